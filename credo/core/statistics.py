@@ -288,10 +288,10 @@ class Moments(Statistics):
         return total
 
     @classmethod
-    def of_centred(cls, sums: soft_sums.CentredSums) -> Moments:
-        """From plain sums about pivots."""
+    def of_centred(cls, sums: soft_sums.CentredSums, shift: ArrayLike | None = None) -> Moments:
+        """From plain sums about pivots, which may be counted from a shift."""
         n, first, second, pivot = map(Exact.of, sums)
-        return cls(n, *_uncentred(n, first, second, pivot))
+        return cls(n, *_uncentred(n, first, second, pivot if shift is None else pivot + Exact.of(shift)))
 
     @classmethod
     def of_pairs(cls, high: Array, low: Array, rest: Array) -> Moments:
@@ -521,7 +521,7 @@ def _uncentred(n: Exact, first: Exact, second: Exact, pivot: Exact, products: bo
     """Sums about 0 from sums about a pivot p: Σx = Σz + np, Σxx′ = Σzz′ + p(Σz)′ + (Σz)p′ + npp′."""
     shifted = first + n * pivot
     if not products:
-        return shifted, second + first * pivot * 2.0 + n * pivot * pivot
+        return shifted, second + (first + shifted) * pivot
     row, column = pivot[..., None, :], pivot[..., :, None]
     second = second + first[:, None, :] * column + first[:, :, None] * row
     return shifted, second + n[:, :, None] * column * row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,12 +27,10 @@ def network_length(network: Network, data: object) -> DescriptionLength:
     sizes = {name: len(states) for name, states in network.states.items()}
     above = {name: tuple(network.parents[name]) for name in network.variables}
     tables = {node.label: (name, above[name]) for name, node in network.nodes.items()}  # tied nodes share one
-    free = sum(
-        network.nodes[name].free_numbers  # type: ignore[attr-defined]
-        if name in network.forms
-        else (sizes[name] - 1) * prod(sizes[each] for each in own)
-        for name, own in tables.values()
-    )
+    free = 0
+    for name, own in tables.values():
+        node: Any = network.nodes[name]
+        free += node.free_numbers if name in network.forms else (sizes[name] - 1) * prod(sizes[each] for each in own)
     return DescriptionLength(
         coded=f"columns {', '.join(sorted(map(str, above)))}",
         structure=arrow_bits(above, len(above) - 1),

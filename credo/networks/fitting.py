@@ -88,6 +88,10 @@ def learned(
         raise NetworkError(f'method={how.method!r} is for tables, and {next(iter(network.forms))!r} has none: use "em"')
     table = source(data)
     found = observed(network, table, weight, hidden_states(network, hidden, table.without(weight).names))
+    if network.evidence is None and network.forms:
+        from credo.networks.nodes.growing import with_grown_trees
+
+        network, found = with_grown_trees(network, found)
     old, new = network.evidence, found.complete
     evidence: Evidence = new.ordered() if old is None else old.grown(new)
     if not found.incomplete:

@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import cached_property, partial
 from itertools import product
 from math import exp
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from credo.networks.inference.joint_table import JointTable
     from credo.networks.inference.potentials import Flags, Integers, Potentials
     from credo.networks.inference.trees import Trees
+    from credo.networks.information import InformationGains
 
 UNSPLIT = ("forward", "loopy")  # methods that don't treat connected components apart
 
@@ -47,8 +48,8 @@ class GraphicalModel(Surface):
 
     _internal: ClassVar[tuple[str, ...]] = (
         "coded", "declared", "directed", "expect", "expectations", "factorisation", "fixed_distributions",
-        "fixed_tables", "forms", "graph", "nodes", "parameters", "potentials", "schema", "structures", "trees",
-        "with_evidence",
+        "fixed_tables", "forms", "graph", "nodes", "parameters", "potentials", "schema", "structures",
+        "table_rows", "trees", "with_evidence",
     )  # fmt: skip
 
     states: States
@@ -220,6 +221,7 @@ class GraphicalModel(Surface):
 
         return exact_or_estimated(method, exact, in_parts)
 
+    @overload
     def most_probable(
         self,
         variables: Sequence[str] | None = None,
@@ -228,9 +230,30 @@ class GraphicalModel(Surface):
         method: Method = "auto",
         samples: int = SAMPLES,
         seed: int = 0,
-    ) -> MostProbable:
+    ) -> MostProbable: ...
+
+    @overload
+    def most_probable(
+        self, variables: Sequence[str] | None = None, given: Given = None, *, k: int, method: Method = "auto"
+    ) -> list[MostProbable]: ...
+
+    def most_probable(
+        self,
+        variables: Sequence[str] | None = None,
+        given: Given = None,
+        *,
+        k: int | None = None,
+        method: Method = "auto",
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> MostProbable | list[MostProbable]:
         """The most probable joint state of all variables given the evidence (MPE), or of some variables, the others
-        summed out (marginal MAP). Where that doesn't fit in memory: simulated annealing, method="gibbs"."""
+        summed out (marginal MAP); the k most probable ones. Where that doesn't fit in memory: simulated annealing,
+        method="gibbs", for the most probable one."""
+        if k is not None:
+            from credo.networks.explanation import best_explanations
+
+            return best_explanations(self, variables, given, k, method)
         if method not in ("auto", "exact", "gibbs"):
             is_exact(method)
             raise NetworkError(f'the most probable states aren\'t found by {method}: use "exact", "gibbs" or "auto"')
@@ -278,6 +301,20 @@ class GraphicalModel(Surface):
         from credo.networks.information import mutual_information
 
         return mutual_information(self, a, b, given, method=method, samples=samples, seed=seed)
+
+    def what_to_ask(
+        self,
+        variable: str,
+        given: Given = None,
+        *,
+        costs: Mapping[str, float] | None = None,
+        price: float = 1.0,
+    ) -> InformationGains:
+        """Each variable that isn't known: by how much knowing it is expected to lower the entropy of another, in nats,
+        less its cost times the price of a unit of cost; the best first."""
+        from credo.networks.information import information_gains
+
+        return information_gains(self, variable, given, costs, price)
 
     def explain(self, variable: str, given: Given, value: Any = None) -> QueryExplanation:
         """How much each finding changed the log-odds of a value, by default the most probable one."""

@@ -182,8 +182,8 @@ def counted_at_once(network: Network, codes: Mapping[str, Codes], schema: Schema
     nodes = network.nodes.items()
     shapes = [node.shape(sizes) for _, node in nodes]
     scopes = [(*node.parents, name) for name, node in nodes]
-    for name, shape in zip(network.nodes, shapes, strict=True):
-        check_numbers(f"the table of {name!r:.60}", prod(shape))
+    largest, name = max(zip(map(prod, shapes), network.nodes, strict=True))
+    check_numbers(f"the table of {name!r:.60}", largest)
     steps = [prod(shape[i + 1 :]) for shape in shapes for i in range(len(shape))]
     starts = np.cumsum([0, *map(prod, shapes)], dtype=np.int64)
     heads = np.cumsum([0, *map(len, shapes)], dtype=np.int64)

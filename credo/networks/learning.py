@@ -227,7 +227,8 @@ def _check_states(name: str, kind: Any, levels: Any) -> None:
         what = "numbers" if len(fractions) else "many whole numbers"
         raise SchemaError(
             f"column {name!r} has {what}, such as {example:.6g}, and a table has a state for each: declare states= if "
-            "they are meant, or cut numbers in bins, as learn_structure(data, bins=5) does"
+            "they are meant, cut numbers in bins as learn_structure(data, bins=5) does, or keep them as numbers with "
+            "credo.HybridNetwork(arrows).fit(data)"
         )
 
 
@@ -332,9 +333,9 @@ class TableEM:
         own = {name: parameters[node.label] for name, node in self.network.nodes.items()}
         return replace(self, network=self.network._like(parameters=own))
 
-    def counts(self, evidence: Evidence, node: Node, parameters: Array) -> Array:
+    def counts(self, evidence: Evidence, node: Node, parameters: Array) -> Any:
         """Expected and known ones."""
-        own: Array = evidence[node.expected_label].n.value
+        own = node.counts(evidence, parameters)
         return own if self.known is None else own + node.counts(self.known, parameters)
 
     def log_prior(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
@@ -35,14 +36,18 @@ if TYPE_CHECKING:
     from credo.estimation.belief import Belief
     from credo.networks.answers import Posterior
     from credo.networks.average import NetworkAverage
+    from credo.networks.causes.effect import Effect
     from credo.networks.explanation import QueryExplanation
     from credo.networks.fitting import FittingOptions
+    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.inference.coding import CodedRows
     from credo.networks.inference.expectations import Expectations
     from credo.networks.inference.findings import Given
     from credo.networks.learning import TableLearner
     from credo.networks.markov_network import MarkovNetwork
     from credo.networks.nodes.node import Node
+    from credo.networks.sensitivity.findings import EvidenceImpact
+    from credo.networks.sensitivity.sensitivity import Sensitivity
 
 EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
 
@@ -148,7 +153,7 @@ class Network(DirectedGraph, GraphicalModel):
             self.__dict__["schema"] = other.__dict__["schema"]
 
     @classmethod
-    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork:
+    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork | HybridNetwork:
         """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending."""
         from credo.formats import read
 
@@ -223,6 +228,13 @@ class Network(DirectedGraph, GraphicalModel):
     @property
     def _auxiliary(self) -> Mapping[str, int]:
         return self.factorisation.auxiliary if self.forms else {}
+
+    def table_rows(self, name: str, most: int) -> tuple[Array, int]:
+        """At most so many rows of a variable's table, and how many it has: it needn't be made for that."""
+        shape = tuple(len(self.states[each]) for each in (*self.parents[name], name))
+        if isinstance(self.tables, Tables):
+            return self.tables.first_rows(name, shape, most), prod(shape[:-1])
+        return self.tables[name].reshape(-1, shape[-1])[:most], prod(shape[:-1])
 
     @property
     def parameters(self) -> Mapping[str, Array]:
@@ -300,7 +312,8 @@ class Network(DirectedGraph, GraphicalModel):
         if strength is not None:
             return self.with_strength(strength)._updated(data, weight, hidden, how, self)
         states = self.states if self.declared else None
-        bare = Network(self.parents, self.forms, states, self.tied, 1.0 if prior is None else prior)
+        forms = {name: form.unlearned() for name, form in self.forms.items()}
+        bare = Network(self.parents, forms, states, self.tied, 1.0 if prior is None else prior)
         return bare._updated(data, weight, hidden, how, self)
 
     def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> Network:
@@ -517,6 +530,21 @@ class Network(DirectedGraph, GraphicalModel):
             tables[name][state(self.potentials, self._number(name), value)] = 1.0
         return Network(parents, tables, self.states)
 
+    def effect(
+        self,
+        cause: str | Sequence[str],
+        outcome: str | Sequence[str],
+        *,
+        hidden: str | Sequence[str] | None = None,
+        draws: int | None = None,
+        seed: int = 0,
+    ) -> Effect:
+        """P(outcome | do(cause)) from what is observed, by the simplest adjustment that there is; with credible
+        intervals where the tables were learned. An error says why, where hidden variables prevent it."""
+        from credo.networks.causes.effect import network_effect
+
+        return network_effect(self, cause, outcome, hidden, draws, seed)
+
     def explain(
         self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None
     ) -> QueryExplanation:
@@ -524,6 +552,28 @@ class Network(DirectedGraph, GraphicalModel):
         intervention `do`, if one is given."""
         found = GraphicalModel.explain(self.do(do) if do else self, variable, given, value)
         return replace(found, done=dict(do)) if do else found
+
+    def counterfactual(
+        self, variables: str | Sequence[str], given: Given, do: Mapping[str, Any], *, method: Method = "auto"
+    ) -> Posterior:
+        """P(variables, had `do` been done | given): what would have been, in the case that was seen. All that depends
+        on what is done must be a function of its parents, its noise being variables of their own."""
+        from credo.networks.causes.twin_network import counterfactual
+
+        return counterfactual(self, variables, given, do, method)
+
+    def sensitivity(self, variable: str, given: Given = None, value: Any = None) -> Sensitivity:
+        """How P(variable = value | given) moves with each entry of each table: exact derivatives, one-way functions,
+        a tornado within credible intervals, bounds. The value is by default the most probable one."""
+        from credo.networks.sensitivity.sensitivity import Sensitivity
+
+        return Sensitivity.of(self, variable, given, value)
+
+    def evidence_impact(self, variable: str, given: Given) -> EvidenceImpact:
+        """How each finding moves P(variable | given), alone and beside the others, in probabilities and bits."""
+        from credo.networks.sensitivity.findings import evidence_impact
+
+        return evidence_impact(self, variable, given)
 
     def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> Any:
         """An Arrow table of independent rows drawn given the evidence, however improbable that is. Where this doesn't

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from credo.errors import NetworkError, suggest
 from credo.networks import graph
@@ -53,6 +56,8 @@ class Specification:
         for name in parents if tables or states else ():
             listed = states.get(name) if isinstance(states, Mapping) else states
             found[name] = states_of(name, listed, tables.get(name), parents[name])
+        forms = {name: each.resolved(Family(name, parents[name], found)) for name, each in forms.items()}
+        tables |= forms
         return cls(parents, found, tables if known else {}, {name: each.bare() for name, each in forms.items()})
 
     @property
@@ -94,6 +99,19 @@ class Tables(Mapping[str, Array]):
     def __init__(self, parameters: Mapping[str, Array], nodes: Mapping[str, Node]) -> None:
         self.parameters, self._nodes = parameters, nodes
         self._made: dict[str, Array] = {}
+
+    def first_rows(self, name: str, shape: tuple[int, ...], most: int) -> Array:
+        """At most so many rows of a table, from its first configuration on. (rows, own states)"""
+        node: Any = self._nodes[name]
+        if not hasattr(node, "table"):
+            return self.parameters[name].reshape(-1, shape[-1])[:most]
+        each = np.arange(min(prod(shape[:-1]), most))
+        sizes = np.array(shape[-2::-1], dtype=np.int64)  # the last parent's state changes fastest
+        cells = np.empty((len(each), len(sizes)), dtype=np.int64)
+        for i, size in enumerate(sizes.tolist()):
+            cells[:, len(sizes) - 1 - i] = each % size
+            each = each // size
+        return np.asarray(node.rows(self.parameters[name], cells))
 
     def __getitem__(self, name: str) -> Array:
         node, own = self._nodes[name], self.parameters[name]

@@ -41,7 +41,7 @@ LEARNERS: dict[str, Callable[..., Classifier]] = {
     "network": NetworkClassifier,
 }
 SINGLE: dict[str, type[LogisticRegression | DecisionTree]] = {"logistic": LogisticRegression, "tree": DecisionTree}
-EXPLAINED = 1000  # rows whose weights of evidence are averaged
+EXPLAINED = 300  # rows whose weights of evidence are averaged
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 
 

@@ -48,6 +48,10 @@ class Findings:
                     weights = np.ones(int(potentials.places[-1]))
                 weights[potentials.places[v] : potentials.places[v + 1]] = code / code.max()
                 log_scale += float(np.log(code.max()))
+        if len(codes) > potentials.own:
+            for v in np.flatnonzero(codes >= 0).tolist():
+                for auxiliary, code in potentials.implied(v, int(codes[v])):
+                    codes[auxiliary] = code
         return cls(codes, weights, log_scale)
 
     @property

@@ -210,6 +210,31 @@ class Potentials(Numbered, StateIndex):
         return all(bool(((own == 0.0) | (own == 1.0)).all()) for own in tables)
 
     @cached_property
+    def _implied(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        return {}
+
+    def implied(self, v: int, code: int) -> list[tuple[int, int]]:
+        """Auxiliary variables that can be in one state only, where a variable is in that state: a noisy-OR that is
+        false has no cause that had an effect. Then the other variables in their factors are independent."""
+        found = self._implied.get((v, code))
+        if found is None:
+            found = self._implied[v, code] = self._implied_by(v, code)
+        return found
+
+    def _implied_by(self, v: int, code: int) -> list[tuple[int, int]]:
+        found, possible = list[tuple[int, int]](), np.arange(self.card[v]) == code
+        while True:
+            f = int(self.owned[v])
+            above = [u for u in self.scope(f)[:-1] if u >= self.own]
+            if len(above) != 1:  # of each node, they are a chain
+                return found
+            ways = self.table(f)[..., possible] > 0
+            axis = self.scope(f).index(above[0])
+            v, possible = above[0], ways.any(tuple(i for i in range(ways.ndim) if i != axis))
+            if possible.sum() == 1:
+                found.append((v, int(possible.argmax())))
+
+    @cached_property
     def softened(self) -> Factors:
         """The same factors with zeros replaced by small values, so that a chain can leave impossible states."""
         return self.factors._replace(values=np.maximum(self.factors.values, 1e-6))

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -15,7 +16,7 @@ from credo.core.membership import Codes
 from credo.core.statistics import Counts
 from credo.families.dirichlet import DirichletCategorical
 from credo.networks.nodes.chain import Chain
-from credo.networks.nodes.configurations import ConfigurationCounts
+from credo.networks.nodes.configurations import ConfigurationCounts, fits_family
 from credo.networks.nodes.distribution import Family
 from credo.networks.nodes.node import Piece, Prior, Sizes
 from credo.networks.nodes.simplex import amplitudes, random_rows, squares
@@ -83,11 +84,7 @@ class CausesNode:
         return len(self.free) * (len(self.grades) - 1)
 
     def fits(self, part: Part, sizes: Sizes) -> bool:  # noqa: ARG002
-        counts = part.statistics
-        if type(counts) is not ConfigurationCounts or part.axes != self.axes or counts.cells.ndim != 2:
-            return False
-        shape = self.family.shape
-        return counts.cells.shape[1] == len(shape) and bool(((counts.cells >= 0) & (counts.cells < shape)).all())
+        return fits_family(part, self.family.shape)
 
     def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> ConfigurationCounts:  # noqa: ARG002
         return ConfigurationCounts.of(codes, self.family.scope, weight)
@@ -103,6 +100,9 @@ class CausesNode:
     def table(self, parameters: Array) -> Array:
         return self.chain(parameters).table()
 
+    def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
+        return self.chain(parameters).rows(cells)
+
     def pieces(self, parameters: Array) -> tuple[Piece, ...]:
         return self.chain(parameters).pieces()
 
@@ -111,7 +111,8 @@ class CausesNode:
         steps = [_maximum_with(rows) for rows in self._rows(parameters)]
         steps[0] = np.tensordot(parameters[0], steps[0], 1)[None]
         steps[-1] = self._own_states(steps[-1])
-        return Chain(self.name, self.parents, tuple(steps))
+        sizes = self.family.shape[:-1]
+        return Chain(self.name, self.parents, sizes, tuple(range(len(sizes))), tuple(steps))
 
     def _rows(self, parameters: Array) -> list[Array]:
         """Of each parent. (its states, grades)"""
@@ -132,9 +133,9 @@ class CausesNode:
         found = np.zeros(parameters.shape)
         if self.expected_label in evidence.parts:
             found += evidence[self.expected_label].n.value
-        seen: ConfigurationCounts = evidence[self.label]
-        if not len(seen.cells):
+        if self.label not in evidence.parts:
             return found
+        seen: ConfigurationCounts = evidence[self.label]
         steps = self.chain(parameters).expected(seen.cells.astype(np.int64), seen.n.value)
         return found + self._effects(steps, parameters)
 
@@ -229,4 +230,4 @@ def _effects_of(rows: Array, counts: Array) -> Array:
     same = counts[grades, :, grades].T  # (x, m)
     reached = np.cumsum(rows, axis=1)
     each = np.divide(same, reached, out=np.zeros_like(same), where=reached > 0)
-    return above + rows * np.cumsum(each[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray(above + rows * np.cumsum(each[:, ::-1], axis=1)[:, ::-1])

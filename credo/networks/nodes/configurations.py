@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.core.evidence import Part
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Counts, Positions, Statistics
 from credo.numerics.exact import Array, Exact
@@ -76,3 +77,11 @@ class ConfigurationCounts(Statistics):
         """Without configurations of no weight."""
         kept = self.n.value != 0
         return self if kept.all() else type(self)(self.n[kept], self.cells[kept])
+
+
+def fits_family(part: Part, shape: tuple[int, ...]) -> bool:
+    """Whether a part of evidence holds counts of configurations of a table of that shape."""
+    counts = part.statistics
+    if type(counts) is not ConfigurationCounts or part.axes != (None,) or counts.cells.ndim != 2:
+        return False
+    return counts.cells.shape[1] == len(shape) and bool(((counts.cells >= 0) & (counts.cells < shape)).all())

@@ -73,6 +73,14 @@ class Distribution(ABC):
     def bare(self) -> Self:
         """The same form, its parameters to be learned."""
 
+    def unlearned(self) -> Self:
+        """As `fit` begins with it."""
+        return self.bare()
+
+    def resolved(self, family: Family) -> Distribution:  # noqa: ARG002 - for those that have more to tell
+        """In the form in which it is kept."""
+        return self
+
     @abstractmethod
     def node(self, family: Family) -> DistributionNode:
         """As a network uses it; refuses what doesn't fit the parents and their states."""

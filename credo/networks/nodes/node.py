@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.core.labels import Label
 from credo.core.membership import Codes
@@ -76,15 +77,16 @@ class Node(Protocol):
         """The part of the evidence that expected counts of the pieces are, under these parameters."""
         ...
 
-    def counts(self, evidence: Evidence, parameters: Array) -> Array:
-        """Expected counts of its parameters behind some evidence, under these parameters."""
+    def counts(self, evidence: Evidence, parameters: Array) -> Any:
+        """What `mode` needs of some evidence, under these parameters: of rows of distributions, their counts. It
+        adds."""
         ...
 
     def log_likelihood(self, evidence: Evidence, parameters: Array) -> float:
         """Of the rows behind some evidence."""
         ...
 
-    def mode(self, prior: Prior, counts: Array) -> Array:
+    def mode(self, prior: Prior, counts: Any) -> Array:
         """The most probable parameters: EM's M-step."""
         ...
 
@@ -126,4 +128,8 @@ class DistributionNode(Node, Protocol):
 
     def table(self, parameters: Array) -> Array:
         """(the parents' states..., own states); refused where it doesn't fit in memory."""
+        ...
+
+    def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
+        """P(node | parents) of some configurations of the parents. (configurations, own states)"""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -20,13 +20,17 @@ class Noisy(Distribution):
 
     causes: Mapping[str, Any] = field(default_factory=dict)
     leak: Any = None  # as given: none; to be learned: learned, too, unless it is 0
+    neutral: Mapping[str, Any] = field(default_factory=dict)  # states without effect, where these aren't the default
 
     called: ClassVar[str]
 
     def __post_init__(self) -> None:
         if not isinstance(self.causes, Mapping):
             raise NetworkError(f"the causes of a {self.called} are {{parent: strength}}, not {self.causes!r:.60}")
+        if not isinstance(self.neutral, Mapping):
+            raise NetworkError(f"neutral must be {{parent: state without effect}}, but is {self.neutral!r:.60}")
         object.__setattr__(self, "causes", Fixed(self.causes))
+        object.__setattr__(self, "neutral", Fixed(self.neutral))
 
     @property
     def known(self) -> bool:
@@ -47,6 +51,15 @@ class Noisy(Distribution):
     @abstractmethod
     def with_rows(self, node: CausesNode, rows: Array) -> Self:
         """With those parameters."""
+
+    def neutral_states(self, family: Family, default: Callable[[tuple[Any, ...]], int]) -> tuple[int, ...]:
+        """Of each parent, the number of the state without effect."""
+        for name in self.neutral:
+            family.check_parent(name, "a neutral state")
+        return tuple(
+            family.code(parent, self.neutral[parent]) if parent in self.neutral else default(family.states[parent])
+            for parent in family.parents
+        )
 
     def _check_family(self, family: Family) -> None:
         if not family.parents:

@@ -28,5 +28,5 @@ class NoisyAnd(TwoGraded):
     def node(self, family: Family) -> CausesNode:
         self._checked(family)
         highest = false_state(family.own)
-        neutral = tuple(true_state(family.states[parent]) for parent in family.parents)
+        neutral = self.neutral_states(family, true_state)
         return CausesNode(family, self.bare(), (1 - highest, highest), neutral)

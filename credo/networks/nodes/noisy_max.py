@@ -43,7 +43,7 @@ class NoisyMax(Noisy):
 
     def node(self, family: Family) -> CausesNode:
         self._check_family(family)
-        neutral = tuple(false_state(family.states[parent]) for parent in family.parents)
+        neutral = self.neutral_states(family, false_state)
         return CausesNode(family, self.bare(), self._grades(family), neutral)
 
     def _grades(self, family: Family) -> tuple[int, ...]:

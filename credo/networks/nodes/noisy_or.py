@@ -29,5 +29,5 @@ class NoisyOr(TwoGraded):
     def node(self, family: Family) -> CausesNode:
         self._checked(family)
         lowest = false_state(family.own)
-        neutral = tuple(false_state(family.states[parent]) for parent in family.parents)
+        neutral = self.neutral_states(family, false_state)
         return CausesNode(family, self.bare(), (lowest, 1 - lowest), neutral)

@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.storage.field_types import ANYTHING, CODES, TEXT, class_at, mapping, optional, tuple_of
+from credo.storage.field_types import (
+    ANYTHING,
+    CODES,
+    FLAG,
+    NUMBER,
+    TEXT,
+    FieldType,
+    class_at,
+    either,
+    mapping,
+    optional,
+    tuple_of,
+)
 from credo.storage.schemas.core import EXACT
 from credo.storage.stored import Stored
 
@@ -14,6 +26,7 @@ if TYPE_CHECKING:
     from credo.networks.nodes.configurations import ConfigurationCounts
 
 DISTRIBUTION = class_at("credo.networks.nodes.distribution:Distribution")
+WEIGHTS = mapping(ANYTHING, NUMBER)
 CAUSES = mapping(TEXT, ANYTHING)  # a strength, a row, or one for each state; the network's constructor checks them
 
 
@@ -21,9 +34,8 @@ def _possible(counts: ConfigurationCounts) -> bool:
     return counts.cells.ndim == 2 and bool(np.isfinite(counts.n.high).all()) and counts.possible()
 
 
-def _noisy(name: str, module: str, **more: object) -> Stored:
-    fields = {"causes": CAUSES, "leak": ANYTHING, **more}
-    return Stored(name, f"credo.networks.nodes.{module}:{name}", fields)  # type: ignore[arg-type]
+def _distribution(name: str, module: str, **fields: FieldType) -> Stored:
+    return Stored(name, f"credo.networks.nodes.{module}:{name}", fields)
 
 
 SCHEMAS = (
@@ -33,7 +45,14 @@ SCHEMAS = (
         {"n": EXACT.type, "cells": CODES},
         consistent=_possible,
     ),
-    _noisy("NoisyOr", "noisy_or"),
-    _noisy("NoisyAnd", "noisy_and"),
-    _noisy("NoisyMax", "noisy_max", order=optional(tuple_of(ANYTHING))),
+    _distribution("NoisyOr", "noisy_or", causes=CAUSES, leak=ANYTHING, neutral=CAUSES),
+    _distribution("NoisyAnd", "noisy_and", causes=CAUSES, leak=ANYTHING, neutral=CAUSES),
+    _distribution(
+        "NoisyMax", "noisy_max", causes=CAUSES, leak=ANYTHING, neutral=CAUSES, order=optional(tuple_of(ANYTHING))
+    ),
+    _distribution("Deterministic", "deterministic", rule=either(TEXT, mapping(ANYTHING, ANYTHING))),
+    _distribution("TreeTable", "tree_table", tree=ANYTHING, grown=FLAG),
+    _distribution("DefaultTable", "default_table", default=ANYTHING, exceptions=mapping(ANYTHING, ANYTHING)),
+    _distribution("Softmax", "softmax", intercepts=WEIGHTS, weights=mapping(TEXT, ANYTHING), spread=NUMBER),
+    _distribution("Logistic", "logistic", intercept=optional(NUMBER), weights=mapping(TEXT, ANYTHING), spread=NUMBER),
 )
