@@ -201,5 +201,5 @@ def test_a_category_of_too_many_levels_is_refused_before_it_is_written_out(model
     """Indicators of all levels in all rows would take 20 GB."""
     rows = 50_000
     table = {"zip": [f"z{i}" for i in range(rows)], "y": np.arange(rows) / 7, "c": np.arange(rows) % 2}
-    with pytest.raises(credo.SizeError, match="50,001 terms, .* column 'zip' alone has 50,000: leave it out with kinds="):
+    with pytest.raises(credo.SizeError, match="column 'zip' alone has 50,000: leave it out with kinds="):
         model(kinds={"zip": "category"}).fit(table, target=target)

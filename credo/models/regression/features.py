@@ -160,7 +160,7 @@ class Features:
 
     def checked(self) -> Features:
         """Refuse more features than a regression can weigh."""
-        check_width(self.width, {name: len(own) for name, own in self.mains.items()})
+        check_width(self.width, {column.name: len(_mains_of(column)) for column in self.schema})
         return self
 
     @property
