@@ -2,9 +2,9 @@
 
 The tables lie beside the checkout (../shared/data/tables); without them nothing is measured, which is said. The peer
 gets its columns encoded (categories as numbers, or one-hot; missing cells as a value of their own): its encoding counts
-where that is said; else it is done beforehand, for credo only where it starts from categories. The pruned tree's ccp_alpha is
-chosen by 3-fold cross-validation of the log-loss on the training rows, among 12 values of its own pruning path. Both
-use one thread, measured in turns.
+where that is said; else it is done beforehand, for credo only where it starts from categories. The pruned tree's
+ccp_alpha is chosen by 3-fold cross-validation of the log-loss on the training rows, among 12 values of its own pruning
+path. Both use one thread, measured in turns.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 from credo.models.regression.linear import LinearRegression
 from credo.notices import quietly
 from credo.numerics.distributions import StudentT
-from credo.streaming.waiting_rows import WaitingRows, table_of
+from credo.streaming.waiting_rows import WaitingRows
 
 
 class LiveRegression:
@@ -45,10 +45,9 @@ class LiveRegression:
     def predictive(self, row: Mapping[str, Any]) -> StudentT:
         """The distribution of the row's target."""
         model = self.freeze()
-        names = [name for name in (model.columns or ())[:-1] if name in row]
+        known = (model.columns or ())[:-1]
         with quietly():
-            found = model.predictive(table_of([row], names))
-        return StudentT(found.degrees, float(found.location[0]), float(found.scale[0]))
+            return model.predictive({name: row.get(name) for name in known})
 
     def freeze(self) -> LinearRegression:
         """The regression, with all rows that were observed."""

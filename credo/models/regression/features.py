@@ -186,9 +186,9 @@ class Features:
         """How many of the features, or of those of some columns and interactions, can vary by themselves: indicators of
         a category's levels add up to 1, so that one of them follows from the others."""
         levels = {column.name: 2 if column.levels is None else len(column.levels) for column in self.schema}
-        marked = {(name,): 1 for name in self.missing}
         own = self.groups if sources is None else sources
-        return sum(prod(levels[name] - 1 for name in each) + marked.get(each, 0) for each in own)
+        marks = sum(len(each) == 1 and each[0] in self.missing for each in own)
+        return marks + sum(prod(levels[name] - 1 for name in each) for each in own)
 
     @cached_property
     def groups(self) -> dict[tuple[str, ...], Positions]:
