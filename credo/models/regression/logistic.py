@@ -36,6 +36,8 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from credo.streaming.live_regression import LiveLogistic
+
 Estimate = Literal["bayes", "map", "ml"]
 Choice = Literal["auto", "evidence", "cross-validation"]
 INTERCEPT, UNCERTAIN = "(intercept)", "(uncertain weights)"
@@ -185,6 +187,12 @@ class LogisticRegression(ClassPredictor):
     def merge(self, *others: object) -> NoReturn:  # noqa: ARG002 - there is nothing to do with it
         """Refused, for the same reason."""
         self.__add__(None)
+
+    def live(self) -> LiveLogistic:
+        """A mutable twin that learns one row at a time: see credo.streaming.live_regression."""
+        from credo.streaming.live_regression import LiveLogistic
+
+        return LiveLogistic(self)
 
     # What was learned
 
