@@ -169,9 +169,7 @@ def _rising(climb: Iterator[Step[Model]]) -> Iterator[Step[Model]]:
         yield step
 
 
-def _fitted(
-    climb: Iterator[Step[Model]], steps: int, tolerance: float, above: float = -math.inf
-) -> Fitted[Model]:
+def _fitted(climb: Iterator[Step[Model]], steps: int, tolerance: float, above: float = -math.inf) -> Fitted[Model]:
     step = next(climb)
     history = [step.objective]
     for step in islice(climb, steps):

@@ -95,9 +95,7 @@ class Restarts(Generic[Model]):
             return [*engines.map(climb, [Start(start, self.rows) for start in starts])]
         return [climb.from_start(start) for start in starts]
 
-    def _continued(
-        self, begun: Sequence[Fitted[Model]], steps: int, above: float | None = None
-    ) -> list[Fitted[Model]]:
+    def _continued(self, begun: Sequence[Fitted[Model]], steps: int, above: float | None = None) -> list[Fitted[Model]]:
         """By at most so many steps; those that are at their ends stay."""
         left = self.steps - max((len(fit.history) - 1 for fit in begun), default=0)
         found, going = [*begun], [i for i, fit in enumerate(begun) if not fit.converged and left > 0]
