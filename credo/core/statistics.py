@@ -349,7 +349,7 @@ class CrossMoments(Statistics):
 
     @classmethod
     def of_bordered(cls, cells: Array, member: Hard) -> CrossMoments:
-        """Of rows (1, x)."""
+        """Of rows (1, x); many are summed fastest where they lie column by column in memory."""
         found = cls._of_products(cells, member)
         close = found._close(member)
         if not close.any():
@@ -371,11 +371,13 @@ class CrossMoments(Statistics):
         high, low = np.zeros((2, member.groups, size, size))
         few = rows * size**2 <= FEW_PRODUCTS and not add_products_hard.is_ready
         if rows * size**2 >= MANY_PRODUCTS and member.groups == 1 and (member.weight == 1).all():
-            from credo._kernels.core.fused_products import add_products_whole
+            from credo._kernels.core.cut_products import add_products_whole
 
             known = member.codes >= 0
-            add_products_whole(cells if known.all() else cells[known], high[0], low[0])
+            lanes = np.ascontiguousarray((cells if known.all() else cells[known]).T)
+            add_products_whole(lanes, np.maximum(lanes.max(1), -lanes.min(1)), high[0], low[0])
         else:
+            cells = np.ascontiguousarray(cells)
             (add_few_products if few else add_products_hard)(cells, member.codes, member.weight, high, low)
         return cls.of_pairs(high, low)
 

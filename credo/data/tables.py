@@ -216,7 +216,7 @@ def _complete_floats(values: Any) -> NDArray[np.float64] | None:
     if not (type(values) is np.ndarray or hasattr(values, "iloc")) or values.dtype != np.float64:
         return None
     found: NDArray[np.float64] = np.asarray(values)
-    return None if np.isnan(found).any() else found
+    return None if found.ndim != 1 or np.isnan(found.min(initial=0.0)) else found
 
 
 def _spelt_out(values: Any) -> list[str | None] | None:

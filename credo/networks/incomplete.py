@@ -115,7 +115,7 @@ class ReadRows:
         known = {name: own >= 0 for name, own in codes.items()}
         complete = np.logical_and.reduce([*known.values()])
         every = None if complete.all() else np.flatnonzero(complete)
-        if every is None and pays(batch) and (weight == 1.0).all():
+        if every is None and pays(batch) and (weight == 1.0).all() and not self.network.forms:
             counted = counted_at_once(self.network, codes, schema)
             return Observed(counted, None, IncompleteRows(np.empty((len(codes), 0), np.int8), np.empty(0)))
         found = self._counted(codes, schema, weight, dict.fromkeys(self.network.nodes, every))
@@ -193,7 +193,7 @@ def counted_at_once(network: Network, codes: Mapping[str, Codes], schema: Schema
     found: dict[Label, Part] = {}
     for (_, node), shape, at in zip(nodes, shapes, starts.tolist(), strict=False):
         own = counts[at : at + prod(shape)].reshape(shape).astype(np.float64)
-        add_tied(found, node.label, Part(node.axes, node.expected(own)))
+        add_tied(found, node.label, node.expected([own], own))
     return Evidence(schema, found)
 
 

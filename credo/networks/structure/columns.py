@@ -91,13 +91,16 @@ class Columns:
         return CodedTable(tuple(column.name for column in self.categories), codes, sizes, self.weight)
 
     def arrow(self, rows: NDArray[np.intp] | None = None) -> Any:
-        """The categories as an Arrow table; all rows, or some."""
+        """An Arrow table; of all rows, or of some."""
         import pyarrow as pa
 
         made = {}
         for column in self.categories:
             codes = column.codes if rows is None else column.codes[rows]
             made[column.name] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), column.levels)
+        for number in self.numbers:
+            values = number.values if rows is None else number.values[rows]
+            made[number.name] = pa.array(values, mask=np.isnan(values))
         return pa.table(made)
 
     @property
