@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from itertools import islice, repeat
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
-from credo.engines.partitions import FAN_IN, Partition, Sized, pair_total, run_total, tree
-from credo.engines.remote import Done, Remote, Task, in_partition, watched
+from credo.engines.partitions import FAN_IN, OfFrame, Partition, Sized, run_total
+from credo.engines.remote import NOTHING, Done, Remote, Task, added_runs, in_partition, joined, of_pairs, watched
 from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, DataError, EngineError
 
@@ -33,14 +35,14 @@ SPLIT = (
 )
 
 
-NOTHING = Done([None], 0, [])  # of a partition without rows
-
-
 class SparkPiece(Piece):
     """A partition of a DataFrame, which can be read only where Spark has it."""
 
     def __init__(self, frame: Any, place: int) -> None:
         self.frame, self.place = frame, place
+
+    def at(self, place: int) -> SparkPiece:
+        return SparkPiece(self.frame, place)
 
     def batches(self) -> Iterator[Any]:
         raise DataError(
@@ -53,6 +55,9 @@ class Streamed:
 
     def __init__(self, batches: Iterator[Any]) -> None:
         self._batches = batches
+
+    def at(self, place: int) -> Streamed:  # noqa: ARG002 - it is there
+        return self
 
     def batches(self) -> Iterator[Any]:
         return self._batches
@@ -102,7 +107,7 @@ class Spark(Remote):
 
         for _ in watched(done(), partitions):
             pass
-        found: Result | None = _of_pairs(sums, total)
+        found: Result | None = of_pairs(sums, total)
         return found
 
     def _windows(self, partitions: Iterable[Partition[Any]]) -> Iterator[Sequence[Partition[Any]]]:
@@ -116,6 +121,10 @@ class Spark(Remote):
 
     def _mapped(self, task: Task, window: Sequence[Partition[Any]]) -> Any:
         """A DataFrame of one row a partition: its number, and what was found there."""
+        if isinstance(window, OfFrame):
+            leaves = FrameLeaves(pickle.dumps(task), packed(window.template)[0], window.starts, window.counts)
+            with explained():
+                return window.frame.mapInArrow(leaves, SCHEMA)
         frame, blobs = None, dict[int, tuple[int, bytes]]()
         for number, partition in enumerate(window):
             blob, pieces = packed(partition)
@@ -136,14 +145,14 @@ class Spark(Remote):
         with explained():
             while left > FEW:
                 found = found.selectExpr(f"place div {FAN_IN} as node", "place", "blob").groupBy("node")
-                found = found.applyInArrow(Sum(sent, runs), SCHEMA)
+                found = found.applyInArrow(_adding(sent, runs), SCHEMA)
                 left, runs = -(-left // FAN_IN), False
         parts = self._collected(found, left)
         assert task.total is not None
         results = [done.results[0] for done in parts]
         if runs:
             results = [run_total(results[at : at + FAN_IN], task.total) for at in range(0, left, FAN_IN)]
-        return _joined([_of_pairs(results, task.total)], parts)
+        return joined([of_pairs(results, task.total)], parts)
 
     def _collected(self, mapped: Any, count: int) -> list[Done]:
         with explained():
@@ -153,16 +162,6 @@ class Spark(Remote):
             if isinstance(found[place], Failed):
                 raise found[place].error
         return [found.get(place, NOTHING) for place in range(count)]
-
-
-def _of_pairs(sums: Sequence[Any], total: Callable[[Sequence[Any]], Any]) -> Any:
-    """The sum of sums of equal numbers of partitions, but for the last."""
-    return tree(sums, lambda one: one[0], lambda pair: pair_total(pair, total), fan_in=1)
-
-
-def _joined(results: list[Any], parts: Sequence[Done]) -> Done:
-    notices = [*dict.fromkeys(notice for done in parts for notice in done.notices)]
-    return Done(results, sum(done.rows for done in parts), notices)
 
 
 @contextmanager
@@ -200,36 +199,61 @@ class Leaves:
     blobs: dict[int, tuple[int, bytes]]  # by the partition's place in Spark's frame: its number, and what it is
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        assert context is not None
-        if (place := context.partitionId()) not in self.blobs:
-            return
-        number, blob = self.blobs[place]
-        try:
-            found: Done | Failed = pickle.loads(self.task)(unpacked(blob, [Streamed(batches)]))
-        except CredoError as error:
-            found = Failed(in_partition(error, place))
-        yield row_of(number, found)
+        if (place := partition_number()) in self.blobs:
+            number, blob = self.blobs[place]
+            yield done_row(self.task, number, place, lambda: unpacked(blob, [Streamed(batches)]))
+        for _ in batches:  # Spark starts another worker in place of one that left rows unread
+            pass
 
 
 @dataclass(frozen=True, eq=False)
-class Sum:
-    """What Spark's workers do with the results of 32 partitions, or with 32 sums: add them by the tree of `added`."""
+class FrameLeaves:
+    """The same of a frame's own partitions: one stands for all."""
 
     task: bytes
-    runs: bool
+    template: bytes
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
-    def __call__(self, key: Any, rows: Any) -> Any:
-        rows = rows.sort_by("place")
-        parts = [*map(pickle.loads, rows["blob"].to_pylist())]
-        failed = next((part for part in parts if isinstance(part, Failed)), None)
-        found = failed if failed is not None else self._sum(parts)
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        if (place := partition_number()) < len(self.counts):
+            yield done_row(self.task, place, place, lambda: self._partition(place, batches))
+        for _ in batches:
+            pass
+
+    def _partition(self, place: int, batches: Iterator[Any]) -> Any:
+        start, rows = int(self.starts[place]), int(self.counts[place])
+        return unpacked(self.template, [Streamed(batches)]).at(place, start, rows)
+
+
+def partition_number() -> int:
+    """Of the partition that a worker of Spark is at."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    return int(context.partitionId())
+
+
+def done_row(task: bytes, number: int, place: int, partition: Callable[[], Partition[Any]]) -> Any:
+    try:
+        found: Done | Failed = pickle.loads(task)(partition())
+    except CredoError as error:
+        found = Failed(in_partition(error, place))
+    return row_of(number, found)
+
+
+def _adding(task: bytes, runs: bool) -> Callable[[tuple[pa.Scalar, ...], pa.Table], pa.Table]:
+    """What Spark's workers do with the results of 32 partitions, or with 32 sums: add them by the tree of `added`.
+
+    A function, whose annotations Spark reads: of an object that can be called it would count `self` as an argument.
+    """
+
+    def added_up(key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+        parts = [*map(pickle.loads, rows.sort_by("place")["blob"].to_pylist())]
+        found = next((part for part in parts if isinstance(part, Failed)), None) or added_runs(
+            parts, pickle.loads(task).total, runs
+        )
         return pa.Table.from_batches([row_of(key[0].as_py(), found)])
 
-    def _sum(self, parts: Sequence[Done]) -> Done:
-        total = pickle.loads(self.task).total
-        results = [part.results[0] for part in parts]
-        whole = run_total(results, total) if self.runs else _of_pairs(results, total)
-        return _joined([whole], parts)
+    return added_up
