@@ -136,7 +136,8 @@ class DaskFrame:
 
     def with_columns(self, wanted: Sequence[str], job: AddColumns, /) -> Any:
         (own,) = self.template(wanted)
-        meta = self.frame._meta.assign(**{name: _series(values[:0], values) for name, values in job.columns.items()})
+        new = {name: values for name, values in job.columns.items() if values is not None}
+        meta = self.frame._meta.assign(**{name: _series(values[:0], values) for name, values in new.items()})
         added = Added(job, of_any_rows(own).wanted, own.steps)
         return self.frame.map_partitions(added, meta=meta, enforce_metadata=False)
 
@@ -156,10 +157,23 @@ class Added:
         except CredoError as error:
             raise (in_partition(error, partition_info["number"]) if partition_info else error) from None
         columns = {}
-        for name, kind in self.job.columns.items():
-            values = np.concatenate([each[name] for each in found]) if found else kind[:0]
-            columns[name] = _series(values, kind, frame.index)
+        for name, kind in self.job.columns.items() if found else ():
+            if kind is None:
+                columns[name] = _of_type([each[name] for each in found], frame[name])
+            else:
+                columns[name] = _series(np.concatenate([each[name] for each in found]), kind, frame.index)
+        if not found:
+            none = {name: kind[:0] for name, kind in self.job.columns.items() if kind is not None}
+            columns = {name: _series(kind, kind, frame.index) for name, kind in none.items()}
         return frame.assign(**columns)
+
+
+def _of_type(parts: Sequence[Any], before: Any) -> Any:
+    """Arrow arrays as a column of the type that it had."""
+    import pandas as pd
+
+    values = [cell for part in parts for cell in part.to_pylist()]
+    return pd.Series(values, index=before.index, dtype=before.dtype)
 
 
 def _series(values: Any, kind: Any, index: Any = None) -> Any:

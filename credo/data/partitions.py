@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,7 +205,8 @@ class EachPart(ABC):
 
     def shared(self, partitions: Sequence[Partition], /) -> Sequence[Partition]:
         if isinstance(partitions, OfFrame):
-            return partitions.each(lambda own: own.then(self))
+            changed: Any = partitions.each(lambda own: own.then(self))
+            return cast("Sequence[Partition]", changed)
         return [own.then(self) for own in partitions]
 
 

@@ -127,7 +127,8 @@ class SparkFrame:
 
         (own,) = self.template(wanted)
         schema = StructType([*self.frame.schema.fields])
-        for name, values in job.columns.items():
+        new = {name: values for name, values in job.columns.items() if values is not None}
+        for name, values in new.items():
             schema = schema.add(name, TYPES.get(values.dtype.kind, "string"))
         with explained():
             return self.frame.mapInArrow(Added(job, of_any_rows(own).wanted, own.steps), schema)
@@ -153,5 +154,12 @@ class Added:
             except CredoError as error:
                 raise in_partition(error, partition_number()) from None
             start += part.num_rows
-            arrays = [*part.columns, *map(pa.array, columns.values())]
-            yield pa.RecordBatch.from_arrays(arrays, names=[*part.schema.names, *columns])
+            arrays = dict(zip(part.schema.names, part.columns, strict=True))
+            for name, values in columns.items():
+                arrays[name] = _of_type(values, arrays[name].type) if name in arrays else pa.array(values)
+            yield pa.RecordBatch.from_pydict(arrays)
+
+
+def _of_type(values: Any, form: Any) -> Any:
+    whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    return whole.cast(form)

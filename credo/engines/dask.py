@@ -97,7 +97,8 @@ class Dask(Remote):
     ) -> Result | None:
         """By the same tree as anywhere, on the workers: the driver sees how many rows were read, and the total."""
         if isinstance(partitions, OfFrame) and len(partitions):
-            return self._of_frame(Task(job, total), partitions, total)
+            whole: Result | None = self._of_frame(Task(job, total), partitions, total)
+            return whole
         task, sums = Task(job, total), Begun()
         sent, name = self._sent(cloudpickle.dumps(task)), _named(task)
 
