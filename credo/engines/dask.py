@@ -127,9 +127,9 @@ class Dask(Remote):
         bounds = [*pairwise([*doubling(WINDOW, len(partitions)), len(partitions)])]
 
         def begin(start: int, end: int) -> Any:
-            leaf = FrameLeaf(blob, start, partitions.starts[start:end], partitions.counts[start:end], uuid4().hex)
+            work = FrameWork(sent, blob, start, partitions.starts[start:end], partitions.counts[start:end])
             frame = partitions.frame if end - start == len(partitions) else partitions.frame.partitions[start:end]
-            return self._begun(frame_tree(frame, leaf, sent))
+            return self._begun(frame_tree(frame, work))
 
         def done() -> Iterator[Done]:
             nonlocal found
@@ -296,34 +296,41 @@ def _work(sent: bytes, place: int, blob: bytes, pieces: Sequence[Any]) -> Done:
 
 
 @dataclass(frozen=True, eq=False)
-class FrameLeaf:
-    """The task over a partition of a frame, computed: one stands for all."""
+class FrameWork:
+    """The task over partitions of a frame, one of which stands for all: a worker gets it once."""
 
+    sent: bytes
     template: bytes
     first: int  # place of the first of these partitions
     starts: NDArray[np.int64]
     counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class FrameLeaf:
+    """The task over one of them, computed."""
+
     token: str  # what is computed again is another result
 
-    def __call__(self, frame: Any, sent: bytes, partition_info: dict[str, int] | None = None) -> Done:
+    def __call__(self, frame: Any, work: FrameWork, partition_info: dict[str, int] | None = None) -> Done:
         assert partition_info is not None
         i = partition_info["number"]
-        place, start, rows = self.first + i, int(self.starts[i]), int(self.counts[i])
+        place, start, rows = work.first + i, int(work.starts[i]), int(work.counts[i])
         try:
-            return _task(sent)(unpacked(self.template, [Computed(frame)]).at(place, start, rows))
+            return _task(work.sent)(unpacked(work.template, [Computed(frame)]).at(place, start, rows))
         except CredoError as error:
             raise in_partition(error, place) from None
 
 
-def frame_tree(frame: Any, leaf: FrameLeaf, sent: bytes) -> Any:
+def frame_tree(frame: Any, work: FrameWork) -> Any:
     """The sum over a frame's partitions, not computed yet: runs of 32, of these again runs of 32, as trees of pairs."""
     import pandas as pd
     from dask.dataframe.dask_expr import new_collection
     from dask.dataframe.dask_expr._reductions import TreeReduce
 
-    task, meta = delayed(sent, pure=False), pd.Series([], dtype=object, name="found")
-    each = frame.map_partitions(leaf, task, meta=meta, enforce_metadata=False)
-    adding = Adding(sent)
+    shared, meta = delayed(work, pure=False, traverse=False), pd.Series([], dtype=object, name="found")
+    each = frame.map_partitions(FrameLeaf(uuid4().hex), shared, meta=meta, enforce_metadata=False)
+    adding = Adding(work.sent)
     return new_collection(TreeReduce(each.expr, Adding, 0, adding, adding, {}, {}, FAN_IN))
 
 

@@ -6,6 +6,7 @@ Rows go to the workers as Arrow record batches (`mapInArrow`): no pandas is invo
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ Result = TypeVar("Result")
 SCHEMA = "place long, blob binary"  # of what a partition, or several of them, become
 WINDOW = 8 * FAN_IN  # partitions of files that are one job of Spark
 FEW = 2 * FAN_IN  # sums that the driver adds
+FAILED_TASK = re.compile(r"Task (\d+) in stage \S+ failed")  # a task's number is that of its partition
 SPLIT = (
     "a sequence goes on in the next partition of the Spark frame: keep each in one, as in "
     "frame.repartition(sequence).sortWithinPartitions(sequence, order)"
@@ -176,7 +178,9 @@ def explained() -> Iterator[None]:
     except PySparkException as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         said = next((line for line in reversed(lines) if _is_error(line)), lines[0] if lines else "it failed")
-        raise EngineError(f"Spark can't do the work: {said:.300}") from error
+        task = FAILED_TASK.search(str(error))
+        where = f"partition {int(task[1]) + 1} can't be computed" if task else "Spark can't do the work"
+        raise EngineError(f"{where}: {said:.300}") from error
 
 
 def _is_error(line: str) -> bool:
