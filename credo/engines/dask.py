@@ -17,7 +17,7 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
-from credo.engines.partitions import FAN_IN, OfFrame, Partition, Sized, pair_total, run_total, tree
+from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, Sized, Split, pair_total, run_total, tree
 from credo.engines.remote import NOTHING, Done, Remote, Task, added_runs, in_partition, watched
 from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, EngineError
@@ -99,25 +99,46 @@ class Dask(Remote):
         if isinstance(partitions, OfFrame) and len(partitions):
             whole: Result | None = self._of_frame(Task(job, total), partitions, total)
             return whole
-        task, sums = Task(job, total), Begun()
+        found: list[Result | None] = self._added(Task(job, total), partitions)
+        return found[0]
+
+    def reduce_by_key(
+        self,
+        job: Callable[[Rows], Result],
+        partitions: Iterable[Partition[Rows]],
+        total: Callable[[Sequence[Result]], Result],
+        split: Split,
+        /,
+    ) -> list[Result]:
+        found: list[Result | None] = self._added(Task(job, total, split), partitions)
+        return [shard for shard in found if shard is not None]
+
+    def _added(self, task: Task, partitions: Iterable[Partition[Any]]) -> list[Any]:
+        """The sum, or those of the shards."""
         sent, name = self._sent(cloudpickle.dumps(task)), _named(task)
+        shards = range(1 if task.split is None else SHARDS)
+        sums = [Begun() for _ in shards]
 
         def begin(place: int, window: Sequence[Partition[Any]]) -> Begun:
             leaves = [self._leaf(sent, name, place + i, own) for i, own in enumerate(window)]
-            root = tree(leaves, lambda run: _RUN(sent, run), lambda pair: _PAIR(sent, pair))
-            return self._begin([root, *map(_FACTS, leaves)])
+            roots = []
+            for shard in shards:
+                own = leaves if task.split is None else [_SHARD(sent, leaf, shard) for leaf in leaves]
+                roots.append(tree(own, lambda run: _RUN(sent, run), lambda pair: _PAIR(sent, pair)))
+            return self._begin([*roots, *map(_FACTS, leaves)])
 
         def done() -> Iterator[Done]:
-            for place, (root, *facts) in self._windows(partitions, begin):
-                for i, node in enumerate(facts):
+            for place, nodes in self._windows(partitions, begin):
+                for i, node in enumerate(nodes[len(shards) :]):
                     yield self._value(node, place + i)
-                sums.append(root)
+                for own, root in zip(sums, nodes, strict=False):
+                    own.append(root)
 
         for _ in watched(done(), partitions):
             pass
-        root = tree(sums, lambda one: one[0], lambda pair: _PAIR(sent, pair), fan_in=1)
-        found: Result | None = None if root is None else self._value(*self._begin([root])).results[0]
-        return found
+        whole = [tree(own, lambda one: one[0], lambda pair: _PAIR(sent, pair), fan_in=1) for own in sums]
+        begun = self._begin([root for root in whole if root is not None])
+        return [self._value(root).results[0] for root in begun] or [None]
 
     def _of_frame(self, task: Task, partitions: OfFrame, total: Callable[[Sequence[Any]], Any]) -> Any:
         """The same of a DataFrame, by a graph that Dask's scheduler spells out: what the driver does doesn't depend on
@@ -359,6 +380,12 @@ def _seen(_: Any) -> None:
     """That it can be read is all."""
 
 
+def _shard(sent: bytes, done: Done, shard: int) -> Done:
+    split, whole = _task(sent).split, done.results[0]
+    assert split is not None
+    return _summed(None if whole is None else split(whole, shard))
+
+
 def _run(sent: bytes, run: Sequence[Done]) -> Done:
     return _summed(run_total([done.results[0] for done in run], _total(sent)))
 
@@ -383,4 +410,4 @@ def _facts(done: Done) -> Done:
     return done._replace(results=[])
 
 
-_WORK, _RUN, _PAIR, _FACTS = (delayed(each, pure=False) for each in (_work, _run, _pair, _facts))
+_WORK, _RUN, _PAIR, _FACTS, _SHARD = (delayed(each, pure=False) for each in (_work, _run, _pair, _facts, _shard))

@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+SHARDS = 16  # that results are split into by key
 FAN_IN = 32  # results that are added in one go: uniting levels once for many parts costs little more than once for two
 
 
@@ -103,6 +104,14 @@ class OfFrame(Sequence[Partition[Any]]):
             raise IndexError(place)
         place %= len(self)
         return self.template.at(place, int(self.starts[place]), int(self.counts[place]))
+
+
+class Split(Protocol):
+    """Takes results apart by key: shards of different numbers have no key in common, and add to the whole."""
+
+    def __call__(self, result: Any, shard: int, /) -> Any:
+        """What the result has of the keys of a shard, of SHARDS in all."""
+        ...
 
 
 class Loaded:

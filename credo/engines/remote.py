@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from credo.engines.local import one_blas_thread, progress
-from credo.engines.partitions import Partition, Sized, added, pair_total, run_total, subtotal, tree
+from credo.engines.partitions import Partition, Sized, Split, added, pair_total, run_total, subtotal, tree
 from credo.errors import CredoError
 from credo.notices import recorded, tell
 
@@ -44,6 +44,7 @@ class Task:
 
     job: Callable[[Any], Any]
     total: Callable[[Sequence[Any]], Any] | None = None
+    split: Split | None = None  # what the sum is taken apart by, after the worker is done with a partition
 
     def __call__(self, partition: Partition[Any]) -> Done:
         """To be called by the worker."""
@@ -68,6 +69,18 @@ class Remote(ABC):
     @abstractmethod
     def run(self, task: Task, partitions: Iterable[Partition[Any]]) -> Iterator[Done]:
         """task(partition) for each, in their order; task and partitions are picklable."""
+
+    def reduce_by_key(
+        self,
+        job: Callable[[Rows], Result],
+        partitions: Iterable[Partition[Rows]],
+        total: Callable[[Sequence[Result]], Result],
+        split: Split,  # noqa: ARG002 - for those who have many workers
+        /,
+    ) -> list[Result]:
+        """The sum in shards, each added up by itself: no worker need hold all keys."""
+        whole = self.reduce(job, partitions, total)
+        return [] if whole is None else [whole]
 
     def map(self, job: Callable[[Rows], Result], partitions: Iterable[Partition[Rows]], /) -> Iterator[Result]:
         done = watched(self.run(Task(job), partitions), partitions)

@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
-from credo.engines.partitions import FAN_IN, OfFrame, Partition, Sized, run_total
+from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, Sized, Split, run_total
 from credo.engines.remote import NOTHING, Done, Remote, Task, added_runs, in_partition, joined, of_pairs, watched
 from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, DataError, EngineError
@@ -27,7 +27,7 @@ from credo.errors import CredoError, DataError, EngineError
 Rows = TypeVar("Rows", bound=Sized)
 Result = TypeVar("Result")
 
-SCHEMA = "place long, blob binary"  # of what a partition, or several of them, become
+SCHEMA = "place long, shard long, blob binary"  # of what a partition, or several of them, become
 WINDOW = 8 * FAN_IN  # partitions of files that are one job of Spark
 FEW = 2 * FAN_IN  # sums that the driver adds
 FAILED_TASK = re.compile(r"Task (\d+) in stage \S+ failed")  # a task's number is that of its partition
@@ -72,6 +72,9 @@ class Failed:
     error: CredoError
 
 
+Found = dict[tuple[int, int], Done | Failed]  # by place and shard
+
+
 class Spark(Remote):
     """The Python workers of a Spark session: that one, or the active one."""
 
@@ -98,19 +101,36 @@ class Spark(Remote):
         /,
     ) -> Result | None:
         """By the same tree as anywhere, on the workers, until few sums are left for the driver."""
-        task, sums = Task(job, total), list[Any]()
+        found: list[Result | None] = self._added(Task(job, total), partitions)
+        return found[0]
+
+    def reduce_by_key(
+        self,
+        job: Callable[[Rows], Result],
+        partitions: Iterable[Partition[Rows]],
+        total: Callable[[Sequence[Result]], Result],
+        split: Split,
+        /,
+    ) -> list[Result]:
+        found: list[Result | None] = self._added(Task(job, total, split), partitions)
+        return [shard for shard in found if shard is not None]
+
+    def _added(self, task: Task, partitions: Iterable[Partition[Any]]) -> list[Any]:
+        """The sum, or those of the shards."""
+        assert task.total is not None
+        sums: list[list[Any]] = [[] for _ in range(1 if task.split is None else SHARDS)]
 
         def done() -> Iterator[Done]:
             for window in self._windows(partitions):
-                whole = self._total(task, window)
-                sums.append(whole.results[0])
+                whole = self._total(task, window, len(sums))
+                for own, result in zip(sums, whole.results, strict=True):
+                    own.append(result)
                 yield whole
                 yield from repeat(NOTHING, len(window) - 1)  # each partition of a window is done with it
 
         for _ in watched(done(), partitions):
             pass
-        found: Result | None = of_pairs(sums, total)
-        return found
+        return [of_pairs(own, task.total) for own in sums]
 
     def _windows(self, partitions: Iterable[Partition[Any]]) -> Iterator[Sequence[Partition[Any]]]:
         """What is one job of Spark: all of a frame, or some of the partitions that are sent."""
@@ -141,29 +161,40 @@ class Spark(Remote):
         with explained():
             return frame.mapInArrow(Leaves(pickle.dumps(task), blobs), SCHEMA)
 
-    def _total(self, task: Task, window: Sequence[Partition[Any]]) -> Done:
+    def _total(self, task: Task, window: Sequence[Partition[Any]], shards: int) -> Done:
         found, left, sent = self._mapped(task, window), len(window), pickle.dumps(task)
         runs = True
         with explained():
             while left > FEW:
-                found = found.selectExpr(f"place div {FAN_IN} as node", "place", "blob").groupBy("node")
-                found = found.applyInArrow(_adding(sent, runs), SCHEMA)
+                found = found.selectExpr(f"place div {FAN_IN} as node", "shard", "place", "blob")
+                found = found.groupBy("node", "shard").applyInArrow(_adding(sent, runs), SCHEMA)
                 left, runs = -(-left // FAN_IN), False
-        parts = self._collected(found, left)
+        table, sums = self._table(found), []
         assert task.total is not None
-        results = [done.results[0] for done in parts]
-        if runs:
-            results = [run_total(results[at : at + FAN_IN], task.total) for at in range(0, left, FAN_IN)]
-        return joined([of_pairs(results, task.total)], parts)
+        for shard in range(shards):
+            results = [done.results[0] for done in _in_order(table, left, shard)]
+            if runs:
+                results = [run_total(results[at : at + FAN_IN], task.total) for at in range(0, left, FAN_IN)]
+            sums.append(of_pairs(results, task.total))
+        return joined(sums, _in_order(table, left))
 
     def _collected(self, mapped: Any, count: int) -> list[Done]:
+        return _in_order(self._table(mapped), count)
+
+    def _table(self, mapped: Any) -> Found:
+        """What was found, by place and shard; or the error that the first partition which has one reports."""
         with explained():
             table = mapped.toArrow()
-        found = dict(zip(table["place"].to_pylist(), map(pickle.loads, table["blob"].to_pylist()), strict=True))
-        for place in sorted(found):
-            if isinstance(found[place], Failed):
-                raise found[place].error
-        return [found.get(place, NOTHING) for place in range(count)]
+        keys = zip(table["place"].to_pylist(), table["shard"].to_pylist(), strict=True)
+        found: Found = dict(zip(keys, map(pickle.loads, table["blob"].to_pylist()), strict=True))
+        for key in sorted(found):
+            if isinstance(failed := found[key], Failed):
+                raise failed.error
+        return found
+
+
+def _in_order(found: Found, count: int, shard: int = 0) -> list[Any]:
+    return [found.get((place, shard), NOTHING) for place in range(count)]
 
 
 @contextmanager
@@ -189,10 +220,12 @@ def _is_error(line: str) -> bool:
     return bool(colon) and name.replace(".", "").isidentifier() and name.endswith(("Error", "Exception"))
 
 
-def row_of(place: int, found: object) -> Any:
-    return pa.record_batch(
-        {"place": pa.array([place], pa.int64()), "blob": pa.array([pickle.dumps(found)], pa.binary())}
-    )
+def rows_of(place: int, found: Sequence[object], shard: int = 0) -> Any:
+    """A row for each shard, from that one on."""
+    blobs = [*map(pickle.dumps, found)]
+    shards = range(shard, shard + len(blobs))
+    columns = {"place": pa.array([place] * len(blobs), pa.int64()), "shard": pa.array(shards, pa.int64())}
+    return pa.record_batch({**columns, "blob": pa.array(blobs, pa.binary())})
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +238,7 @@ class Leaves:
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         if (place := partition_number()) in self.blobs:
             number, blob = self.blobs[place]
-            yield done_row(self.task, number, place, lambda: unpacked(blob, [Streamed(batches)]))
+            yield done_rows(self.task, number, place, lambda: unpacked(blob, [Streamed(batches)]))
         for _ in batches:  # Spark starts another worker in place of one that left rows unread
             pass
 
@@ -221,7 +254,7 @@ class FrameLeaves:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         if (place := partition_number()) < len(self.counts):
-            yield done_row(self.task, place, place, lambda: self._partition(place, batches))
+            yield done_rows(self.task, place, place, lambda: self._partition(place, batches))
         for _ in batches:
             pass
 
@@ -239,12 +272,17 @@ def partition_number() -> int:
     return int(context.partitionId())
 
 
-def done_row(task: bytes, number: int, place: int, partition: Callable[[], Partition[Any]]) -> Any:
+def done_rows(task: bytes, number: int, place: int, partition: Callable[[], Partition[Any]]) -> Any:
+    own: Task = pickle.loads(task)
     try:
-        found: Done | Failed = pickle.loads(task)(partition())
+        done = own(partition())
     except CredoError as error:
-        found = Failed(in_partition(error, place))
-    return row_of(number, found)
+        return rows_of(number, [Failed(in_partition(error, place))])
+    if own.split is None:
+        return rows_of(number, [done])
+    whole, nothing = done.results[0], done._replace(rows=0, notices=[])
+    shards = [None if whole is None else own.split(whole, shard) for shard in range(SHARDS)]
+    return rows_of(number, [(nothing if k else done)._replace(results=[each]) for k, each in enumerate(shards)])
 
 
 def _adding(task: bytes, runs: bool) -> Callable[[tuple[pa.Scalar, ...], pa.Table], pa.Table]:
@@ -258,6 +296,7 @@ def _adding(task: bytes, runs: bool) -> Callable[[tuple[pa.Scalar, ...], pa.Tabl
         found = next((part for part in parts if isinstance(part, Failed)), None) or added_runs(
             parts, pickle.loads(task).total, runs
         )
-        return pa.Table.from_batches([row_of(key[0].as_py(), found)])
+        place, shard = (each.as_py() for each in key)
+        return pa.Table.from_batches([rows_of(place, [found], shard)])
 
     return added_up
