@@ -57,3 +57,24 @@ def test_few_groups_are_added_as_a_whole(parts: list[pd.DataFrame], monkeypatch:
     monkeypatch.setattr("credo.estimation.beliefs.FIRST_ROWS", 200)
     monkeypatch.setattr(ByLevel, "__call__", lambda *_: pytest.fail("three groups were taken apart"))
     assert len(credo.estimate(dask_frame(parts), "z", by="word", prior=credo.NormalMean(0, 1, 1))) == 3
+
+
+def test_a_vocabulary_is_pruned_in_the_reduce(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each sum of the tree holds at most 8 times max_words, however many words there are."""
+    sizes = list[int]()
+
+    def watched(model: credo.NaiveBayes, several: Any) -> Evidence:
+        found = whole(model, several)
+        sizes.append(found.size)
+        return found
+
+    whole = credo.NaiveBayes.total
+    monkeypatch.setattr(credo.NaiveBayes, "total", watched)
+    rows = pd.DataFrame({"text": [f"word{i} word{i + 1} common {'ab'[i % 2]}" for i in range(2000)]})
+    rows["y"] = [text[-1] for text in rows["text"]]
+    parts = parts_of(rows, range(0, 2001, 50))
+    model: Any = credo.NaiveBayes(kinds={"text": credo.Text(max_words=10)})
+    there, here = (model.fit(data, target="y") for data in (dask_frame(parts), local(parts)))
+    assert max(sizes) <= 8 * 10 + 2
+    assert evidence_bits(there) == evidence_bits(here)
+    assert there.predict({"text": ["common a"]}).tolist() == ["a"]
