@@ -209,7 +209,7 @@ def explained() -> Iterator[None]:
     except PySparkException as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         said = next((line for line in reversed(lines) if _is_error(line)), lines[0] if lines else "it failed")
-        task = FAILED_TASK.search(str(error))
+        task = FAILED_TASK.search(f"{error} {error.__context__}")  # Spark says it in what it doesn't show
         where = f"partition {int(task[1]) + 1} can't be computed" if task else "Spark can't do the work"
         raise EngineError(f"{where}: {said:.300}") from error
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import credo
@@ -146,7 +147,8 @@ def test_a_file_that_differs_is_one_clear_error(
     with engines.using(engines.Spark(spark)):
         assert credo.estimate(data, "z", prior=prior).n == 699
         pages = bytearray((tmp_path / "1.parquet").read_bytes())
-        pages[100:400] = bytes(300)
+        at = pq.read_metadata(tmp_path / "1.parquet").row_group(0).column(1).data_page_offset
+        pages[at : at + 300] = b"\xff" * 300
         (tmp_path / "1.parquet").write_bytes(pages)
         with pytest.raises(credo.CredoError, match=r"1\.parquet|partition 2"):
             credo.estimate(data, "z", prior=prior)
