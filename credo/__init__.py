@@ -13,6 +13,7 @@ _PUBLIC = {
     "Belief": "credo.estimation.belief",
     "Beliefs": "credo.estimation.beliefs",
     "BetaBernoulli": "credo.families.beta_bernoulli",
+    "CausalGraph": "credo.networks.causes.causal_graph",
     "Classifier": "credo.models.classifier",
     "Concepts": "credo.models.concepts.model",
     "CredoError": "credo.errors",
@@ -20,6 +21,7 @@ _PUBLIC = {
     "DecisionTree": "credo.models.tree.model",
     "DirichletCategorical": "credo.families.dirichlet",
     "DirichletMultinomial": "credo.families.dirichlet",
+    "DynamicNetwork": "credo.networks.templates.dynamic_network",
     "EngineError": "credo.errors",
     "EvidenceError": "credo.errors",
     "GammaExponential": "credo.families.gamma",
@@ -27,10 +29,12 @@ _PUBLIC = {
     "GaussianDiscriminant": "credo.models.discriminant",
     "HiddenMarkov": "credo.models.hidden_markov.model",
     "Hypotheses": "credo.models.hypotheses",
+    "InfluenceDiagram": "credo.networks.decisions.influence_diagram",
     "KDependence": "credo.models.several_parents",
     "LinearGaussian": "credo.families.linear_gaussian",
     "LinearRegression": "credo.models.regression.linear",
     "LogisticRegression": "credo.models.regression.logistic",
+    "HybridNetwork": "credo.networks.hybrid.network",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
     "ModelAverage": "credo.models.average",
@@ -46,6 +50,7 @@ _PUBLIC = {
     "Numeric": "credo.estimation.numeric",
     "OneDependence": "credo.models.augmented",
     "ParetoUniform": "credo.families.pareto_uniform",
+    "PlateNetwork": "credo.networks.templates.plate_network",
     "PriorError": "credo.errors",
     "QuestionError": "credo.errors",
     "Schema": "credo.data.schema",
@@ -77,6 +82,7 @@ _PUBLIC = {
     "sum_rule": "credo.numerics.probability_rules",
     "total_probability": "credo.numerics.probability_rules",
 }
+_ROOMS = {"engines": "credo.engines", "nodes": "credo.networks.nodes"}  # modules whose names are public, too
 __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:
@@ -131,11 +137,17 @@ if TYPE_CHECKING:
     from credo.models.several_parents import KDependence as KDependence
     from credo.models.several_parents import NetworkClassifier as NetworkClassifier
     from credo.models.tree.model import DecisionTree as DecisionTree
+    from credo.networks import nodes as nodes
+    from credo.networks.causes.causal_graph import CausalGraph as CausalGraph
+    from credo.networks.decisions.influence_diagram import InfluenceDiagram as InfluenceDiagram
+    from credo.networks.hybrid.network import HybridNetwork as HybridNetwork
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
     from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence
     from credo.networks.structure.learn import learn_structure as learn_structure
     from credo.networks.table_priors import BDeu as BDeu
+    from credo.networks.templates.dynamic_network import DynamicNetwork as DynamicNetwork
+    from credo.networks.templates.plate_network import PlateNetwork as PlateNetwork
     from credo.numerics.probability_rules import bayes_rule as bayes_rule
     from credo.numerics.probability_rules import product_rule as product_rule
     from credo.numerics.probability_rules import sum_rule as sum_rule
@@ -151,8 +163,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "engines":  # credo.engines.using(...), whatever was loaded before
-        return import_module("credo.engines")
+    if name in _ROOMS:  # credo.engines.using(...), whatever was loaded before
+        return import_module(_ROOMS[name])
     if name not in _PUBLIC:
         raise AttributeError(f"module 'credo' has no attribute {name!r}")
     value = getattr(import_module(_PUBLIC[name]), name)

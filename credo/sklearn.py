@@ -1,4 +1,4 @@
-"""credo's classifiers as scikit-learn estimators: for pipelines, grid searches and the rest of that world.
+"""credo's models as scikit-learn estimators: for pipelines, grid searches and the rest of that world.
 
 What was learned is in the credo model behind each, `model_`, which also explains, forgets and merges.
 """
@@ -19,22 +19,36 @@ from credo.data.schema import Column, Schema
 from credo.data.tables import array_of
 from credo.errors import DataError
 from credo.families.normal_inverse_wishart import Covariance
+from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.mixture.model import Mixture
 from credo.models.naive_bayes import NaiveBayes
+from credo.models.regression.linear import LinearRegression, Noise
+from credo.models.regression.logistic import Choice, LogisticRegression, Method
+from credo.models.regression.logistic import Estimate as WeightEstimate
+from credo.models.tree.growing import Gain
+from credo.models.tree.model import DecisionTree
+from credo.models.tree.prunings import Prune
 from credo.notices import quietly
 from credo.numerics.exact import Array
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, DensityMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, DensityMixin, RegressorMixin
     from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 except ImportError:
     raise ImportError("credo.sklearn needs scikit-learn 1.6 or later: pip install -U scikit-learn") from None
 
-__all__ = ["GaussianDiscriminantClassifier", "MixtureClusterer", "NaiveBayesClassifier"]
+__all__ = [
+    "GaussianDiscriminantClassifier",
+    "LinearRegressor",
+    "LogisticClassifier",
+    "MixtureClusterer",
+    "NaiveBayesClassifier",
+    "TreeClassifier",
+]
 
 
 class _Reader(BaseEstimator):  # type: ignore[misc]
@@ -78,10 +92,55 @@ class _Reader(BaseEstimator):  # type: ignore[misc]
         return answer
 
 
-class _Adapter(ClassifierMixin, _Reader):  # type: ignore[misc]
+class _Classifier(ClassifierMixin, _Reader):  # type: ignore[misc]
     """A credo model, `model_`, that learns and is asked the way scikit-learn does it."""
 
     _model: ClassVar[Any]  # the class of credo models that the parameters are for
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from these rows alone. A row of weight 0 is as good as not there, and so is a class of such rows."""
+        model, _, labels, _ = self._begun(X, y, sample_weight)
+        return self._keep(model, labels)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        return self._said("predict", X).astype(self.classes_.dtype, copy=False)
+
+    def predict_proba(self, X: Any) -> Array:
+        """P(class | row). (rows, classes), in the order of classes_"""
+        return self._said("predict_proba", X)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log P(class | row). (rows, classes), in the order of classes_"""
+        return self._said("predict_log_proba", X)
+
+    def _begun(self, X: Any, y: Any, weight: Any) -> tuple[Any, Source, NDArray[Any], Array | None]:
+        """A model of these rows, and what it learned from."""
+        table, labels, weight = self._labelled(X, y, weight, reset=True)
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name != "tune"}
+        settings["kinds"] = self._kinds_of(X, table)
+        return self._model(**settings).fit(table, labels, weight=weight), table, labels, weight
+
+    def _labelled(self, X: Any, y: Any, weight: Any, reset: bool = False) -> tuple[Source, NDArray[Any], Array | None]:
+        table = self._table(X, reset)
+        labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        check_consistent_length(X, labels)
+        if labels.dtype.kind in "OU" and (labels == "").any():
+            raise DataError("y has the class '', which credo takes for a missing one: give it a name")
+        return table, labels, None if weight is None else _check_sample_weight(weight, X, ensure_non_negative=True)
+
+    def _keep(self, model: ClassPredictor, *alike: NDArray[Any]) -> Self:
+        """The model, with classes of the type that these labels have."""
+        self.model_ = model
+        self.classes_ = np.array(model.classes).astype(np.result_type(*alike))
+        return self
+
+
+class _AdditiveClassifier(_Classifier):
+    """One whose evidence adds: it learns part by part, and can be tuned."""
+
     tune: bool
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -108,43 +167,8 @@ class _Adapter(ClassifierMixin, _Reader):  # type: ignore[misc]
             model = _knowing(model, known[-1])
         return self._keep(model, labels, *known)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
-        return self._said("predict", X).astype(self.classes_.dtype, copy=False)
 
-    def predict_proba(self, X: Any) -> Array:
-        """P(class | row). (rows, classes), in the order of classes_"""
-        return self._said("predict_proba", X)
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """log P(class | row). (rows, classes), in the order of classes_"""
-        return self._said("predict_log_proba", X)
-
-    def _begun(self, X: Any, y: Any, weight: Any) -> tuple[Classifier, Source, NDArray[Any], Array | None]:
-        """A model of these rows, and what it learned from."""
-        table, labels, weight = self._labelled(X, y, weight, reset=True)
-        settings = {name: value for name, value in self.get_params(deep=False).items() if name != "tune"}
-        settings["kinds"] = self._kinds_of(X, table)
-        return self._model(**settings).fit(table, labels, weight=weight), table, labels, weight
-
-    def _labelled(self, X: Any, y: Any, weight: Any, reset: bool = False) -> tuple[Source, NDArray[Any], Array | None]:
-        table = self._table(X, reset)
-        labels = column_or_1d(y, warn=True)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-        check_consistent_length(X, labels)
-        if labels.dtype.kind in "OU" and (labels == "").any():
-            raise DataError("y has the class '', which credo takes for a missing one: give it a name")
-        return table, labels, None if weight is None else _check_sample_weight(weight, X, ensure_non_negative=True)
-
-    def _keep(self, model: Classifier, *alike: NDArray[Any]) -> Self:
-        """The model, with classes of the type that these labels have."""
-        self.model_ = model
-        self.classes_ = np.array(model.classes).astype(np.result_type(*alike))
-        return self
-
-
-class NaiveBayesClassifier(_Adapter):
+class NaiveBayesClassifier(_AdditiveClassifier):
     """credo.NaiveBayes for scikit-learn: columns of any kind, independent of each other given the class.
 
     Columns of an array are numbers. Of a table, numbers are numbers, booleans and the category type are categories,
@@ -179,7 +203,7 @@ class NaiveBayesClassifier(_Adapter):
         self.tune = tune
 
 
-class GaussianDiscriminantClassifier(_Adapter):
+class GaussianDiscriminantClassifier(_AdditiveClassifier):
     """credo.GaussianDiscriminant for scikit-learn: numbers together, as one Gaussian for each class.
 
     covariance: "full" (quadratic), "tied" (linear), "diagonal" or "spherical". Columns are read as by
@@ -209,6 +233,120 @@ class GaussianDiscriminantClassifier(_Adapter):
         self.class_prior = class_prior
         self.kinds = kinds
         self.tune = tune
+
+
+class LogisticClassifier(_Classifier):
+    """credo.LogisticRegression for scikit-learn: the weights have a Gaussian prior, whose strength is 1/C there.
+
+    By default the strength is chosen by evidence, and predictions integrate the weights' uncertainty. Columns are read
+    as by NaiveBayesClassifier.
+
+    >>> model = LogisticClassifier(strength=1.0).fit([[1.4], [1.3], [4.7], [4.5]], [0, 0, 1, 1])
+    >>> model.predict([[1.6], [4.0]]).tolist()
+    [0, 1]
+    """
+
+    _model, _sparse = LogisticRegression, False
+
+    def __init__(
+        self,
+        strength: float | Choice = "auto",
+        estimate: WeightEstimate = "bayes",
+        method: Method = "auto",
+        scaled: bool = True,
+        class_prior: Mapping[Any, float] | None = None,
+        kinds: Mapping[Any, Any] | None = None,
+    ) -> None:
+        self.strength = strength
+        self.estimate = estimate
+        self.method = method
+        self.scaled = scaled
+        self.class_prior = class_prior
+        self.kinds = kinds
+
+
+class TreeClassifier(_Classifier):
+    """credo.DecisionTree for scikit-learn: categories and missing cells as they are, averaged over all prunings.
+
+    prune: "average", "mdl", "evidence" or None. Columns are read as by NaiveBayesClassifier.
+
+    >>> model = TreeClassifier().fit([[1.4], [1.3], [1.2], [4.7], [4.5], [4.6]], [0, 0, 0, 1, 1, 1])
+    >>> model.predict([[1.6], [4.0]]).tolist()
+    [0, 1]
+    """
+
+    _model, _sparse = DecisionTree, False
+
+    def __init__(
+        self,
+        prune: Prune | None = "average",
+        gain: Gain | None = None,
+        smoothing: float | None = None,
+        min_rows: float = 2.0,
+        max_depth: int | None = None,
+        class_prior: Mapping[Any, float] | None = None,
+        kinds: Mapping[Any, Any] | None = None,
+    ) -> None:
+        self.prune = prune
+        self.gain = gain
+        self.smoothing = smoothing
+        self.min_rows = min_rows
+        self.max_depth = max_depth
+        self.class_prior = class_prior
+        self.kinds = kinds
+
+
+class LinearRegressor(RegressorMixin, _Reader):  # type: ignore[misc]
+    """credo.LinearRegression for scikit-learn: a ridge whose strength is chosen by evidence, with predictive intervals.
+
+    ridge=0 is least squares. Columns are read as by NaiveBayesClassifier.
+
+    >>> model = LinearRegressor(ridge=0).fit([[1.0], [2.0], [3.0]], [2.0, 4.0, 6.5])
+    >>> model.predict([[4.0]]).round(3).tolist()
+    [8.667]
+    """
+
+    _sparse = False
+
+    def __init__(
+        self,
+        ridge: float | Literal["evidence"] = "evidence",
+        select: bool = False,
+        noise: Noise = "gaussian",
+        kinds: Mapping[Any, Any] | None = None,
+    ) -> None:
+        self.ridge = ridge
+        self.select = select
+        self.noise = noise
+        self.kinds = kinds
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from these rows alone."""
+        table = self._table(X, reset=True)
+        settings = {**self.get_params(deep=False), "kinds": self._kinds_of(X, table)}
+        numbers, weight = self._numbers(X, y, sample_weight)
+        self.model_ = LinearRegression(**settings).fit(table, numbers, weight=weight)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more rows: the same as fitting all of them at once."""
+        if not hasattr(self, "model_"):
+            return self.fit(X, y, sample_weight)
+        table = self._table(X)
+        numbers, weight = self._numbers(X, y, sample_weight)
+        self.model_ = self.model_.update(table, target=numbers, weight=weight)
+        return self
+
+    def _numbers(self, X: Any, y: Any, weight: Any) -> tuple[Array, Array | None]:
+        numbers = column_or_1d(y, warn=True, dtype=np.float64)
+        assert_all_finite(numbers, input_name="y")
+        check_consistent_length(X, numbers)
+        return numbers, None if weight is None else _check_sample_weight(weight, X, ensure_non_negative=True)
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The mean of each row's predictive distribution; and its standard deviation, if asked for."""
+        mean = self._said("predict", X)
+        return (mean, np.sqrt(self._said("predictive", X).variance())) if return_std else mean
 
 
 class MixtureClusterer(DensityMixin, ClusterMixin, _Reader):  # type: ignore[misc]

@@ -142,7 +142,7 @@ def test_a_page_of_texts_shows_documents_and_the_curve(mail: str, tmp_path: Path
         assert f"<h2>{title}</h2>" in page
     assert page.count(", labelled <bdi>spam</bdi>") == page.count(", labelled <bdi>ham</bdi>") == 3
     assert '<span class="for"' in page
-    assert "<script" not in page
+    assert page.count("<script") == 1  # which sorts tables
     assert "&lt;" in page
 
 

@@ -53,7 +53,14 @@ def test_its_file_has_a_page(model: str, tmp_path: Path) -> None:
     assert "LogisticRegression" in page.read_text()
 
 
+def test_learning_draws_the_weights_and_writes_a_page(data: str, tmp_path: Path) -> None:
+    page, picture = tmp_path / "page.html", tmp_path / "weights.svg"
+    ran("learn", data, "-t", "y", "--model", "logistic", "--report", str(page), "--plot", str(picture))
+    assert "LogisticRegression" in page.read_text()
+    assert "<svg" in picture.read_text()
+
+
 def test_what_it_has_not(model: str, data: str) -> None:
     learning = ("learn", data, "-t", "y", "--model", "logistic")
-    assert "--model logistic has no --report" in refused(*learning, "--report", "a.html", code=2)
+    assert "--model logistic has no --learning-curve" in refused(*learning, "--learning-curve", code=2)
     assert "ask about the class alone" in refused("ask", model, "P(sex)")

@@ -30,8 +30,9 @@ def model(table: str, tmp_path_factory: Any) -> str:
 
 
 def test_learn_shows_the_tree_and_writes_it(table: str, tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in ("t.credo", "t.svg")]
-    said = ran("learn", table, "-t", "play", "--model", "tree", "-o", str(paths[0]), "--plot", str(paths[1]))
+    paths = [tmp_path / name for name in ("t.credo", "t.svg", "t.html")]
+    files = ("-o", str(paths[0]), "--plot", str(paths[1]), "--report", str(paths[2]))
+    said = ran("learn", table, "-t", "play", "--model", "tree", *files)
     assert "averaged DecisionTree: " in said
     assert "outlook = overcast" in said
     assert "the tree pays for itself" in said
@@ -55,10 +56,9 @@ def test_update_forget_and_merge(table: str, model: str, tmp_path: Path) -> None
     assert "56 rows in all" in ran("forget", more, table)
 
 
-def test_options_that_trees_have_not(table: str, tmp_path: Path) -> None:
-    assert "a decision tree has no --report" in refused(
-        "learn", table, "-t", "play", "--model", "tree", "--report", str(tmp_path / "r.html"), code=2
-    )
+def test_options_that_trees_have_not(table: str) -> None:
+    learning = ("learn", table, "-t", "play", "--model", "tree")
+    assert "--model tree has no --learning-curve" in refused(*learning, "--learning-curve", code=2)
     assert "no column 'plat'" in refused("learn", table, "-t", "plat", "--model", "tree")
 
 

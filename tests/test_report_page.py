@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from base64 import b64encode
+from datetime import date
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, get_args
@@ -18,7 +21,7 @@ from credo.errors import CredoError, EvidenceError, Notice
 from credo.families.normal_inverse_wishart import Covariance
 from credo.present.demo import PUMPS
 from credo.present.densities import shape_of
-from credo.present.page import classifier_page, page_of
+from credo.present.page import SORTING, classifier_page, page_of
 from credo.present.texts import DOCUMENTS, LONGEST, NOT_IN_HTML, pieces
 
 EVIL = "<script>alert(1)</script>\"'&$\\frac{"
@@ -51,6 +54,14 @@ class Reader(HTMLParser):
         self.text += data
 
 
+def scripts_of(page: str) -> set[str]:
+    """Scripts in a page; only those with the hash that its policy names run."""
+    found = set(re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL))
+    for script in found:
+        assert f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" in page
+    return found
+
+
 def table(seed: int = 0, n: int = 120, **more: Any) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     kind = rng.integers(0, 3, n)
@@ -73,7 +84,8 @@ def check_alone(page: str) -> None:
     """Nothing runs and nothing is loaded."""
     found = Reader(page)
     tags = {tag for tag, _ in found.seen}
-    assert not tags & {"script", "link", "iframe", "object", "embed", "form", "base"}
+    assert not tags & {"link", "iframe", "object", "embed", "form", "base"}
+    assert scripts_of(page) <= {SORTING}
     assert "svg" in tags
     for tag, attributes in found.seen:
         for name in ("src", "href", "xlink:href", "action"):
@@ -95,10 +107,28 @@ def test_the_page_says_what_was_found() -> None:
         "Predicting fault", "587 rows: none 372", "13 rows without a class left out", f"{scores.accuracy:.1%}",
         f"{scores.log_loss:.4f}", f"{scores.brier:.4f}", f"{scores.ece:.4f}", report.why,
         *(each.name for each in report.tried), *(each.name for each in report.columns), "bins at quantiles",
+        *(f"{each.recall:.1%}" for each in scores.by_class()), date.today().isoformat(),
     ):  # fmt: skip
         assert words in text
     for cell in scores.confusion.ravel():
         assert f"{cell:g}" in text
+
+
+def test_the_worst_mistakes_are_listed_with_reasons() -> None:
+    rows = table()
+    model = credo.NaiveBayes().fit(rows, "y")
+    found = Reader(page_of(model, rows, file="rows.csv"))
+    scores = model.leave_one_out(rows)
+    of_truth = np.where(scores.predicted == scores.truth, 2, scores.probabilities[np.arange(120), scores.truth])
+    worst = int(of_truth.argmin())
+    why = waterfall(model.explain({name: rows[name][worst] for name in ("size", "price", "colour")})).weights
+    strongest = max(why, key=lambda each: abs(each["weight"]))
+    at = found.text.index("strongest reasons")
+    assert f"{worst + 1}" in found.text[at : at + 60]
+    assert f"{scores.probabilities[worst, scores.truth[worst]]:.1%}" in found.text[at : at + 100]
+    assert f"{strongest['weight']:+.2f}" in found.text[at : at + 200]
+    assert "120 rows of rows.csv" in found.text
+    assert "Worst mistakes" not in page_of(model)
 
 
 def test_the_page_needs_nothing_beside_itself() -> None:
@@ -110,8 +140,7 @@ def test_names_from_the_data_are_only_text() -> None:
     words, classes = ([f"{EVIL}{cell}" for cell in data[name]] for name in ("colour", "y"))
     page = page_of(learned({EVIL: data["size"], f"{EVIL}2": words, "y": classes}))
     found = Reader(page)
-    assert "script" not in {tag for tag, _ in found.seen}
-    assert "<script" not in page
+    assert scripts_of(page) == {SORTING}
     assert f"{EVIL}a" in found.text
     assert f"{EVIL}2" in found.text
 
@@ -151,8 +180,10 @@ def test_densities_are_densities(model: Any) -> None:
     for name in fitted.views:
         shape = shape_of(fitted, name)
         assert shape is not None
-        if shape.form in ("category", "binned"):
+        if shape.form == "category":
             total = shape.heights.sum(1)
+        elif shape.form == "binned":
+            total = shape.heights @ np.diff(shape.places)
         elif shape.form == "count":
             total = shape.heights.sum(1) if np.allclose(np.diff(shape.places), 1) else np.ones(3)
         else:
@@ -269,8 +300,8 @@ def test_a_document_is_only_text(of_messages: Any) -> None:
     text = f"{EVIL} prize <img src=x onerror=alert(1)> \x00\x1b\u202e http://evil.example/ claim"
     page = page_of(of_messages, {"text": [text], "y": ["prize"]})
     found = Reader(page)
-    assert not {"script", "img", "a"} & {tag for tag, _ in found.seen}
-    assert "<script" not in page
+    assert not {"img", "a"} & {tag for tag, _ in found.seen}
+    assert scripts_of(page) <= {SORTING}
     assert not any(name.startswith("on") for _, attributes in found.seen for name in attributes)
     assert "\x00" not in page
     assert "\x1b" not in page
@@ -283,7 +314,7 @@ def test_words_of_every_kind_are_only_text() -> None:
     texts = [f"{text} <script>{y}</script>" for text, y in zip(data["text"], data["y"], strict=True)]
     evil = {EVIL: texts, "y": [f"{EVIL}{y}" for y in data["y"]]}
     page = page_of(model.fit(evil, "y"), evil)
-    assert "<script" not in page
+    assert scripts_of(page) <= {SORTING}
     assert "<script>prize</script>" in Reader(page).text
 
 

@@ -1,14 +1,17 @@
 """Questions to any model, written as text.
 
     question   = ( "P" | "E" | "argmax" [ "P" ] | "explain" "P" ) "(" asked [ "|" given ] ")" ;
-    asked      = "*" | term { "," term } ;                     (* "*": all variables, after argmax only *)
+    asked      = "*" | event { "," event } ;                   (* "*": all variables, after argmax only *)
     given      = finding { "," finding } ;
+    event      = both { "or" both } ;                          (* or, and, not, (...): of networks, after P only *)
+    both       = condition { "and" condition } ;
+    condition  = term | "not" condition | "(" event ")" ;
     term       = name
                | name ( "=" | "!=" ) word
                | name "in" set
                | name order word | word order name | word order name order word
                | name ( "<" | ">" ) name ;
-    finding    = term | name "=" likelihood | "do" "(" done { "," done } ")" ;
+    finding    = event | name "=" likelihood | "do" "(" done { "," done } ")" ;
     done       = name "=" word | name "=" likelihood ;         (* likelihoods that sum to 1 *)
     set        = "{" word { "," word } "}" ;
     likelihood = "{" word ":" number { "," word ":" number } "}" ;
@@ -16,9 +19,9 @@
     name       = word [ "[" word { "," word } "]" ] ;
 
 A word is a run of characters without the grammar's punctuation, such as 5-10 and Asy/Patch; or anything in quotes, " or
-', with a backslash before a quote or another backslash. P, E, argmax, explain, in and do are keywords only where the
-grammar expects them: a variable may have such a name. A value may begin with < or >, as <5 does; ≤, ≥, ≠ and ∈ are the
-same as <=, >=, != and in.
+', with a backslash before a quote or another backslash. P, E, argmax, explain, in, do, or, and, not are keywords only
+where the grammar expects them: a variable may have such a name. A value may begin with < or >, as <5 does; ≤, ≥, ≠ and
+∈ are the same as <=, >=, != and in.
 """
 
 from __future__ import annotations
@@ -27,8 +30,8 @@ from typing import Any
 
 from credo.asking.answers import AnswerData, answer_data
 from credo.asking.parsing import parse
-from credo.asking.protocol import Inference, Variable, Waterfall, adapter, waterfall
-from credo.asking.question import Question
+from credo.asking.protocol import Adapter, AnswersEvents, Inference, Variable, Waterfall, adapter, waterfall
+from credo.asking.question import Question, leaves
 from credo.errors import DataError
 from credo.networks.inference.sizes import SAMPLES, Method
 
@@ -54,9 +57,20 @@ def ask(model: Any, question: str | Question, *, method: Method = "auto", sample
     if not isinstance(parsed, Question):
         raise DataError(f"a question is text, as in 'P(rain | wind=strong)', not a {type(question).__name__}")
     asked, inference = adapter(model), Inference(method, samples, seed)
+    if parsed.events or parsed.given_events:
+        return _event_answer(model, asked, parsed, inference)
     if not asked.estimates and method not in ("auto", "exact"):
         raise DataError(f"a {type(model).__name__} answers exactly: method={method!r} is for networks")
     return asked.explain(parsed, inference) if parsed.kind == "explain" else asked.query(parsed, inference)
+
+
+def _event_answer(model: Any, asked: Adapter, question: Question, inference: Inference) -> Any:
+    at = leaves((*question.events, *question.given_events)[0])[0].at
+    if question.kind != "P":
+        raise question.error(f"{question.kind} takes no conditions that are joined by or, and or not: P does", at)
+    if not isinstance(asked, AnswersEvents):
+        raise question.error(f"or, and and not are for networks, not for a {type(model).__name__}", at)
+    return asked.event(question, inference)
 
 
 def variables(model: Any) -> list[Variable]:

@@ -18,6 +18,7 @@ from credo.asking.question import (
     Within,
     Word,
     combined,
+    leaves,
     refuse_contradictions,
     unknown,
 )
@@ -63,6 +64,17 @@ class NetworkAdapter:
     def explain(self, question: Question, inference: Inference) -> Any:
         return self._asking(question, inference).explanation()
 
+    def event(self, question: Question, inference: Inference) -> Any:
+        """P(...) of conditions that are joined by or, and, not."""
+        from credo.asking.network_events import event_probability
+
+        asking = self._asking(question, inference)
+        events = combined(question, (term for term in question.asked if term.test is not None), asking.values)
+        given = asking.findings(asking.given)
+        if not all(map(any, events.values())):
+            return asking.probabilities()
+        return event_probability(asking.net, question, asking.values, asking.findings(events), given, asking.inference)
+
     def _asking(self, question: Question, inference: Inference) -> _Asking:
         _ = self.net.factors  # refused, where there are none
         question.plain("a network")
@@ -80,7 +92,7 @@ def waterfall(found: QueryExplanation) -> Waterfall:
 def _values(net: GraphicalModel, question: Question) -> dict[str, Values]:
     """The states of each variable in a question; an error where there is no such variable."""
     found: dict[str, Values] = {}
-    for term in (*question.asked, *question.given):
+    for term in question.terms:
         if term.name.text not in net.states:
             raise unknown(question, term.name.word, "there is no variable", net.variables)
         states = net.states[term.name.text]
@@ -132,6 +144,9 @@ def findings_in(net: GraphicalModel, text: str) -> dict[str, Any]:
     question = parse(f"{ALL}{text})")
     try:
         values = _values(net, question)
+        for event in question.given_events:
+            what = "findings aren't joined by or, and or not: separate them by commas"
+            raise question.error(what, leaves(event)[0].at)
         for term in question.given:
             if term.done:
                 raise question.error("do(...) sets variables: rows are drawn given findings alone", term.at)

@@ -1,4 +1,4 @@
-"""Text to questions: one pass over tokens, without recursion, in linear time."""
+"""Text to questions: one pass over tokens, in linear time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from typing import NoReturn, TypeVar
 
 from credo.asking.question import (
     Above,
+    AllOf,
+    AnyOf,
+    Event,
     Likely,
     Name,
+    Not,
     OneOf,
     Question,
     QuestionKind,
@@ -18,6 +22,7 @@ from credo.asking.question import (
     Test,
     Within,
     Word,
+    leaves,
     shortened,
 )
 from credo.errors import QuestionError
@@ -36,6 +41,8 @@ KINDS: dict[str, QuestionKind] = {"p": "P", "e": "E", "argmax": "argmax", "expla
 EXPECTED = "P(...), E(...), argmax P(...) or explain P(...)"
 WORD, END = "word", "end"
 MOST_TOKENS = 200_000  # tokens of a question
+DEEPEST = 50  # parentheses in parentheses
+JOINED = ("or", "and")
 T = TypeVar("T")
 
 
@@ -116,14 +123,16 @@ class _Parser:
                     f"{kind} must name what it asks of: only argmax asks of all, *", self.text, self.word.at
                 )
             self.advance()
-            asked: list[Term] = []
+            asked: list[Event] = []
         else:
-            asked = self.several(self.term)
-        given = self.several(self.finding) if self.takes("|") else []
+            asked = self.several(self.event)
+        given = [event for each in self.several(self.finding) for event in each] if self.takes("|") else []
         self.take(")", "',', '|' or ')'" if not given else "',' or ')'")
         if self.sign != END:
             self.fail("the end of the question")
-        return Question(self.text, kind, tuple(asked), tuple(term for each in given for term in each))
+        plain = [tuple(each for each in part if isinstance(each, Term)) for part in (asked, given)]
+        joined = [tuple(each for each in part if not isinstance(each, Term)) for part in (asked, given)]
+        return Question(self.text, kind, *plain, *joined)
 
     def several(self, one: Callable[[], T]) -> list[T]:
         found = [one()]
@@ -131,13 +140,54 @@ class _Parser:
             found.append(one())
         return found
 
-    def finding(self) -> list[Term]:
-        """A condition on a variable; or do(...), which may hold several."""
+    # Events
+
+    def event(self, likelihoods: bool = False, first: Word | None = None, depth: int = 0) -> Event:
+        """Conditions joined by `or`, which binds less than `and`."""
+        parts = [self.conjunction(likelihoods, first, depth)]
+        while self.says("or"):
+            self.advance()
+            parts.append(self.conjunction(likelihoods, None, depth))
+        return self.joined(AnyOf(tuple(parts))) if len(parts) > 1 else parts[0]
+
+    def conjunction(self, likelihoods: bool, first: Word | None, depth: int) -> Event:
+        parts = [self.condition(likelihoods, first, depth)]
+        while self.says("and"):
+            self.advance()
+            parts.append(self.condition(likelihoods, None, depth))
+        return self.joined(AllOf(tuple(parts))) if len(parts) > 1 else parts[0]
+
+    def condition(self, likelihoods: bool, first: Word | None, depth: int) -> Event:
+        """A term, one in parentheses, or one that is negated."""
+        if depth > DEEPEST:
+            raise QuestionError(f"conditions are nested more than {DEEPEST} deep", self.text, self.word.at)
+        if first is None and self.says("not"):
+            first = self.take(WORD)
+            if self.sign == "(" or (self.sign == WORD and not self.says("in")):
+                return self.joined(Not(self.condition(likelihoods, None, depth + 1)))
+        if first is None and self.takes("("):
+            inside = self.event(likelihoods, None, depth + 1)
+            self.take(")", "'or', 'and' or ')'")
+            return inside
+        return self.term(first, likelihoods)
+
+    def joined(self, event: Event) -> Event:
+        """Refuses names without a condition, and likelihoods, in events."""
+        for term in leaves(event):
+            if term.test is None:
+                what = f"or, and and not join conditions: say which value of {term.name}, as in {term.name}=value"
+                raise QuestionError(what, self.text, term.at)
+            if isinstance(term.test, Likely):
+                raise QuestionError("likelihoods can't be joined by or, and or not", self.text, term.at)
+        return event
+
+    def finding(self) -> list[Event]:
+        """A condition on a variable, or several that are joined; or do(...), which may hold several."""
         if not self.says("do"):
-            return [self.term(likelihoods=True)]
+            return [self.event(likelihoods=True)]
         name = self.take(WORD)
         if not self.takes("("):  # a variable of that name
-            return [self.term(name, likelihoods=True)]
+            return [self.event(True, name)]
         done = self.several(lambda: self.term(likelihoods=True))
         for term in done:
             one = isinstance(term.test, OneOf) and not term.test.negated and len(term.test.values) == 1
@@ -162,7 +212,7 @@ class _Parser:
         if self.says("in") or self.sign == "in":
             self.advance()
             return Term(left, self.one_of())
-        if self.sign == WORD:
+        if self.sign == WORD and not any(map(self.says, JOINED)):
             self.fail("'=', ',' or ')' (quote a name of several words)")
         return Term(left)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict, runtime_checkable
 
 from credo.asking.question import Question
 from credo.errors import DataError
@@ -17,10 +17,14 @@ from credo.networks.inference.sizes import SAMPLES, Method
 
 ADAPTERS = {
     "credo.networks.graphical_model.GraphicalModel": "credo.asking.networks.NetworkAdapter",
+    "credo.networks.templates.dynamic_network.DynamicNetwork": "credo.asking.templates.SlicesAdapter",
+    "credo.networks.templates.given_tables.GivenTables": "credo.asking.templates.MembersAdapter",
+    "credo.networks.hybrid.network.HybridNetwork": "credo.asking.hybrid.HybridAdapter",
     "credo.models.class_predictor.ClassPredictor": "credo.asking.classifiers.ClassifierAdapter",
     "credo.models.hidden_markov.model.HiddenMarkov": "credo.asking.sequences.states_adapter",
     "credo.models.mixture.model.Mixture": "credo.asking.mixtures.mixture_adapter",
     "credo.models.regression.linear.LinearRegression": "credo.asking.regression.RegressionAdapter",
+    "credo.models.concepts.model.Concepts": "credo.asking.concepts.ConceptsAdapter",
     "credo.estimation.belief.Belief": "credo.asking.beliefs.BeliefAdapter",
     "credo.estimation.beliefs.Beliefs": "credo.asking.beliefs.GroupsAdapter",
     "credo.estimation.numeric.Numeric": "credo.asking.beliefs.NumericAdapter",
@@ -67,6 +71,13 @@ class Adapter(Protocol):
 
     def explain(self, question: Question, inference: Inference) -> Any:
         """What `credo.ask` returns for explain."""
+
+
+@runtime_checkable
+class AnswersEvents(Protocol):
+    """An adapter that also answers about conditions joined by or, and, not and parentheses."""
+
+    def event(self, question: Question, inference: Inference) -> Any: ...
 
 
 class EvidenceWeight(TypedDict):

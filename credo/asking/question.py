@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from credo.errors import QuestionError, suggest
-from credo.networks.inference.findings import TRUTH
+from credo.networks.inference.state_index import TRUTH
 
 QuestionKind = Literal["P", "E", "argmax", "explain"]
 
@@ -110,13 +110,55 @@ class Term:
 
 
 @dataclass(frozen=True)
+class AnyOf:
+    """Conditions joined by `or`."""
+
+    parts: tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class AllOf:
+    """Conditions joined by `and`."""
+
+    parts: tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    part: Event
+
+
+Event = Term | AnyOf | AllOf | Not
+
+
+def leaves(event: Event) -> list[Term]:
+    """The conditions that an event is made of."""
+    match event:
+        case Term():
+            return [event]
+        case Not(part):
+            return leaves(part)
+        case AnyOf(parts) | AllOf(parts):
+            return [term for part in parts for term in leaves(part)]
+
+
+@dataclass(frozen=True)
 class Question:
-    """asked: before the bar, empty for `*`, all variables; given: after it."""
+    """asked: before the bar, empty for `*`, all variables; given: after it. Conditions joined by or, and, not and
+    parentheses stand apart."""
 
     text: str
     kind: QuestionKind
     asked: tuple[Term, ...]
     given: tuple[Term, ...] = ()
+    events: tuple[Event, ...] = ()
+    given_events: tuple[Event, ...] = ()
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """All of them, in events too."""
+        inside = (term for event in (*self.events, *self.given_events) for term in leaves(event))
+        return (*self.asked, *self.given, *inside)
 
     @property
     def names(self) -> list[str]:
@@ -128,7 +170,7 @@ class Question:
 
     def plain(self, what: str) -> None:
         """Refuse names with entries and comparisons of two names, which only beliefs have."""
-        for term in (*self.asked, *self.given):
+        for term in self.terms:
             if term.name.index:
                 raise self.error(f"{what} has no entries such as {term.name}", term.at)
             if isinstance(term.test, Above):

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from credo.cli.learn import FORMS, PICTURES, parse_kinds
+from credo.cli.learn import FORMS, parse_kinds
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
@@ -70,15 +70,13 @@ def cluster(
     """
     import credo
     from credo.cli.arguments import check_no_model
-    from credo.cli.output import MODEL, PAGE, check
+    from credo.cli.output import check_outputs
     from credo.present.mixtures import mixture_content
     from credo.present.terminal import show
     from credo.storage.files import save
 
     check_no_model("cluster", data)
-    for path, endings in ((output, (MODEL,)), (report, (PAGE,)), (plot, PICTURES)):
-        if path:
-            check(path, endings)
+    check_outputs(output, report, plot)
     asked = {name: credo.Number(kind) if kind in FORMS else kind for name, kind in kinds.items()}  # type: ignore[arg-type]
     with shown_progress("clustering"):
         table = opened_data(data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from credo.cli.learn import PICTURES, as_kinds, parse_kinds
+from credo.cli.learn import as_kinds, parse_kinds
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
@@ -43,7 +43,7 @@ def compare(
       credo compare iris.csv --target Species --draws 20 --plot curves.png
     """
     from credo.cli.arguments import check_no_model, column_asked_for
-    from credo.cli.output import check
+    from credo.cli.output import PICTURES, check
     from credo.present.comparison import comparison_content
     from credo.present.terminal import show
     from credo.selection.comparison import compare as compared

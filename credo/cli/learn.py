@@ -9,22 +9,18 @@ from click.core import ParameterSource
 
 from credo.cli.engine import runs_on_engines
 from credo.cli.network_tables import learn_tables, learns_tables
-from credo.cli.predictors import SINGLE, learn_single
+from credo.cli.predictors import SINGLE, learn_single, remark_written, write_learned
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.sequences import learn_sequences, learns_sequences
-from credo.cli.streams import remark
-from credo.cli.trees import learn_tree
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
     from credo.models.regression.linear import LinearRegression
 
-PICTURES = (".png", ".svg", ".pdf")
 MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "linear")
 NETWORK = "network"  # with a target: whose arrows are learned; without: whose tables are
 HMM = "hmm"  # a hidden Markov model is about sequences
-TREE = "tree"  # a decision tree, which isn't pooled with others
 KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
 WORD = "word"  # a category whose new values are judged by their spelling
@@ -52,11 +48,11 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--target", "-t", metavar="COLUMN", help="The column to predict: classes, or numbers.  [required]")
 @click.option(
     "--model",
-    type=click.Choice((*MODELS, NETWORK, HMM, TREE, *SINGLE)),
+    type=click.Choice((*MODELS, NETWORK, HMM, *SINGLE)),
     metavar="MODEL",
     default="auto",
     show_default=True,
-    help=f"Which models are tried: {', '.join((*MODELS, NETWORK, HMM, TREE, *SINGLE))}.",
+    help=f"Which models are tried: {', '.join((*MODELS, NETWORK, HMM, *SINGLE))}.",
 )
 @click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
 @click.option(
@@ -69,7 +65,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--output", "-o", metavar="FILE", help="A .credo file for the model.")
 @click.option("--report", metavar="FILE", help="An .html file for a page with figures.")
 @click.option("--learning-curve", "curve", is_flag=True, help="Scores on a held-out third by the rows learned.")
-@click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve, or the tree.")
+@click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file: the learning curve, the tree, or weights.")
 @learns_tables
 @learns_sequences
 @runs_on_engines
@@ -122,12 +118,11 @@ def learn(
       credo learn tagged.tsv --model hmm --sequence id -t tag --kind word=word
     """
     from credo.cli.arguments import check_no_model, column_asked_for
-    from credo.cli.output import MODEL, PAGE, check
+    from credo.cli.output import check_outputs
     from credo.models.regression.linear import LinearRegression
     from credo.present.classifiers import curve_content, learned_content
     from credo.present.regression import learned_regression_content
     from credo.present.terminal import show
-    from credo.storage.files import save
 
     check_no_model("learn", data)
     tables = {name: how.pop(name) for name in TABLE_OPTIONS}
@@ -143,42 +138,45 @@ def learn(
         refuse_options(given & CLASSIFIER_OPTIONS, "a network's tables are learned without")
         return learn_tables(data, weight=how["weight"], output=output, **tables)
     refuse_options(given & {*TABLE_OPTIONS}, "only a network (--network) has")
-    if how["model"] == TREE:
-        refuse_options(given & {"top", "report", "curve"}, "a decision tree has no")
-        target = column_asked_for(data, target, "--target", "which column holds the classes")
-        asked = as_kinds(how["kinds"])
-        return learn_tree(data, target=target, weight=how["weight"], kinds=asked, output=output, plot=plot)
     if how["model"] in SINGLE:
-        refuse_options(given & {"report", "curve", "plot"}, f"--model {how['model']} has no")
-        how["kinds"] = as_kinds(how["kinds"])
-        return learn_single(data, target, output=output, top=top, **how)
+        refuse_options(given & {"curve"}, f"--model {how['model']} has no")
+        how["kinds"], shown = as_kinds(how["kinds"]), top if "top" in given else None
+        return learn_single(data, target, top=shown, output=output, report=report, plot=plot, **how)
     target = column_asked_for(data, target, "--target", "which column holds the classes")
-    for path, endings in ((output, (MODEL,)), (report, (PAGE,)), (plot, PICTURES)):
-        if path:
-            check(path, endings)
+    check_outputs(output, report, plot)
     with shown_progress("learning"):
         table = opened_data(data)
         model = learned(table, target, **how)
         if isinstance(model, LinearRegression):
-            refuse_options(given & {"report", "curve", "plot"}, f"{target!r} is predicted by regression, which has no")
-        if output:  # before printing, which a reader may cut short
-            save(model, output)
-        if isinstance(model, LinearRegression):
-            show(learned_regression_content(model, data, top))
-            return remark(f"wrote {output}") if output else None
-        found = model.learning_curve(table, weight=how["weight"]) if curve or plot else None
-        if report:
-            from credo.present.page import classifier_page
+            refuse_options(given & {"curve"}, f"{target!r} is predicted by regression, which has no")
+            write_learned(model, output, report, plot)
+            found = None
+        else:
+            found = model.learning_curve(table, weight=how["weight"]) if curve or plot else None
+            _write_classifier(model, data, table, found, output, report, plot)
+    if isinstance(model, LinearRegression):
+        show(learned_regression_content(model, data, top))
+    else:
+        show([*learned_content(model, data, top), *(curve_content(found) if found is not None else [])])
+    return remark_written(output, report, plot)
 
-            classifier_page(model, report, examples=table, curve=found)
-        if plot and found is not None:
-            from credo.present.plotting import save_figure
 
-            save_figure(found.plot(), plot)
-    show([*learned_content(model, data, top), *(curve_content(found) if found is not None else [])])
-    for path in filter(None, (output, report, plot)):
-        remark(f"wrote {path}")
-    return None
+def _write_classifier(
+    model: Classifier, data: str, table: Any, curve: Any, output: str | None, report: str | None, plot: str | None
+) -> None:
+    """Before printing, which a reader may cut short."""
+    from credo.storage.files import save
+
+    if output:
+        save(model, output)
+    if report:
+        from credo.present.page import classifier_page
+
+        classifier_page(model, report, examples=table, curve=curve, file=data)
+    if plot:
+        from credo.present.plotting import save_figure
+
+        save_figure(curve.plot(), plot)
 
 
 def refuse_options(names: set[str], why: str) -> None:

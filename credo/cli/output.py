@@ -19,6 +19,7 @@ from credo.errors import DataError, StorageError
 MODEL, PAGE = ".credo", ".html"
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
 ENDINGS = (*TABLES, MODEL)
+PICTURES = (".png", ".svg", ".pdf")
 
 
 def check(path: str, endings: tuple[str, ...] = ENDINGS) -> None:
@@ -29,6 +30,13 @@ def check(path: str, endings: tuple[str, ...] = ENDINGS) -> None:
         raise DataError(f"can't write {path}: the name must end in {known}")
     if not place.expanduser().parent.is_dir():
         raise StorageError(f"can't write {path}: there is no folder {place.parent}")
+
+
+def check_outputs(model: str | None, page: str | None, picture: str | None) -> None:
+    """The same for those that are asked for."""
+    for path, endings in ((model, (MODEL,)), (page, (PAGE,)), (picture, PICTURES)):
+        if path:
+            check(path, endings)
 
 
 def check_apart(path: str, data: str) -> None:

@@ -8,7 +8,7 @@ from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data
 from credo.cli.streams import remark
 
-SINGLE = {"logistic": "LogisticRegression"}  # the names of models, and those of their classes
+SINGLE = ("tree", "logistic")
 FOLDS = 10
 
 
@@ -16,31 +16,52 @@ def learn_single(
     data: str,
     target: str | None,
     *,
-    model: str,
+    model: Any,
     weight: str | None,
     kinds: dict[str, Any],
+    top: int | None,
     output: str | None,
-    top: int,
+    report: str | None,
+    plot: str | None,
 ) -> None:
     """Fit, save, and show the model and how well it predicts held-out rows."""
     import credo
     from credo.cli.arguments import column_asked_for
-    from credo.cli.output import MODEL, check
+    from credo.cli.output import check_outputs
     from credo.present.classifiers import scores_content
     from credo.present.content import GAP
     from credo.present.models import model_content
     from credo.present.terminal import show
-    from credo.storage.files import save
 
     target = column_asked_for(data, target, "--target", "which column holds the classes")
-    if output:
-        check(output, (MODEL,))
+    check_outputs(output, report, plot)
     with shown_progress("learning"):
         table = opened_data(data).held()
-        learned = getattr(credo, SINGLE[model])(kinds=kinds or None).fit(table, target, weight=weight)
-        if output:
-            save(learned, output)
-        scores = learned.cross_validate(table, FOLDS, weight=weight) if learned.n >= 2 * FOLDS else None
+        learned = credo.learn(table, target, model=model, kinds=kinds or None, weight=weight)
+        write_learned(learned, output, report, plot)
+        few = len(learned.classes) < 2 or learned.n < 2 * FOLDS
+        scores = None if few else learned.cross_validate(table, FOLDS, weight=weight)
     show([*model_content(learned, top), *([GAP, *scores_content(scores)] if scores is not None else [])])
+    remark_written(output, report, plot)
+
+
+def write_learned(model: Any, output: str | None, report: str | None, plot: str | None) -> None:
+    """The model's file, its page and its picture, as far as they are asked for; before printing, which a reader may cut
+    short."""
+    from credo.storage.files import save
+
     if output:
-        remark(f"wrote {output}")
+        save(model, output)
+    if report:
+        from credo.present.model_page import model_page
+
+        model_page(model, report)
+    if plot:
+        from credo.present.plotting import save_figure
+
+        save_figure(model.plot(), plot)
+
+
+def remark_written(*paths: str | None) -> None:
+    for path in filter(None, paths):
+        remark(f"wrote {path}")

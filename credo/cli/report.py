@@ -10,7 +10,8 @@ from credo.cli.streams import remark
 @click.command()
 @click.argument("model")
 @click.option("--output", "-o", metavar="FILE", required=True, help="An .html file for the page.")
-def report(model: str, output: str) -> None:
+@click.option("--data", metavar="DATA", help="Labelled rows: a classifier's page shows its worst mistakes, and why.")
+def report(model: str, output: str, data: str | None) -> None:
     """Write a page about a model or a network.
 
     MODEL is a .credo file, or a network (.bif .xdsl .net and others). The page loads nothing else.
@@ -18,6 +19,7 @@ def report(model: str, output: str) -> None:
     \b
     Examples:
       credo report pumps.credo -o pumps.html
+      credo report pumps.credo -o pumps.html --data pumps.csv
       credo report geyser.credo -o geyser.html
       credo report alarm.bif -o alarm.html
     """
@@ -26,5 +28,15 @@ def report(model: str, output: str) -> None:
     from credo.present.model_page import model_page
 
     check(output, (PAGE,))
-    model_page(loaded(model), output)
+    found = loaded(model)
+    if data is None:
+        model_page(found, output)
+    else:
+        from credo.cli.reading import opened_data
+        from credo.models.classifier import Classifier
+        from credo.present.page import classifier_page
+
+        if not isinstance(found, Classifier):
+            raise click.UsageError(f"--data is for classifiers, and {model} is a {type(found).__name__}")
+        classifier_page(found, output, examples=opened_data(data), file=data)
     remark(f"wrote {output}")

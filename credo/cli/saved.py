@@ -39,12 +39,13 @@ def loaded_learner(path: str) -> Any:
     from credo.models.class_predictor import ClassPredictor
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
+    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.network import Network
     from credo.storage.files import load
 
     model = load(path)
     if not isinstance(model, Additive | ClassPredictor | HiddenMarkov | Mixture) and not (
-        isinstance(model, Network) and model.evidence is not None
+        isinstance(model, Network | HybridNetwork) and model.evidence is not None
     ):
         raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")
     return model
@@ -104,8 +105,10 @@ def predicted(
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.regression.linear import LinearRegression
     from credo.networks.graphical_model import GraphicalModel
+    from credo.networks.hybrid.network import HybridNetwork
     from credo.storage.files import load
     from credo.streaming.predictions import (
+        hybrid_predictions,
         network_predictions,
         number_predictions,
         predictions,
@@ -113,10 +116,12 @@ def predicted(
     )
 
     model = loaded(path) if is_network(path) else load(path)
-    if isinstance(model, GraphicalModel):
+    if isinstance(model, GraphicalModel | HybridNetwork):
         if target is None:
             known = ", ".join(model.variables[:3])
             raise StorageError(f"{path} holds a network: --target says which variable to predict, such as {known}")
+        if isinstance(model, HybridNetwork):
+            return hybrid_predictions(model, target, data, proba)
         return network_predictions(model, target, data, proba)
     if target is not None:
         raise StorageError(f"{path} holds a {type(model).__name__}: --target is for networks only")
@@ -160,13 +165,17 @@ def _shares(model: ClassPredictor, given: str) -> dict[Any, float]:
 
 def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
     """Rows from a network or a classifier, as an Arrow table."""
+    from credo.asking.hybrid import hybrid_findings_in
     from credo.asking.networks import findings_in
     from credo.models.classifier import Classifier
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
     from credo.networks.graphical_model import GraphicalModel
+    from credo.networks.hybrid.network import HybridNetwork
 
     model = loaded(path)
+    if isinstance(model, HybridNetwork):
+        return model.sample(rows, hybrid_findings_in(model, given), seed)
     if isinstance(model, HiddenMarkov) and not given:
         return model.sample(rows, seed)
     if isinstance(model, Mixture):
@@ -189,8 +198,9 @@ def loaded_network(path: str) -> Any:
 
 def _net(model: Any, path: str) -> Any:
     from credo.networks.graphical_model import GraphicalModel
+    from credo.networks.hybrid.network import HybridNetwork
 
-    if not isinstance(model, GraphicalModel):
+    if not isinstance(model, GraphicalModel | HybridNetwork):
         raise StorageError(f"{path} holds a {type(model).__name__}, not a network")
     return model
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from credo.cli.learn import PICTURES, parse_kinds
+from credo.cli.learn import parse_kinds
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
 
 if TYPE_CHECKING:
     from credo.data import Source
+    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.network import Network
     from credo.networks.structure.confidence import EdgeConfidence
 
@@ -109,7 +110,7 @@ def learned(table: Source, data: str, confidence: bool, **how: Any) -> Learned:
 
 
 class Learned(NamedTuple):
-    net: Network
+    net: Network | HybridNetwork
     strengths: dict[tuple[str, str], float]
     sure: EdgeConfidence | None
     compelled: frozenset[tuple[str, str]]
@@ -128,7 +129,7 @@ def parsed_tiers(given: str | None) -> list[list[str]] | None:
 
 
 def _check_outputs(data: str, output: str | None, plot: str | None) -> None:
-    from credo.cli.output import MODEL, check, check_apart
+    from credo.cli.output import MODEL, PICTURES, check, check_apart
     from credo.formats import FORMATS
     from credo.formats.files import PACKED
 
@@ -140,17 +141,18 @@ def _check_outputs(data: str, output: str | None, plot: str | None) -> None:
         check(plot, PICTURES)
 
 
-def _write(net: Network, output: str) -> None:
+def _write(net: Network | HybridNetwork, output: str) -> None:
     from credo.cli.output import MODEL
     from credo.errors import NetworkError
     from credo.formats import write
+    from credo.networks.hybrid.network import HybridNetwork
     from credo.storage.files import save
 
     if output.lower().endswith(MODEL):
         save(net, output)
-    elif not net.tables:
+    elif isinstance(net, HybridNetwork) and net.states:
         raise NetworkError(
-            f"can't write {output}: a network of numbers has no tables; cut numbers into bins with --bins 5, "
+            f"can't write {output}: a network with numbers has no tables of them; cut numbers into bins with --bins 5, "
             f"or write a {MODEL} file"
         )
     else:

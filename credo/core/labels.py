@@ -27,6 +27,7 @@ Counted = Literal[
     "leaves",  # rows of each class in each leaf of a tree
     "noise",  # rows by what Student-t noise makes them weigh
     "missing information",  # of a network node's counts that EM expected, in rows
+    "causes",  # the effects that EM expects of each cause of a noisy node
     "hidden",  # rows that EM read, none of which knew a variable
     "initial",  # first states of sequences
     "transitions",  # states that follow states

@@ -11,7 +11,16 @@ if TYPE_CHECKING:
 Record = TypeVar("Record")
 
 
-class Surface:
+class Shown:
+    """Shown in a notebook as tables, from the same parts as on the terminal."""
+
+    def _repr_html_(self) -> str:
+        from credo.present.models import in_notebook
+
+        return in_notebook(self)
+
+
+class Surface(Shown):
     """`dir` of a model shows what users call. What only other rooms of the package call, each class lists itself."""
 
     _internal: ClassVar[tuple[str, ...]] = ()
@@ -19,11 +28,6 @@ class Surface:
     def __dir__(self) -> list[str]:
         hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}
         return sorted(set(super().__dir__()) - hidden)
-
-    def _repr_html_(self) -> str:
-        from credo.present.models import in_notebook
-
-        return in_notebook(self)
 
     def explore(self, data: object = None) -> Explorer:
         """A page about it, with rows to look at: a notebook shows it, and `start()` serves it to a browser."""

@@ -288,10 +288,10 @@ class Moments(Statistics):
         return total
 
     @classmethod
-    def of_centred(cls, sums: soft_sums.CentredSums) -> Moments:
-        """From plain sums about pivots."""
+    def of_centred(cls, sums: soft_sums.CentredSums, shift: ArrayLike | None = None) -> Moments:
+        """From plain sums about pivots, which may be counted from a shift."""
         n, first, second, pivot = map(Exact.of, sums)
-        return cls(n, *_uncentred(n, first, second, pivot))
+        return cls(n, *_uncentred(n, first, second, pivot if shift is None else pivot + Exact.of(shift)))
 
     @classmethod
     def of_pairs(cls, high: Array, low: Array, rest: Array) -> Moments:
@@ -349,7 +349,7 @@ class CrossMoments(Statistics):
 
     @classmethod
     def of_bordered(cls, cells: Array, member: Hard) -> CrossMoments:
-        """Of rows (1, x)."""
+        """Of rows (1, x); many are summed fastest where they lie column by column in memory."""
         found = cls._of_products(cells, member)
         close = found._close(member)
         if not close.any():
@@ -371,11 +371,13 @@ class CrossMoments(Statistics):
         high, low = np.zeros((2, member.groups, size, size))
         few = rows * size**2 <= FEW_PRODUCTS and not add_products_hard.is_ready
         if rows * size**2 >= MANY_PRODUCTS and member.groups == 1 and (member.weight == 1).all():
-            from credo._kernels.core.fused_products import add_products_whole
+            from credo._kernels.core.cut_products import add_products_whole
 
             known = member.codes >= 0
-            add_products_whole(cells if known.all() else cells[known], high[0], low[0])
+            lanes = np.ascontiguousarray((cells if known.all() else cells[known]).T)
+            add_products_whole(lanes, np.maximum(lanes.max(1), -lanes.min(1)), high[0], low[0])
         else:
+            cells = np.ascontiguousarray(cells)
             (add_few_products if few else add_products_hard)(cells, member.codes, member.weight, high, low)
         return cls.of_pairs(high, low)
 
@@ -519,7 +521,7 @@ def _uncentred(n: Exact, first: Exact, second: Exact, pivot: Exact, products: bo
     """Sums about 0 from sums about a pivot p: Σx = Σz + np, Σxx′ = Σzz′ + p(Σz)′ + (Σz)p′ + npp′."""
     shifted = first + n * pivot
     if not products:
-        return shifted, second + first * pivot * 2.0 + n * pivot * pivot
+        return shifted, second + (first + shifted) * pivot
     row, column = pivot[..., None, :], pivot[..., :, None]
     second = second + first[:, None, :] * column + first[:, :, None] * row
     return shifted, second + n[:, :, None] * column * row

@@ -207,6 +207,14 @@ class Batch(Loaded):
         else:
             yield from self._turned(map(self._doubles, names))
 
+    def lanes(self, names: Sequence[str], out: Array) -> None:
+        """out (columns, rows) = the same, column by column."""
+        if self._in_block(names):
+            turn_block(self._block_of(tuple(names)), out)
+            return
+        for lane, name in zip(out, names, strict=True):
+            lane[:] = self._doubles(name).to_numpy(zero_copy_only=False)
+
     def integer_tiles(self, names: Sequence[str]) -> Callable[[], Iterator[tuple[int, NDArray[np.int64]]]] | None:
         """What gives the same of whole numbers; None if one of the columns holds others, or a cell is missing."""
         if self._in_block(names):

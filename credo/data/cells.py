@@ -24,6 +24,8 @@ LARGEST = 1e150  # beyond it a square leaves the floats
 DAY = 86_400e6  # microseconds
 WHOLE = 2.0**53  # from here on, floats skip whole numbers
 FIRST_ROWS = 2000  # rows that tell between which bounds integers lie
+FIRST_CODES = 256  # in which most values occur, if they are few
+FEW_LEVELS = 100  # that are looked at one by one
 NARROW = 4096  # cells of a table that is worth its memory for the fewest rows
 TEXTS = (
     pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
@@ -43,7 +45,9 @@ def entered(array: Any, name: str) -> Any:
         array = in_one(array)
     kind = array.type
     if pa.types.is_dictionary(kind):
-        return pa.DictionaryArray.from_arrays(array.indices, entered(array.dictionary, name))
+        levels = array.dictionary
+        own = entered(levels, name)
+        return array if own is levels else pa.DictionaryArray.from_arrays(array.indices, own)
     if pa.types.is_boolean(kind) or pa.types.is_int64(kind) or pa.types.is_float64(kind) or pa.types.is_string(kind):
         return array
     try:
@@ -226,19 +230,55 @@ def categories(array: Any) -> tuple[Codes, Any]:
         return found
     made_elsewhere = pa.types.is_dictionary(array.type)
     if made_elsewhere:  # it may hold values that no cell has, or one twice
-        used = array.indices.dictionary_encode()
-        codes, levels = used.indices, array.dictionary.take(used.dictionary)
+        codes, used = _used(filled(array.indices), len(array.dictionary))
+        levels = array.dictionary.take(pa.array(used))
     else:
         encoded = array.dictionary_encode()
-        codes, levels = encoded.indices, encoded.dictionary
-    codes = codes.fill_null(-1).to_numpy(zero_copy_only=False)
+        codes, levels = filled(encoded.indices), encoded.dictionary
+    if _are_proper_words(levels):
+        return codes, levels
     rounded = pa.types.is_floating(levels.type)
     levels = missing(_whole_numbers(levels))
     if levels.null_count or ((made_elsewhere or rounded) and pc.count_distinct(levels).as_py() < len(levels)):
         again = levels.dictionary_encode()
-        table = np.append(again.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1)
-        codes, levels = table[codes], again.dictionary
+        codes, levels = np.append(filled(again.indices), -1)[codes], again.dictionary
     return np.asarray(codes, dtype=np.int32), levels
+
+
+def filled(indices: Any) -> Codes:
+    """Those of a dictionary, -1 where a cell is missing."""
+    found = indices.cast(pa.int32()).fill_null(-1) if indices.null_count else indices
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+
+
+def _used(codes: Codes, size: int) -> tuple[Codes, NDArray[np.intp]]:
+    """Codes by those of `size` values that occur, in their order of first appearance; and which these are.
+
+    >>> _used(np.array([3, -1, 3, 0], dtype=np.int32), 4)
+    (array([ 0, -1,  0,  1], dtype=int32), array([3, 0]))
+    """
+    seen, used = np.zeros(size + 1, dtype=bool), list[int]()
+    seen[-1] = True  # nothing
+    start, step = 0, FIRST_CODES
+    while start < len(codes) and len(used) < size:  # all that there are occur soon, mostly
+        some = codes[start : start + step]
+        new = some[~seen[some]]
+        values, first = np.unique(new, return_index=True)
+        used += values[np.argsort(first)].tolist()
+        seen[values] = True
+        start, step = start + step, 2 * step
+    place = np.full(size + 1, -1, dtype=np.int32)
+    place[used] = np.arange(len(used), dtype=np.int32)
+    whole = len(used) == size and used == sorted(used)
+    return codes if whole else place[codes], np.array(used, dtype=np.intp)
+
+
+def _are_proper_words(levels: Any) -> bool:
+    """Whether they are a few strings, none of them missing or twice there, which Arrow takes longer to see."""
+    if not pa.types.is_string(levels.type) or len(levels) > FEW_LEVELS:
+        return False
+    values = levels.to_pylist()
+    return "" not in values and None not in values and len({*values}) == len(values)
 
 
 def _narrow_integers(array: Any) -> tuple[Codes, Any] | None:

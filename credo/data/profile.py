@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,13 +17,17 @@ from credo import engines
 from credo.data import Batch, Source, cells, source
 from credo.data.schema import Column, Kind, Schema, checked_kinds, common_type
 from credo.data.spelling import dates
+from credo.data.tables import EMPTY
 from credo.errors import DataError
 from credo.notices import COLUMN, tell_of_columns
+from credo.numerics.arrays import Codes
 
 MOST_DISTINCT = 2_000_000  # distinct values, of which more would only cost memory
 KEPT_BYTES = 2**25  # of them together, and a thirty-second of it from a batch: texts are known by few
 MANY_ROWS = 50  # from here on, single words that are all different are names of rows, not values
 WORD = r"\pL\S*"  # a date and a time are two of something, but not two words
+SPACE = re.compile(r"[\t\n\f\r ]+")  # what isn't \S to Arrow
+FEW_TO_COUNT = 1000  # values whose words are counted before Arrow has compiled its expression
 BEGINNING = 100  # characters of a cell in which words are counted
 FEW_VALUES, FEW_TIMES = 20, 5  # so few values, each so often on average, are a category, however long they are
 
@@ -42,18 +47,27 @@ class Profile:
     @classmethod
     def of(cls, array: Any, every: bool = False) -> Profile:
         """`every` value is wanted of a number column, too."""
+        return cls.coded(array, every)[0]
+
+    @classmethod
+    def coded(cls, array: Any, every: bool = False) -> tuple[Profile, tuple[Codes, Any] | None]:
+        """And the cells as codes with the values that they stand for, if that is what the profile was read from."""
         if not every and _numeric(array.type):
             known = cells.missing(array).drop_null()
             values = cells.categories(_ends(known))[1]
-            return cls(len(array), len(array) - len(known), 0, 0, values, len(known) - len(values))
-        codes, values = cells.categories(array)
-        known = codes[codes >= 0]
-        words = _words(values)
-        total, longest, repeated = int(words[known].sum()), int(words.max(initial=0)), len(known) - len(values)
+            return cls(len(array), len(array) - len(known), 0, 0, values, len(known) - len(values)), None
+        coded = cells.categories(array)
+        return cls._of_codes(*coded), coded
+
+    @classmethod
+    def _of_codes(cls, codes: Codes, values: Any) -> Profile:
+        words, missing = _words(values), int(np.count_nonzero(codes < 0))
+        longest, known = int(words.max(initial=0)), len(codes) - missing
+        total = int(np.append(words, 0)[codes].sum()) if longest > int(words.min(initial=longest)) else longest * known
         few = max(1, int(len(values) * KEPT_BYTES / 32 // max(values.nbytes, 1)))
-        dated = len(known) if _are_dates(values) else 0
-        values = pa.concat_arrays([values[:few]]) if few < len(values) else values
-        return cls(len(array), len(array) - len(known), total, longest, values, repeated, dated)
+        dated = known if _are_dates(values) else 0
+        kept = pa.concat_arrays([values[:few]]) if few < len(values) else values
+        return cls(len(codes), missing, total, longest, kept, known - len(values), dated)
 
     @classmethod
     def unread(cls, array: Any) -> Profile:
@@ -149,8 +163,18 @@ def _words(values: Any) -> Any:
     """How many words each value begins with."""
     if not pa.types.is_string(values.type):
         return np.zeros(len(values), dtype=np.int64)
+    if len(values) <= FEW_TO_COUNT:
+        return np.array([_words_of(value) for value in values.to_pylist()], dtype=np.int64)
     beginnings = pc.utf8_slice_codeunits(values, 0, BEGINNING)
     return np.asarray(pc.count_substring_regex(beginnings, WORD), dtype=np.int64)
+
+
+def _words_of(value: str) -> int:
+    """
+    >>> [_words_of(value) for value in ("high", "in the garden", "2024-05-31 17:30", "3 m²")]
+    [1, 3, 0, 1]
+    """
+    return sum(any(map(str.isalpha, part)) for part in SPACE.split(value[:BEGINNING]))
 
 
 def _numeric(kind: Any) -> bool:
@@ -186,7 +210,7 @@ def profile(data: object, names: Sequence[str] | None = None, every: Container[s
     job = Profiles(tuple(wanted), frozenset(name for name in wanted if name in every), strict=names is not None)
     found = engines.reduce(job, table.partitions(wanted), job.total)
     if found is None:
-        raise DataError("the data is empty: there are no rows to learn from")
+        raise DataError(EMPTY)
     return found
 
 
@@ -199,15 +223,16 @@ class Profiles:
     strict: bool  # whether a column that can't be read is an error
 
     def __call__(self, batch: Batch) -> dict[str, Profile]:
-        return {name: self._of(batch, name) for name in self.names}
+        return {name: self.coded(batch, name)[0] for name in self.names}
 
-    def _of(self, batch: Batch, name: str) -> Profile:
+    def coded(self, batch: Batch, name: str) -> tuple[Profile, tuple[Codes, Any] | None]:
+        """Of one column, and its cells as codes if they had to be coded for it."""
         try:
-            return Profile.of(batch.column(name), name in self.every)
+            return Profile.coded(batch.column(name), name in self.every)
         except DataError:
             if self.strict:
                 raise
-            return Profile.unread(batch.columns[name])
+            return Profile.unread(batch.columns[name]), None
 
     def total(self, parts: Sequence[dict[str, Profile]]) -> dict[str, Profile]:
         return {name: Profile.total([part[name] for part in parts], name in self.every) for name in self.names}
@@ -234,7 +259,16 @@ def infer_schema(data: object, kinds: Mapping[str, str] | None = None) -> Schema
     """The kind of each column, and the values of the categories, over all rows; `kinds` overrides."""
     table = source(data)
     asked = checked_kinds(kinds, table.names)
-    profiles = profile(table, every=[name for name, kind in asked.items() if kind == "category"])
+    return schema_of(profile(table, every=listed(asked)), asked)
+
+
+def listed(asked: Mapping[str, Kind]) -> frozenset[str]:
+    """The columns of which every value is wanted."""
+    return frozenset(name for name, kind in asked.items() if kind == "category")
+
+
+def schema_of(profiles: Mapping[str, Profile], asked: Mapping[str, Kind]) -> Schema:
+    """The kinds that were asked for, and of other columns what their profiles say."""
     chosen = {name: asked.get(name, found.kind) for name, found in profiles.items()}
     ignored = [name for name, kind in chosen.items() if kind == "ignore" and name not in asked]
     tell_of_columns(((name, why_ignored(profiles[name])) for name in ignored), "ignored")

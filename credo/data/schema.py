@@ -21,6 +21,7 @@ from credo.numerics.arrays import Positions
 if TYPE_CHECKING:
     from credo.data.words import Reading, Vocabulary
 
+SHORT = 100  # levels that are sorted as Python's strings
 LITTLE = 1 / 16  # of what is there already: so much is added in place
 Kind = Literal["category", "number", "count", "date", "text", "ignore"]
 KINDS = get_args(Kind)
@@ -77,10 +78,18 @@ class Column:
     def __hash__(self) -> int:
         return hash((self.axis, self.kind))
 
+    @property
+    def _is_short(self) -> bool:
+        """A few strings, none declared."""
+        return len(self.levels) <= SHORT and not self.declared and bool(pa.types.is_string(self.levels.type))
+
     def ordered(self) -> tuple[Column, Positions]:
         """Levels in their natural order after the declared ones, and the former place of each."""
         if pa.types.is_floating(self.levels.type) and not self.declared and _ascending(self.levels):
             return self, np.arange(len(self.levels))
+        if self._is_short:  # sorted before Arrow begins
+            few = sorted(range(len(self.levels)), key=self.values.__getitem__)
+            return replace(self, levels=self.levels.take(pa.array(few, pa.int64()))), np.array(few, dtype=np.intp)
         fixed, free = self.levels[: self.declared], self.levels[self.declared :]
         order = np.asarray(pc.sort_indices(free), dtype=np.intp) + self.declared
         order = np.concatenate([np.arange(self.declared), order])

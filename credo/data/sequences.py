@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo import engines
-from credo.data import cutting
+from credo.data import cells, cutting
 from credo.data.batches import Batch
 from credo.data.cutting import joined
 from credo.data.partitions import Partition, Unopened
@@ -60,30 +60,30 @@ class Sequences:
     lengths: tuple[int, ...] = ()
 
     def over(self, batches: Iterator[Batch]) -> Iterator[SequenceBatch]:
-        """The same rows; those of a sequence that may go on wait for the next batch."""
-        waiting, current, ended = list[Batch](), list[Any](), set[Any]()
+        """The same rows, batch by batch; those of a sequence that goes on in the next batch come with it."""
+        waiting, begun, current, ended = list[Batch](), 0, list[Any](), set[Any]()
+        starts = np.empty(0, dtype=np.intp)  # of the sequences of the last batch that waits
         for batch in batches:
-            values, starts = self.runs(batch)
+            before, (values, starts) = starts, self.runs(batch)
             if current and values[0] != current[0]:
                 ended.add(current[0])
-                if sum(part.rows for part in waiting) >= cutting.BATCH_ROWS // 2:  # fewer come with the next
-                    yield self._whole(waiting)
+                if sum(part.rows for part in waiting) >= cutting.BATCH_ROWS // 2:  # fewer come with this one
+                    yield self._whole(waiting, before)
                     waiting = []
+            elif begun:  # rows before the sequence that goes on
+                *others, part = waiting
+                yield self._whole([*others, part.slice(0, begun)], before[:-1])
+                waiting = [part.slice(begun, part.rows - begun)]
             for value, start in zip(values, starts.tolist(), strict=True):
                 if value in ended:
                     raise DataError(AGAIN.format(value, self.by, batch.number(start), self.by))
                 ended |= {value} if start < starts[-1] else set()
+            waiting, begun, current = [*waiting, batch], int(starts[-1]), [values[-1]]
             if self._ends_with(batch):
-                yield self._whole([*waiting, batch])
-                waiting, current = [], []
-                continue
-            last = int(starts[-1])
-            if last:
-                yield self._whole([*waiting, batch.slice(0, last)])
-                waiting = []
-            waiting, current = [*waiting, batch.slice(last, batch.rows - last)], [values[-1]]
+                yield self._whole(waiting, starts)
+                waiting, begun, current = [], 0, []
         if waiting:
-            yield self._whole(waiting)
+            yield self._whole(waiting, starts)
 
     def _ends_with(self, batch: Batch) -> bool:
         """Whether a table is known to end where the batch does; of values of a column, the next may be the same."""
@@ -108,16 +108,32 @@ class Sequences:
         if numbers is not None:  # no cell is missing
             starts = _changes(numbers)
             return Runs(numbers[starts].tolist(), starts)
-        codes, levels = batch.categories(self.by)
+        ends, values = self._encoded_runs(batch)
+        codes, levels = values.categories(self.by)
+        starts = np.append(0, ends[:-1])
         if (codes < 0).any():
-            row = batch.number(int(np.argmin(codes)))
+            row = batch.number(int(starts[np.argmin(codes)]))
             raise DataError(f"column {self.by!r} has no value in row {row}: every row must belong to a sequence")
-        starts = _changes(codes)
-        return Runs(levels.take(pa.array(codes[starts])).to_pylist(), starts)
+        own = _changes(codes)
+        return Runs(levels.take(pa.array(codes[own])).to_pylist(), starts[own])
 
-    def _whole(self, parts: Sequence[Batch]) -> SequenceBatch:
+    def _encoded_runs(self, batch: Batch) -> tuple[NDArray[np.intp], Batch]:
+        """Where runs of equal cells end, and one cell of each: strings are compared, and only these few are hashed."""
+        assert self.by is not None
+        array = batch.column(self.by)
+        if pa.types.is_dictionary(array.type):
+            ends = np.append(_changes(cells.filled(array.indices))[1:], len(array))
+            values = array.take(pa.array(ends - 1))
+        else:
+            encoded = pc.run_end_encode(array)
+            ends, values = np.asarray(encoded.run_ends, dtype=np.intp), encoded.values
+        return ends, Batch(0, len(values), {self.by: values})
+
+    def _whole(self, parts: Sequence[Batch], starts: NDArray[np.intp]) -> SequenceBatch:
+        """Parts as one batch; `starts` are those of the last part's sequences."""
         batch = joined(parts)
-        starts = self.runs(batch).starts
+        if len(parts) > 1:
+            starts = self.runs(batch).starts
         ends = np.append(starts, batch.rows)
         return SequenceBatch(batch if self.order is None else self._in_order(batch, ends), ends)
 

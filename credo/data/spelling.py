@@ -29,6 +29,7 @@ TOKENS = frozenset(
     ["", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "?", ".", "#n/a", "#na", "<na>", "nat"]
 )
 FEW_CELLS, FIRST_CELLS = 4, 1024  # cells that tell words from numbers: often, and nearly always
+A_DATE = re.compile(DATE)
 READABLE = re.compile(rf"{NUMBER}|{DATE}|{COMMA}")
 
 Spelt = Literal["whole", "number", "comma", "date", "words"]
@@ -142,6 +143,8 @@ def as_numbers(array: Any, kind: Spelt = "number") -> Any:
 
 def dates(array: Any) -> Any:
     """Strings that spell dates as timestamps, in UTC where they name a zone; None where one of them isn't a date."""
+    if any(cell is not None and not A_DATE.match(cell) for cell in array[:FEW_CELLS].to_pylist()):
+        return None  # mostly; Arrow takes longer to compile its expression
     if not (_all_spelt(array[:FIRST_CELLS], DATE) and _all_spelt(array, DATE)):
         return None
     words = pc.utf8_trim_whitespace(array)

@@ -202,11 +202,21 @@ def array_of(values: Any, name: str, start: int = 0, pool: Any = None) -> Any:
             return coded
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
             return pa.chunked_array(values)
+        if (floats := _complete_floats(values)) is not None:
+            return pa.array(np.ascontiguousarray(floats))  # as it lies in memory, if it can be
         return pa.array(values, from_pandas=True, memory_pool=pool)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         if (spelt := _spelt_out(values)) is not None:
             return pa.array(spelt, pa.string(), memory_pool=pool)
         raise DataError(_odd_cell(values, name, start)) from None
+
+
+def _complete_floats(values: Any) -> NDArray[np.float64] | None:
+    """An array of floats, or a pandas column of them, if none is NaN."""
+    if not (type(values) is np.ndarray or hasattr(values, "iloc")) or values.dtype != np.float64:
+        return None
+    found: NDArray[np.float64] = np.asarray(values)
+    return None if found.ndim != 1 or np.isnan(found.min(initial=0.0)) else found
 
 
 def _spelt_out(values: Any) -> list[str | None] | None:

@@ -5,7 +5,7 @@
     .xdsl .dsl           GeNIe and SMILE
     .net .hugin          Hugin
     .uai                 the inference competitions: no names, and Markov networks too
-    .json                credo's own, Markov networks too
+    .json                credo's own, Markov networks too; and linear-Gaussian networks in bnlearn's exchange form
 
 Any of them may end in .gz. Names that a format can't hold are written as identifiers, and the true ones kept in a
 remark that credo reads back; UAI alone loses them. States that aren't strings (numbers, booleans) become strings in all
@@ -14,14 +14,23 @@ formats but .json; in .uai they become 0, 1, ... .
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-from credo.errors import CredoError, NetworkError
+from credo.errors import CredoError, NetworkError, SizeError
+from credo.formats.draft import ROOM, many
 from credo.formats.files import PACKED, FilePath, read_text, write_text
+from credo.networks.hybrid.network import HybridNetwork
 from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network
+from credo.notices import tell
+
+if TYPE_CHECKING:
+    from credo.networks.decisions.influence_diagram import InfluenceDiagram
 
 FORMATS = {
     ".bif": "bif",
@@ -44,11 +53,11 @@ def is_network(path: str) -> bool:
     return path.lower().removesuffix(PACKED).endswith((*FORMATS,))
 
 
-def read(path: FilePath) -> Network | MarkovNetwork:
+def read(path: FilePath) -> Network | MarkovNetwork | HybridNetwork:
     """A network from a file. Rows whose sum is within 0.01 of 1 are scaled, with a notice."""
     form = _format_of(path)
     try:
-        found: Network | MarkovNetwork = form.read(read_text(path), str(path))
+        found: Network | MarkovNetwork | HybridNetwork = form.read(read_text(path), str(path))
     except CredoError as error:
         text = str(error)
         if len(text) <= LONGEST + len(str(path)):
@@ -57,14 +66,54 @@ def read(path: FilePath) -> Network | MarkovNetwork:
     return found
 
 
-def write(network: Network | MarkovNetwork, path: FilePath) -> None:
+def read_diagram(path: FilePath) -> InfluenceDiagram:
+    """An influence diagram from a GeNIe file."""
+    from credo.formats import xdsl_diagrams
+
+    _check_diagram(path)
+    return xdsl_diagrams.read(read_text(path), str(path))
+
+
+def write_diagram(diagram: InfluenceDiagram, path: FilePath) -> None:
+    """To a GeNIe file, whole or not at all."""
+    from credo.formats import xdsl_diagrams
+
+    _check_diagram(path)
+    write_text(xdsl_diagrams.write(diagram), path)
+
+
+def _check_diagram(path: FilePath) -> None:
+    if not str(path).lower().removesuffix(PACKED).endswith(".xdsl"):
+        raise NetworkError(f"{path} must end in .xdsl: influence diagrams are kept in GeNIe's format")
+
+
+def write(network: Network | MarkovNetwork | HybridNetwork, path: FilePath) -> None:
     """To a file, whole or not at all; an existing file is replaced."""
     form = _format_of(path)
     if isinstance(network, MarkovNetwork) and form.__name__.rpartition(".")[2] not in UNDIRECTED:
         raise NetworkError(f"{path}: a Markov network has no arrows; write it as .uai or .json")
+    if isinstance(network, HybridNetwork) and form.__name__.rpartition(".")[2] != "json_form":
+        raise NetworkError(f"{path}: a network with numbers is written as .json, or stored with credo.save")
     if isinstance(network, Network) and not network.tables:
         raise NetworkError(f"can't write {path}: the network has no tables")
+    if isinstance(network, Network) and network.forms:
+        _check_expanded(network, path, getattr(form, "keeps", lambda *_: False))
     write_text(form.write(network), path)
+
+
+def _check_expanded(network: Network, path: FilePath, keeps: Callable[[Network, str], bool]) -> None:
+    """Tells which distributions become tables; refuses those that are too large for one."""
+    expanded = [name for name in network.forms if not keeps(network, name)]
+    for name in expanded:
+        above = network.parents[name]
+        size = prod(len(network.states[each]) for each in (*above, name))
+        if size > ROOM:
+            raise SizeError(
+                f"can't write {path}: {name!r} is a {type(network.forms[name]).__name__} of {len(above)} parents; its "
+                f"table would have {many(size)} numbers; credo.save keeps it as it is"
+            )
+    if expanded:
+        tell(f"{path}: this format has tables alone, and so these became tables: {', '.join(expanded):.200}")
 
 
 def _format_of(path: FilePath) -> ModuleType:

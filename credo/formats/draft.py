@@ -13,6 +13,7 @@ import numpy as np
 from credo.errors import NetworkError, suggest
 from credo.formats.names import Remark, cut, remark_in
 from credo.networks.network import Network
+from credo.networks.nodes.distribution import Distribution
 from credo.networks.tables import EXACT
 from credo.notices import tell
 from credo.numerics.exact import Array
@@ -39,6 +40,7 @@ class Node:
     remark: str = ""
     row_at: Callable[[int], Any] | None = None  # where a row stands, if that is known
     true: Remark = field(default_factory=Remark)
+    made: Callable[..., Distribution] | None = None  # in place of a table, from parents, their states and its own
 
 
 @dataclass
@@ -77,9 +79,13 @@ class Draft:
         """(the parents' states..., own states), as numbers."""
         if len(node.parents) > MOST_PARENTS:
             raise self.fault(node.at, f"{cut(node.name)!r} has {len(node.parents)} parents; {MOST_PARENTS} is the most")
+        return (*self.parent_sizes(node), len(node.states))
+
+    def parent_sizes(self, node: Node) -> tuple[int, ...]:
+        """How many states each parent has."""
         if len({*node.parents, node.name}) <= len(node.parents):
             raise self.fault(node.at, f"{cut(node.name)!r} has a parent twice, or is its own")
-        return (*(len(self.named(parent, node.at).states) for parent in node.parents), len(node.states))
+        return tuple(len(self.named(parent, node.at).states) for parent in node.parents)
 
     def make_room(self, size: int, at: Any) -> None:
         """Refuses a file that would fill the memory from a few words."""
@@ -91,15 +97,24 @@ class Draft:
         if not self.nodes:
             raise NetworkError(f"{self.file} has no variables: a network must have at least one")
         rounding = _Rounding()
-        tables = {name: self._table(node, rounding) for name, node in self.nodes.items()}
+        tables: dict[str, Any] = {
+            name: self._table(node, rounding) for name, node in self.nodes.items() if node.made is None
+        }
         self._read_remarks()
         names = {name: node.name if node.true.name is None else node.true.name for name, node in self.nodes.items()}
+        states = {name: node.true.states or node.states for name, node in self.nodes.items()}
+        for name, node in self.nodes.items():
+            if node.made is not None:
+                above = node.parents
+                tables[name] = node.made(
+                    [names[each] for each in above], [states[each] for each in above], states[name]
+                )
         order = sorted(self.nodes, key=lambda name: self.nodes[name].true.place or 0)
         try:
             made = Network(
                 {names[name]: tuple(names[parent] for parent in self.nodes[name].parents) for name in order},
                 {names[name]: tables[name] for name in order},
-                {names[name]: self.nodes[name].true.states or self.nodes[name].states for name in order},
+                {names[name]: states[name] for name in order},
             )
         except NetworkError as error:  # a cycle
             raise NetworkError(f"{self.file}: {error!s:.300}") from None

@@ -19,8 +19,10 @@ import numpy as np
 
 from credo.errors import NetworkError
 from credo.formats.draft import MOST_PARENTS, Draft, Node, many
+from credo.formats.gaussian_json import gaussian_network, is_gaussian, written
 from credo.formats.names import cut, quoted
 from credo.networks.factor import Factor
+from credo.networks.hybrid.network import HybridNetwork
 from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network
 from credo.numerics.exact import Array
@@ -29,8 +31,11 @@ FORMAT = "credo network"
 BELIEF, MARKOV = "belief network", "markov network"
 
 
-def read(text: str, file: str) -> Network | MarkovNetwork:
-    match _parsed(text, file):
+def read(text: str, file: str) -> Network | MarkovNetwork | HybridNetwork:
+    content = _parsed(text, file)
+    if is_gaussian(content):
+        return gaussian_network(content, file)
+    match content:
         case {"format": "credo network", "kind": "belief network", "variables": list(variables)}:
             return _belief(variables, file)
         case {"format": "credo network", "kind": "markov network", "variables": list(variables), "factors": list(made)}:
@@ -41,7 +46,9 @@ def read(text: str, file: str) -> Network | MarkovNetwork:
     )
 
 
-def write(network: Network | MarkovNetwork) -> str:
+def write(network: Network | MarkovNetwork | HybridNetwork) -> str:
+    if isinstance(network, HybridNetwork):
+        return written(network)
     if isinstance(network, Network):
         blocks = [_variable(network, name) for name in network.variables]
         return _document(BELIEF, blocks, [])

@@ -10,19 +10,32 @@ from html import escape
 from credo.formats.draft import Draft, Node
 from credo.formats.markup import Element, Markup
 from credo.formats.names import IDENTIFIER, REMARK, cut, labels_of
+from credo.formats.noisy import noisy_columns, read_noisy
 from credo.formats.outcomes import certain_rows
 from credo.networks.network import Network
+from credo.numerics.exact import Array
 
-CHANCE = {"cpt", "deterministic"}
-OTHER_KINDS = {"noisymax", "noisyadder", "decision", "utility", "mau", "equation"}
-KNOWN = {"nodes", "state", "parents", "probabilities", "resultingstates", "property", "dynamic"}
-KNOWN |= CHANCE | OTHER_KINDS
+CHANCE = {"cpt", "deterministic", "noisymax"}
+DECISIONS = {"decision", "utility", "mau"}
+OTHER_KINDS = {"noisyadder", "equation"}
+KNOWN = {"nodes", "state", "parents", "probabilities", "resultingstates", "property", "dynamic", "strengths",
+         "parameters"}  # fmt: skip
+KNOWN |= CHANCE | OTHER_KINDS | DECISIONS | {"utilities", "weights"}
 UNSHOWN = {chr(code) for code in (*range(32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF)}  # that XML can't hold
 
 
 def read(text: str, file: str) -> Network:
     markup = Markup(text, file, "smile", KNOWN)
     draft = Draft(file, markup.fault)
+    nodes = nodes_of(markup)
+    for element in nodes.children:
+        draft.add(node_of(element, markup))
+    for element in nodes.children:
+        define(draft, element, markup)
+    return draft.network()
+
+
+def nodes_of(markup: Markup) -> Element:
     nodes = markup.root.first("nodes")
     if nodes is None:
         raise markup.fault(markup.root.at, "expected <nodes> in this <smile>")
@@ -30,26 +43,32 @@ def read(text: str, file: str) -> Network:
         raise markup.fault(dynamic.at, "dynamic networks aren't read")
     if nodes.stranger:
         raise markup.fault(nodes.at, f"there is a node of the unknown kind {cut(nodes.stranger)!r}")
-    for element in nodes.children:
-        draft.add(_node(element, markup))
-    for element in nodes.children:
-        _define(draft, element, markup)
-    return draft.network()
+    return nodes
+
+
+def keeps(network: Network, name: str) -> bool:
+    """Whether a distribution that isn't a table has a form here."""
+    return noisy_columns(network, name) is not None
 
 
 def write(network: Network) -> str:
     labels = labels_of(network, IDENTIFIER, IDENTIFIER, order=network.order)
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<smile version="1.0" id="unknown">', "\t<nodes>"]
     for name in network.order:  # parents must come first
-        lines.append(f'\t\t<cpt id="{labels.names[name]}">')
+        noisy = noisy_columns(network, name) if name in network.forms else None
+        kind = "cpt" if noisy is None else "noisymax"
+        lines.append(f'\t\t<{kind} id="{labels.names[name]}">')
         lines += [f'\t\t\t<state id="{state}" />' for state in labels.states[name]]
         if network.parents[name]:
             lines.append(f"\t\t\t<parents>{' '.join(labels.names[p] for p in network.parents[name])}</parents>")
-        numbers = " ".join(map(repr, network.tables[name].ravel().tolist()))
-        lines.append(f"\t\t\t<probabilities>{numbers}</probabilities>")
+        if noisy is None:
+            lines.append(f"\t\t\t<probabilities>{_numbers(network.tables[name])}</probabilities>")
+        else:
+            lines.append(f"\t\t\t<strengths>{' '.join(map(str, noisy[0]))}</strengths>")
+            lines.append(f"\t\t\t<parameters>{_numbers(noisy[1])}</parameters>")
         if labels.remarks[name]:
             lines.append(f'\t\t\t<property id="credo">{escape(labels.remarks[name], quote=False)}</property>')
-        lines.append("\t\t</cpt>")
+        lines.append(f"\t\t</{kind}>")
     lines += ["\t</nodes>", "\t<extensions>", '\t\t<genie version="1.0" app="credo" name="unknown">']
     for name in network.order:
         shown = escape("".join("_" if sign in UNSHOWN else sign for sign in name), quote=False)
@@ -57,22 +76,40 @@ def write(network: Network) -> str:
     return "\n".join([*lines, "\t\t</genie>", "\t</extensions>", "</smile>", ""])
 
 
-def _node(element: Element, markup: Markup) -> Node:
+def _numbers(table: Array) -> str:
+    return " ".join(map(repr, table.ravel().tolist()))
+
+
+def node_of(element: Element, markup: Markup) -> Node:
     name = element.attributes.get("id", "")
+    if element.tag in DECISIONS:
+        what = f"the node {cut(name)!r} is of the kind {element.tag!r}, which networks don't have"
+        raise markup.fault(element.at, f"{what}: credo.InfluenceDiagram.read reads it")
     if element.tag in OTHER_KINDS:
-        known = " and ".join(sorted(CHANCE))
+        known = ", ".join(sorted(CHANCE))
         raise markup.fault(element.at, f"the node {cut(name)!r} is of the kind {element.tag!r}; only {known} are read")
     if element.tag not in CHANCE or not name:
         raise markup.fault(element.at, f"expected a cpt with an id, but found {element.tag!r}")
+    return named_node(element)
+
+
+def named_node(element: Element) -> Node:
+    """A variable's name and states."""
+    name = element.attributes.get("id", "")
     remark = next((text for text in element.texts("property") if text.startswith(REMARK)), "")
     states = tuple(state.attributes.get("id", "") for state in element.all("state"))
     return Node(name, states, element.at, remark=remark)
 
 
-def _define(draft: Draft, element: Element, markup: Markup) -> None:
+def define(draft: Draft, element: Element, markup: Markup) -> None:
     node = draft.nodes[element.attributes["id"]]
     node.parents = tuple(" ".join(element.texts("parents")).split())
-    if table := element.first("probabilities"):
+    if element.tag == "noisymax":
+        parameters = element.first("parameters")
+        if parameters is None:
+            raise markup.fault(element.at, f"the noisy-MAX {cut(node.name)!r} has no parameters")
+        read_noisy(draft, node, " ".join(element.texts("strengths")).split(), markup.numbers(parameters))
+    elif table := element.first("probabilities"):
         node.table = markup.numbers(table)
     elif results := element.first("resultingstates"):
         certain_rows(draft, node, results.text.split())

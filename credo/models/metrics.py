@@ -4,17 +4,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.errors import DataError
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.present.plotting import Figure
 
 BINS = 15  # of the top probability
+
+
+class ClassScores(NamedTuple):
+    """How well one class is predicted."""
+
+    value: Any
+    rows: float
+    precision: float | None  # of the rows predicted to be of this class, the share that is
+    recall: float | None  # of the rows of this class, the share that was predicted to be
+
+
+def _share(part: float, whole: float) -> float | None:
+    return float(part / whole) if whole > 0 else None
+
+
+def _variance_of_mean(x: Array, weight: Array) -> float:
+    """Of a weighted mean of independent numbers; NaN where it can't be known."""
+    if len(x) < 2 or not np.isfinite(x).all():
+        return float("nan")
+    rows = weight.sum() ** 2 / (weight**2).sum()  # as many rows of equal weight would tell as much
+    spread = np.average((x - np.average(x, weights=weight)) ** 2, weights=weight)
+    return float(spread) / max(float(rows) - 1, 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,19 +102,43 @@ class Scores:
     @property
     def log_loss_error(self) -> float:
         """The standard error of the log-loss, rows being independent; NaN where it can't be known."""
-        loss = -self.log_probabilities[np.arange(len(self.truth)), self.truth][self.known]
-        weight = self.weights[self.known]
-        if len(loss) < 2 or not np.isfinite(loss).all():
-            return float("nan")
-        rows = weight.sum() ** 2 / (weight**2).sum()  # as many rows of equal weight would tell as much
-        spread = np.average((loss - np.average(loss, weights=weight)) ** 2, weights=weight)
-        return float(np.sqrt(spread / max(rows - 1, 1) + self.estimated))
+        return float(np.sqrt(_variance_of_mean(-self._of_truth[self.known], self.weights[self.known]) + self.estimated))
+
+    def log_loss_difference(self, other: Scores) -> tuple[float, float]:
+        """This log-loss minus another of the same rows, and the standard error of that difference: rows that are hard
+        for both cancel out.
+
+        >>> both = [np.log([[p, 1 - p], [0.5, 0.5]]) for p in (0.5, 0.8)]
+        >>> one, two = (Scores(("no", "yes"), each, np.zeros(2, int), np.ones(2)) for each in both)
+        >>> [round(x, 3) for x in one.log_loss_difference(two)]
+        [0.235, 0.235]
+        """
+        if not np.array_equal(self.truth, other.truth):
+            raise DataError("scores can be compared if they are of the same rows, and these are of different ones")
+        both = self.known & other.known
+        loss, weight = (other._of_truth - self._of_truth)[both], self.weights[both]
+        mean = float(np.average(loss, weights=weight)) if weight.sum() > 0 else float("nan")
+        return mean, float(np.sqrt(_variance_of_mean(loss, weight)))
 
     @property
     def brier(self) -> float:
         """The mean of Σₖ (pₖ - [k is the truth])²"""
         own = self.probabilities[np.arange(len(self.truth)), self.truth]
         return self._mean((self.probabilities**2).sum(1) - 2 * own + 1)
+
+    def by_class(self) -> list[ClassScores]:
+        """Precision and recall of each class; None where no row was predicted, or is, of that class.
+
+        >>> log_probabilities = np.log([[0.8, 0.2], [0.4, 0.6]])
+        >>> Scores(("no", "yes"), log_probabilities, np.array([0, 0]), np.ones(2)).by_class()[0]
+        ClassScores(value='no', rows=2.0, precision=1.0, recall=0.5)
+        """
+        confusion = self.confusion
+        right, true, predicted = np.diagonal(confusion), confusion.sum(1), confusion.sum(0)
+        return [
+            ClassScores(value, float(n), _share(hit, m), _share(hit, n))
+            for value, hit, n, m in zip(self.classes, right, true, predicted, strict=True)
+        ]
 
     @property
     def confusion(self) -> Array:

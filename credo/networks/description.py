@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,10 @@ def network_length(network: Network, data: object) -> DescriptionLength:
     sizes = {name: len(states) for name, states in network.states.items()}
     above = {name: tuple(network.parents[name]) for name in network.variables}
     tables = {node.label: (name, above[name]) for name, node in network.nodes.items()}  # tied nodes share one
-    free = sum((sizes[name] - 1) * prod(sizes[each] for each in own) for name, own in tables.values())
+    free = 0
+    for name, own in tables.values():
+        node: Any = network.nodes[name]
+        free += node.free_numbers if name in network.forms else (sizes[name] - 1) * prod(sizes[each] for each in own)
     return DescriptionLength(
         coded=f"columns {', '.join(sorted(map(str, above)))}",
         structure=arrow_bits(above, len(above) - 1),
@@ -44,6 +47,8 @@ def tables_evidence(network: Network) -> float:
         raise EvidenceError("a network whose tables are given has no evidence: fit it to rows")
     if network.history:
         raise EvidenceError("tables that were learned by EM have no evidence in closed form: compare by 'mdl' or 'loo'")
+    for name in network.forms:
+        raise EvidenceError(f"the distribution of {name!r} has no evidence in closed form: compare by 'mdl' or 'loo'")
     total = 0.0
     for label in dict.fromkeys(node.label for node in network.nodes.values()):
         prior, statistics = network.prior[label.name], network.evidence[label]

@@ -12,6 +12,7 @@ from credo.core.labels import Label
 from credo.errors import PriorError, suggest
 from credo.families.dirichlet import DirichletCategorical
 from credo.networks.inference.coding import CodedRows
+from credo.networks.learning import no_rows
 from credo.networks.table_priors import TablePrior, TablePriors, is_size
 
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ def expert_priors(network: Network, strength: Any) -> tuple[TablePriors, Evidenc
     shares, _ = network.expect(empty)
     priors: dict[str, TablePrior] = {}
     for name, node in network.nodes.items():
-        table, label = network.tables[name], node.label
+        table, label = network.parameters[name], node.label
         if label.name not in priors:
-            alpha = cases[label] * shares[label].n.value
+            alpha = cases[label] * shares[node.expected_label].n.value
             unreached = UNREACHED * table * (alpha.sum(-1, keepdims=True) < UNREACHED)
             priors[label.name] = DirichletCategorical(np.maximum(alpha + unreached, NEVER))
-    return TablePriors(by_label=priors), shares * 0.0
+    return TablePriors(by_label=priors), no_rows(network)
 
 
 def _cases(network: Network, strength: Any) -> dict[Label, float]:

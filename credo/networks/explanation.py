@@ -1,16 +1,22 @@
-"""Explanations of queries: how much each finding changed the log-odds of the answer."""
+"""Explanations: how much each finding changed the log-odds of an answer; the k most probable joint states."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import inf, log
 from typing import TYPE_CHECKING, Any
 
-from credo.errors import EvidenceError
+from credo.errors import EvidenceError, NetworkError, check_whole
+from credo.networks.answers import MostProbable
+from credo.networks.inference.sizes import exact_only
 
 if TYPE_CHECKING:
     from credo.networks.graphical_model import GraphicalModel
+    from credo.networks.inference.findings import Given
+    from credo.networks.inference.potentials import Integers
+    from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True)
@@ -46,20 +52,27 @@ class QueryExplanation:
         if name in given:
             raise EvidenceError(f"{name!r} is given: there is nothing to explain")
         given = {each: finding for each, finding in given.items() if finding is not None}
-        after = net.query(name, given, method="exact")
+        if value is not None:
+            value = net.states[name][state(net.potentials, net._number(name), value)]
+        return cls.by(lambda some: net.query(name, some, method="exact"), name, given, value)
+
+    @classmethod
+    def by(
+        cls, ask: Callable[[Mapping[str, Any]], Mapping[Any, float]], name: str, given: Mapping[str, Any], value: Any
+    ) -> QueryExplanation:
+        """From the answers to a query given some of the findings."""
+        after = ask(given)
         if value is None:
             value = max(after, key=lambda each: after[each])
-        else:
-            value = net.states[name][state(net.potentials, net._number(name), value)]
 
         def odds(some: Mapping[str, Any]) -> float:
-            return _log_odds(net.query(name, some, method="exact"), value)
+            return _log_odds(ask(some), value)
 
         prior, whole = odds({}), _log_odds(after, value)
         now, found, so_far = prior, list[Finding](), dict[str, Any]()
         for each, finding in given.items():
             so_far[each] = finding
-            found_so_far = net.query(name, so_far, method="exact")
+            found_so_far = ask(dict(so_far))
             then = _log_odds(found_so_far, value)
             others = {other: known for other, known in given.items() if other != each}
             weight, alone = _step(now, then), _step(prior, odds({each: finding}))
@@ -71,6 +84,34 @@ class QueryExplanation:
         from credo.present.networks import explained
 
         return explained(self)
+
+
+def best_explanations(
+    model: GraphicalModel, variables: Sequence[str] | None, given: Given, k: int, method: str
+) -> list[MostProbable]:
+    """The k most probable joint states, the best first; fewer where fewer are possible."""
+    from credo.networks.inference.findings import Findings
+    from credo.networks.inference.k_best import best_solutions
+
+    check_whole("k", k, 1)
+    if method not in ("auto", "exact"):
+        raise NetworkError(f"the k most probable states are exact: they aren't found by {method}")
+    findings, names = Findings.of(model.potentials, given), [*(model.states if variables is None else variables)]
+    asked = [model._number(name) for name in names]
+
+    def best(codes: Integers, weights: Array) -> tuple[Integers, float]:
+        return model.exact.best(codes, weights, model._maximised if variables is None else asked)
+
+    with exact_only("the k most probable states aren't estimated: without k, they can be"):
+        solutions = [*islice(best_solutions(findings, model.potentials.places, asked, best), k)]
+    if not solutions:
+        model._check(-inf, given)
+    found = []
+    for codes, log_joint in solutions:
+        each = MostProbable((name, model.states[name][codes[v]]) for name, v in zip(names, asked, strict=True))
+        each.log_joint = log_joint + findings.log_scale
+        found.append(each)
+    return found
 
 
 def _log_odds(shares: Mapping[Any, float], value: Any) -> float:

@@ -84,8 +84,14 @@ def learned(
 ) -> Network:
     """With more rows: counted where they are complete. The tables of `start`, if it has some, are where EM begins."""
     TableLearner.of(network)  # refuses fixed tables
+    if network.forms and how.method != "em":
+        raise NetworkError(f'method={how.method!r} is for tables, and {next(iter(network.forms))!r} has none: use "em"')
     table = source(data)
     found = observed(network, table, weight, hidden_states(network, hidden, table.without(weight).names))
+    if network.evidence is None and network.forms:
+        from credo.networks.nodes.growing import with_grown_trees
+
+        network, found = with_grown_trees(network, found)
     old, new = network.evidence, found.complete
     evidence: Evidence = new.ordered() if old is None else old.grown(new)
     if not found.incomplete:
@@ -138,7 +144,7 @@ class Problem:
         assert found.available is not None
         base = network.with_evidence(evidence)
         begun = network.with_evidence(evidence + found.available)  # whose levels are all among the evidence's
-        known = _known_variables(found)
+        known = _known_variables(network, found)
         hidden = tuple(name for name in base.states if name not in known)
         rows = Rows(base, None, *data) if found.rows is None else Rows(base, found.rows)
         return cls(begun, evidence, rows, hidden)
@@ -151,8 +157,8 @@ class Problem:
             more = "steps= allows more" if len(best.history) > how.steps else 'method="em" may go on'
             tell(f"{ended}: {more}")
         total = dict(self.evidence.parts)  # with the schema as it was: what EM works with has declared states
-        for label in best.evidence.parts:
-            total[label] = Part(total[label].axes, total[label].statistics + best.evidence[label])
+        for label, part in best.evidence.parts.items():
+            total[label] = Part(part.axes, total[label].statistics + part.statistics) if label in total else part
         whole = with_missing_information(
             Evidence(self.evidence.schema, total), best.model.network, self.rows, self.hidden
         )
@@ -176,23 +182,22 @@ class Problem:
     def starts(self, how: Fitting, start: Network) -> Iterator[TableEM]:
         """Tables from the known cells; where variables are hidden, theirs as given at first, and then random."""
         net, prior = self.network, self.network.prior or TablePriors()
-        shapes = {node.label.name: net.tables[name].shape for name, node in net.nodes.items()}
+        shapes = {node.label.name: net.parameters[name].shape for name, node in net.nodes.items()}
         labels = {node.label: name for name, node in net.nodes.items()}
         unseen = [
             label for label, name in labels.items() if not {*net.nodes[name].parents, name}.isdisjoint(self.hidden)
         ]
-        known = {label: self.evidence[label].n.value for label in labels}
-        smooth = net._like(tables=_positive(net) if None in map(prior.__getitem__, shapes) else dict(net.tables))
-        given = {label: start.tables[labels[label]] for label in unseen} if _fits(start, net) else {}
+        smooth = _positive(net) if None in map(prior.__getitem__, shapes) else dict(net.parameters)
+        given = {label: start.parameters[labels[label]] for label in unseen} if _fits(start, net) else {}
         for i in range(how.starts if unseen else 1):
             random = np.random.default_rng([how.seed, i])
-            drawn = {label: _drawn(net.tables[labels[label]].shape, random) for label in unseen}
-            tables = {
-                name: (given if i == 0 and given else drawn).get(node.label, smooth.tables[name])
+            drawn = {label: net.nodes[labels[label]].drawn(smooth[labels[label]], random) for label in unseen}
+            parameters = {
+                name: (given if i == 0 and given else drawn).get(node.label, smooth[name])
                 for name, node in net.nodes.items()
             }
-            begun = net._with_prior(prior.in_log_odds(shapes))._like(tables=tables)
-            yield TableEM(begun, known)
+            begun = net._with_prior(prior.in_log_odds(shapes))._like(parameters=parameters)
+            yield TableEM(begun, self.evidence)
 
 
 def hidden_states(network: Network, given: Mapping[str, Any] | None, columns: Collection[str]) -> Hidden:
@@ -226,25 +231,23 @@ def _states(name: str, given: Any) -> tuple[Any, ...]:
     raise NetworkError(f"hidden={{{name!r}: ...}} must be a number of states, or a list of them, but is {given!r:.60}")
 
 
-def _known_variables(found: Observed) -> set[str]:
+def _known_variables(network: Network, found: Observed) -> set[str]:
     """The variables of which some cell is known."""
     assert found.available is not None
     names = found.complete.schema.names
     parts = (found.complete, found.available)
     known = {name for name in names if any(part.level_weights(name).any() for part in parts)}
+    families = [(node, {*node.parents, name}) for name, node in network.nodes.items() if name in network.forms]
+    known |= {each for node, family in families if any(node.weight(part) > 0 for part in parts) for each in family}
     if found.rows is not None:
         known |= {name for name, own in zip(names, found.rows.codes, strict=True) if (own >= 0).any()}
     return known
 
 
 def _positive(net: Network) -> dict[str, Array]:
-    """Tables of maximum likelihood, from one more case of each entry: where EM begins, nothing is impossible."""
-    return dict(net._with_prior(TablePriors()).with_evidence(net.evidence).tables)
+    """Parameters of maximum likelihood, from one more case of each entry: where EM begins, nothing is impossible."""
+    return dict(net._with_prior(TablePriors()).with_evidence(net.evidence).parameters)
 
 
 def _fits(start: Network, net: Network) -> bool:
-    return bool(start.tables) and dict(start.states) == dict(net.states)
-
-
-def _drawn(shape: tuple[int, ...], random: np.random.Generator) -> Array:
-    return random.dirichlet(np.ones(shape[-1]), shape[:-1])
+    return bool(start.tables) and dict(start.states) == dict(net.states) and dict(start.forms) == dict(net.forms)

@@ -61,7 +61,7 @@ def _stepped(model: TableEM, evidence: Evidence, rate: float) -> TableEM:
         slope = np.divide(counts, table, out=np.zeros_like(table), where=table > 0)
         cases = counts.sum(-1, keepdims=True)
         tables[label] = nearest_distributions(table + rate * slope / np.where(cases > 0, cases, 1.0))
-    return model.with_tables(tables)
+    return model.with_parameters(tables)
 
 
 def nearest_distributions(x: Array) -> Array:
@@ -119,11 +119,10 @@ def lbfgs(model: TableEM, batches: Batches, *, steps: int = 1000, tolerance: flo
 def _counts(model: TableEM, evidence: Evidence) -> dict[Label, tuple[Array, Array]]:
     """Each table, and its expected and known counts with those of the prior: θ times the objective's slope."""
     found: dict[Label, tuple[Array, Array]] = {}
-    for name, node in model.network.nodes.items():
-        table, prior = model.network.tables[name], model.prior[node.label.name]
-        if node.label not in found:
-            more = 0.0 if prior is None else dirichlet_of(prior, table.shape, name).concentration - 1.0
-            found[node.label] = table, model.counts(evidence, node.label) + more
+    for label, (node, table) in model.by_label().items():
+        prior = model.prior[label.name]
+        more = 0.0 if prior is None else dirichlet_of(prior, table.shape, node.name).concentration - 1.0
+        found[label] = table, model.counts(evidence, node, table) + more
     return found
 
 

@@ -6,18 +6,18 @@ import re
 from collections import deque
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from credo.errors import NetworkError, suggest
 
 Name = TypeVar("Name", bound=Hashable)
 Parents = Mapping[str, tuple[str, ...]]  # each name and its parents
 
-NAME = r"[^\s,;\"<>\-→←](?:[^\s,;\"<>\-→←]|-(?!>))*"
-TOKEN = re.compile(rf'[^\S\n]*(?:"((?:[^"\\]|\\.)*)"|(->|<-|→|←|[,;\n])|({NAME}))')
+NAME = r"[^\s,;\"<>\-→←↔](?:[^\s,;\"<>\-→←↔]|-(?!>))*"
+TOKEN = re.compile(rf'[^\S\n]*(?:"((?:[^"\\]|\\.)*)"|(<->|↔|->|<-|→|←|[,;\n])|({NAME}))')
 BNLEARN = re.compile(r"\s*(?:\[[^\[\]]*\]\s*)+")  # as in [Storm][Lightning|Storm][Fire|Storm:Lightning]
-MOST_PARENTS = 60  # parents: with two states each, a table of more fits in no memory
-ARROWS = {"->": True, "→": True, "<-": False, "←": False}
+Mark = Literal["->", "<-", "<->"]
+MARKS: dict[str, Mark] = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->": "<->", "↔": "<->"}
 
 
 def parse_arrows(text: str) -> dict[str, tuple[str, ...]]:
@@ -34,14 +34,29 @@ def parse_arrows(text: str) -> dict[str, tuple[str, ...]]:
             name, _, parents = node.partition("|")
             found.setdefault(name.strip(), {}).update(dict.fromkeys(p.strip() for p in parents.split(":") if p.strip()))
     else:
-        for groups, signs in map(_groups, _statements(text)):
-            for name in (name for group in groups for name in group):
-                found.setdefault(name, {})
-            for left, sign, right in zip(groups, signs, groups[1:], strict=False):
-                causes, effects = (left, right) if ARROWS[sign] else (right, left)
-                for effect in effects:
-                    found[effect].update(dict.fromkeys(causes))
+        names, marks = parse_marks(text)
+        found = {name: {} for name in names}
+        for left, mark, right in marks:
+            if mark == "<->":
+                what = f"{left} <-> {right}: an arrow with two heads stands for a hidden common cause"
+                raise NetworkError(f"{what}, which credo.CausalGraph reads; a network must name its variables")
+            cause, effect = (left, right) if mark == "->" else (right, left)
+            found[effect][cause] = None
     return {name: tuple(parents) for name, parents in found.items()}
+
+
+def parse_marks(text: str) -> tuple[tuple[str, ...], list[tuple[str, Mark, str]]]:
+    """The names in a text of arrows, and what is between two of them: an arrow, or one with two heads.
+
+    >>> parse_marks("Drug -> Recovery <-> Gender")
+    (('Drug', 'Recovery', 'Gender'), [('Drug', '->', 'Recovery'), ('Recovery', '<->', 'Gender')])
+    """
+    names, marks = dict[str, None](), list[tuple[str, Mark, str]]()
+    for groups, signs in map(_groups, _statements(text)):
+        names |= dict.fromkeys(name for group in groups for name in group)
+        for left, sign, right in zip(groups, signs, groups[1:], strict=False):
+            marks += [(one, MARKS[sign], two) for two in right for one in left]
+    return tuple(names), marks
 
 
 def _statements(text: str) -> Iterator[list[tuple[str, bool]]]:
@@ -133,8 +148,6 @@ def checked(parents: Mapping[str, Iterable[str]] | Iterable[tuple[str, str]]) ->
         if isinstance(above, str):
             raise NetworkError(f"the parents of {name!r} must be a list of names, but are {above!r}: write [{above!r}]")
         found[name] = tuple(above)
-        if len(found[name]) > MOST_PARENTS:
-            raise NetworkError(f"{name!r} has {len(found[name])} parents: more than {MOST_PARENTS} can't have a table")
         if len(set(found[name])) < len(found[name]):
             raise NetworkError(f"{name!r} has a parent twice: {', '.join(found[name])}")
         for parent in found[name]:

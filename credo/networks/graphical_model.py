@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import cached_property, partial
 from itertools import product
 from math import exp
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from credo.networks.inference.joint_table import JointTable
     from credo.networks.inference.potentials import Flags, Integers, Potentials
     from credo.networks.inference.trees import Trees
+    from credo.networks.information import InformationGains
 
 UNSPLIT = ("forward", "loopy")  # methods that don't treat connected components apart
 
@@ -46,8 +47,9 @@ class GraphicalModel(Surface):
     """P(all) ∝ ∏ factors, and the queries that follow from it."""
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "coded", "declared", "directed", "expect", "expectations", "fixed_tables", "graph", "nodes", "potentials",
-        "schema", "structures", "trees", "with_evidence",
+        "coded", "declared", "directed", "expect", "expectations", "factorisation", "fixed_distributions",
+        "fixed_tables", "forms", "graph", "nodes", "parameters", "potentials", "schema", "structures",
+        "table_rows", "trees", "with_evidence",
     )  # fmt: skip
 
     states: States
@@ -75,7 +77,13 @@ class GraphicalModel(Surface):
         from credo.networks.inference.potentials import Potentials
 
         factors = self.factors if self.directed else [part for factor in self.factors for part in factor.split()]
-        return Potentials.of(self.states, factors, self.directed)
+        return Potentials.of(self.states, factors, self.directed, self._auxiliary)
+
+    @property
+    def _auxiliary(self) -> Mapping[str, int]:
+        """Variables of the factors that aren't the model's own, and how many states each has: all answers sum over
+        them."""
+        return {}
 
     @cached_property
     def exact(self) -> JointTable | Trees | Elimination:
@@ -213,6 +221,7 @@ class GraphicalModel(Surface):
 
         return exact_or_estimated(method, exact, in_parts)
 
+    @overload
     def most_probable(
         self,
         variables: Sequence[str] | None = None,
@@ -221,9 +230,30 @@ class GraphicalModel(Surface):
         method: Method = "auto",
         samples: int = SAMPLES,
         seed: int = 0,
-    ) -> MostProbable:
+    ) -> MostProbable: ...
+
+    @overload
+    def most_probable(
+        self, variables: Sequence[str] | None = None, given: Given = None, *, k: int, method: Method = "auto"
+    ) -> list[MostProbable]: ...
+
+    def most_probable(
+        self,
+        variables: Sequence[str] | None = None,
+        given: Given = None,
+        *,
+        k: int | None = None,
+        method: Method = "auto",
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> MostProbable | list[MostProbable]:
         """The most probable joint state of all variables given the evidence (MPE), or of some variables, the others
-        summed out (marginal MAP). Where that doesn't fit in memory: simulated annealing, method="gibbs"."""
+        summed out (marginal MAP); the k most probable ones. Where that doesn't fit in memory: simulated annealing,
+        method="gibbs", for the most probable one."""
+        if k is not None:
+            from credo.networks.explanation import best_explanations
+
+            return best_explanations(self, variables, given, k, method)
         if method not in ("auto", "exact", "gibbs"):
             is_exact(method)
             raise NetworkError(f'the most probable states aren\'t found by {method}: use "exact", "gibbs" or "auto"')
@@ -231,7 +261,7 @@ class GraphicalModel(Surface):
         findings = self._findings(given)
         if isinstance(variables, str):
             variables = [variables]
-        asked = None if variables is None else [self._number(name) for name in variables]
+        asked = self._maximised if variables is None else [self._number(name) for name in variables]
 
         def exact() -> tuple[Integers, float]:
             codes, log_joint = self.exact.best(findings.codes, findings.weights, asked)
@@ -271,6 +301,20 @@ class GraphicalModel(Surface):
         from credo.networks.information import mutual_information
 
         return mutual_information(self, a, b, given, method=method, samples=samples, seed=seed)
+
+    def what_to_ask(
+        self,
+        variable: str,
+        given: Given = None,
+        *,
+        costs: Mapping[str, float] | None = None,
+        price: float = 1.0,
+    ) -> InformationGains:
+        """Each variable that isn't known: by how much knowing it is expected to lower the entropy of another, in nats,
+        less its cost times the price of a unit of cost; the best first."""
+        from credo.networks.information import information_gains
+
+        return information_gains(self, variable, given, costs, price)
 
     def explain(self, variable: str, given: Given, value: Any = None) -> QueryExplanation:
         """How much each finding changed the log-odds of a value, by default the most probable one."""
@@ -371,6 +415,11 @@ class GraphicalModel(Surface):
     def _places(self) -> dict[str, tuple[tuple[Any, ...], slice]]:
         at = self.potentials.places.tolist()
         return {name: (own, slice(at[i], at[i + 1])) for i, (name, own) in enumerate(self.states.items())}
+
+    @property
+    def _maximised(self) -> Sequence[int] | None:
+        """The variables of a most probable explanation; None: all, auxiliary ones too, as the others decide these."""
+        return None if self.potentials.is_decided else range(len(self.states))
 
     def _number(self, name: object) -> int:
         from credo.networks.inference.findings import variable

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from credo.networks.fitting import FittingOptions
     from credo.networks.incomplete import Observed
     from credo.networks.network import Network
-    from credo.networks.nodes import Node
+    from credo.networks.nodes.node import Node
 
 TWICE = "reads the data once more, and an iterator can be read only once: give a table"
 
@@ -77,6 +77,10 @@ def leave_one_out(network: Network, data: object, weight: Any) -> Validation:
     if network.history:
         raise EvidenceError(
             f"the tables were fitted by {BY_EM}: what they would be without a row takes a refit; cross_validate does it"
+        )
+    for name in network.forms:
+        raise EvidenceError(
+            f"{name!r} has no table: what its distribution would be without a row takes a refit; cross_validate does it"
         )
     if table.once:
         raise DataError(f"leave-one-out {TWICE}")

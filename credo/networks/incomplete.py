@@ -115,7 +115,7 @@ class ReadRows:
         known = {name: own >= 0 for name, own in codes.items()}
         complete = np.logical_and.reduce([*known.values()])
         every = None if complete.all() else np.flatnonzero(complete)
-        if every is None and pays(batch) and (weight == 1.0).all():
+        if every is None and pays(batch) and (weight == 1.0).all() and not self.network.forms:
             counted = counted_at_once(self.network, codes, schema)
             return Observed(counted, None, IncompleteRows(np.empty((len(codes), 0), np.int8), np.empty(0)))
         found = self._counted(codes, schema, weight, dict.fromkeys(self.network.nodes, every))
@@ -182,8 +182,8 @@ def counted_at_once(network: Network, codes: Mapping[str, Codes], schema: Schema
     nodes = network.nodes.items()
     shapes = [node.shape(sizes) for _, node in nodes]
     scopes = [(*node.parents, name) for name, node in nodes]
-    for name, shape in zip(network.nodes, shapes, strict=True):
-        check_numbers(f"the table of {name!r:.60}", prod(shape))
+    largest, name = max(zip(map(prod, shapes), network.nodes, strict=True))
+    check_numbers(f"the table of {name!r:.60}", largest)
     steps = [prod(shape[i + 1 :]) for shape in shapes for i in range(len(shape))]
     starts = np.cumsum([0, *map(prod, shapes)], dtype=np.int64)
     heads = np.cumsum([0, *map(len, shapes)], dtype=np.int64)
@@ -193,7 +193,7 @@ def counted_at_once(network: Network, codes: Mapping[str, Codes], schema: Schema
     found: dict[Label, Part] = {}
     for (_, node), shape, at in zip(nodes, shapes, starts.tolist(), strict=False):
         own = counts[at : at + prod(shape)].reshape(shape).astype(np.float64)
-        add_tied(found, node.label, Part(node.axes, node.expected(own)))
+        add_tied(found, node.label, node.expected([own], own))
     return Evidence(schema, found)
 
 

@@ -1,17 +1,20 @@
-"""Mutual information between two variables of a network."""
+"""Information: between two variables of a network, and of the answers that could be asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.errors import SchemaError
-from credo.networks.answers import Estimated, EstimatedNumber
+from credo.core.records import Shown
+from credo.errors import DataError, EvidenceError, SchemaError, suggest
+from credo.networks.answers import Estimated, EstimatedNumber, Posterior
 
 if TYPE_CHECKING:
     from credo.networks.graphical_model import GraphicalModel
+    from credo.networks.inference.findings import Given
 
 TINY = 1e-150  # keeps 0/0 from being a division by zero
 
@@ -37,3 +40,80 @@ def mutual_information(
     ratio = np.einsum("ii...->i...", ratio) if a == b else ratio
     error = found.spread(ratio.reshape(-1))
     return EstimatedNumber(nats, error, found.effective_samples, found.method, found.reliable)
+
+
+def entropy(p: Posterior) -> float:
+    """-Σ p log p, in nats.
+
+    >>> round(entropy({"yes": 0.5, "no": 0.5}), 4)
+    0.6931
+    """
+    mass = np.array([*p.values()])
+    mass = mass[mass > 0]
+    return float(-(mass * np.log(mass)).sum()) + 0.0
+
+
+def divergence(p: Posterior, q: Posterior) -> float:
+    """Σ p log p/q, in nats.
+
+    >>> divergence({"yes": 0.5, "no": 0.5}, {"yes": 0.5, "no": 0.5})
+    0.0
+    """
+    one, two = (np.array([*each.values()]) for each in (p, q))
+    some = one > 0
+    return max(0.0, float(np.sum(one[some] * np.log(one[some] / two[some]))))
+
+
+@dataclass(frozen=True)
+class InformationGain:
+    """By how much the entropy of a target is expected to fall if a variable is known, in nats; worth = gain - price ·
+    cost."""
+
+    name: str
+    gain: float
+    cost: float
+    worth: float
+
+
+@dataclass(frozen=True, repr=False)
+class InformationGains(Shown):
+    """What could be asked to learn about a target, the best first."""
+
+    target: str
+    entropy: float  # of the target now, in nats
+    questions: tuple[InformationGain, ...]
+
+    @property
+    def best(self) -> InformationGain | None:
+        """The question that is worth most; None where none is worth anything."""
+        return self.questions[0] if self.questions and self.questions[0].worth > 0 else None
+
+    def __repr__(self) -> str:
+        from credo.present.decisions import gains_described
+
+        return gains_described(self)
+
+
+def information_gains(
+    model: GraphicalModel, target: str, given: Given, costs: Mapping[str, float] | None, price: float
+) -> InformationGains:
+    """I(T; X | e) = Σ P(t | e) Σ P(x | t, e) log P(x | t, e)/P(x | e) of each X: one pass over the network for each
+    state t."""
+    known = {name: value for name, value in (given or {}).items() if value is not None}
+    for name, cost in (costs or {}).items():
+        if name not in model.states:
+            raise SchemaError(f"a cost is for {name!r}, which is no variable; {suggest(name, model.states)}")
+        if isinstance(cost, bool) or not isinstance(cost, float | int | np.number) or not np.isfinite(cost):
+            raise DataError(f"the cost of asking about {name!r} must be a number, but is {cost!r:.60}")
+    model._number(target)  # refuses unknown names
+    if target in known:
+        raise EvidenceError(f"{target!r} is known: nothing is left to ask about it")
+    now = model.marginals(known)
+    each = [(share, model.marginals({**known, target: state})) for state, share in now[target].items() if share > 0]
+    found = []
+    for name in (name for name in model.states if name != target and name not in known):
+        gain = sum(share * divergence(then[name], now[name]) for share, then in each)
+        cost = float((costs or {}).get(name, 0.0))
+        found.append(InformationGain(name, gain, cost, gain - price * cost))
+    found.sort(key=lambda one: -one.worth)
+    return InformationGains(target, entropy(now[target]), tuple(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -30,14 +30,13 @@ from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.network import Network
-    from credo.networks.nodes import Node
+    from credo.networks.nodes.node import Node
 
 INCOMPLETE = "tables are counted from complete rows"
 BY_EM = "EM or by gradient ascent"
 LEAST_LOG_RATIO = (
     -600.0
 )  # log of the smallest ratio in a row of a table that a step of L-BFGS may lead to, unless it is 0
-LEAST_AMPLITUDE = 0.1  # of √θ: extrapolating EM makes no entry smaller than the square of it times what EM found
 MOST_WHOLE = 256  # different whole numbers that are taken for states
 ROUNDING = 1e-9  # by which the weights of rows behind two tables may differ
 
@@ -121,6 +120,8 @@ class TableLearner(Additive):
         one, two = self.network, other.network
         if dict(one.parents) != dict(two.parents):
             return "their arrows differ, or the order of a node's parents"
+        if dict(one.forms) != dict(two.forms):
+            return "their nodes have different forms of distributions"
         if dict(one.tied) != dict(two.tied):
             return "different nodes are tied"
         if one.prior != two.prior:
@@ -128,6 +129,14 @@ class TableLearner(Additive):
         if one.declared != two.declared or (one.declared and dict(one.states) != dict(two.states)):
             return "their states differ"
         return None
+
+
+def no_rows(network: Network) -> Evidence:
+    """The evidence of none, by the states that the network has."""
+    codes = {name: np.empty(0, dtype=np.int32) for name in network.parents}
+    sizes = {name: len(states) for name, states in network.states.items()}
+    parts = {node.label: Part(node.axes, node.summarise(codes, sizes, np.empty(0))) for node in network.nodes.values()}
+    return Evidence(network.schema, parts)
 
 
 def schema_of(network: Network) -> Schema:
@@ -145,25 +154,25 @@ def is_evidence_of(network: Network, evidence: object) -> bool:
     """Whether evidence has the form that the network's own has: a file may claim anything."""
     if not isinstance(evidence, Evidence) or {*evidence.schema.names} != {*network.parents}:
         return False
-    nodes = network.nodes.values()
+    nodes, sizes = network.nodes.values(), {name: len(states) for name, states in network.states.items()}
     labels = {node.label for node in nodes}
-    if not labels <= evidence.parts.keys() or not _is_missing(network, evidence, evidence.parts.keys() - labels):
+    shapes = {node.expected_label: node.shape(sizes) for node in nodes if node.expected_label not in labels}
+    expected = {label for label in shapes if network.history and label in evidence.parts}
+    others = evidence.parts.keys() - labels - expected
+    if not labels <= evidence.parts.keys() or not _is_missing(network, evidence, others):
         return False
-    shaped = all(_is_table_of(network, node, evidence.parts[node.label]) for node in nodes)
-    totals = [evidence[node.label].n.value.sum() / _tied(network, node.label) for node in nodes] if shaped else []
+    if any(type(evidence[label]) is not Counts or evidence[label].n.shape != shapes[label] for label in expected):
+        return False
+    shaped = all(node.fits(evidence.parts[node.label], sizes) for node in nodes)
+    totals = [node.weight(evidence) / _tied(network, node.label) for node in nodes] if shaped else []
     return shaped and np.ptp(totals) <= ROUNDING * max(totals) and _is_known(network, evidence)
-
-
-def _is_table_of(network: Network, node: Node, part: Part) -> bool:
-    shape = node.shape({name: len(states) for name, states in network.states.items()})
-    return type(part.statistics) is Counts and part.axes == node.axes and part.statistics.n.shape == shape
 
 
 def _is_missing(network: Network, evidence: Evidence, others: Set[Label]) -> bool:
     """Whether the other parts say what was missing when EM expected the counts."""
-    nodes = network.nodes.values() if network.history else ()
+    nodes = [node for name, node in network.nodes.items() if network.history and name not in network.forms]
     missing = {missing_of(node.label): node.label for node in nodes}
-    hidden = {hidden_rows(node.name) for node in nodes}
+    hidden = {hidden_rows(name) for name in (network.nodes if network.history else ())}
     return others <= missing.keys() | hidden and all(
         evidence.parts[label].axes == (None,) if label in hidden else _is_missing_from(evidence, label, missing[label])
         for label in others
@@ -218,7 +227,8 @@ def _check_states(name: str, kind: Any, levels: Any) -> None:
         what = "numbers" if len(fractions) else "many whole numbers"
         raise SchemaError(
             f"column {name!r} has {what}, such as {example:.6g}, and a table has a state for each: declare states= if "
-            "they are meant, or cut numbers in bins, as learn_structure(data, bins=5) does"
+            "they are meant, cut numbers in bins as learn_structure(data, bins=5) does, or keep them as numbers with "
+            "credo.HybridNetwork(arrows).fit(data)"
         )
 
 
@@ -285,11 +295,10 @@ def expected_evidence(network: Network, rows: CodedRows) -> tuple[Evidence, floa
         except EvidenceError as error:
             place = "a row" if rows.start is None else f"row {rows.start + row + 1}"
             raise EvidenceError(f"{place}: {error}") from None
-    starts = network.potentials.factors.values_at
     found: dict[Label, Part] = {}
-    for i, (name, node) in enumerate(network.nodes.items()):
-        own = counts[starts[i] : starts[i + 1]].reshape(network.tables[name].shape)
-        add_tied(found, node.label, Part(node.axes, node.expected(own)))
+    by_node = network.factorisation.split(network.potentials.split(counts))
+    for name, node in network.nodes.items():
+        add_tied(found, node.expected_label, node.expected(by_node[name], network.parameters[name]))
     counted = rows.weight > 0
     return Evidence(network.schema, found), float(rows.weight[counted] @ logs[counted])
 
@@ -304,7 +313,7 @@ class TableEM:
     """
 
     network: Network
-    known: Mapping[Label, Array] = field(default_factory=dict)
+    known: Evidence | None = None
 
     @property
     def prior(self) -> TablePriors:
@@ -315,69 +324,61 @@ class TableEM:
 
     def with_evidence(self, evidence: Evidence, /) -> Self:
         modes: dict[Label, Array] = {}
-        for node in self.network.nodes.values():
-            if node.label not in modes:
-                counts = node.expected(self.counts(evidence, node.label))
-                modes[node.label] = node.mode(self.prior[node.label.name], counts)
-        return self.with_tables(modes)
+        for label, (node, own) in self.by_label().items():
+            modes[label] = node.mode(self.prior[label.name], self.counts(evidence, node, own))
+        return self.with_parameters(modes)
 
-    def with_tables(self, tables: Mapping[Label, Array]) -> Self:
-        """At other parameters, whose rows sum to 1."""
-        own = {name: tables[node.label] for name, node in self.network.nodes.items()}
-        return replace(self, network=self.network._like(tables=own))
+    def with_parameters(self, parameters: Mapping[Label, Array]) -> Self:
+        """At other parameters."""
+        own = {name: parameters[node.label] for name, node in self.network.nodes.items()}
+        return replace(self, network=self.network._like(parameters=own))
 
-    def counts(self, evidence: Evidence, label: Label) -> Array:
+    def counts(self, evidence: Evidence, node: Node, parameters: Array) -> Any:
         """Expected and known ones."""
-        own: Array = evidence[label].n.value
-        return own + self.known[label] if label in self.known else own
+        own = node.counts(evidence, parameters)
+        return own if self.known is None else own + node.counts(self.known, parameters)
 
     def log_prior(self) -> float:
-        """Of each label once: tied nodes have the same parameters. Σ n log θ of known counts is added."""
-        from scipy.special import xlogy
-
-        tables = self._by_label()
-        known = sum(float(xlogy(counts, tables[label][1]).sum()) for label, counts in self.known.items())
-        return known + sum(node.log_prior(self.prior[label.name], table) for label, (node, table) in tables.items())
+        """Of each label once: tied nodes have the same parameters. The log-likelihood of known rows is added."""
+        total = 0.0
+        for label, (node, own) in self.by_label().items():
+            total += node.log_prior(self.prior[label.name], own)
+            total += 0.0 if self.known is None else node.log_likelihood(self.known, own)
+        return total
 
     def coordinates(self) -> Array:
-        """√θ of all tables, one after the other: the length of a step is then that of Fisher's metric.
-
-        Of log θ, entries that EM takes to 0 would decide the length, and extrapolation would take them to 10⁻¹⁰⁰.
-        """
-        return np.concatenate([np.sqrt(table).reshape(-1) for _, table in self._by_label().values()])
+        """Those of all nodes, one after the other."""
+        return np.concatenate([node.coordinates(own) for node, own in self.by_label().values()])
 
     def at(self, coordinates: Array, /) -> Self:
-        """θ ∝ the squares, none of them much smaller than its own."""
-        return self._at(coordinates, _squares)
+        return self._at(coordinates, lambda node: node.at)
 
     def log_odds(self) -> Array:
         """log θ of all tables, one after the other: coordinates that are free of constraints."""
         with np.errstate(divide="ignore"):
-            return np.concatenate([np.log(table).reshape(-1) for _, table in self._by_label().values()])
+            return np.concatenate([np.log(table).reshape(-1) for _, table in self.by_label().values()])
 
     def at_log_odds(self, coordinates: Array) -> Self:
         """θ = softmax of each row."""
-        return self._at(coordinates, _exponentials)
+        return self._at(coordinates, lambda _: _exponentials)
 
-    def _at(self, coordinates: Array, weights: Callable[[Array, Array], Array]) -> Self:
-        """Tables whose rows are in proportion to weights, from the coordinates and the table at present."""
-        tables: dict[Label, Array] = {}
+    def _at(self, coordinates: Array, read: Callable[[Node], Callable[[Array, Array], Array]]) -> Self:
+        """Each node's parameters, from its coordinates and its parameters at present."""
+        found: dict[Label, Array] = {}
         at = 0
-        for label, (_, table) in self._by_label().items():
-            own = weights(coordinates[at : at + table.size].reshape(table.shape), table)
-            at += table.size
-            tables[label] = own / own.sum(-1, keepdims=True)
-        return self.with_tables(tables)
+        for label, (node, own) in self.by_label().items():
+            found[label] = read(node)(coordinates[at : at + own.size], own)
+            at += own.size
+        return self.with_parameters(found)
 
-    def _by_label(self) -> dict[Label, tuple[Node, Array]]:
-        nodes, tables = self.network.nodes.items(), self.network.tables
-        return {node.label: (node, tables[name]) for name, node in nodes}
-
-
-def _squares(amplitudes: Array, table: Array) -> Array:
-    return np.asarray(np.maximum(amplitudes, LEAST_AMPLITUDE * np.sqrt(table)) ** 2)
+    def by_label(self) -> dict[Label, tuple[Node, Array]]:
+        """Each node and its parameters; of tied ones, the last."""
+        nodes, parameters = self.network.nodes.items(), self.network.parameters
+        return {node.label: (node, parameters[name]) for name, node in nodes}
 
 
-def _exponentials(logs: Array, table: Array) -> Array:  # noqa: ARG001 - of use to the other
+def _exponentials(logs: Array, table: Array) -> Array:
+    logs = logs.reshape(table.shape)
     ratios = logs - logs.max(-1, keepdims=True)
-    return np.asarray(np.exp(np.maximum(ratios, np.where(np.isneginf(logs), -np.inf, LEAST_LOG_RATIO))))
+    found = np.exp(np.maximum(ratios, np.where(np.isneginf(logs), -np.inf, LEAST_LOG_RATIO)))
+    return np.asarray(found / found.sum(-1, keepdims=True))

@@ -54,7 +54,7 @@ def with_missing_information(
     for label, missing in found.items():
         _add(parts, missing_of(label), axes[label], missing[None])
     for name in hidden:
-        _add(parts, hidden_rows(name), (None,), evidence[nodes[name].label].n.value.sum(keepdims=True).reshape(1))
+        _add(parts, hidden_rows(name), (None,), np.array([nodes[name].weight(evidence)]))
     return Evidence(evidence.schema, parts)
 
 
@@ -79,6 +79,8 @@ class MissingInformation:
         network = self.network
         counts, starts = network.expectations.of_each_row(rows), network.potentials.factors.values_at
         for i, (name, node) in enumerate(network.nodes.items()):
+            if name in network.forms:
+                continue
             table = network.tables[name]
             own = counts[:, starts[i] : starts[i + 1]].reshape(rows.rows, *table.shape)
             new = missing_rows(own, table, rows.weight)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
@@ -18,7 +19,9 @@ from credo.networks.factor import Factor
 from credo.networks.fixed import Fixed
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.inference.sizes import SAMPLES, Method
-from credo.networks.tables import States, checked_ties, states_of, table_of
+from credo.networks.nodes.distribution import Distribution, Family
+from credo.networks.specification import Arrows, Factorisation, Specification, Tables
+from credo.networks.tables import States, checked_ties, table_of
 from credo.notices import tell
 from credo.numerics.exact import Array
 
@@ -33,14 +36,18 @@ if TYPE_CHECKING:
     from credo.estimation.belief import Belief
     from credo.networks.answers import Posterior
     from credo.networks.average import NetworkAverage
+    from credo.networks.causes.effect import Effect
     from credo.networks.explanation import QueryExplanation
     from credo.networks.fitting import FittingOptions
+    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.inference.coding import CodedRows
     from credo.networks.inference.expectations import Expectations
     from credo.networks.inference.findings import Given
     from credo.networks.learning import TableLearner
     from credo.networks.markov_network import MarkovNetwork
-    from credo.networks.nodes import Node
+    from credo.networks.nodes.node import Node
+    from credo.networks.sensitivity.findings import EvidenceImpact
+    from credo.networks.sensitivity.sensitivity import Sensitivity
 
 EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
 
@@ -69,52 +76,42 @@ class Network(DirectedGraph, GraphicalModel):
     prior: Any  # TablePriors; None where nothing was learned. (Its class is imported only where rows are learned)
     evidence: Any  # Evidence of the tables; None where these are fixed, or nothing was learned
     history: tuple[float, ...]  # the objective after each step of EM or gradient ascent; empty if rows were counted
+    forms: Mapping[str, Distribution]  # of distributions that aren't tables, without their parameters
 
     directed: ClassVar[bool] = True
 
     def __init__(
         self,
-        arrows: str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]],
+        arrows: Arrows,
         tables: Mapping[str, Any] | None = None,
         states: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
         tied: Mapping[str, str] | None = None,
         prior: Any = None,
         evidence: Any = None,
         history: Sequence[float] = (),
+        distributions: Mapping[str, Distribution] | None = None,
     ) -> None:
-        parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
-        if not parents:
-            raise NetworkError("a network must have at least one variable")
-        graph.in_order(parents)  # refuses cycles
-        if tables is not None and not isinstance(tables, Mapping):
-            raise NetworkError(f"tables must be {{name: table}}, but are {tables!r:.60}")
-        tables = dict(tables or {})
-        for what, named in (("table", tables), ("list of states", states if isinstance(states, Mapping) else ())):
-            for unknown in (name for name in named if name not in parents):
-                raise NetworkError(f"a {what} is for {unknown!r}, which isn't there; {suggest(unknown, parents)}")
-        for missing in (name for name in parents if tables and name not in tables):
-            raise NetworkError(f"{missing!r} has no table; give one for each name, or none at all")
-        known: dict[str, tuple[Any, ...]] = {}
-        for name in parents if tables or states else ():
-            given = states.get(name) if isinstance(states, Mapping) else states
-            known[name] = states_of(name, given, tables.get(name), parents[name])
-        if tables and evidence is not None:
+        given = Specification.of(arrows, {**(tables or {}), **distributions} if distributions else tables, states)
+        if given.given and evidence is not None:
             raise NetworkError("tables are either given, and fixed, or derived from evidence: not both")
-        self._set(parents, {}, known, checked_ties(tied or {}, parents, known), None, None, tuple(history))
+        ties = checked_ties(tied or {}, given.parents, given.states, given.forms)
+        self._set(given.parents, {}, given.states, ties, None, None, tuple(history), given.forms)
+        nodes = given.nodes
         if evidence is not None or prior is not None:
             self._learn(prior, evidence)
-        if tables:
-            self._fix({name: table_of(name, tables[name], parents[name], known) for name in parents})
+        if given.given:
+            self._fix(given.parameters(nodes))
 
     def _set(self, *values: Any) -> None:
         """All fields, in their order."""
         for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
 
-    def _fix(self, tables: dict[str, Array]) -> None:
-        for table in tables.values():
-            table.flags.writeable = False  # trees and samples are made from it once
-        object.__setattr__(self, "tables", Fixed(tables))
+    def _fix(self, parameters: dict[str, Array]) -> None:
+        for each in parameters.values():
+            each.flags.writeable = False  # trees and samples are made from it once
+        tables = Tables(Fixed(parameters), self.nodes) if self.forms else Fixed(parameters)
+        object.__setattr__(self, "tables", tables)
 
     def _learn(self, prior: Any, evidence: Any) -> None:
         """Set prior and evidence; derive the tables, and the states unless they are declared."""
@@ -127,21 +124,21 @@ class Network(DirectedGraph, GraphicalModel):
             if not self.declared:
                 states = {name: evidence.schema[name].values for name in self.parents}
                 object.__setattr__(self, "states", Fixed(states))
-            pairs = [(name, node, node.label) for name, node in self.nodes.items()]
-            self._fix({name: node.mean(made[label.name], evidence[label]) for name, node, label in pairs})
+            self._fix({name: node.estimate(made[node.label.name], evidence) for name, node in self.nodes.items()})
 
     def _like(
         self,
         *,
-        tables: dict[str, Array] | None = None,
+        parameters: dict[str, Array] | None = None,
         evidence: Evidence | None = None,
         history: tuple[float, ...] = (),
     ) -> Network:
-        """The same arrows, ties and prior, with other tables or evidence. Trees compiled for this one serve both."""
+        """The same arrows, ties, forms and prior, with other parameters or evidence. Trees compiled for this one serve
+        both."""
         new = object.__new__(Network)
-        new._set(self.parents, {}, self.states, self.tied, self.prior, None, history)
-        if tables is not None:
-            new._fix(tables)
+        new._set(self.parents, {}, self.states, self.tied, self.prior, None, history, self.forms)
+        if parameters is not None:
+            new._fix(parameters)
         else:
             new._learn(self.prior, evidence)
         if new.states == self.states:
@@ -156,7 +153,7 @@ class Network(DirectedGraph, GraphicalModel):
             self.__dict__["schema"] = other.__dict__["schema"]
 
     @classmethod
-    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork:
+    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork | HybridNetwork:
         """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending."""
         from credo.formats import read
 
@@ -214,19 +211,58 @@ class Network(DirectedGraph, GraphicalModel):
 
     @cached_property
     def factors(self) -> tuple[Factor, ...]:
-        """One for each variable: its table, over the parents and itself."""
+        """One for each variable: its table, over the parents and itself. Large distributions that aren't tables have
+        several, over auxiliary variables."""
         if not self.tables:
             raise NetworkError("the network has arrows but no tables: give tables=, or learn them with fit")
+        if self.forms:
+            return self.factorisation.factors
         return tuple(Factor((*above, name), self.tables[name]) for name, above in self.parents.items())
+
+    @cached_property
+    def factorisation(self) -> Factorisation:
+        """The factors of each node."""
+        own = self.parameters
+        return Factorisation({name: node.pieces(own[name]) for name, node in self.nodes.items()}, self.states)
+
+    @property
+    def _auxiliary(self) -> Mapping[str, int]:
+        return self.factorisation.auxiliary if self.forms else {}
+
+    def table_rows(self, name: str, most: int) -> tuple[Array, int]:
+        """At most so many rows of a variable's table, and how many it has: it needn't be made for that."""
+        shape = tuple(len(self.states[each]) for each in (*self.parents[name], name))
+        if isinstance(self.tables, Tables):
+            return self.tables.first_rows(name, shape, most), prod(shape[:-1])
+        return self.tables[name].reshape(-1, shape[-1])[:most], prod(shape[:-1])
+
+    @property
+    def parameters(self) -> Mapping[str, Array]:
+        """Of each node: its table, or what its distribution has in place of one."""
+        return self.tables.parameters if isinstance(self.tables, Tables) else self.tables
+
+    @cached_property
+    def distributions(self) -> Mapping[str, Distribution]:
+        """Those that aren't tables, with their parameters where these are known."""
+        if not self.tables:
+            return self.forms
+        own: Any = self.nodes
+        return Fixed({name: own[name].distribution(self.parameters[name]) for name in self.forms})
 
     # Learning
 
     @cached_property
     def nodes(self) -> Mapping[str, Node]:
         """The distribution of each variable given its parents."""
-        from credo.networks.nodes import Table
+        from credo.networks.nodes.table import Table
 
-        return {name: Table(name, above, self.tied.get(name)) for name, above in self.parents.items()}
+        above = self.parents.items()
+        return {
+            name: self.forms[name].node(Family(name, own, self.states))
+            if name in self.forms
+            else Table(name, own, self.tied.get(name))
+            for name, own in above
+        }
 
     @property
     def declared(self) -> bool:
@@ -249,7 +285,7 @@ class Network(DirectedGraph, GraphicalModel):
             return 0.0
         node = self.nodes[self.variables[0]]
         tied = sum(each.label == node.label for each in self.nodes.values())
-        return float(self.evidence[node.label].n.value.sum()) / tied
+        return node.weight(self.evidence) / tied
 
     def fit(
         self,
@@ -276,7 +312,8 @@ class Network(DirectedGraph, GraphicalModel):
         if strength is not None:
             return self.with_strength(strength)._updated(data, weight, hidden, how, self)
         states = self.states if self.declared else None
-        bare = Network(self.parents, None, states, self.tied, 1.0 if prior is None else prior)
+        forms = {name: form.unlearned() for name, form in self.forms.items()}
+        bare = Network(self.parents, forms, states, self.tied, 1.0 if prior is None else prior)
         return bare._updated(data, weight, hidden, how, self)
 
     def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> Network:
@@ -305,11 +342,11 @@ class Network(DirectedGraph, GraphicalModel):
         from credo.networks.expert import expert_priors
 
         prior, evidence = expert_priors(self, cases)
-        return Network(self.parents, None, self.states, self.tied)._with_prior(prior)._like(evidence=evidence)
+        return Network(self.parents, self.forms, self.states, self.tied)._with_prior(prior)._like(evidence=evidence)
 
     def _with_prior(self, prior: Any) -> Network:
         new = object.__new__(Network)
-        new._set(self.parents, self.tables, self.states, self.tied, prior, self.evidence, self.history)
+        new._set(self.parents, self.tables, self.states, self.tied, prior, self.evidence, self.history, self.forms)
         new._share(self)
         return new
 
@@ -390,8 +427,19 @@ class Network(DirectedGraph, GraphicalModel):
 
     @property
     def fixed_tables(self) -> Mapping[str, Array]:
-        """The tables, unless they are derived from evidence."""
-        return self.tables if self.evidence is None else {}
+        """The tables, unless they are derived from evidence; without those of other distributions."""
+        own = self.parameters if self.evidence is None else {}
+        return {name: table for name, table in own.items() if name not in self.forms}
+
+    @property
+    def fixed_distributions(self) -> Mapping[str, Distribution]:
+        """Those that aren't tables; without their parameters, if these are derived from evidence."""
+        return self.distributions if self.evidence is None else self.forms
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        """What the constructor takes for each variable: its table or its distribution."""
+        return {**self.parameters, **self.distributions}
 
     @property
     def _learner(self) -> TableLearner:
@@ -409,8 +457,10 @@ class Network(DirectedGraph, GraphicalModel):
         """The same arrows and states, with other fixed tables. Trees compiled before serve the new tables, too."""
         if missing := next((name for name in self.parents if name not in tables), None):
             raise NetworkError(f"{missing!r} has no table; give one for each name")
+        if self.forms:
+            return Network(self.parents, tables, self.states)
         above = self.parents.items()
-        return self._like(tables={name: table_of(name, tables[name], own, self.states) for name, own in above})
+        return self._like(parameters={name: table_of(name, tables[name], own, self.states) for name, own in above})
 
     def coded(self, data: object, *, weight: Weight = None) -> Iterator[CodedRows]:
         """Rows as numbers of states, for `expect`; any cells may be missing, and any columns."""
@@ -470,7 +520,7 @@ class Network(DirectedGraph, GraphicalModel):
         from credo.networks.inference.findings import state
         from credo.networks.jeffrey import distribution
 
-        parents, tables = dict(self.parents), dict(self.tables)
+        parents, tables = dict(self.parents), self._given
         for name, value in states.items():
             parents[self._known(name)] = ()
             if isinstance(value, Mapping):
@@ -480,6 +530,21 @@ class Network(DirectedGraph, GraphicalModel):
             tables[name][state(self.potentials, self._number(name), value)] = 1.0
         return Network(parents, tables, self.states)
 
+    def effect(
+        self,
+        cause: str | Sequence[str],
+        outcome: str | Sequence[str],
+        *,
+        hidden: str | Sequence[str] | None = None,
+        draws: int | None = None,
+        seed: int = 0,
+    ) -> Effect:
+        """P(outcome | do(cause)) from what is observed, by the simplest adjustment that there is; with credible
+        intervals where the tables were learned. An error says why, where hidden variables prevent it."""
+        from credo.networks.causes.effect import network_effect
+
+        return network_effect(self, cause, outcome, hidden, draws, seed)
+
     def explain(
         self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None
     ) -> QueryExplanation:
@@ -487,6 +552,28 @@ class Network(DirectedGraph, GraphicalModel):
         intervention `do`, if one is given."""
         found = GraphicalModel.explain(self.do(do) if do else self, variable, given, value)
         return replace(found, done=dict(do)) if do else found
+
+    def counterfactual(
+        self, variables: str | Sequence[str], given: Given, do: Mapping[str, Any], *, method: Method = "auto"
+    ) -> Posterior:
+        """P(variables, had `do` been done | given): what would have been, in the case that was seen. All that depends
+        on what is done must be a function of its parents, its noise being variables of their own."""
+        from credo.networks.causes.twin_network import counterfactual
+
+        return counterfactual(self, variables, given, do, method)
+
+    def sensitivity(self, variable: str, given: Given = None, value: Any = None) -> Sensitivity:
+        """How P(variable = value | given) moves with each entry of each table: exact derivatives, one-way functions,
+        a tornado within credible intervals, bounds. The value is by default the most probable one."""
+        from credo.networks.sensitivity.sensitivity import Sensitivity
+
+        return Sensitivity.of(self, variable, given, value)
+
+    def evidence_impact(self, variable: str, given: Given) -> EvidenceImpact:
+        """How each finding moves P(variable | given), alone and beside the others, in probabilities and bits."""
+        from credo.networks.sensitivity.findings import evidence_impact
+
+        return evidence_impact(self, variable, given)
 
     def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> Any:
         """An Arrow table of independent rows drawn given the evidence, however improbable that is. Where this doesn't
@@ -521,6 +608,8 @@ class Network(DirectedGraph, GraphicalModel):
         return all({*own} == {*other.states[name]} for name, own in self.states.items())
 
     def _same_table(self, other: Network, name: str) -> bool:
+        if name in self.forms and name in other.forms:
+            return self.distributions[name] == other.distributions[name]
         scope, theirs = (*self.parents[name], name), (*other.parents[name], name)
         table = other.tables[name].transpose([theirs.index(each) for each in scope])
         for axis, each in enumerate(scope):

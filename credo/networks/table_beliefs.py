@@ -92,7 +92,7 @@ def averaged(
     alphas = concentrations(network)
     _tell_of_hidden(network, network.variables)
     for _ in range(size):
-        drawn = network._like(tables=drawn_tables(network, alphas, random))
+        drawn = network._like(parameters=drawn_tables(network, alphas, random))
         log = float(drawn.log_probability(given, method="exact"))
         if log > -np.inf:  # else the draw has no weight: a table of small concentrations has entries that underflow
             logs.append(log)
@@ -165,6 +165,11 @@ def _learned(network: Network, name: str) -> tuple[DirichletCategorical, Counts]
         raise EvidenceError(
             "the network's tables are fixed, so nothing is uncertain about them: say how sure they are, as in "
             "with_strength(50) for 50 cases, or learn them from data with fit"
+        )
+    if name in network.forms:
+        raise EvidenceError(
+            f"{name!r} is a {type(network.forms[name]).__name__}: beliefs are about the rows of tables, and its "
+            "distribution has none; net.distributions has its parameters"
         )
     label = network.nodes[name].label
     prior, counts = network.prior[label.name], network.evidence[label]

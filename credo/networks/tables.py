@@ -12,6 +12,7 @@ import numpy as np
 
 from credo.errors import NetworkError, suggest
 from credo.networks.inference.sizes import check_numbers
+from credo.networks.nodes.distribution import Distribution
 from credo.numerics.exact import Array
 
 States = Mapping[str, tuple[Any, ...]]
@@ -21,6 +22,8 @@ ROUNDING, EXACT = 1e-6, 1e-13  # largest error of a row's sum; and the error up 
 
 def states_of(name: str, given: object, table: object, above: Sequence[str] = ()) -> tuple[Any, ...]:
     """A variable's states: as given, or as the rows of its table name them."""
+    if given is None and isinstance(table, Distribution):
+        given = table.own_states or YES_NO
     if given is None:
         table = _labelled(table)
         row = next(iter(table.values()), None) if above and isinstance(table, Mapping) else table
@@ -121,6 +124,14 @@ def _of_rows(name: str, given: Mapping[Any, Any], above: Sequence[str], states: 
     return table
 
 
+def row_of(name: str, row: object, own: Sequence[Any], where: str) -> Array:
+    """A distribution over a variable's states, which sums to 1."""
+    found = _row(name, row, own, where)
+    if not (found >= 0).all() or not abs(found.sum() - 1.0) <= ROUNDING:
+        raise NetworkError(f"P({name}){where} must be probabilities that sum to 1, but is {found.tolist()}")
+    return found if abs(found.sum() - 1.0) <= EXACT else found / found.sum()
+
+
 def _row(name: str, row: object, own: Sequence[Any], where: str) -> Array:
     if isinstance(row, Mapping):
         for unknown in (state for state in row if state not in own):
@@ -147,12 +158,16 @@ def _array(name: str, values: object) -> Array:
         raise NetworkError(f"the table of {name!r} must be numbers, but is {values!s:.60}") from None
 
 
-def checked_ties(tied: Mapping[str, str], parents: Mapping[str, tuple[str, ...]], states: States) -> dict[str, str]:
+def checked_ties(
+    tied: Mapping[str, str], parents: Mapping[str, tuple[str, ...]], states: States, forms: Mapping[str, Distribution]
+) -> dict[str, str]:
     """{node: label}; nodes with the same label must have tables of one shape, and their states must be declared."""
     shapes: dict[str, tuple[str, tuple[tuple[Any, ...], ...]]] = {}
     for name, label in tied.items():
         if name not in parents:
             raise NetworkError(f"{name!r} is tied to {label!r}, but is no variable; {suggest(name, parents)}")
+        if name in forms:
+            raise NetworkError(f"{name!r} is a {type(forms[name]).__name__}, and only tables can be tied")
         if not isinstance(label, str) or (label in parents and label not in tied):
             raise NetworkError(f"{name!r} must be tied to a label that is no other variable's name, not to {label!r}")
         if not states:

@@ -14,12 +14,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.numerics.softmax import add_products, add_transposed, add_transposed_squares
 from credo.engines.partitions import Loaded
 from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
 TILE = 1 << 15  # floats of the rows that are worked on at a time, so that they stay in the cache
+PASS = 1 << 18  # floats of the rows that are read twice in a pass, which then come from memory once
+NARROW, MANY_PRODUCTS = 128, 1 << 22  # features, and products of rows: here a kernel takes less time than BLAS
 Derivatives = Literal["gradient", "diagonal", "curvature"]
 
 
@@ -116,6 +117,8 @@ class FeatureRows(Loaded):
         found, weights = self.dense @ coefficients[1 : 1 + own], coefficients[1 : 1 + own]
         found += coefficients[0] if self.centre is None else coefficients[0] - self.centre @ weights
         if self.sparse is not None:
+            from credo._kernels.numerics.softmax import add_products
+
             add_products(*_entries(self.sparse), coefficients[1 + own :], found)
         return np.asarray(found)
 
@@ -127,6 +130,8 @@ class FeatureRows(Loaded):
         if self.centre is not None:
             found[1 : 1 + own] -= self.centre[:, None] * found[0]
         if self.sparse is not None:
+            from credo._kernels.numerics.softmax import add_transposed
+
             add_transposed(*_entries(self.sparse), values, found[1 + own :])
         return found
 
@@ -137,13 +142,17 @@ class FeatureRows(Loaded):
         for tile in self.tiles():
             found[1 : 1 + own] += (self._centred(tile) ** 2).T @ values[tile]
         if self.sparse is not None:
+            from credo._kernels.numerics.softmax import add_transposed_squares
+
             add_transposed_squares(*_entries(self.sparse), values, found[1 + own :])
         return found
 
     def cross(self, values: Array) -> Array:
         """Σᵢ (1, zᵢ)(1, zᵢ)′ valueᵢ. (1 + features, 1 + features)"""
-        size = 1 + self.width
-        found, positive = np.zeros((size, size)), bool((values >= 0).all())
+        size, positive = 1 + self.width, bool((values >= 0).all())
+        if self.sparse is None and size <= NARROW and self.rows * size**2 >= MANY_PRODUCTS:
+            return self._cross_of_many(values)
+        found = np.zeros((size, size))
         roots = np.sqrt(np.abs(values))
         for tile in self.tiles():
             z = self.with_ones(tile)
@@ -154,22 +163,40 @@ class FeatureRows(Loaded):
                 found += (z * np.sign(values[tile, None])).T @ z
         return found
 
+    def _cross_of_many(self, values: Array) -> Array:
+        from credo._kernels.numerics.softmax import add_weighted_products
+
+        size = 1 + self.width
+        lower = np.zeros((size + size % 2, -(-size // 8) * 8))
+        centre = np.zeros(self.width) if self.centre is None else self.centre
+        add_weighted_products(self.dense, centre, values, lower)
+        lower = np.tril(lower[:size, :size])
+        return np.asarray(lower + np.tril(lower, -1).T)
+
     def _centred(self, tile: slice) -> Array:
         return self.dense[tile] if self.centre is None else self.dense[tile] - self.centre
 
     def with_ones(self, tile: slice) -> Array:
         """(1, z) of some rows."""
         own, found = self.dense.shape[1], np.empty((len(self.weight[tile]), 1 + self.width))
-        found[:, 0], found[:, 1 : 1 + own] = 1.0, self.dense[tile]
-        if self.centre is not None:
-            found[:, 1 : 1 + own] -= self.centre
+        found[:, 0] = 1.0
+        np.subtract(self.dense[tile], 0.0 if self.centre is None else self.centre, out=found[:, 1 : 1 + own])
         if self.sparse is not None:
             found[:, 1 + own :] = self.sparse.part(tile).dense()
         return found
 
-    def tiles(self) -> list[slice]:
-        step = max(64, TILE // (1 + self.width))
+    def tiles(self, floats: int = TILE) -> list[slice]:
+        step = max(64, floats // (1 + self.width))
         return [slice(first, first + step) for first in range(0, self.rows, step)]
+
+    def parts(self) -> list[FeatureRows]:
+        """A few rows after others; sparse ones are few enough as they are."""
+        if self.sparse is not None or self.rows * self.width <= 2 * PASS:
+            return [self]
+        return [
+            FeatureRows(self.dense[tile], None, self.codes[tile], self.weight[tile], centre=self.centre)
+            for tile in self.tiles(PASS)
+        ]
 
 
 def feature_rows(features: Any, codes: NDArray[np.integer], weight: Array | None = None) -> FeatureRows:
@@ -211,6 +238,9 @@ class SumLikelihood:
     derivatives: Derivatives = "gradient"
 
     def __call__(self, rows: FeatureRows) -> LikelihoodSums:
+        return LikelihoodSums.total([self._of(part) for part in rows.parts()])
+
+    def _of(self, rows: FeatureRows) -> LikelihoodSums:
         logits, columns = rows.logits(self.coefficients), self.coefficients.shape[1]
         if columns == 1:
             value, shares, residual = _of_two_classes(logits[:, 0], rows)

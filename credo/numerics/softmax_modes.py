@@ -27,7 +27,7 @@ ProductAt = Callable[[Array], Product]  # that of the log-likelihood at coeffici
 
 WIDEST = 2_000  # coefficients whose covariances are kept; of more, Newton's method would take too long as well
 STEPS = 200  # of Newton's method, at most
-ENOUGH = 1e-14  # nats, relative to the log-posterior, that a last step gains: those after it gain nothing to speak of
+ENOUGH = 1e-14  # nats, relative to the log-posterior, that a further step would gain: it isn't worth taking
 CHORD = 1e-2  # nats, relative to the log-posterior: after a step that gains less, the curvature may stay as it is
 FAIR = 0.1  # of what a step promises by its slope
 SHORTEST = 1e-10  # of a step that is halved until the log-posterior doesn't fall
@@ -118,8 +118,8 @@ def newton_mode(
 ) -> Mode:
     """θ ← θ + H⁻¹ ∇, a step being halved until the log-posterior doesn't fall.
 
-    Near the mode the curvature of an earlier step does while gains fall fast; that of the mode is computed at the end.
-    `roughly`: what is known of it at the start.
+    Near the mode the curvature of an earlier step does while gains fall fast, bent by how the gradient changes; that of
+    the mode is computed at the end. `roughly`: what is known of it at the start.
     """
     theta, history, known, last = start, list[float](), roughly, np.inf
     found = sums(theta, "curvature" if known is None else "gradient")
@@ -134,17 +134,29 @@ def newton_mode(
             found, known = sums(theta, "curvature"), None
             continue
         history.append(best)
-        done = gain <= enough * scale
+        shrinks = min(1.0, gain / last) if roughly is not None and last < np.inf else 1.0  # gains, at each step
+        done = gain * shrinks <= enough * scale
         fast = gain <= CHORD * scale and gain <= last / 10
         moved, tried = _moved(sums, prior, theta, step, best, gain, "gradient" if fast and not done else "curvature")
         if tried is None:  # rounding is all that is left
             break
+        if tried.curvature is None:
+            known = _bent(known, (moved - theta).ravel(), (found.gradient - tried.gradient).ravel())
         theta, found, last = moved, tried, gain
         best = found.value + prior.value(theta)
         if done:
             return Mode(theta, found.value, found.curvature, (*history, best))
     found = found if found.curvature is not None else sums(theta, "curvature")
     return Mode(theta, found.value, found.curvature, tuple(history), converged=len(history) < STEPS)
+
+
+def _bent(curvature: Array, step: Array, change: Array) -> Array:
+    """A curvature that explains how the gradient changed along a step, and else is as it was (BFGS)."""
+    along, before = float(step @ change), curvature @ step
+    straight = float(step @ before)
+    if not (along > 0 and straight > 0):  # rounding
+        return curvature
+    return np.asarray(curvature + np.outer(change, change / along) - np.outer(before, before / straight))
 
 
 def _moved(

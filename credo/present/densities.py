@@ -23,7 +23,10 @@ GRID, MOST_COUNTS = 121, 60  # points of a density
 
 
 class Shape(NamedTuple):
-    """The distribution of a column in each class: places, and the density or probability there. (classes, places)"""
+    """The distribution of a column in each class: places, and the density or probability there. (classes, places)
+
+    Bins have one place more than heights: their edges.
+    """
 
     form: str
     places: Any
@@ -74,8 +77,14 @@ def _log_density(model: Classifier, likelihood: Likelihood, name: str, cells: An
 
 
 def _bins(form: str, likelihood: Likelihood, name: str) -> Shape | None:
+    """The edges of the bins, and the density in each: its share of the class, divided by its width."""
     own = likelihood.dependent if isinstance(likelihood, Averaged) else likelihood
     assert isinstance(own, BinnedLikelihood)
     j = own.names.index(name)
     sketch, share = own.sketches[j], own.bins.shares[j]
-    return Shape(form, sketch.values[sketch.starts], share) if len(sketch.values) else None
+    if not len(sketch.values):
+        return None
+    narrowest = float(np.diff(sketch.values).min(initial=np.inf))  # a last bin of one value has no width of its own
+    last = sketch.values[-1] + (narrowest if np.isfinite(narrowest) else 1.0)
+    edges = np.append(sketch.values[sketch.starts], last)
+    return Shape(form, edges, share / np.diff(edges))

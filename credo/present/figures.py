@@ -38,8 +38,6 @@ def density_figure(shape: Shape, classes: Sequence[int]) -> str:
             draw_density(axes, shape, shape.heights[k], colour)
         if shape.form == "log":
             _label_logs(axes, "x", shape.places)
-        elif shape.form in ("coarse", "binned"):
-            _label_bins(axes, shape.places)
         elif shape.form == "date":
             _label_dates(axes, shape.places)
         axes.set(yticks=[], ylim=(0, None))
@@ -51,19 +49,13 @@ def draw_density(axes: Axes, shape: Shape, heights: Array, colour: str) -> None:
         names = [str(each)[:16].replace("$", r"\$") for each in shape.places[:8]]
         axes.plot(names, heights[:8], "o-", color=colour, lw=1.2, ms=4)
     elif shape.form in ("coarse", "binned"):
-        axes.stairs(heights, color=colour, lw=1.6)
-        axes.stairs(heights, color=colour, fill=True, alpha=0.15)
+        axes.stairs(heights, shape.places, color=colour, lw=1.6)
+        axes.stairs(heights, shape.places, color=colour, fill=True, alpha=0.15)
     elif shape.form == "count":
         axes.step(shape.places, heights, where="mid", color=colour, lw=1.6)
     else:
         axes.plot(shape.places, heights, color=colour, lw=1.6)
         axes.fill_between(shape.places, heights, color=colour, alpha=0.15, lw=0)
-
-
-def _label_bins(axes: Axes, starts: Array) -> None:
-    """Bins begin at quantiles, and are drawn equally wide."""
-    at = np.unique(np.linspace(0, len(starts) - 1, 6).round().astype(int))
-    axes.set_xticks(at, [_short(starts[i]) for i in at])
 
 
 def _label_dates(axes: Axes, days: Array) -> None:

@@ -16,6 +16,18 @@ CONTENTS = {
     "credo.models.hidden_markov.model.HiddenMarkov": "credo.present.hidden_markov.states_content",
     "credo.models.regression.linear.LinearRegression": "credo.present.regression.regression_content",
     "credo.networks.network.Network": "credo.present.networks.network_content",
+    "credo.networks.causes.causal_graph.CausalGraph": "credo.present.causes.graph_content",
+    "credo.networks.causes.effect.Effect": "credo.present.causes.effect_content",
+    "credo.networks.decisions.influence_diagram.InfluenceDiagram": "credo.present.decisions.diagram_content",
+    "credo.networks.decisions.information.InformationValues": "credo.present.decisions.questions_content",
+    "credo.networks.decisions.policy.DecisionTable": "credo.present.decisions.decision_content",
+    "credo.networks.decisions.policy.Policy": "credo.present.decisions.policy_content",
+    "credo.networks.information.InformationGains": "credo.present.decisions.gains_content",
+    "credo.networks.sensitivity.findings.EvidenceImpact": "credo.present.sensitivity.impact_content",
+    "credo.networks.sensitivity.sensitivity.Sensitivity": "credo.present.sensitivity.sensitivity_content",
+    "credo.networks.sensitivity.tornado.Tornado": "credo.present.sensitivity.tornado_content",
+    "credo.networks.templates.dynamic_network.DynamicNetwork": "credo.present.templates.template_content",
+    "credo.networks.hybrid.network.HybridNetwork": "credo.present.hybrid.hybrid_content",
     "credo.estimation.belief.Belief": "credo.present.beliefs.saved_belief_content",
     "credo.estimation.beliefs.Beliefs": "credo.present.beliefs.saved_groups_content",
 }
@@ -30,9 +42,10 @@ def model_content(model: object, top: int | None = None) -> list[Content]:
 
 def in_notebook(model: object) -> str:
     """Tables with bars; of a network that isn't large, its picture."""
+    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.network import Network
     from credo.present.html import contents_html, image, notebook_html
 
-    if isinstance(model, Network) and len(model) <= DRAWN:
+    if isinstance(model, Network | HybridNetwork) and len(model) <= DRAWN:
         return notebook_html(image(model.plot()._repr_png_(), repr(model)))  # type: ignore[attr-defined]
     return notebook_html(contents_html(model_content(model)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +15,8 @@ from credo.present.numbers import count_of, listed
 if TYPE_CHECKING:
     from credo.networks.explanation import QueryExplanation
     from credo.networks.network import Network
+    from credo.networks.tables import States
+    from credo.numerics.exact import Array
 
 SMALL_NETWORK, TABLE_ROWS = 12, 16  # variables of a network whose tables are shown; rows of such a table
 NAMED, TOP = 40, 100  # variables that are named in a few lines; in a table
@@ -90,28 +94,40 @@ def _tables(net: Network) -> list[str]:
     if not net.tables:
         return ["", "without tables"]
     names = [*net.parents] if len(net.parents) <= SMALL_NETWORK else []
-    return [line for name in names for line in ("", *_table(net, name))]
+    lines = list[str]()
+    for name in names:
+        form = type(net.forms[name]).__name__ if name in net.forms else ""
+        lines += ["", *row_lines(name, net.parents[name], net.states, *net.table_rows(name, TABLE_ROWS), form)]
+    return lines
 
 
-def _table(net: Network, name: str) -> list[str]:
-    above, states, table = net.parents[name], net.states[name], net.tables[name]
+def cpt_lines(name: str, above: Sequence[str], all_states: States, table: Array, form: str = "") -> list[str]:
+    """A title, and a line for each row of a conditional probability table. (the parents' states..., own states)"""
+    rows = table.reshape(-1, table.shape[-1])
+    return row_lines(name, above, all_states, rows[:TABLE_ROWS], len(rows), form)
+
+
+def row_lines(name: str, above: Sequence[str], all_states: States, table: Array, count: int, form: str) -> list[str]:
+    """The same from the first rows of the table, of so many, and the name of its form, if it has one."""
+    states = all_states[name]
     title = f"P({name}{' | ' + ', '.join(above) if above else ''})"
+    if form:
+        title += f": {form}"
     if not above:
         longest = max(len(str(state)) for state in states)
-        return [title, *(f"  {state!s:<{longest}}  {p:.6g}" for state, p in zip(states, table.tolist(), strict=True))]
+        own = zip(states, table[0].tolist(), strict=True)
+        return [title, *(f"  {state!s:<{longest}}  {p:.6g}" for state, p in own)]
     rows = [[*above, *map(str, states)]]
-    cells = table.reshape(-1, len(states))
-    for i in range(min(len(cells), TABLE_ROWS)):
-        where = np.unravel_index(i, table.shape[:-1])
-        causes = [str(net.states[parent][k]) for parent, k in zip(above, where, strict=True)]
-        rows.append([*causes, *(f"{p:.6g}" for p in cells[i].tolist())])
+    configurations = product(*(map(str, all_states[parent]) for parent in above))
+    for causes, shares in zip(configurations, table.tolist(), strict=False):
+        rows.append([*causes, *(f"{p:.6g}" for p in shares)])
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     lines = [title]
     for row in rows:
         left = [f"{cell:<{w}}" for cell, w in zip(row[: len(above)], widths, strict=False)]
         right = [f"{cell:>{w}}" for cell, w in zip(row[len(above) :], widths[len(above) :], strict=True)]
         lines.append(("  " + "  ".join([*left, " " + "  ".join(right)])).rstrip())
-    return lines + ([f"  ... ({len(cells)} rows in all)"] if len(cells) > TABLE_ROWS else [])
+    return lines + ([f"  ... ({count} rows in all)"] if count > TABLE_ROWS else [])
 
 
 def network_content(net: Network, top: int | None = None) -> list[Content]:

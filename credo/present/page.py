@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
+from datetime import date
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +20,7 @@ from credo.present.content import Matrix, Paragraph, Table
 from credo.present.densities import Shape, shape_of
 from credo.present.figures import PALETTE
 from credo.present.html import named, tabulated
+from credo.present.mistakes import classes_table, mistakes_table
 from credo.present.numbers import whole
 from credo.storage.files import FilePath, explained, write_whole
 
@@ -34,21 +38,23 @@ PAIRS = 15  # of classes that are confused
 VALUES = 8  # of a category
 NUMERIC_FORMS = ("gaussian", "date", "log", "coarse", "binned")
 
-# Nothing is loaded and nothing runs, whatever the data's names say.
+# Nothing is loaded, and nothing runs but the script that sorts tables, whatever the data's names say.
+SORTING = (Path(__file__).parent / "sorting.js").read_text(encoding="utf-8")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 STYLE = (Path(__file__).parent / "credo.css").read_text(encoding="utf-8")  # the explorer's, too
 
 
 def classifier_page(
-    model: Classifier, path: FilePath, *, examples: object = None, curve: LearningCurve | None = None
+    model: Classifier, path: FilePath, *, examples: object = None, curve: LearningCurve | None = None, file: str = ""
 ) -> None:
-    """Write the page, whole or not at all; for texts, with a few of the examples, a table."""
-    text = page_of(model, examples, curve).encode(errors="replace")
+    """Write the page, whole or not at all. With labelled examples, a table from a file, it shows the worst mistakes and
+    a few of the texts."""
+    text = page_of(model, examples, curve, file).encode(errors="replace")
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), [text])
 
 
-def page_of(model: Classifier, examples: object = None, curve: LearningCurve | None = None) -> str:
+def page_of(model: Classifier, examples: object = None, curve: LearningCurve | None = None, file: str = "") -> str:
     """The page's HTML: everything that comes from the data is escaped."""
     from credo.present.texts import documents, strongest_words
 
@@ -56,13 +62,14 @@ def page_of(model: Classifier, examples: object = None, curve: LearningCurve | N
         raise EvidenceError("nothing was learned yet: fit(data, target=...) first")
     report: Report | None = model.report
     heaviest = np.argsort(-model.class_weights, kind="stable")[:COLOURED].tolist()
-    parts = [_heading(model)]
+    parts = [_heading(model, file)]
     if report is not None:
         parts += [_older(model, report), _tiles(report.scores), _tried(report)]
     parts += [_columns(model, report)]
     if report is not None:
-        parts += [f'<div class="pair">{_calibration(report.scores)}{_confusion(report.scores)}</div>']
-    parts += [_curve(curve), strongest_words(model), documents(model, examples)]
+        scores = report.scores
+        parts += [f'<div class="pair">{_calibration(scores)}{_confusion(scores)}</div>', classes_table(scores)]
+    parts += [mistakes_table(model, examples), _curve(curve), strongest_words(model), documents(model, examples)]
     parts += [decision_regions(model, heaviest), columns_by_class(model, heaviest, report), footer(model)]
     return whole_page(f"Predicting {model.target}", parts)
 
@@ -70,10 +77,10 @@ def page_of(model: Classifier, examples: object = None, curve: LearningCurve | N
 def report_page(report: Report, path: FilePath) -> None:
     """Write a page of a report alone, whole or not at all."""
     heading = f"<h1>Predicting {named(report.target)}</h1>\n<p>{whole(report.rows)} rows.</p>"
-    columns = f"<h2>Columns</h2>\n{html.table(columns_table(report, LISTED), 'words')}"
+    columns = f"<h2>Columns</h2>\n{html.table(columns_table(report, LISTED), 'sortable words')}"
     pair = f'<div class="pair">{_calibration(report.scores)}{_confusion(report.scores)}</div>'
-    foot = f'<p class="faint">Made by credo {__version__}.</p>'
-    parts = [heading, _tiles(report.scores), _tried(report), columns, pair, foot]
+    foot = f'<p class="faint">Made by credo {__version__}, {date.today().isoformat()}.</p>'
+    parts = [heading, _tiles(report.scores), _tried(report), columns, pair, classes_table(report.scores), foot]
     text = whole_page(f"Predicting {report.target}", parts).encode(errors="replace")
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), [text])
@@ -81,22 +88,28 @@ def report_page(report: Report, path: FilePath) -> None:
 
 def whole_page(title: str, parts: Sequence[str]) -> str:
     """Parts, which are HTML, under a title, which is text."""
+    body = "\n".join(filter(None, parts))
+    policy, script = POLICY, ""
+    if 'class="sortable' in body:
+        digest = b64encode(sha256(SORTING.encode()).digest()).decode()
+        policy, script = f"{POLICY}; script-src 'sha256-{digest}'", f"<script>{SORTING}</script>\n"
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{STYLE}</style></head>\n'
-        f"<body>\n{chr(10).join(filter(None, parts))}\n</body></html>\n"
+        f"<body>\n{body}\n{script}</body></html>\n"
     )
 
 
-def _heading(model: Classifier) -> str:
+def _heading(model: Classifier, file: str) -> str:
     found = sorted(zip(model.class_weights, model.classes, strict=True), key=lambda pair: -pair[0])
     few = ", ".join(f"{named(value)} {whole(n)}" for n, value in found[:8])
     more = f", … ({len(found):,} classes)" if len(found) > 8 else ""
     absent = f"; {whole(model.unlabelled)} rows without a class left out" if model.unlabelled else ""
     return (
         f"<h1>Predicting {named(model.target)}</h1>\n"
-        f"<p>{whole(model.n)} rows: {few}{more}{absent}. Learned by {type(model).__name__}.</p>"
+        f"<p>{whole(model.n)} rows{f' of {named(file)}' if file else ''}: {few}{more}{absent}. "
+        f"Learned by {type(model).__name__}.</p>"
     )
 
 
@@ -124,15 +137,15 @@ def _tiles(scores: Scores) -> str:
 
 
 def _tried(report: Report) -> str:
-    table = html.table(tried_table(report))
+    table = html.table(tried_table(report), "sortable")
     return f"<h2>Models tried</h2>\n{table}\n<p>Pooled: {escape(report.why)}.</p>"
 
 
 def _columns(model: Classifier, report: Report | None) -> str:
     if report is None:
-        table = html.table(views_table(model, LISTED), "words")
+        table = html.table(views_table(model, LISTED), "sortable words")
         return f"<h2>Columns</h2>\n{table}{_rest(len(model.views) - LISTED)}"
-    table = html.table(columns_table(report, LISTED), "words")
+    table = html.table(columns_table(report, LISTED), "sortable words")
     about = "Matters: mean change of the log-odds of the two most probable classes, in nats."
     return f'<h2>Columns</h2>\n{table}{_rest(len(report.columns) - LISTED)}\n<p class="faint">{about}</p>'
 
@@ -239,4 +252,4 @@ def _value_bars(shape: Shape, classes: Sequence[int]) -> str:
 
 def footer(model: Classifier) -> str:
     tuning = f" Tuned: {escape(model.tuning.described(model.n))}." if model.tuning is not None else ""
-    return f'<p class="faint">Made by credo {__version__}.{tuning}</p>'
+    return f'<p class="faint">Made by credo {__version__}, {date.today().isoformat()}.{tuning}</p>'

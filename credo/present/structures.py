@@ -10,7 +10,7 @@ from credo.present.content import GAP, Content, Drawing, Paragraph, Table, Table
 from credo.present.numbers import count_of
 
 if TYPE_CHECKING:
-    from credo.networks.network import Network
+    from credo.networks.directed_graph import DirectedGraph
     from credo.networks.structure.confidence import EdgeConfidence
 
 TOP = 30  # arrows
@@ -19,7 +19,7 @@ NAMED = 12  # variables without arrows
 
 
 def structure_content(
-    net: Network,
+    net: DirectedGraph,
     title: str,
     strengths: Mapping[tuple[str, str], float],
     confidence: EdgeConfidence | None = None,
@@ -52,7 +52,7 @@ def structure_content(
 
 
 def _notes(
-    net: Network,
+    net: DirectedGraph,
     arrows: Sequence[tuple[str, str]],
     shown: Sequence[tuple[str, str]],
     confidence: EdgeConfidence | None,

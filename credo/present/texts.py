@@ -55,7 +55,8 @@ def pieces(text: str, words: Sequence[WordWeight]) -> list[ColouredPiece]:
             density[start:end] += min(max(word["weight"], -CERTAIN), CERTAIN) / length
             cuts |= {min(start, len(text)), min(end, len(text))}
     ends = sorted(cuts)
-    return [ColouredPiece(text[a:b], float(density[a:b].sum())) for a, b in pairwise(ends)]
+    weights = np.add.reduceat(density, ends[:-1]).tolist() if text else []
+    return [ColouredPiece(text[a:b], weight) for (a, b), weight in zip(pairwise(ends), weights, strict=True)]
 
 
 def strongest_words(model: Classifier) -> str:

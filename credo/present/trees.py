@@ -9,7 +9,6 @@ from credo.present.content import GAP, Content, Paragraph
 from credo.present.numbers import count_of, one_line, whole
 
 if TYPE_CHECKING:
-    from credo.models.metrics import Scores
     from credo.models.tree.model import DecisionTree
 
 TOP = 100  # nodes
@@ -40,10 +39,3 @@ def tree_content(tree: DecisionTree, top: int | None = None) -> list[Content]:
 def length_paragraph(tree: DecisionTree) -> Paragraph:
     """Whether the tree pays for itself, in bits."""
     return Paragraph(f"Description: {tree.description_length()!r}.")
-
-
-def learned_tree_content(tree: DecisionTree, data: str, scores: Scores | None) -> list[Content]:
-    """What `credo learn --model tree` prints."""
-    title = Paragraph(f"{data}: {count_of(len(tree.feature_names), 'column')} beside {one_line(tree.target)}", "title")
-    judged = [GAP, Paragraph(f"Scores, {scores!r}")] if scores is not None else []
-    return [title, *tree_content(tree), *judged]

@@ -65,11 +65,6 @@ class Discriminative:
         trees = None if sample.trees is None else TreeFolds(model, sample.trees, fold)
         return cls(logistic_path(model, sample, fold, folds), trees)
 
-    def judges(self, k: int) -> dict[str, Judge]:
-        """Fitted without a fold."""
-        each = {LOGISTIC: self.logistic, TREE: self.trees}
-        return {name: one.of_fold(k) for name, one in each.items() if one is not None}
-
 
 def with_features(model: Any, sample: Sample) -> Sample:
     """The same rows as logistic regression and trees read them, too."""

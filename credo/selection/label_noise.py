@@ -22,10 +22,14 @@ def noise_rates(noise: float, n: Array) -> Array:
 
 def with_label_noise(log_joint: Array, log_prior: Array, rates: Array) -> Array:
     """log P(class | row) under label noise; a row that no class allows stays so. (rows, classes)"""
-    possible = ~np.isneginf(over_last(np.maximum, log_joint))
-    told = log_joint + np.log1p(-rates)
-    told = told - over_last(np.logaddexp, np.where(possible, told, 0.0))
-    alone = log_prior - over_last(np.logaddexp, log_prior)
-    rest = np.log1p(-over_last(np.add, rates * np.exp(alone)))
-    with np.errstate(divide="ignore"):
-        return np.where(possible, np.logaddexp(rest + told, np.log(rates) + alone), log_joint)
+    top = over_last(np.maximum, log_joint)
+    possible = ~np.isneginf(top)
+    told = np.where(possible, log_joint, 0.0) - np.where(possible, top, 0.0)
+    if not rates.any():
+        return np.where(possible, told - np.log(over_last(np.add, np.exp(told))), log_joint)
+    told = (1 - rates) * np.exp(told)
+    total = over_last(np.add, told)
+    alone = np.exp(log_prior - over_last(np.maximum, log_prior))
+    noise = rates * (alone / over_last(np.add, alone))
+    told *= (1 - over_last(np.add, noise)) / total
+    return np.where(possible, np.log(told + noise), log_joint)

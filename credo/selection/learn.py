@@ -20,15 +20,17 @@ from credo.models.explaining import contributions
 from credo.models.forms import FORM_OF, TEXT_FORMS
 from credo.models.naive_bayes import NaiveBayes
 from credo.models.regression.linear import LinearRegression
+from credo.models.regression.logistic import LogisticRegression
 from credo.models.several_parents import KDependence, NetworkClassifier
 from credo.models.targets import with_target
+from credo.models.tree.model import DecisionTree
 from credo.selection.nested import SHARES, Outcome, outcome
 from credo.selection.regression import check_number_target, holds_numbers, learned_regression
 from credo.selection.report import Read, Report, Tried
 from credo.selection.tuned import TunedClassifier
 from credo.selection.widening import MANY_CLASSES, WIDEST_FULL, joined, widened
 
-Kind = Literal["auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "network", "linear"]
+Kind = Literal["auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "network", "linear", "logistic", "tree"]
 Generative = Literal["auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "network"]
 LINEAR = "linear"
 KINDS = get_args(Kind)
@@ -38,7 +40,8 @@ LEARNERS: dict[str, Callable[..., Classifier]] = {
     "kdb": KDependence,
     "network": NetworkClassifier,
 }
-EXPLAINED = 1000  # rows whose weights of evidence are averaged
+SINGLE: dict[str, type[LogisticRegression | DecisionTree]] = {"logistic": LogisticRegression, "tree": DecisionTree}
+EXPLAINED = 300  # rows whose weights of evidence are averaged
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 
 
@@ -47,6 +50,20 @@ def learn(
     data: object, target: object, *, model: Literal["linear"], kinds: Mapping[str, Any] | None = None,
     weight: Weight = None, seed: int = 0,
 ) -> LinearRegression: ...  # fmt: skip
+
+
+@overload
+def learn(
+    data: object, target: object, *, model: Literal["logistic"], kinds: Mapping[str, Any] | None = None,
+    weight: Weight = None, seed: int = 0,
+) -> LogisticRegression: ...  # fmt: skip
+
+
+@overload
+def learn(
+    data: object, target: object, *, model: Literal["tree"], kinds: Mapping[str, Any] | None = None,
+    weight: Weight = None, seed: int = 0,
+) -> DecisionTree: ...  # fmt: skip
 
 
 @overload
@@ -64,13 +81,14 @@ def learn(
     kinds: Mapping[str, Any] | None = None,
     weight: Weight = None,
     seed: int = 0,
-) -> TunedClassifier | LinearRegression:
+) -> TunedClassifier | LinearRegression | LogisticRegression | DecisionTree:
     """A model for a labelled table; `model.report` says what was tried, what came of it, and how good it is.
 
     Columns are counted in several forms, forms are weighed by how they predict rows that are left out, and candidates
     are pooled by how they predict rows that neither taught nor tuned them; logistic regression is one of them. Where
     the target is a quantity (numbers with fractions, more than 20 whole numbers, or kinds={target: "number"}), the
-    model is a LinearRegression; model="linear" says so to type checkers, too.
+    model is a LinearRegression; model="linear" says so to type checkers, too. "logistic" and "tree" are fitted as they
+    are, without a report: see their `cross_validate`.
 
     >>> rows = {"x": [1.0, 1.2, 0.9, 3.1, 2.9, 3.0] * 3, "y": ["a", "a", "a", "b", "b", "b"] * 3}
     >>> model = learn(rows, target="y")
@@ -84,6 +102,8 @@ def learn(
     if table.once:
         raise DataError("learning reads the data several times, and an iterator can be read only once: give a table")
     table = table.held()
+    if model in SINGLE:
+        return SINGLE[model](kinds=kinds).fit(table, target=name, weight=weight)
     if model == LINEAR:
         check_number_target(table, name)
     if model == LINEAR or (model == "auto" and holds_numbers(table, name, kinds)):

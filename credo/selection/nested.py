@@ -24,16 +24,16 @@ from credo.models.forms import CELL_FORMS
 from credo.models.metrics import Scores
 from credo.notices import tell
 from credo.numerics.exact import Array
-from credo.selection.candidates import OF_PAIRS, Candidates, candidates, excess_of_factors
-from credo.selection.discriminative import LOGISTIC, TREE, Discriminative, Judge, with_features
+from credo.selection.candidates import Candidates, candidates, excess_of_factors
+from credo.selection.discriminative import LOGISTIC, TREE, Discriminative, with_features
 from credo.selection.in_step import Run, alone, together
 from credo.selection.linear_terms import DiscriminativeTerm, LinearTerm
+from credo.selection.pooling import GivenUp, Judged, Pool, chosen_pool
 from credo.selection.report import Tried
 from credo.selection.requests import ScoresOfTerms
 from credo.selection.sample import Sample, drawn, encoded
-from credo.selection.stacking import HeldOut, Stack, cross_fitted, cross_fitted_alone, stacked, with_discount
+from credo.selection.stacking import HeldOut, Stack, cross_fitted_alone
 from credo.selection.terms import Taught, Term, TermScores, taught
-from credo.selection.texts import gains
 from credo.selection.tree_terms import TreeTerm
 from credo.selection.tuned import TunedClassifier
 from credo.selection.tuning import Tuning
@@ -41,12 +41,11 @@ from credo.selection.weighting import Weighting, pooled
 from credo.selection.widening import widened
 
 FOLDS, FEW_FOLDS = 10, 5
-FEW, FEW_IN_CELLS = 2000, 999  # rows up to which there are more folds; the same where cells are counted together
+FEW, FEW_TEXTS = 500, 300  # rows up to which there are more folds: the fewer, the more each fold misses them
 ENOUGH, ENOUGH_IN_CELLS = 2000, 1500  # held-out rows, after which no further fold is looked at
 MANY = 2000  # rows, above which the candidates of a fold are as good as those of all rows
 BLANKED, BLANKED_FOLDS = 400, 4  # rows of a fold with cells blanked, and folds in which some are
 MOST_IN_STEP = 2**22  # scores (rows x classes x terms) of all folds, up to which these are tuned in step
-CLEARLY = 2.0  # standard errors, by which pairs of columns must be better
 SHARES = "class shares"
 
 
@@ -106,33 +105,29 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     fitted = Discriminative.of(model, sample, fold, folds)
     learned = taught(model, sample)
     excess = excess_of_factors(learned, sample)
-    runs = [_judged(learned, sample, fold == k, excess, k < BLANKED_FOLDS, fitted.judges(k)) for k in folds]
+    runs = [_judged(learned, sample, fold == k, excess, k < BLANKED_FOLDS) for k in folds]
     in_step = sample.rows * len(model.classes) * terms * len(folds) <= MOST_IN_STEP
     whole = [candidates(learned, sample, excess)] if sample.rows <= MANY else []
     found: list[Any] = together([*runs, *whole]) if in_step else [alone(run) for run in (*runs, *whole)]
-    judged: list[_Judged] = found[: len(runs)]
-    names = tuple(dict.fromkeys(name for each in judged for name in each.log_odds))
-    held_out = HeldOut.joined([each.candidates_as_terms(names, k) for k, each in enumerate(judged)])
-    nobody = held_out.take(np.zeros_like(held_out.fold, dtype=bool))
-    blanks = [each.blanked.candidates_as_terms(names, k) for k, each in enumerate(judged) if each.blanked is not None]
-    blanked = HeldOut.joined([nobody, *blanks])
-    known = model.class_weights
+    judged: list[Judged] = found[: len(runs)]
     final: Candidates = found[-1] if whole else judged[0].candidates
-    if not held_out.rows.rows:
+    pool, given_up = Pool.of(judged, model.class_weights), None
+    if pool.held_out.rows.rows:
+        pool, given_up = chosen_pool(judged, pool, fitted)
+    else:
         tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
-        held_out = _by_shares(model, sample, names)
-    kept, log_probabilities = _worth_pooling(held_out, blanked, known)
-    stack = with_discount(stacked(held_out.only(kept).rows), blanked.only(kept), known)
+        pool = replace(pool, held_out=_by_shares(model, sample, pool.names))
     count = len(np.unique(fold))
     how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
-    shared = (len(known) - 1) / (2 * sample.rows**2)  # the variance of χ²/2n: how far off the class shares are
-    scores = _scores(model, held_out.rows, log_probabilities, [each.unknown for each in judged], how, shared)
-    shares = dict.fromkeys(names, 0.0) | {names[j]: float(x) for j, x in zip(kept, stack.shares, strict=True)}
-    pooled_ones = [name for name in names if name in final.weightings and (shares[name] or names.index(name) in kept)]
+    shared = (len(model.classes) - 1) / (2 * sample.rows**2)  # the variance of χ²/2n: how far off the class shares are
+    unknown = [each.unknown for each in judged]
+    scores = _scores(model, pool.held_out.rows, pool.log_probabilities, unknown, how, shared)
+    shares = pool.shares
+    pooled_ones = [name for name in pool.names if name in final.weightings and (shares[name] or name in pool.kept)]
     weighting = pooled([final.weightings[name] for name in pooled_ones], [shares[name] for name in pooled_ones])
-    tried = _tried(model, held_out, blanked, shares, scores.commonest[1])
+    tried = _tried(model, pool, given_up, len(folds), scores.commonest[1])
     weighting, parts = _with_parts(weighting, sample, fitted, shares)
-    return Outcome(model, final, stack, weighting, scores, tried, parts)
+    return Outcome(model, final, pool.stack, weighting, scores, tried, parts)
 
 
 def _with_parts(
@@ -140,90 +135,46 @@ def _with_parts(
 ) -> tuple[Weighting, tuple[DiscriminativeTerm, ...]]:
     """With logistic regression and a tree, fitted to all rows, if they have shares."""
     parts: tuple[DiscriminativeTerm, ...] = ()
-    if fitted.logistic is not None and (share := shares[LOGISTIC]):
+    if fitted.logistic is not None and (share := shares.get(LOGISTIC)):
         regression = fitted.logistic.whole()
         weighting = weighting.beside(Term(LinearTerm.form, ALL), share, regression.biases)
         parts = regression.terms
-    if fitted.trees is not None and (share := shares[TREE]):
+    if fitted.trees is not None and (share := shares.get(TREE)):
         weighting = weighting.beside(Term(TreeTerm.form, ALL), share, np.zeros_like(weighting.biases))
         parts = (*parts, fitted.trees.whole(sample.parts, sample.weight))
     return weighting, parts
 
 
-def _worth_pooling(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> tuple[list[int], Array]:
-    """The candidates to pool, and log P(class | row) by the shares that the other folds gave.
-
-    Logistic regression, candidates whose columns depend on each other, and a tree are pooled, one after another, if the
-    pool predicts held-out rows better with them by more than two standard errors.
-    """
-    names = [term.name for term in held_out.rows.terms]
-    groups = frozenset({LOGISTIC}), OF_PAIRS, frozenset({TREE})
-    simple = [j for j, name in enumerate(names) if not any(name in group for group in groups)]
-    kept = simple or [*range(len(names))]
-    rows = np.arange(held_out.rows.rows), held_out.rows.truth
-    found = cross_fitted(held_out.only(kept), blanked.only(kept), class_weights)
-    for group in groups:
-        wider = [j for j, name in enumerate(names) if j in kept or name in group]
-        if wider == kept:
-            continue
-        other = cross_fitted(held_out.only(wider), blanked.only(wider), class_weights)
-        if gains(other[rows] - found[rows], held_out.rows.weight, CLEARLY):
-            kept, found = wider, other
-    return kept, found
-
-
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """A fold: candidates from the other rows, and what they say of its own."""
-
-    candidates: Candidates
-    rows: TermScores
-    log_odds: dict[str, Array]  # (rows, classes) each
-    missing: Array  # (rows,) the shares of their cells that are missing
-    unknown: TermScores  # rows of classes that the other rows don't show
-    blanked: _Judged | None = None  # some of the rows, with cells blanked
-
-    def candidates_as_terms(self, names: Sequence[str], fold: int) -> HeldOut:
-        """What each candidate says of the rows; one that this fold hasn't says nothing."""
-        absent = np.zeros_like(self.rows.log_prior)
-        log_odds = np.stack([self.log_odds.get(name, absent) for name in names], axis=2)
-        return HeldOut.of(names, log_odds, self.rows, self.missing, fold)
-
-
 def _folds(sample: Sample, seed: int, in_cells: bool) -> tuple[NDArray[np.intp], range]:
-    """Which fold each row is in, and the folds that are looked at; fewer where a fold takes longer, as cells of several
-    columns are counted together."""
-    few, enough = (FEW_IN_CELLS, ENOUGH_IN_CELLS) if in_cells else (FEW, ENOUGH)
+    """Which fold each row is in, and the folds that are looked at; fewer where a fold takes longer, as with texts, or
+    as cells of several columns are counted together."""
+    few, enough = FEW if sample.encoded is not None else FEW_TEXTS, ENOUGH_IN_CELLS if in_cells else ENOUGH
     count = max(2, min(FOLDS if sample.rows <= few else FEW_FOLDS, sample.rows))
     looked_at = min(count, max(1, -(-enough * count // sample.rows)))
     return sample.folds(count, seed), range(looked_at)
 
 
 def _judged(
-    learned: Taught, sample: Sample, held_out: NDArray[np.bool_], excess: Mapping[str, float], blanks: bool,
-    judges: Mapping[str, Judge],
-) -> Run[_Judged]:  # fmt: skip
+    learned: Taught, sample: Sample, held_out: NDArray[np.bool_], excess: Mapping[str, float], blanks: bool
+) -> Run[Judged]:
     part, rest = sample.take(held_out), replace(sample, design=None, trees=None).take(~held_out)
     others = learned.without(sample, held_out)
     found = yield from candidates(others, rest, excess)
-    own = yield from _said(others, part, found, judges)
+    own = yield from _said(others, part, found)
     used = [name for name, forms in found.forms.items() if forms]
     if not blanks or not used:
         return own
-    blanked = yield from _said(others, part.thinned(BLANKED).blanked(used, seed=0), found, judges)
+    blanked = yield from _said(others, part.thinned(BLANKED).blanked(used, seed=0), found)
     return replace(own, blanked=blanked)
 
 
-def _said(taught: Taught, part: Sample, found: Candidates, judges: Mapping[str, Judge]) -> Run[_Judged]:
+def _said(taught: Taught, part: Sample, found: Candidates) -> Run[Judged]:
     """What candidates say of rows that are held out."""
     every = yield ScoresOfTerms(taught, part, found.forms, found.settings, left_out=False)
-    known = taught.class_weights[every.truth] > 0
-    rows = every.take(known)
-    log_odds = {name: each.log_odds(rows) for name, each in found.weightings.items()}
-    log_odds |= {name: each.log_odds(part)[known] for name, each in judges.items()}
     used = [name for name, forms in found.forms.items() if forms]
     missing = taught.missing_shares(part, used)
-    return _Judged(found, rows, log_odds, missing[known], every.take(~known))
+    judged = Judged(found, part, every, {}, missing, taught.class_weights)
+    return replace(judged, log_odds={name: each.log_odds(judged.rows) for name, each in found.weightings.items()})
 
 
 def _scores(
@@ -249,25 +200,31 @@ def _by_shares(model: Classifier, sample: Sample, names: tuple[str, ...]) -> Hel
     return HeldOut.of(names, nothing, rows, np.zeros(sample.rows), fold=0)
 
 
-def _tried(
-    model: Classifier, held_out: HeldOut, blanked: HeldOut, shares: dict[str, float], commonest: float
-) -> tuple[Tried, ...]:
-    """Every candidate, pooled with nothing but the classes' shares; the best first.
+def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, commonest: float) -> tuple[Tried, ...]:
+    """Every candidate, pooled with nothing but the classes' shares; the best first, and last what was given up, by the
+    folds that it was judged by.
 
     The accuracy of the class shares is that of always predicting the commonest class: where classes are equally common,
     each fold would have another one.
     """
+    rows, shares = pool.held_out.rows, pool.shares
+    prior = rows.log_prior - np.logaddexp.reduce(rows.log_prior, axis=1, keepdims=True)
+    alone = [*cross_fitted_alone(pool.held_out, pool.blanked, model.class_weights), prior]
+    scores = [_alone(model, rows, own) for own in alone]
+    best = min(scores, key=lambda each: each.log_loss)
+    weights = {**{name: shares[name] for name in pool.names}, SHARES: max(0.0, 1 - sum(shares.values()))}
     found = []
-    each = cross_fitted_alone(held_out, blanked, model.class_weights)
-    for (name, share), log_probabilities in zip(shares.items(), each, strict=True):
-        found.append(_outcome(model, held_out.rows, name, log_probabilities, share))
-    log_prior = held_out.rows.log_prior
-    prior = log_prior - np.logaddexp.reduce(log_prior, axis=1, keepdims=True)
-    own = _outcome(model, held_out.rows, SHARES, prior, max(0.0, 1 - sum(shares.values())))
-    found.append(replace(own, accuracy=commonest))
-    return tuple(sorted(found, key=lambda each: each.log_loss))
+    for (name, share), each in zip(weights.items(), scores, strict=True):
+        accuracy = commonest if name == SHARES else each.accuracy
+        found.append(Tried(name, each.log_loss, accuracy, share, each.log_loss_difference(best)[1]))
+    found.sort(key=lambda each: each.log_loss)
+    if given_up is not None:
+        name, seen = f"{given_up.name} (given up after {given_up.folds} of {folds} folds)", given_up.pool
+        (own,) = cross_fitted_alone(*seen.only([given_up.name]), model.class_weights)
+        last = _alone(model, seen.held_out.rows, own)
+        found.append(Tried(name, last.log_loss, last.accuracy))
+    return tuple(found)
 
 
-def _outcome(model: Classifier, held_out: TermScores, name: str, log_probabilities: Array, share: float) -> Tried:
-    scores = Scores(model.classes, log_probabilities, held_out.truth.astype(np.intp), held_out.weight)
-    return Tried(name, scores.log_loss, scores.accuracy, share)
+def _alone(model: Classifier, held_out: TermScores, log_probabilities: Array) -> Scores:
+    return Scores(model.classes, log_probabilities, held_out.truth.astype(np.intp), held_out.weight)

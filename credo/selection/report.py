@@ -19,6 +19,7 @@ class Tried:
     log_loss: float
     accuracy: float
     share: float = 0.0  # its weight in the logarithmic pool; weights need not sum to 1
+    difference_error: float = 0.0  # standard error of the difference of its log-loss from the best candidate's
 
 
 @dataclass(frozen=True)

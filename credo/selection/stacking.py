@@ -20,7 +20,7 @@ from credo.selection.terms import Term, TermScores
 from credo.selection.tuning import worth
 from credo.selection.weighting import products, with_noise
 
-ROUNDS = 12  # of EM for label noise
+ROUNDS = 3  # of EM for label noise
 LARGEST_DISCOUNT, DISCOUNTS, ROUNDS_OF_DISCOUNTS = 4.0, 9, 3  # tried at once, ever closer to the best
 MOST_PROBABILITIES = 2**20  # of blanked rows that are found at once
 ENOUGH_NATS = 50.0  # beyond which the other side is lost in rounding
@@ -47,6 +47,16 @@ class HeldOut:
         arrays = [[p.rows.log_likelihood, p.rows.log_prior, p.rows.truth, p.rows.weight] for p in parts]
         scores = TermScores(parts[0].rows.terms, *(np.concatenate(each) for each in zip(*arrays, strict=True)))
         return cls(scores, np.concatenate([p.missing for p in parts]), np.concatenate([p.fold for p in parts]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(term.name for term in self.rows.terms)
+
+    def beside(self, name: str, log_odds: Sequence[Array]) -> HeldOut:
+        """With another candidate, by what it says of the rows of each fold. (rows, classes) each"""
+        scores, said = self.rows, np.concatenate(log_odds)[:, :, None]
+        both = np.concatenate([scores.log_likelihood, said], axis=2)
+        return replace(self, rows=replace(scores, terms=(*scores.terms, Term("", name)), log_likelihood=both))
 
     def take(self, rows: NDArray[np.bool_]) -> HeldOut:
         return HeldOut(self.rows.take(rows), self.missing[rows], self.fold[rows])

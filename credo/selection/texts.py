@@ -107,5 +107,9 @@ def gains(gain: Array, weight: Array, errors: float = 1.0) -> Any:
     """
     share = weight / weight.sum()
     mean = gain @ share
-    size = weight.sum() ** 2 / (weight**2).sum()  # the effective number of rows
-    return mean > errors * np.sqrt((gain - mean[..., None]) ** 2 @ share / size)
+    return mean > errors * np.sqrt((gain - mean[..., None]) ** 2 @ share / effective_size(weight))
+
+
+def effective_size(weight: Array) -> float:
+    """Of rows whose weights differ: (Σw)²/Σw²"""
+    return float(weight.sum() ** 2 / (weight**2).sum())

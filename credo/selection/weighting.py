@@ -27,7 +27,7 @@ MIXED_CLASSES = range(3, 11)  # numbers of classes between which a term may be m
 FEW_COEFFICIENTS = 20  # up to which they are found to the last digits
 FEW_CLASSES = 50  # up to which each may have a bias
 MOST_OWN = 200  # terms with a δ of their own; beyond the most relevant ones they share τ
-ROUNDS = 4  # of EM for label noise
+ROUNDS, STEPS_OF_RATES = 2, 4  # of EM for label noise, and of its rate in each
 SHARES_OF_COLUMNS = (np.arange(200) + 0.5) / 200  # that depend on the class: the midpoints of a rule for the integral
 
 
@@ -249,17 +249,18 @@ def with_noise(
     with its own weights of the rows. theta: (fits, coefficients), weights: (fits, rows)
 
     A row is explained by the terms, or by the prior alone. The rate has a uniform prior: n rows that were all predicted
-    well leave about 1/(n + 2).
+    well leave about 1/(n + 2). The coefficients change little with it, so that they are found after several steps.
     """
     n = weights.sum(1)
     prior = scores.log_prior - np.logaddexp.reduce(scores.log_prior, axis=1, keepdims=True)
     alone = np.exp(prior[np.arange(scores.rows), scores.truth])
     rate = 1 / (n + 2)
     for again in reversed(range(rounds)):
-        noisy = rate[:, None] * alone
-        told = (1 - rate)[:, None] * true_probabilities(features, scores, theta)
-        noisy = noisy / np.maximum(told + noisy, np.finfo(float).tiny)
-        rate = (np.einsum("fr,fr->f", weights, noisy) + 1) / (n + 2)
+        told = true_probabilities(features, scores, theta)
+        for _ in range(STEPS_OF_RATES):
+            noisy = rate[:, None] * alone
+            noisy /= np.maximum((1 - rate)[:, None] * told + noisy, np.finfo(float).tiny)
+            rate = (np.einsum("fr,fr->f", weights, noisy) + 1) / (n + 2)
         theta = regression.modes(weights * (1 - noisy), theta, ROUGHLY if again else PRECISELY)
     return theta, rate, weights * (1 - noisy)
 

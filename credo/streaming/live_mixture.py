@@ -6,13 +6,9 @@ from collections.abc import Mapping
 from threading import RLock
 from typing import Any
 
-import numpy as np
-
-from credo.errors import DataError
 from credo.models.mixture.model import Mixture
 from credo.notices import quietly
-
-ROWS = 100  # that are kept before EM goes on with them
+from credo.streaming.waiting_rows import WaitingRows, table_of
 
 
 class LiveMixture:
@@ -31,28 +27,19 @@ class LiveMixture:
     def __init__(self, mixture: Mixture) -> None:
         _ = mixture.classifier  # refused, where nothing was learned
         self._turn, self._mixture = RLock(), mixture
-        self._rows: list[dict[str, Any]] = []
-        self._weights: list[float] = []
+        self._waiting = WaitingRows((*mixture.columns, str(mixture.classifier.target)))
 
     def observe(self, row: Mapping[str, Any], weight: float = 1.0) -> None:
         """Learn a row; a weight of 0 is none."""
-        if not isinstance(row, Mapping):
-            raise DataError(f"a row must be a dict {{column: value}}, but is a {type(row).__name__}")
-        if not (isinstance(weight, int | float | np.number) and 0 <= weight < np.inf):
-            raise DataError(f"a weight must be 0 or more, but is {weight!r:.60}")
-        known = (*self._mixture.columns, str(self._mixture.classifier.target))
-        if not any(name in row for name in known):
-            raise DataError(f"the row has none of the model's columns ({', '.join(known[:8])})")
         with self._turn:
-            self._rows.append({name: row.get(name) for name in known if name in row})
-            self._weights.append(float(weight))
-            if len(self._rows) >= ROWS:
+            self._waiting.add(row, weight)
+            if self._waiting.full:
                 self._learn()
 
     def responsibilities(self, row: Mapping[str, Any]) -> dict[Any, float]:
         """P(component | row), by the components' names."""
         with self._turn, quietly():
-            shares = self._mixture.responsibilities(_table([row], self._mixture.columns))[0]
+            shares = self._mixture.responsibilities(table_of([row], self._mixture.columns))[0]
             return dict(zip(self._mixture.names, shares.tolist(), strict=True))
 
     def predict(self, row: Mapping[str, Any]) -> Any:
@@ -63,7 +50,7 @@ class LiveMixture:
     def log_prob(self, row: Mapping[str, Any]) -> float:
         """log p(row): low for a row unlike all that were learned."""
         with self._turn, quietly():
-            return float(self._mixture.log_prob(_table([row], self._mixture.columns))[0])
+            return float(self._mixture.log_prob(table_of([row], self._mixture.columns))[0])
 
     def freeze(self) -> Mixture:
         """The mixture, with all rows that were observed."""
@@ -72,20 +59,16 @@ class LiveMixture:
             return self._mixture
 
     def _learn(self) -> None:
-        if not any(self._weights):
-            self._rows, self._weights = [], []
+        waiting = self._waiting.taken()
+        if waiting is None:
             return
-        names = [name for name in self._mixture.columns if any(name in row for row in self._rows)]
+        table, weights = waiting
         target = str(self._mixture.classifier.target)
-        labelled = any(row.get(target) is not None for row in self._rows)
-        table = _table(self._rows, [*names, *([target] if labelled else [])])
+        if all(label is None for label in table.get(target, ())):
+            table.pop(target, None)
         with quietly():
-            self._mixture = self._mixture.update(table, weight=self._weights)
-        self._rows, self._weights = [], []
+            self._mixture = self._mixture.update(table, weight=weights)
 
     def __repr__(self) -> str:
         return f"live {self.freeze()!r}"
 
-
-def _table(rows: list[Any], names: Any) -> dict[str, list[Any]]:
-    return {name: [row.get(name) for row in rows] for name in names}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture
     from credo.models.regression.linear import LinearRegression
     from credo.networks.graphical_model import GraphicalModel
+    from credo.networks.hybrid.network import HybridNetwork
 
 PROBABILITY, LOW, HIGH = "probability", "low", "high"
 
@@ -138,6 +139,28 @@ def network_predictions(net: GraphicalModel, target: str, data: object, each: bo
     return _beside(batches, net.states[target], states_array(net.states[target]), each)
 
 
+def hybrid_predictions(net: HybridNetwork, target: str, data: object, each: bool = False) -> Generator[Any]:
+    """The same for a network with numbers; of a number, its mean given the row's other cells."""
+    import pyarrow as pa
+
+    from credo.networks.inference.rows import states_array
+
+    if net._known(target) in net.states:
+        batches = ((batch, net.predict_proba(target, part)) for batch, part in _batches(data))
+        yield from _beside(batches, net.states[target], states_array(net.states[target]), each)
+        return
+    if each:
+        raise DataError(f"{target!r} is a number: only categories have a probability for each state")
+    empty = True
+    for batch, part in _batches(data):
+        own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
+        (name,) = unique_names([PREDICTED], list(own))
+        empty = False
+        yield pa.table({**own, name: net.predict(target, part)})
+    if empty:
+        raise DataError("the data is empty: there are no rows to predict")
+
+
 def sequence_predictions(model: HiddenMarkov, data: object, each: bool = False) -> Generator[Any]:
     """The same for sequences: the state of each row in its sequence's most probable path, and that state's probability
     given all rows of the sequence.
@@ -153,7 +176,7 @@ def sequence_predictions(model: HiddenMarkov, data: object, each: bool = False) 
     return _beside(answers, model.names, pa.array(model.names), each)
 
 
-def network_imputations(net: GraphicalModel, data: object) -> Generator[Any]:
+def network_imputations(net: GraphicalModel | HybridNetwork, data: object) -> Generator[Any]:
     """Arrow tables: the data, with the states in missing cells that are most probable together."""
     empty = True
     for _, part in _batches(data):

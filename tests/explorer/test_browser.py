@@ -192,6 +192,8 @@ def test_the_other_screens_open_and_move(browser: Any, tmp_path: Path) -> None:
     model = credo.NaiveBayes().fit(rows, target="kind")
     with credo.explore(model, data=rows) as served, Tab(browser, served, {"screen": "trust"}) as page:
         page.wait_for_selector(".matrix button")
+        page.get_by_role("button", name="Draw it").click()
+        page.wait_for_selector("text=log-loss of withheld rows")
         page.locator(".matrix .wrong").first.click()
         page.wait_for_selector("text=decided to be")
         page.locator(".costs input[type=range]").first.fill("20")
@@ -206,6 +208,10 @@ def test_the_other_screens_open_and_move(browser: Any, tmp_path: Path) -> None:
         assert page.locator(".forest-row").count() <= 200
         page.locator(".forest").evaluate("(box) => { box.scrollTop = 60000 }")
         page.wait_for_selector(".forest-row[aria-rowindex='2320']")
+        more = {"name": "more.csv", "mimeType": "text/csv", "buffer": b"g,y\n1,1\n1,0\n"}
+        page.set_input_files("input[type=file]", files=[more])
+        page.get_by_role("button", name="learn its rows").click()
+        page.wait_for_selector("text=2 rows learned; now 12,002 rows in 3,000 groups")
         with page.expect_download() as saved:
             page.get_by_role("button", name="Export HTML").click()
         saved.value.save_as(tmp_path / "page.html")
@@ -241,7 +247,11 @@ def test_screens_are_accessible(browser: Any, scheme: str) -> None:
     model = credo.NaiveBayes().fit(rows, target="kind")
     beliefs = credo.estimate(rows, "x", by="c")
     numbers = {"x": rows["x"], "y": rng.normal(size=120)}
+    line = credo.LinearRegression().fit(rows, target="x")
+    net = credo.Network("c -> kind").fit({"c": rows["c"], "kind": kind})
     cases: list[tuple[Any, Any, Any]] = [
+        (line, rows, {"regression": {"row": {"c": "u"}, "column": "c"}}),
+        (net, None, {"network": {"edges": True}}),
         (credo.Network.example("asia"), None, {"network": {"given": {"XRay": "yes"}, "target": {"name": "Smoking"}}}),
         (model, None, {"row": {"row": {"x": 1.0}, "column": "x"}}),
         (model, rows, {"screen": "trust"}),
@@ -266,3 +276,24 @@ def test_a_stopped_server_says_so_and_keeps_the_address(browser: Any) -> None:
     tab.page.wait_for_selector("text=The server has stopped")
     assert chosen(tab.page)["network"]["given"] == {"XRay": "yes"}
     tab.context.close()
+
+
+def test_tables_of_a_report_are_sorted_by_a_click(browser: Any, tmp_path: Path) -> None:
+    from credo.present.page import classifier_page
+
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b", "c"], 90, p=[0.6, 0.3, 0.1])
+    rows = {"x": rng.normal(size=90) + (kind == "b"), HOSTILE: rng.choice(["u", "v"], 90), "kind": kind}
+    classifier_page(credo.NaiveBayes().fit(rows, "kind"), tmp_path / "report.html", examples=rows)
+    page = browser.new_page()
+    said = list[str]()
+    page.on("console", lambda message: said.append(message.text))
+    page.goto((tmp_path / "report.html").as_uri())
+    table = page.locator("table.sortable", has_text="P(truth)")
+    shown = [float(each.rstrip("%")) for each in table.locator("td:nth-child(4)").all_inner_texts()]
+    assert shown == sorted(shown)
+    table.locator("th", has_text="P(truth)").click()
+    after = [float(each.rstrip("%")) for each in table.locator("td:nth-child(4)").all_inner_texts()]
+    assert after == sorted(shown, reverse=True)
+    assert said == []
+    page.close()

@@ -11,6 +11,8 @@ import pytest
 import credo
 from credo.errors import DataError
 from credo.explorer.screens.screen import Subject, answered, screens_of, shown
+from credo.networks.structure.learn import task_of
+from credo.networks.structure.strengths import arrow_strengths
 from credo.present.content import json_text
 
 ASIA = credo.Network.example("asia")
@@ -73,6 +75,30 @@ def test_learned_tables_have_credible_intervals() -> None:
         np.testing.assert_allclose(row["intervals"], [belief.interval()[state] for state in net.states["XRay"]])
 
 
+def test_arrows_are_as_sure_as_their_bayes_factors() -> None:
+    rows = ASIA.sample(400, seed=3)
+    net = credo.learn_structure(rows)
+    found = asked(screen(net, "network"), "edges")
+    assert shown(screen(net, "network"))["unsure"]
+    task = task_of(rows, "bdeu")
+    strengths = arrow_strengths(task.scored(task.columns), net.parents)
+    assert {(each["from"], each["to"]) for each in found["arrows"]} == {*strengths}
+    for each in found["arrows"]:
+        factor = strengths[each["from"], each["to"]]
+        assert each["probability"] == pytest.approx(1 / (1 + np.exp(-factor)), rel=1e-9)
+    with pytest.raises(DataError, match="aren't uncertain"):
+        asked(screen(ASIA, "network"), "edges")
+
+
+def test_with_rows_arrows_are_averaged_over_graphs() -> None:
+    rows = ASIA.sample(200, seed=3).select(["Smoking", "LungCancer", "Bronchitis"])
+    net = credo.Network("Smoking -> LungCancer; Smoking -> Bronchitis").fit(rows)
+    found = asked(screen(net, "network", data=rows), "edges")
+    averaged = credo.edge_confidence(rows)
+    expected = sorted(averaged["Smoking", each] for each in ("LungCancer", "Bronchitis"))
+    assert [each["probability"] for each in found["arrows"]] == pytest.approx(expected)
+
+
 def test_of_many_variables_those_around_one_are_shown() -> None:
     net = credo.Network.random(200, arrows=190, seed=0)
     page = screen(net, "network")
@@ -131,8 +157,10 @@ def test_words_are_coloured() -> None:
     model = credo.NaiveBayes().fit(MAIL, target=["work"] * 3 + ["private"] * 2)
     found = asked(screen(model, "row"), "predict", row={"x": "Budget at home"})
     pieces = found["texts"]["x"]
-    assert "".join(each["text"] for each in pieces) == "Budget at home"
-    assert sum(each["weight"] for each in pieces) == pytest.approx(found["why"]["weights"][0]["weight"], abs=1e-9)
+    assert "".join(pieces["words"]) == "Budget at home"
+    weights = [each for each in pieces["weights"] if each is not None]
+    assert sum(weights) == pytest.approx(found["why"]["weights"][0]["weight"], abs=1e-3)
+    assert [each["word"] for each in found["words"]["x"]][:2] == ["at", "home"]
 
 
 def test_teaching_is_an_update_and_undoing_forgets_it() -> None:
@@ -209,6 +237,20 @@ def test_decisions_follow_costs() -> None:
     assert asked(page, "why", row=cells["rows"][0]["row"])["why"]["of"] in ("a", "b")
 
 
+def test_a_learning_curve_is_the_models() -> None:
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b"], 90)
+    rows = {"x": rng.normal(size=90) + (kind == "b"), "kind": kind}
+    model = credo.NaiveBayes().fit(rows, target="kind")
+    found = asked(screen(model, "trust", data=rows), "curve")
+    own = model.learning_curve(rows)
+    assert [each["rows"] for each in found["points"]] == [*own.sizes]
+    assert [each["log_loss"] for each in found["points"]] == [each.log_loss for each in own.scores]
+    report = credo.learn(rows, target="kind").report
+    assert report.tried[0].difference_error == 0
+    assert all(0 < each.difference_error < 1 for each in report.tried[1:] if each.log_loss > report.tried[0].log_loss)
+
+
 def test_without_held_out_rows_there_is_nothing_to_trust() -> None:
     with pytest.raises(DataError, match="no scores of held-out rows"):
         screen(credo.NaiveBayes().fit(pumps(), target="kind"), "trust")
@@ -283,6 +325,48 @@ def test_groups_are_compared_and_the_best_is_likely_the_highest() -> None:
 
 
 # Clusters and sequences
+
+
+def test_dropped_rows_are_learned_and_forgotten_in_the_file(tmp_path: Path) -> None:
+    beliefs = credo.estimate({"g": ["a", "a", "b"], "y": [1, 0, 1]}, "y", by="g")
+    path = tmp_path / "g.credo"
+    credo.save(beliefs, path)
+    page = screen(beliefs, "groups", path=str(path))
+    found = asked(page, "learn", how="update", csv="g,y\na,1\nc,0\n")
+    assert (found["changed"], found["rows"], found["groups"]) == (2.0, 5.0, 3)
+    both = beliefs.update({"g": ["a", "c"], "y": [1, 0]})
+    assert credo.load(path)["a"].mean() == both["a"].mean()
+    assert asked(page, "window")["total"] == 3
+    asked(page, "learn", how="forget", csv="g,y\na,1\nc,0\n")
+    assert credo.load(path)["a"].mean() == beliefs["a"].mean()
+    with pytest.raises(credo.CredoError, match="zz"):
+        asked(page, "learn", how="forget", csv="g,y\nzz,1\n")
+    with pytest.raises(DataError, match="'update'"):
+        asked(page, "learn", how="merge", csv="g,y\na,1\n")
+    in_memory = screen(beliefs, "groups")
+    assert asked(in_memory, "learn", how="update", csv="g,y\na,1\n")["rows"] == 4.0
+
+
+def test_a_regressions_row() -> None:
+    rng = np.random.default_rng(0)
+    rows = {"a": rng.normal(size=60), "c": rng.choice(["u", "v"], 60)}
+    rows["y"] = 2 * rows["a"] + (rows["c"] == "u") + rng.normal(0, 0.1, 60)
+    model = credo.LinearRegression().fit(rows, target="y")
+    page = screen(model, "regression", data=rows)
+    found = asked(page, "predict", row={"a": 1.0, "c": "u"})
+    own = model.explain({"a": 1.0, "c": "u"})
+    assert found["prediction"] == pytest.approx(own.prediction)
+    assert found["interval"] == pytest.approx([*own.interval])
+    assert found["average"] + sum(each["adds"] for each in found["adds"]) == pytest.approx(own.prediction)
+    curve = asked(page, "curve", row={"c": "u"}, column="a")
+    at = [{"a": value, "c": "u"} for value in curve["values"]]
+    np.testing.assert_allclose(curve["mean"], model.predict(at))
+    np.testing.assert_allclose([curve["low"], curve["high"]], model.intervals(at))
+    assert asked(page, "curve", row={}, column="c")["values"] == ["u", "v"]
+    assert "leave-one-out, 60 rows" in shown(page)["held_out"]["said"]
+    for bad in ({"row": {"z": 1}}, {"row": {}, "column": "z"}):
+        with pytest.raises(DataError, match="no column 'z'"):
+            asked(page, "curve", **({"column": "a"} | bad))
 
 
 def test_clusters_and_sequences() -> None:

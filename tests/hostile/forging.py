@@ -100,6 +100,12 @@ STORED: dict[str, Callable[[], Any]] = {
     "an expert's network": lambda: credo.Network(
         "rain -> wet", {"rain": 0.2, "wet": [1.0, 0.1]}
     ).with_strength(20).update({"rain": ["yes", "no"], "wet": ["yes", "no"]}),
+    "a dynamic network": lambda: credo.DynamicNetwork(
+        "previous(a) -> a -> b", {"a": [[0.9, 0.1], [0.2, 0.8]], "b": [0.3, 0.6]}, {"a": [0.5, 0.5]}),
+    "a learned dynamic network": lambda: credo.DynamicNetwork("previous(a) -> a -> b").fit(
+        {"a": ["u", None, "v"], "b": ["x", "y", "x"]}),
+    "plates": lambda: credo.PlateNetwork("A.a -> B.b", keys={"A": "k"}).fit(
+        {"A": {"k": [1, 2], "a": ["u", "v"]}, "B": {"k": [1, 1, 2], "b": ["x", "y", "x"]}}),
     "a Markov network": lambda: credo.MarkovNetwork(
         {"a": (0, 1), "b": ("u", "v")}, [Factor(("a", "b"), np.array([[1.0, 2.0], [3.0, 4.0]]))]),
 }  # fmt: skip
@@ -179,6 +185,15 @@ def uses(model: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield from _uses_of_regression(model)
     elif isinstance(model, GraphicalModel):
         yield from _uses_of_network(model)
+    elif isinstance(model, credo.DynamicNetwork):
+        yield "filter", lambda: model.filter({"a": [model.states["a"][0], None], "b": [None, model.states["b"][0]]})
+        yield "decode", lambda: model.decode({"b": [model.states["b"][0]] * 3})
+        yield "update", lambda: model.update({"a": [model.states["a"][0]] * 2, "b": [model.states["b"][0]] * 2})
+        yield "sample", lambda: model.sample(3, seed=0)
+        yield "query", lambda: model.query("a[2]")
+    elif isinstance(model, credo.PlateNetwork):
+        yield "any", lambda: model.given({"B": {"k": [1, 1, 2]}}).any("B.b", model.states["B.b"][0])
+        yield "update", lambda: model.update({"A": {"k": [1], "a": ["u"]}, "B": {"k": [1], "b": ["x"]}})
     elif isinstance(model, credo.Hypotheses):
         yield "posterior", lambda: model.posterior
         yield "update", lambda: model.update([0.5] * len(model)).most_probable()

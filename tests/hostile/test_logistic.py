@@ -57,7 +57,8 @@ def test_a_constant_column_and_one_without_values() -> None:
 
 
 def test_a_constant_target() -> None:
-    refused(credo.DataError, "one value in all rows, 'a': nothing to tell apart", {"x": [1.0, 2.0], "y": ["a", "a"]})
+    rows = {"x": [1.0, 2.0], "y": ["a", "a"]}
+    refused(credo.DataError, "holds one class only, 'a': there is nothing to tell apart", rows)
 
 
 def test_no_class_at_all() -> None:

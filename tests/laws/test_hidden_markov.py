@@ -398,7 +398,7 @@ def test_ctrl_c_keeps_the_last_whole_step(monkeypatch: pytest.MonkeyPatch) -> No
 
     def interrupted(self: Any, batch: Any) -> Any:
         calls.append(1)
-        if len(calls) == 11:  # of two batches each: the start's step, its E-step, and those of three steps
+        if len(calls) == 6:  # of one batch: the start's step, its E-step, and those of three steps
             raise KeyboardInterrupt
         return expect(self, batch)
 

@@ -111,11 +111,12 @@ def test_required_and_forbidden_arrows_tiers_and_a_start() -> None:
 
 
 @pytest.mark.parametrize("score", ["auto", "bge", "bic"])
-def test_numbers_have_arrows_and_no_tables(score: str) -> None:
+def test_numbers_have_arrows_and_lines(score: str) -> None:
     found = credo.learn_structure(numbers(), score)
     assert skeleton(found) == {frozenset("ab"), frozenset("bd"), frozenset("cd")}
     assert {("b", "d"), ("c", "d")} <= arrows(found)
-    assert not found.tables
+    assert isinstance(found, credo.HybridNetwork)
+    assert {*found.number_nodes} == {*"abcd"}
 
 
 def test_mixed_tables_have_numbers_below_categories() -> None:

@@ -244,7 +244,7 @@ def test_em_on_complete_rows_is_counting(net: Network, seed: int, prior: Any) ->
     evidence, log_likelihood = learned.expect(coded[0])
     for name, node in counted.nodes.items():
         assert np.array_equal(evidence[Label("column", name)].n.value, counted.evidence[Label("column", name)].n.value)
-        mode = node.mode(counted.prior[name], counted.evidence[Label("column", name)])
+        mode = node.mode(counted.prior[name], counted.evidence[Label("column", name)].n.value)
         assert learned.tables[name] == pytest.approx(mode, rel=1e-14)
     same(counted.with_evidence(evidence), counted)
     log_prior = TableEM(learned).log_prior()

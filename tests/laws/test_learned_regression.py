@@ -154,9 +154,43 @@ def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     explained = CliRunner().invoke(main, ["explain", "m.credo", "houses.csv", "--row", "2"])
     assert "average row" in explained.output
     assert "rmse" in CliRunner().invoke(main, ["show", "m.credo"]).output
-    refused = CliRunner().invoke(main, ["learn", "houses.csv", "--target", "price", "--report", "r.html"])
-    assert refused.exit_code != 0
+    written = ["--report", "r.html", "--plot", "w.svg"]
+    again = CliRunner().invoke(main, ["learn", "houses.csv", "--target", "price", *written])
+    assert again.exit_code == 0, again.output
+    assert "root mean squared error" in Path("r.html").read_text(encoding="utf-8")
+    assert "<svg" in Path("w.svg").read_text(encoding="utf-8")
+    refused = CliRunner().invoke(main, ["learn", "houses.csv", "--target", "price", "--learning-curve"])
+    assert "predicted by regression, which has no --learning-curve" in refused.output
     compared = CliRunner().invoke(main, ["compare", "houses.csv", "-t", "city", "--draws", "2", "--plot", "c.svg"])
     assert compared.exit_code == 0, compared.output
     assert "GaussianDiscriminant (generative)" in compared.output
     assert Path("c.svg").is_file()
+
+
+def test_single_kinds_of_models_are_fitted_as_they_are() -> None:
+    table = houses(60)
+    logistic = credo.learn(table, target="city", model="logistic")
+    tree = credo.learn(table, target="city", model="tree")
+    for learned, alone in ((logistic, credo.LogisticRegression()), (tree, credo.DecisionTree())):
+        assert np.array_equal(learned.predict_proba(table), alone.fit(table, "city").predict_proba(table))
+
+
+def test_live_rows_are_those_of_an_update() -> None:
+    first, more = houses(50), houses(150, seed=1)
+    model = credo.LinearRegression().fit(first, target="price")
+    live = model.live()
+    rows = [dict(zip(more, cells, strict=True)) for cells in zip(*more.values(), strict=True)]
+    for row in rows:
+        live.observe(row)
+    new, updated = {"size": 80.0, "city": "Bb"}, model.update(more)
+    assert live.predict(new) == pytest.approx(float(updated.predict([new])[0]), rel=1e-12)
+    assert live.predictive(new).interval(0.9) == pytest.approx(updated.predictive(new).interval(0.9))
+    assert live.freeze().n == 200
+    assert model.n == 50
+    live.observe({"size": 1.0})  # whose price nobody knows
+    live.observe({"price": 3.0}, weight=0)
+    assert live.freeze().n == 200
+    with pytest.raises(credo.DataError, match="none of the model's columns"):
+        live.observe({"rooms": 3})
+    with pytest.raises(credo.EvidenceError):
+        credo.LinearRegression().live()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from credo._kernels.blocks.hidden_groups import expect_moments, expect_tied_products, exponentiate
+from credo._kernels.blocks.hidden_groups import NEAR, expect_moments, expect_tied_products, exponentiate
 from credo._kernels.core.soft_sums import TILE
 from credo.numerics.exact import Array
 
@@ -39,18 +39,19 @@ def test_exponentials_to_the_last_bits() -> None:
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize(("columns", "away"), [(COLUMNS, 0.0), (COLUMNS - 1, 0.0), (COLUMNS, 2.0 * NEAR)])
 @pytest.mark.parametrize("size", SIZES)
-def test_independent_numbers(size: int, missing: float) -> None:
+def test_independent_numbers(size: int, columns: int, away: float, missing: float) -> None:
     x, weight = rows_of(size, missing)
-    rng = np.random.default_rng(1)
+    x, rng = np.ascontiguousarray(x[:, :columns]), np.random.default_rng(1)
     shift, scale, centre = (
-        rng.normal(3, 1, COLUMNS),
-        rng.uniform(0.3, 2, (GROUPS, COLUMNS)),
-        rng.normal(size=(GROUPS, COLUMNS)),
+        rng.normal(3, 1, columns),
+        rng.uniform(0.3, 2, (GROUPS, columns)),
+        rng.normal(away, 1, (GROUPS, columns)),
     )
-    constant, log_shares = rng.normal(size=(GROUPS, COLUMNS)), np.log(rng.dirichlet(np.ones(GROUPS)))
+    constant, log_shares = rng.normal(size=(GROUPS, columns)), np.log(rng.dirichlet(np.ones(GROUPS)))
     n, tops, totals = np.zeros(GROUPS), np.empty(size), np.empty(size)
-    known, first, second = np.zeros((3, GROUPS, COLUMNS))
+    known, first, second = np.zeros((3, GROUPS, columns))
     expect_moments(x, weight, shift, scale, centre, constant, log_shares, tops, totals, n, known, first, second)
     z = (x - shift)[:, None] * scale - centre  # (rows, groups, columns)
     there = ~np.isnan(z)
@@ -64,6 +65,19 @@ def test_independent_numbers(size: int, missing: float) -> None:
         (tops + np.log(totals), log_prob),
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_moments_about_the_shift_lose_few_digits() -> None:
+    """A narrow group as far from the shift as such sums are taken."""
+    x = 1.0 + np.random.default_rng(3).normal(0, 1 / (np.sqrt(2) * NEAR), (5000, 1))
+    scale = np.full((1, 1), NEAR)
+    tops, totals = np.empty((2, len(x)))
+    n, (known, first, second) = np.zeros(1), np.zeros((3, 1, 1))
+    ones, zero = np.ones(len(x)), np.zeros((1, 1))
+    expect_moments(x, ones, zero[0], scale, scale, zero, zero[0], tops, totals, n, known, first, second)
+    z = NEAR * (x - 1.0)
+    np.testing.assert_allclose(second, (z**2).sum(), rtol=1e-11)
+    np.testing.assert_allclose(first, z.sum(), atol=1e-10)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression as Reference
 
 import credo
 from credo.models.regression.laplace import laplace_evidence
-from credo.numerics.softmax import FeatureRows, SumLikelihood
+from credo.numerics.softmax import MANY_PRODUCTS, FeatureRows, SumLikelihood
 from credo.numerics.softmax_modes import WeightPrior, fit_logistic, newton_mode, settled
 from tests.laws.classifiers import unheard
 from tests.laws.test_logistic import WORDS
@@ -160,3 +160,32 @@ def test_held_out_rows_choose_a_sensible_strength() -> None:
         strong = credo.LogisticRegression(strength=1e3).fit({"text": documents, "y": y}, target="y")
     assert model.strengths["text"] < 10
     assert found.log_loss < strong.cross_validate({"text": documents, "y": y}, 3).log_loss
+
+
+def test_many_rows_have_the_curvature_of_a_plain_product() -> None:
+    rng = np.random.default_rng(0)
+    x, values, centre = rng.normal(2.0, 3.0, (5003, 30)), rng.uniform(-1.0, 1.0, 5003), rng.normal(size=30)
+    rows = FeatureRows(x, None, np.zeros(5003, np.int32), np.ones(5003), centre=centre)
+    assert len(x) * 31**2 >= MANY_PRODUCTS
+    z = np.column_stack([np.ones(len(x)), x - centre])
+    np.testing.assert_allclose(rows.cross(values), (z * values[:, None]).T @ z, rtol=1e-11, atol=1e-8)
+
+
+def test_sums_over_parts_of_rows_are_those_of_all() -> None:
+    rng = np.random.default_rng(1)
+    x, codes = rng.normal(size=(9000, 60)), rng.integers(0, 3, 9000).astype(np.int32)
+    rows, theta = FeatureRows(x, None, codes, rng.uniform(0.5, 2.0, 9000)), rng.normal(size=(61, 3)) / 8
+    assert len(rows.parts()) > 2
+    found, halves = SumLikelihood(theta)(rows), [SumLikelihood(theta)(rows.take(np.arange(k, 9000, 2))) for k in (0, 1)]
+    assert found.value == pytest.approx(sum(half.value for half in halves), rel=1e-12)
+    np.testing.assert_allclose(found.gradient, sum(half.gradient for half in halves), atol=1e-9)
+
+
+@pytest.mark.slow
+def test_very_many_rows_have_the_weights_of_scikit_learn() -> None:
+    x, y = numbers(100_000, 5, 2)
+    model = credo.LogisticRegression(strength=1.0, scaled=False, estimate="map").fit(x, target=y)
+    peer = Reference(C=1.0, tol=1e-12, max_iter=10_000, solver="newton-cholesky").fit(x, y)
+    np.testing.assert_allclose(model.seen.mode[1:].T, peer.coef_, atol=1e-4)  # a hundredth of a standard deviation
+    likelihood = np.log(peer.predict_proba(x)[np.arange(len(y)), (y == "c1") * 1]).sum()
+    assert model.log_likelihood == pytest.approx(likelihood, abs=0.01)

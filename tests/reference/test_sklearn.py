@@ -28,7 +28,14 @@ from sklearn.utils.estimator_checks import check_dataframe_column_names_consiste
 import credo
 from credo.errors import DataError, Notice, PriorError, SchemaError
 from credo.families.normal_inverse_wishart import Covariance
-from credo.sklearn import GaussianDiscriminantClassifier, MixtureClusterer, NaiveBayesClassifier
+from credo.sklearn import (
+    GaussianDiscriminantClassifier,
+    LinearRegressor,
+    LogisticClassifier,
+    MixtureClusterer,
+    NaiveBayesClassifier,
+    TreeClassifier,
+)
 
 COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "diagonal", "spherical")
 CLASSIFIERS = [
@@ -39,7 +46,15 @@ CLASSIFIERS = [
 each_classifier = pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
 
 
-@parametrize_with_checks([*CLASSIFIERS, MixtureClusterer(2, "diagonal", starts=2)])  # type: ignore[untyped-decorator]
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [
+        *CLASSIFIERS,
+        MixtureClusterer(2, "diagonal", starts=2),
+        LogisticClassifier(strength=1.0),
+        TreeClassifier(),
+        LinearRegressor(),
+    ]
+)
 def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -107,6 +122,8 @@ def test_tables_of_other_libraries(form: Any) -> None:
             credo.NaiveBayes(kinds={"humidity": credo.Number("binned"), "birds": "ignore"}),
         ),
         *((GaussianDiscriminantClassifier(each), credo.GaussianDiscriminant(each)) for each in COVARIANCES),
+        (LogisticClassifier(), credo.LogisticRegression()),
+        (TreeClassifier(prune="mdl"), credo.DecisionTree(prune="mdl")),
     ],
     ids=str,
 )
@@ -118,6 +135,20 @@ def test_the_answers_are_the_credo_models(classifier: Any, model: Any, weighted:
     np.testing.assert_allclose(fitted.predict_proba(WEATHER), learned.predict_proba(WEATHER), rtol=1e-12)
     np.testing.assert_allclose(fitted.predict_log_proba(WEATHER), learned.predict_log_proba(WEATHER), rtol=1e-12)
     assert (fitted.predict(WEATHER) == learned.predict(WEATHER)).all()
+
+
+def test_a_regression_predicts_what_the_credo_model_does() -> None:
+    y = np.random.default_rng(3).normal(size=len(WEATHER)) + WEATHER["birds"].to_numpy()
+    fitted = LinearRegressor().fit(WEATHER, y)
+    kinds = {"birds": "number", "humidity": "number", "sky": "category"}
+    learned = credo.LinearRegression(kinds=kinds).fit(WEATHER.assign(y=y), target="y")
+    mean, deviation = fitted.predict(WEATHER, return_std=True)
+    np.testing.assert_allclose(mean, learned.predict(WEATHER), rtol=1e-12)
+    np.testing.assert_allclose(deviation, np.sqrt(learned.predictive(WEATHER).variance()), rtol=1e-12)
+    parts = LinearRegressor()
+    for rows in np.array_split(np.arange(len(y)), 3):
+        parts.partial_fit(WEATHER.iloc[rows], y[rows])
+    np.testing.assert_allclose(parts.predict(WEATHER), mean, rtol=1e-9)
 
 
 @each_classifier

@@ -1,4 +1,5 @@
-"""Products of sparse rows and coefficients. The entries of row i are at starts[i] to starts[i + 1]."""
+"""Products of rows: of sparse ones with coefficients, of dense ones with each other. The entries of sparse row i are at
+starts[i] to starts[i + 1]. Numba is loaded when this is imported."""
 
 from __future__ import annotations
 
@@ -43,3 +44,29 @@ def add_transposed_squares(starts: Integers, places: Codes, values: Array, rows:
             j, z = places[at], values[at] * values[at]
             for k in range(columns):
                 out[j, k] += z * rows[i, k]
+
+
+@fast_kernel
+def add_weighted_products(x: Array, centre: Array, weight: Array, out: Array) -> None:
+    """out += Σᵢ wᵢ (1, xᵢ - c)(1, xᵢ - c)′, the lower triangle; out has as many rows and columns to spare as make their
+    numbers even and a multiple of 8.
+
+    Four rows and two columns at a time: what is loaded is used more than once.
+    """
+    rows, columns = x.shape
+    z, w = np.zeros((4, out.shape[1])), np.zeros(4)
+    z[:, 0] = 1.0
+    for start in range(0, rows, 4):
+        for r in range(4):
+            there = start + r < rows
+            w[r] = weight[start + r] if there else 0.0
+            for j in range(columns if there else 0):
+                z[r, 1 + j] = x[start + r, j] - centre[j]
+        z0, z1, z2, z3 = z[0], z[1], z[2], z[3]
+        for j in range(0, out.shape[0], 2):
+            a0, a1, a2, a3 = w[0] * z0[j], w[1] * z1[j], w[2] * z2[j], w[3] * z3[j]
+            b0, b1, b2, b3 = w[0] * z0[j + 1], w[1] * z1[j + 1], w[2] * z2[j + 1], w[3] * z3[j + 1]
+            one, two = out[j], out[j + 1]
+            for m in range((j + 9) // 8 * 8):
+                one[m] += a0 * z0[m] + a1 * z1[m] + a2 * z2[m] + a3 * z3[m]
+                two[m] += b0 * z0[m] + b1 * z1[m] + b2 * z2[m] + b3 * z3[m]

@@ -147,7 +147,7 @@ def compact_keys(keys: Any, states: int) -> int:
 @kernel
 def score_by_rows(
     keys: Any,
-    totals: Array,
+    states: int,
     unusual: Any,
     rows_of: Any,
     starts: Integers,
@@ -161,7 +161,9 @@ def score_by_rows(
 
     rows_of[starts_v : starts_v+1] are those rows, and `unusual` has the states there.
     """
-    states = len(totals)
+    totals = np.zeros(states, dtype=np.int64)
+    for i in range(len(keys)):
+        totals[keys[i]] += 1
     most = 0
     for v in others:
         most = max(most, sizes[v])
@@ -174,7 +176,7 @@ def score_by_rows(
             counts[np.int64(keys[rows_of[i]]) * size + unusual[i]] += 1
         value = 0.0
         for k in range(states):
-            left = totals[k]
+            left = float(totals[k])
             for s in range(size):
                 n = float(counts[k * size + s])
                 if n > 0.0:

@@ -67,6 +67,7 @@ def find_splits(
     of_below, of_above = np.zeros(classes), np.zeros(classes)  # their terms
     own = np.full(classes, -1)  # the place of a class among those of the node
     heavy, of_class = np.zeros(ORDERS, np.int64), np.zeros(classes)
+    places = np.zeros(len(rows), np.int64)  # of the entries' classes
     order, shares, found = np.zeros(bins, np.int64), np.zeros(bins), np.zeros(5)
     for node in range(len(starts) - 1):
         start, stop = starts[node], starts[node + 1]
@@ -75,6 +76,8 @@ def find_splits(
         for i in range(start, stop):
             of_class[truth[rows[i]]] += weight[i]
         present = place_classes(of_class, own, heavy)
+        for i in range(start, stop):
+            places[i] = own[truth[rows[i]]]
         for j in range(len(codes) if present > 1 else 0):
             occupied = 0
             for i in range(start, stop):
@@ -83,7 +86,7 @@ def find_splits(
                     if masses[b] == 0.0:
                         order[occupied] = b
                         occupied += 1
-                    counts[b, own[truth[rows[i]]]] += weight[i]
+                    counts[b, places[i]] += weight[i]
                     masses[b] += weight[i]
             if kinds[j] != SUBSET:
                 sort_bins(order, occupied, masses)

@@ -53,7 +53,7 @@ def expected_moments(rows: Rows, law: NormalColumns) -> tuple[Moments, HiddenGro
         x, weight, shift, scale, scale * mean, log_peaks, rows.log_shares, tops, totals, n, known, first, second
     )
     sums = CentredSums(known, first / scale, second / scale**2, np.ascontiguousarray(mean))
-    return Moments.of_centred(sums).about(-shift), HiddenGroups(n, _log_prob(tops, totals))
+    return Moments.of_centred(sums, shift), HiddenGroups(n, _log_prob(tops, totals))
 
 
 def expected_tied(
@@ -93,5 +93,8 @@ def _in_columns(n: Array, first: Array, total: Array, white: Array, mean: Array)
 
 
 def _log_prob(tops: Array, totals: Array) -> Array:
+    """In place."""
     with np.errstate(divide="ignore"):
-        return np.asarray(tops + np.log(totals))
+        np.log(totals, out=totals)
+    tops += totals
+    return tops

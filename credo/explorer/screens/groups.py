@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from credo.errors import DataError, EvidenceError, suggest
 from credo.estimation.beliefs import Beliefs
 from credo.explorer.screens.copied import called
+from credo.explorer.screens.saved import changed, in_file
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, number_in, text_in
 from credo.numerics.exact import Array
 
@@ -56,11 +57,23 @@ class GroupsScreen:
             "quantities": self._quantities,
             "prior": self.beliefs.rule,
             "priors": [*CHOICES],
+            "file": self.subject.path if in_file(self.subject) else None,
         }
 
     @property
     def actions(self) -> Mapping[str, Action]:
-        return {"window": self.window, "compare": self.compare, "best": self.best}
+        return {"window": self.window, "compare": self.compare, "best": self.best, "learn": self.learn}
+
+    def learn(self, asked: Asked) -> Answer:
+        """Add the rows of a table that was dropped on the page, or forget them. The file is changed, if there is one;
+        without a file, what was learned lasts as long as the server."""
+        how, rows = text_in(asked, "how"), _table(text_in(asked, "csv"))
+        if how not in ("update", "forget"):
+            raise DataError(f"rows can be learned ('update') or forgotten ('forget'), but this is {how!r:.60}")
+        before = self.beliefs.n
+        self.beliefs = changed(self.subject, self.beliefs, lambda beliefs: getattr(beliefs, how)(rows))
+        self._found, self._orders = {}, {}
+        return {**self.opened(), "changed": abs(float(self.beliefs.n - before))}
 
     @cached_property
     def _quantities(self) -> list[str]:
@@ -177,6 +190,19 @@ class GroupsScreen:
         wins = np.bincount(draws.argmax(0), minlength=len(names)) / draws.shape[1]
         order = np.argsort(-wins, kind="stable")[:20]
         return {"best": [{"group": str(names[i]), "probability": float(wins[i])} for i in order.tolist()]}
+
+
+def _table(text: str) -> Any:
+    """The rows of a CSV file's text, read as if it were a file."""
+    import tempfile
+    from pathlib import Path
+
+    from credo.data import source
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "dropped.csv"
+        path.write_text(text, encoding="utf-8")
+        return source(str(path)).held()
 
 
 def _draws(belief: Any, rng: np.random.Generator) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cached_property
 from itertools import product
 from time import perf_counter
@@ -16,10 +17,10 @@ from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject,
 from credo.networks.answers import estimate_notice
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.network import Network
-from credo.numerics.exact import Array
 
 WHOLE = 60  # variables up to which all are drawn; of more, those around one of them
 TABLE_ROWS = 64  # configurations of the parents that are listed
+QUESTIONS = 50  # that are listed
 
 
 class NetworkScreen:
@@ -45,13 +46,14 @@ class NetworkScreen:
             "directed": self.net.directed,
             "learned": self._learned is not None,
             "whole": len(self.net) <= WHOLE,
+            "unsure": self._learned is not None and any(self._parents.values()),
         }
 
     @property
     def actions(self) -> Mapping[str, Action]:
         return {
             "layout": self.layout, "marginals": self.marginals, "explain": self.explain, "next": self.next_questions,
-            "table": self.table,
+            "table": self.table, "edges": self.edges,
         }  # fmt: skip
 
     @cached_property
@@ -70,6 +72,31 @@ class NetworkScreen:
     @property
     def _learned(self) -> Network | None:
         return self.net if isinstance(self.net, Network) and self.net.evidence is not None else None
+
+    # How sure arrows are
+
+    def edges(self, asked: Asked) -> Answer:  # noqa: ARG002 - an action's signature
+        """P(arrow) of each arrow, the least sure first: averaged over all graphs where the rows are there; else by the
+        network's own counts, the other arrows being as they are."""
+        ranked = sorted(self._arrow_probabilities.items(), key=lambda each: each[1])
+        arrows = [{"from": a, "to": b, "probability": p} for (a, b), p in ranked]
+        if self.subject.data is None:
+            return {"arrows": arrows, "how": "each beside the others, by a Bayes factor from the network's own counts"}
+        return {"arrows": arrows, "how": "averaged over graphs, by credo.edge_confidence"}
+
+    @cached_property
+    def _arrow_probabilities(self) -> dict[tuple[str, str], float]:
+        if self._learned is None:
+            raise DataError("arrows that were given aren't uncertain: learn the network from rows")
+        if self.subject.data is not None:
+            from credo.networks.structure.edge_confidence import edge_confidence
+
+            averaged = edge_confidence(self.subject.data)
+            return {(a, b): averaged[a, b] for b, own in self._parents.items() for a in own}
+        from credo.networks.arrow_evidence import arrow_evidence
+
+        factors = arrow_evidence(self._learned)
+        return {arrow: float(0.5 + 0.5 * np.tanh(factor / 2)) for arrow, factor in factors.items()}
 
     # Where cards lie
 
@@ -164,33 +191,13 @@ class NetworkScreen:
         return {**found, "copy": {"python": f"{own}{changed}.explain({name!r}, {seen!r}, {value!r})", "cli": cli}}
 
     def next_questions(self, asked: Asked) -> Answer:
-        """Which variable tells most about the target: its expected information gain, less what asking costs.
-
-        I(T; X | e) = Σ P(t | e) Σ P(x | t, e) log P(x | t, e)/P(x | e): one pass over the network for each state t.
-        """
+        """Which variable tells most about the target: its expected information gain, less what asking costs."""
         net, _, seen = self._given(asked)
-        name = text_in(asked, "target")
-        costs, price = mapping_in(asked, "costs"), number_in(asked, "price", 1.0)
-        if name in seen:
-            raise DataError(f"{name!r} is known: nothing is left to ask about it")
-        now = net.marginals(seen)
-        mass = np.array([*now[name].values()])
-        given_states = [
-            (share, net.marginals({**seen, name: state}))
-            for state, share in zip(net.states[name], mass.tolist(), strict=True)
-            if share > 0
-        ]
-        found = []
-        for other, shares in now.items():
-            if other == name or other in seen:
-                continue
-            q = np.array([*shares.values()])
-            gain = sum(share * _divergence(np.array([*each[other].values()]), q) for share, each in given_states)
-            cost = number_in(costs, other, 0.0)
-            found.append({"name": other, "gain": gain, "cost": cost, "worth": gain - price * cost})
-        entropy = -float(np.sum(mass[mass > 0] * np.log(mass[mass > 0])))
-        found.sort(key=lambda each: -each["worth"])
-        return {"target": name, "entropy": entropy, "questions": found[:50]}
+        costs = mapping_in(asked, "costs")
+        priced = {name: number_in(costs, name, 0.0) for name in costs}
+        found = net.what_to_ask(text_in(asked, "target"), seen, costs=priced, price=number_in(asked, "price", 1.0))
+        questions = [asdict(each) for each in found.questions[:QUESTIONS]]
+        return {"target": found.target, "entropy": found.entropy, "questions": questions}
 
     def table(self, asked: Asked) -> Answer:
         """A variable's table, a row for each configuration of its parents; learned ones with credible intervals."""
@@ -198,21 +205,15 @@ class NetworkScreen:
         if not isinstance(self.net, Network) or name not in self.net:
             raise DataError(f"there is no table of {name!r:.60}")
         parents = self.net.parents[name]
-        table = self.net.tables[name].reshape(-1, len(self.net.states[name]))
+        table, count = self.net.table_rows(name, TABLE_ROWS)
         each = product(*(self.net.states[parent] for parent in parents))
         rows = []
-        for states, shares in zip(each, table[:TABLE_ROWS], strict=False):
+        for states, shares in zip(each, table, strict=False):
             given = dict(zip(parents, states, strict=True))
             row: dict[str, Any] = {"given": [str(state) for state in states], "shares": [*map(float, shares)]}
-            if self._learned is not None:
+            if self._learned is not None and name not in self.net.forms:
                 belief = self._learned.belief(name, given)
                 intervals = belief.interval(0.95)
                 row["intervals"] = [[*map(float, intervals[state])] for state in self.net.states[name]]
             rows.append(row)
-        return {"name": name, "parents": [*parents], "rows": rows, "more": max(0, len(table) - TABLE_ROWS)}
-
-
-def _divergence(p: Array, q: Array) -> float:
-    """Σ p log p/q, in nats."""
-    some = p > 0
-    return max(0.0, float(np.sum(p[some] * np.log(p[some] / q[some]))))
+        return {"name": name, "parents": [*parents], "rows": rows, "more": count - len(rows)}

@@ -13,6 +13,7 @@ import numpy as np
 from credo.asking.protocol import ExplainedText, waterfall
 from credo.errors import DataError, suggest
 from credo.explorer.screens.copied import called
+from credo.explorer.screens.saved import changed, in_file
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
 from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
@@ -23,6 +24,7 @@ POINTS = 41  # of a curve over a number
 VALUES = 40  # of a category in a curve
 TAUGHT = 200  # rows that a page may teach before they are saved
 DENSITIES = 6  # classes whose densities are drawn
+WORDS = 20  # that are listed with their weights
 
 
 @runtime_checkable
@@ -54,7 +56,7 @@ class RowScreen:
             "columns": [self._column(plain(each)) for each in columns],
             "rows": float(self.model.n),
             "scores": "" if report is None else repr(report.scores),
-            "file": self.subject.path if (self.subject.path or "").lower().endswith(".credo") else None,
+            "file": self.subject.path if in_file(self.subject) else None,
         }
 
     def _column(self, column: dict[str, Any]) -> dict[str, Any]:
@@ -135,6 +137,7 @@ class RowScreen:
             "shares": [*map(float, shares)],
             "why": plain(replace(found, texts=[])),
             "texts": {each["name"]: _coloured(each) for each in found.texts},
+            "words": {each["name"]: _strongest(each) for each in found.texts},
             "copy": {"python": f"{own}.explain({cells!r})", "cli": f"credo explain {file} row.csv"},
         }
 
@@ -188,34 +191,36 @@ class RowScreen:
 
     def save(self, asked: Asked) -> Answer:
         """Teach the model in the file what the page taught, and keep it there."""
-        from credo.storage.files import load, save
-        from credo.storage.locks import changing
-
-        rows, path = self._rows(asked), self.subject.path
-        if path is None or not path.lower().endswith(".credo"):
+        rows = self._rows(asked)
+        if not in_file(self.subject):
             raise DataError("this model isn't in a .credo file: save it with credo.save(model, 'm.credo')")
         if not rows:
             raise DataError("nothing was taught yet")
-        with changing(path):
-            self.model = self._updated(load(path), rows)
-            save(self.model, path)
+        self.model = changed(self.subject, self.model, lambda model: self._updated(model, rows))
         self._taught = "", self.model
         return {"saved": len(rows), "rows": float(self.model.n)}
 
 
-def _coloured(text: ExplainedText) -> list[dict[str, Any]]:
-    """The text in pieces, each with its weight; those too pale to be seen are one with their neighbours."""
+def _coloured(text: ExplainedText) -> dict[str, list[Any]]:
+    """The text in pieces, with the weight of each; those too pale to be seen are one with their neighbours, and have
+    none."""
     from credo.present.texts import PALEST, pieces
 
     each_piece = pieces(text["text"], text["words"])
     least = PALEST * max((abs(each.weight) for each in each_piece), default=0.0)
-    found: list[dict[str, Any]] = []
-    pale = False
+    words, weights = list[str](), list[float | None]()
     for each in each_piece:
-        if pale and abs(each.weight) < least:
-            found[-1]["text"] += each.text
-            found[-1]["weight"] += each.weight
+        if abs(each.weight) >= least:
+            words.append(each.text)
+            weights.append(round(each.weight, 4))
+        elif weights and weights[-1] is None:
+            words[-1] += each.text
         else:
-            pale = abs(each.weight) < least
-            found.append({"text": each.text, "weight": each.weight, "pale": pale})
-    return found
+            words.append(each.text)
+            weights.append(None)
+    return {"words": words, "weights": weights}
+
+
+def _strongest(text: ExplainedText) -> list[dict[str, Any]]:
+    """The words and pairs of words that weigh most."""
+    return [{"word": each["word"], "weight": each["weight"]} for each in text["words"][:WORDS]]

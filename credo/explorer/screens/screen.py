@@ -21,6 +21,7 @@ ROW, TRUST = "credo.explorer.screens.row.RowScreen", "credo.explorer.screens.tru
 SCREENS: dict[str, tuple[str, ...]] = {
     "credo.networks.graphical_model.GraphicalModel": ("credo.explorer.screens.network.NetworkScreen",),
     "credo.models.class_predictor.ClassPredictor": (ROW, TRUST),
+    "credo.models.regression.linear.LinearRegression": ("credo.explorer.screens.regression.RegressionScreen",),
     "credo.models.mixture.model.Mixture": ("credo.explorer.screens.clusters.ClustersScreen",),
     "credo.models.hidden_markov.model.HiddenMarkov": ("credo.explorer.screens.sequence.SequenceScreen",),
     "credo.estimation.belief.Belief": ("credo.explorer.screens.belief.BeliefScreen",),
@@ -68,8 +69,8 @@ def screens_of(subject: Subject) -> dict[str, Screen]:
             found: list[Screen] = [_imported(path)(subject) for path in paths]
             return {screen.kind: screen for screen in found}
     raise DataError(
-        "the explorer shows networks, classifiers, mixtures, hidden Markov models, beliefs and tables, but this is a "
-        f"{type(subject.model).__name__}"
+        "the explorer shows networks, classifiers, regressions, mixtures, hidden Markov models, beliefs and tables, "
+        f"but this is a {type(subject.model).__name__}"
     )
 
 

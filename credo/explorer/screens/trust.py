@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.asking.protocol import waterfall
-from credo.errors import DataError, EvidenceError, suggest
+from credo.errors import DataError, suggest
 from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, number_in, text_in
 from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
 from credo.models.decisions import loss_matrix
 from credo.models.metrics import Scores
+from credo.models.mistakes import explained_rows, held_out_scores, worst_first, wrong
 from credo.numerics.exact import Array
 from credo.present.content import plain
+
+if TYPE_CHECKING:
+    from credo.selection.learning_curve import LearningCurve
 
 MOST_CLASSES = 40  # of a confusion matrix
 LISTED = 30  # rows of a cell, and worst mistakes
@@ -36,15 +40,9 @@ class TrustScreen:
 
     @cached_property
     def scores(self) -> Scores:
-        """Of the rows to look at, each left out if the model learned them (or by folds, where none can be left out);
-        else of the report."""
+        """Of the rows to look at; else of the report."""
         if self.subject.data is not None:
-            if not isinstance(self.model, Classifier):
-                return self.model.cross_validate(self.subject.data)
-            try:
-                return self.model.leave_one_out(self.subject.data)
-            except EvidenceError:  # these aren't the rows that it learned
-                return self.model.scores(self.subject.data)
+            return held_out_scores(self.model, self.subject.data)
         report = getattr(self.model, "report", None)
         if report is None:
             raise DataError(
@@ -67,6 +65,7 @@ class TrustScreen:
             "reliability": self._reliability(),
             "by_class": self._by_class(),
             "has_rows": self.subject.data is not None,
+            "has_curve": self.subject.data is not None and isinstance(self.model, Classifier),
         }
 
     def _reliability(self) -> list[dict[str, float]]:
@@ -82,16 +81,30 @@ class TrustScreen:
 
     def _by_class(self) -> list[dict[str, Any]]:
         """Precision and recall."""
-        confusion = self.scores.confusion
-        right, true, predicted = np.diagonal(confusion), confusion.sum(1), confusion.sum(0)
-        return [
-            {"class": str(value), "rows": float(n), "recall": _share(hit, n), "precision": _share(hit, m)}
-            for value, hit, n, m in zip(self.scores.classes, right, true, predicted, strict=True)
-        ]
+        return [each._asdict() | {"class": str(each.value), "value": None} for each in self.scores.by_class()]
 
     @property
     def actions(self) -> Mapping[str, Action]:
-        return {"decide": self.decide, "cell": self.cell, "worst": self.worst, "why": self.why}
+        return {
+            "decide": self.decide, "cell": self.cell, "worst": self.worst, "why": self.why, "curve": self.curve,
+        }  # fmt: skip
+
+    def curve(self, asked: Asked) -> Answer:  # noqa: ARG002 - an action's signature
+        """The log-loss of withheld rows, as ever more of the others are learned."""
+        if self.subject.data is None or not isinstance(self.model, Classifier):
+            raise DataError("a learning curve needs rows to learn: `credo explore m.credo --data rows.csv` gives them")
+        found = self._curve
+        points = [
+            {"rows": size, "log_loss": scores.log_loss, "error": scores.log_loss_error, "accuracy": scores.accuracy}
+            for size, scores in zip(found.sizes, found.scores, strict=True)
+        ]
+        own, _ = called(self.subject)
+        return {"points": plain(points), "copy": {"python": f"{own}.learning_curve(data).plot()", "cli": ""}}
+
+    @cached_property
+    def _curve(self) -> LearningCurve:
+        assert isinstance(self.model, Classifier)
+        return self.model.learning_curve(self.subject.data)
 
     def _decided(self, asked: Asked) -> tuple[NDArray[np.intp], Array, Array]:
         """Decisions (the number of classes where it is rejected), what each costs, and the matrix of losses."""
@@ -140,39 +153,18 @@ class TrustScreen:
 
     def worst(self, asked: Asked) -> Answer:  # noqa: ARG002 - an action's signature
         """The rows whose true class had the least probability."""
-        return self._rows(np.flatnonzero(self.scores.predicted != self.scores.truth))
+        return self._rows(wrong(self.scores))
 
     def _rows(self, some: NDArray[np.intp]) -> Answer:
-        of_truth = self.scores.probabilities[some, self.scores.truth[some]]
-        order = some[np.argsort(of_truth, kind="stable")][:LISTED]
-        probabilities, classes = self.scores.probabilities, self.scores.classes
         rows = [
-            {
-                "row": int(i) + 1, "truth": str(classes[self.scores.truth[i]]),
-                "predicted": str(classes[int(probabilities[i].argmax())]),
-                "of_truth": float(probabilities[i, self.scores.truth[i]]), "top": float(probabilities[i].max()),
-            }
-            for i in order.tolist()
-        ]  # fmt: skip
+            vars(each) | {"truth": str(each.truth), "predicted": str(each.predicted)}
+            for each in worst_first(self.scores, some, LISTED)
+        ]
         return {"rows": rows, "total": len(some), "has_rows": self.subject.data is not None}
 
     def why(self, asked: Asked) -> Answer:
         """The reasons for what was predicted of a row, which is counted among those that have a class."""
         if self.subject.data is None:
             raise DataError("the rows themselves aren't here: `credo explore m.credo --data rows.csv` shows them")
-        wanted = int(number_in(asked, "row", 1)) - 1
-        table = self.model._labelled(self.subject.data, None)
-        seen = 0
-        for batch in table.batches(self.model.needs(table)):
-            places = np.flatnonzero(self.model.codes_of(batch) >= 0)
-            if wanted < seen + len(places):
-                from credo.data import Source
-
-                one = Source.of_batch(batch.slice(int(places[wanted - seen]), 1))
-                return {"why": plain(waterfall(self.model.explain(one)))}
-            seen += len(places)
-        raise DataError(f"there is no row {wanted + 1}")
-
-
-def _share(part: float, whole: float) -> float | None:
-    return float(part / whole) if whole > 0 else None
+        row = int(number_in(asked, "row", 1))
+        return {"why": plain(waterfall(explained_rows(self.model, self.subject.data, [row])[row]))}

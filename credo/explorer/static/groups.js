@@ -9,10 +9,11 @@ export function Screen({ model, state, change, ask }) {
   const view = { prior: state.prior ?? "given", quantity: state.quantity ?? model.quantities[0], sort: state.sort ?? "estimate", down: state.down ?? true, search: state.search ?? "" };
   const key = JSON.stringify(view);
   const [first, setFirst] = useState(0);
-  const [rows, problem] = useAnswer((signal) => ask("window", { ...view, from: Math.max(0, first - AHEAD), count: 200 }, signal), [key, Math.floor(first / 30)]);
+  const [learned, setLearned] = useState(0); // tables that were dropped here: what is shown changes with each
+  const [rows, problem] = useAnswer((signal) => ask("window", { ...view, from: Math.max(0, first - AHEAD), count: 200 }, signal), [key, learned, Math.floor(first / 30)]);
   const pair = state.pair ?? [];
-  const [best] = useAnswer((signal) => (state.best ? ask("best", view, signal) : null), [key, state.best]);
-  const [against, unlike] = useAnswer((signal) => (pair.length === 2 ? ask("compare", { a: pair[0], b: pair[1] }, signal) : null), [JSON.stringify(pair)]);
+  const [best] = useAnswer((signal) => (state.best ? ask("best", view, signal) : null), [key, learned, state.best]);
+  const [against, unlike] = useAnswer((signal) => (pair.length === 2 ? ask("compare", { a: pair[0], b: pair[1] }, signal) : null), [learned, JSON.stringify(pair)]);
   const pick = (group) => change({ pair: pair.includes(group) ? pair.filter((each) => each !== group) : [...pair, group].slice(-2) });
   const sort = (by) => change({ sort: by, down: view.sort === by ? !view.down : by !== "group" });
   return html`<div class="groups">
@@ -33,9 +34,37 @@ export function Screen({ model, state, change, ask }) {
           <${Both} charts=${against.charts} names=${pair} /><${Copy} lines=${against.copy} /></section>`
         : html`<p class="faint">Click two groups to compare them.</p>`}
       ${best && html`<section><h2>P(best)</h2><ul class="bars">${best.best.filter((each) => each.probability > 0).map((each) => html`<li key=${each.group}><div><span class="share" style=${{ width: `${100 * each.probability}%` }}></span><span class="label"><bdi>${each.group}</bdi></span><span>${percent(each.probability)}</span></div></li>`)}</ul></section>`}
+      <${Drop} model=${model} ask=${ask} learned=${() => setLearned((n) => n + 1)} />
       <${Copy} lines=${rows?.copy} />
     </aside>
   </div>`;
+}
+
+// A table of rows to learn or to forget: dropped here, or chosen.
+function Drop({ model, ask, learned }) {
+  const [file, setFile] = useState(null);
+  const [said, setSaid] = useState("");
+  const [over, setOver] = useState(false);
+  const take = (found) => found && (setFile(found), setSaid(""));
+  const drop = (event) => {
+    event.preventDefault();
+    setOver(false);
+    take(event.dataTransfer.files[0]);
+  };
+  const send = async (how) => {
+    try {
+      const found = await ask("learn", { how, csv: await file.text() });
+      setSaid(`${found.changed.toLocaleString("en")} rows ${how === "update" ? "learned" : "forgotten"}; now ${found.rows.toLocaleString("en")} rows in ${found.groups.toLocaleString("en")} groups${model.file ? ", saved" : ""}`);
+      setFile(null);
+      learned();
+    } catch (error) {
+      setSaid(error.message);
+    }
+  };
+  return html`<section class=${`drop only-live ${over ? "over" : ""}`} onDragOver=${(event) => (event.preventDefault(), setOver(true))} onDragLeave=${() => setOver(false)} onDrop=${drop}>
+    <h2>More rows</h2><label>Drop a CSV file here, or choose one <input type="file" accept=".csv,text/csv" onChange=${(event) => take(event.target.files[0])} /></label>
+    ${file && html`<p><bdi>${file.name}</bdi>: <button onClick=${() => send("update")}>learn its rows</button> <button onClick=${() => send("forget")}>forget its rows</button></p>`}
+    <p role="status" class="faint">${said}</p></section>`;
 }
 
 function Forest({ rows, first, setFirst, pair, pick }) {

@@ -25,6 +25,7 @@ export function Screen({ model, state, change, ask }) {
   const [next] = useAnswer((signal) => (target && !(target.name in given) ? ask("next", { ...findings, target: target.name, costs: state.costs ?? {} }, signal) : null), [
     key, target?.name, JSON.stringify(state.costs ?? {}),
   ]);
+  const [edges, unsure] = useAnswer((signal) => (state.edges ? ask("edges", {}, signal) : null), [state.edges]);
   // What bars showed before the last change stays behind them as a ghost.
   const shown = useRef(model.prior), ghost = useRef(model.prior);
   if (answer?.marginals && answer.marginals !== shown.current) {
@@ -44,15 +45,16 @@ export function Screen({ model, state, change, ask }) {
 
   return html`<div class="network">
     <div class="board">
-      <${Tools} model=${model} doing=${doing} change=${change} around=${around} findings=${{ ...given, ...done }} />
+      <${Tools} model=${model} doing=${doing} change=${change} around=${around} findings=${{ ...given, ...done }} edges=${state.edges} />
       ${lost && html`<${Problem} text=${lost} />`}
       ${places && html`<${Board} model=${model} byName=${byName} places=${places} shares=${shown.current} ghost=${ghost.current}
-        given=${given} done=${done} target=${target} conflict=${conflict} find=${find} change=${change} around=${around} />`}
+        given=${given} done=${done} target=${target} conflict=${conflict} find=${find} change=${change} around=${around} edges=${state.edges ? edges : null} />`}
     </div>
     <aside aria-label="Answers">
       ${problem && html`<${Problem} text=${problem} />`}
       ${answer?.conflict && html`<${Problem} text=${answer.conflict} />`}
       ${(answer?.notice || model.notice) && html`<p class="notice">${answer?.notice || model.notice}</p>`}
+      ${unsure && html`<${Problem} text=${unsure} />`}
       <${Found} given=${given} done=${done} find=${find} change=${change} log=${answer?.log_probability} />
       ${target
         ? html`<section><h2>Why</h2>${why ? html`<${Waterfall} found=${why} />` : html`<p class="faint">…</p>`}
@@ -60,12 +62,19 @@ export function Screen({ model, state, change, ask }) {
           ${next && html`<${Next} next=${next} costs=${state.costs ?? {}} change=${change} />`}
           <${Table} name=${target.name} byName=${byName} ask=${ask} learned=${model.learned} />`
         : html`<p class="faint">Click a state: evidence. Shift-click: not this state. Drag a bar: a likelihood. Click a name: why, and what to ask next.</p>`}
+      ${state.edges && edges && html`<${Edges} edges=${edges} />`}
       <${Copy} lines=${answer?.copy} />
     </aside>
   </div>`;
 }
 
-function Tools({ model, doing, change, around, findings }) {
+function Edges({ edges }) {
+  return html`<section><h2>How sure the arrows are</h2><p class="faint">P(arrow), ${edges.how}; the least sure first.</p>
+    <ul class="bars">${edges.arrows.slice(0, 40).map((each) => html`<li key=${`${each.from}\u0000${each.to}`}><div><span class="share" style=${{ width: `${100 * each.probability}%` }}></span>
+      <span class="label"><bdi>${each.from}</bdi> → <bdi>${each.to}</bdi></span><span>${percent(each.probability)}</span></div></li>`)}</ul></section>`;
+}
+
+function Tools({ model, doing, change, around, findings, edges }) {
   const names = model.variables.map((each) => each.name);
   const search = (event) => {
     const name = event.target.value;
@@ -80,11 +89,13 @@ function Tools({ model, doing, change, around, findings }) {
     ${model.directed && html`<fieldset class="switch"><legend class="unseen">A click is</legend>
       <label><input type="radio" name="doing" checked=${!doing} onChange=${() => change({ doing: null })} /> seeing</label>
       <label><input type="radio" name="doing" checked=${doing} onChange=${() => change({ doing: true })} /> doing</label></fieldset>`}
+    ${model.unsure && html`<label><input type="checkbox" checked=${Boolean(edges)} onChange=${(event) => change({ edges: event.target.checked || null })} /> how sure arrows are</label>`}
     <button disabled=${!Object.keys(findings).length} onClick=${() => change({ given: null, do: null })}>Clear findings</button>
   </div>`;
 }
 
-function Board({ model, byName, places, shares, ghost, given, done, target, conflict, find, change, around }) {
+function Board({ model, byName, places, shares, ghost, given, done, target, conflict, find, change, around, edges }) {
+  const sure = useMemo(() => edges && Object.fromEntries(edges.arrows.map((each) => [`${each.from}\u0000${each.to}`, each.probability])), [edges]);
   const box = useRef(null);
   const drawn = useMemo(() => arranged(places, byName), [places, byName]);
   const [view, setView] = useState(null);
@@ -131,8 +142,8 @@ function Board({ model, byName, places, shares, ghost, given, done, target, conf
       aria-label="Network: arrow keys move, plus and minus zoom, 0 shows all">
     ${view && html`<div class="sheet" style=${{ width: `${drawn.width}px`, height: `${drawn.height}px`, transform: `translate(${view.x}px, ${view.y}px) scale(${view.scale})` }}>
       <svg width=${drawn.width} height=${drawn.height} aria-hidden="true">
-        <defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 10 5 0 10z" /></marker></defs>
-        ${drawn.ways.map((way) => html`<path key=${way.key} d=${way.path} marker-end=${model.directed ? "url(#tip)" : undefined} />`)}
+        <defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10" orient="auto"><path d="M0 0 10 5 0 10z" /></marker></defs>
+        ${drawn.ways.map((way) => html`<path key=${way.key} d=${way.path} style=${sure ? { strokeWidth: `${0.6 + 2.6 * (sure[way.key] ?? 1)}`, strokeOpacity: `${0.3 + 0.7 * (sure[way.key] ?? 1)}` } : undefined} marker-end=${model.directed ? "url(#tip)" : undefined} />`)}
       </svg>
       ${drawn.cards.map((card) => html`<${Card} key=${card.name} variable=${byName[card.name]} number=${model.variables.indexOf(byName[card.name])} card=${card}
         shares=${shares[card.name]} ghost=${ghost[card.name]} finding=${given[card.name]} set=${done[card.name]}

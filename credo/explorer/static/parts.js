@@ -1,7 +1,9 @@
 // Parts that all screens share.
-import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact-htm.js";
+import { Lines, percent } from "./charts.js";
 
-export const percent = (p) => (p > 0 && p < 0.0005 ? "<0.1%" : p < 1 && p > 0.9995 ? ">99.9%" : `${(100 * p).toFixed(1)}%`);
+export { percent };
+
 export const signed = (x) =>
   x === "Infinity" || x === Infinity ? "+∞" : x === "-Infinity" || x === -Infinity ? "−∞" : (x < 0 ? "−" : "+") + Math.abs(x).toFixed(3);
 
@@ -77,31 +79,56 @@ export function Copy({ lines }) {
   return html`<div class="copy only-live">${line("python", "Python")}${line("cli", "command")}</div>`;
 }
 
-// prior + weights of evidence = log-odds, as bars to both sides of 0.
-export function Waterfall({ found, unit = "nats" }) {
-  if (!found) return null;
-  const missing = found.weights.filter((row) => row.value === null && !Number(row.weight)).length;
-  const rows = [{ name: "prior", value: null, weight: found.prior }, ...found.weights.filter((row) => row.value !== null || Number(row.weight))];
-  const size = (x) => (Number.isFinite(Number(x)) ? Math.abs(Number(x)) : 0);
-  const most = Math.max(1e-9, ...rows.map((row) => size(row.weight)));
+// Figures with bars to both sides of 0.
+export function Diverging({ rows, head, foot, caption, note }) {
+  const most = Math.max(1e-9, ...rows.map((row) => (Number.isFinite(row.size) ? Math.abs(row.size) : 0)));
   return html`<table class="waterfall">
-    <caption>${found.against ? `${found.of} against ${found.against}` : found.of}: P = ${percent(found.probability)}</caption>
-    <thead><tr><th scope="col">finding</th><th scope="col">weight, ${unit}</th><th scope="col"><span class="unseen">bar</span></th></tr></thead>
-    <tbody>${rows.map((row) => html`<tr key=${row.name}>
+    ${caption && html`<caption>${caption}</caption>`}
+    <thead><tr><th scope="col">${head[0]}</th><th scope="col">${head[1]}</th><th scope="col"><span class="unseen">bar</span></th></tr></thead>
+    <tbody>${rows.map((row, i) => html`<tr key=${i}>
       <th scope="row"><bdi>${row.name}</bdi>${row.value == null || row.value === "" ? "" : html` = <bdi>${row.value}</bdi>`}</th>
-      <td>${signed(row.weight)}</td>
-      <td class="diverging"><span class=${Number(row.weight) < 0 ? "minus" : "plus"} style=${{ width: `${(50 * (row.weight === "Infinity" || row.weight === "-Infinity" ? most : size(row.weight))) / most}%` }}></span></td>
+      <td>${row.figure}</td>
+      <td class="diverging"><span class=${row.size < 0 ? "minus" : "plus"} style=${{ width: `${Math.min(50, (50 * Math.abs(row.size)) / most)}%` }}></span></td>
     </tr>`)}</tbody>
-    <tfoot>${missing > 0 && html`<tr><td colspan="3" class="faint left">${missing} missing ${missing === 1 ? "cell" : "cells"}</td></tr>`}<tr><th scope="row">log-odds</th><td>${signed(found.log_odds)}</td><td></td></tr></tfoot>
+    <tfoot>${note && html`<tr><td colspan="3" class="faint left">${note}</td></tr>`}${foot && html`<tr><th scope="row">${foot[0]}</th><td>${foot[1]}</td><td></td></tr>`}</tfoot>
   </table>`;
 }
 
-// Runs work after the user pauses, and drops answers that come too late.
+// prior + weights of evidence = log-odds.
+export function Waterfall({ found, unit = "nats" }) {
+  if (!found) return null;
+  const missing = found.weights.filter((row) => row.value === null && !Number(row.weight)).length;
+  const known = [{ name: "prior", value: null, weight: found.prior }, ...found.weights.filter((row) => row.value !== null || Number(row.weight))];
+  const rows = known.map((row) => ({ name: row.name, value: row.value, figure: signed(row.weight), size: Number(row.weight) }));
+  return html`<${Diverging} rows=${rows} head=${["finding", `weight, ${unit}`]} foot=${["log-odds", signed(found.log_odds)]}
+    caption=${`${found.against ? `${found.of} against ${found.against}` : found.of}: P = ${percent(found.probability)}`}
+    note=${missing > 0 && `${missing} missing ${missing === 1 ? "cell" : "cells"}`} />`;
+}
+
+// A column's cell: a choice, a date, or a number with a slider over the column's densities.
+export function Cell({ column, value, set, classes = [], chosen, choose }) {
+  const id = `cell-${column.name}`;
+  const control = column.kind === "category"
+    ? html`<select id=${id} value=${value ?? ""} onChange=${(event) => set(column.name, event.target.value)}>
+        <option value="">(missing)</option>${(column.values ?? []).map((each) => html`<option key=${String(each)} value=${each}>${String(each)}</option>`)}</select>`
+    : column.kind === "date"
+      ? html`<input id=${id} type="date" value=${value ?? ""} onChange=${(event) => set(column.name, event.target.value)} />`
+      : html`<input id=${id} type="number" step="any" value=${value ?? ""} placeholder="missing"
+          onInput=${(event) => set(column.name, event.target.value === "" ? "" : Number(event.target.value), true)} />
+        ${column.range && html`<input type="range" aria-label=${`${column.name}, slider`} min=${column.range[0]} max=${column.range[1]} step=${(column.range[1] - column.range[0]) / 200}
+          value=${value ?? (column.range[0] + column.range[1]) / 2} onInput=${(event) => set(column.name, Number(Number(event.target.value).toPrecision(4)), true)} />`}`;
+  return html`<div class=${`cell ${chosen ? "chosen" : ""}`}><label for=${id} title=${column.name}><bdi>${column.name}</bdi></label>${control}
+    ${column.density && column.density.form !== "category" && html`<${Lines} x=${column.density.places} ys=${column.density.heights} names=${classes} at=${value} steps=${column.density.form === "bins"} small=${true} />`}
+    <button class="what-if only-live" aria-pressed=${chosen} onClick=${choose}>what if</button></div>`;
+}
+
+// Runs work after the user pauses, and drops answers that come too late. A layout effect asks at once: others wait for
+// the next frame.
 export function useAnswer(work, inputs, pause = 0) {
   const [found, setFound] = useState(null);
   const [problem, setProblem] = useState(null);
   const latest = useRef(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const own = ++latest.current;
     const stopped = new AbortController();
     const run = async () => {

@@ -1,6 +1,6 @@
 // A row of a table, or a message: a control for each column, the classes' probabilities, and why.
-import { html, useRef, useState } from "./vendor/preact-htm.js";
-import { Copy, Problem, Waterfall, percent, signed, useAnswer } from "./parts.js";
+import { h, html, useState } from "./vendor/preact-htm.js";
+import { Cell, Copy, Diverging, Problem, Waterfall, percent, signed, useAnswer } from "./parts.js";
 import { Bars, Lines, colour } from "./charts.js";
 
 export function Screen({ model, state, change, ask }) {
@@ -27,7 +27,8 @@ export function Screen({ model, state, change, ask }) {
       ${answer && html`<section><h2><bdi>${model.target}</bdi></h2>
         <${Bars} names=${model.classes} shares=${answer.shares} chosen=${state.of} choose=${(name) => change({ of: state.of === name ? null : name })} /></section>
         <${Teach} model=${model} row=${sent.row} taught=${taught} shares=${answer.shares} change=${change} ask=${ask} />
-        <section><h2>Why</h2><${Waterfall} found=${answer.why} /></section>`}
+        <section><h2>Why</h2><${Waterfall} found=${answer.why} /></section>
+        ${texts.map((column) => html`<${Words} key=${column.name} words=${answer.words?.[column.name]} />`)}`}
       ${state.column && html`<${Curve} model=${model} sent=${sent} column=${state.column} now=${row[state.column]} ask=${ask} depends=${key} />`}
       ${others.length > 0 && html`<${Changes} sent=${sent} ask=${ask} depends=${key} set=${set} />`}
       <${Copy} lines=${answer?.copy} />
@@ -48,38 +49,38 @@ function struckOut(row, struck) {
 const bare = (word) => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
 
 function Message({ column, text, pieces, struck, set, change, state }) {
-  const strongest = Math.max(1e-9, ...(pieces ?? []).map((each) => (each.pale ? 0 : Math.abs(each.weight))));
-  const strike = (piece) => {
-    const word = bare(piece.text);
+  const strike = (text) => {
+    const word = bare(text);
     if (!word) return;
     const own = struck.includes(word) ? struck.filter((each) => each !== word) : [...struck, word];
     change({ struck: { ...(state.struck ?? {}), [column.name]: own } });
   };
   return html`<section class="message"><h2><label for=${`text-${column.name}`}><bdi>${column.name}</bdi></label></h2>
     <textarea id=${`text-${column.name}`} rows="8" value=${text} placeholder="Type or paste a text" onInput=${(event) => set(column.name, event.target.value, true)}></textarea>
-    ${struck.length > 0 && html`<p>Struck out: ${struck.map((word) => html`<button key=${word} class="struck" onClick=${() => strike({ text: word })}>${word}</button> `)}</p>`}
-    <div class="coloured" aria-label="The text, its words coloured by their weights">${(pieces ?? []).map((piece, i) =>
-      piece.pale
-        ? piece.text
-        : html`<button key=${i} class=${piece.weight > 0 ? "for" : "against"} title=${`${signed(piece.weight)} nats; click to strike it out`}
-            style=${{ "--a": (0.15 + (0.6 * Math.abs(piece.weight)) / strongest).toFixed(2) }} onClick=${() => strike(piece)}>${piece.text}</button>`)}</div>
+    ${struck.length > 0 && html`<p>Struck out: ${struck.map((word) => html`<button key=${word} class="struck" onClick=${() => strike(word)}>${word}</button> `)}</p>`}
+    <${Coloured} pieces=${pieces} strike=${strike} />
   </section>`;
 }
 
-function Cell({ column, value, set, classes, chosen, choose }) {
-  const id = `cell-${column.name}`;
-  const control = column.kind === "category"
-    ? html`<select id=${id} value=${value ?? ""} onChange=${(event) => set(column.name, event.target.value)}>
-        <option value="">(missing)</option>${(column.values ?? []).map((each) => html`<option key=${String(each)} value=${each}>${String(each)}</option>`)}</select>`
-    : column.kind === "date"
-      ? html`<input id=${id} type="date" value=${value ?? ""} onChange=${(event) => set(column.name, event.target.value)} />`
-      : html`<input id=${id} type="number" step="any" value=${value ?? ""} placeholder="missing"
-          onInput=${(event) => set(column.name, event.target.value === "" ? "" : Number(event.target.value), true)} />
-        ${column.range && html`<input type="range" aria-label=${`${column.name}, slider`} min=${column.range[0]} max=${column.range[1]} step=${(column.range[1] - column.range[0]) / 200}
-          value=${value ?? (column.range[0] + column.range[1]) / 2} onInput=${(event) => set(column.name, Number(Number(event.target.value).toPrecision(4)), true)} />`}`;
-  return html`<div class=${`cell ${chosen ? "chosen" : ""}`}><label for=${id} title=${column.name}><bdi>${column.name}</bdi></label>${control}
-    ${column.density && column.density.form !== "category" && html`<${Lines} x=${column.density.places} ys=${column.density.heights} names=${classes} at=${value} steps=${column.density.form === "bins"} small=${true} />`}
-    <button class="what-if only-live" aria-pressed=${chosen} onClick=${choose}>what if</button></div>`;
+const SHADES = 5; // of a colour: words of about the same weight look alike, and few of them change when one is typed
+
+// The text, its words coloured by their weights. One handler serves all words: a message may have thousands.
+function Coloured({ pieces, strike }) {
+  const { words = [], weights = [] } = pieces ?? {};
+  const strongest = weights.reduce((most, weight) => Math.max(most, Math.abs(weight ?? 0)), 1e-9);
+  const shade = (weight) => Math.max(1, Math.ceil((SHADES * Math.abs(weight)) / strongest));
+  const struck = (event) => event.target.tagName === "BUTTON" && strike(event.target.textContent);
+  const hover = (event) => {
+    if (event.target.tagName === "BUTTON") event.target.title = `${signed(weights[event.target.dataset.i])} nats; click to strike it out`;
+  };
+  return html`<div class="coloured" aria-label="The text, its words coloured by their weights" role="group" onClick=${struck} onMouseOver=${hover}>${words.map((word, i) =>
+    weights[i] == null ? word : h("button", { "data-i": i, class: `${weights[i] > 0 ? "for" : "against"} shade${shade(weights[i])}` }, word))}</div>`;
+}
+
+// The words and pairs that weigh most, for a class and against it.
+function Words({ words }) {
+  if (!words?.length) return null;
+  return html`<section><h2>Words</h2><${Diverging} rows=${words.map((each) => ({ name: each.word, figure: signed(each.weight), size: each.weight }))} head=${["word", "weight, nats"]} /></section>`;
 }
 
 function Curve({ model, sent, column, now, ask, depends }) {

@@ -1,6 +1,7 @@
 // Whether to trust a classifier: held-out scores, calibration, the confusion matrix, and decisions under other costs.
 import { html, useState } from "./vendor/preact-htm.js";
 import { Copy, Problem, Waterfall, percent, useAnswer } from "./parts.js";
+import { Lines } from "./charts.js";
 
 export function Screen({ model, state, change, ask }) {
   const loss = state.loss ?? {}, reject = state.reject ?? null;
@@ -44,11 +45,36 @@ export function Screen({ model, state, change, ask }) {
         ${why && html`<h2>Row ${row}</h2><${Waterfall} found=${why.why} />`}</section>
       <section><h2>Classes</h2><div class="scroll"><table><thead><tr><th scope="col">class</th><th scope="col">rows</th><th scope="col">precision</th><th scope="col">recall</th></tr></thead>
         <tbody>${model.by_class.slice(0, 40).map((each) => html`<tr key=${each.class}><th scope="row"><bdi>${each.class}</bdi></th><td>${each.rows.toLocaleString("en")}</td><td>${each.precision == null ? "–" : percent(each.precision)}</td><td>${each.recall == null ? "–" : percent(each.recall)}</td></tr>`)}</tbody></table></div>
-        ${model.tried.length > 0 && html`<h2>Models tried</h2><div class="scroll"><table><thead><tr><th scope="col">model</th><th scope="col">log-loss</th><th scope="col">accuracy</th><th scope="col">weight in the pool</th></tr></thead>
-          <tbody>${model.tried.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th><td>${each.log_loss.toFixed(4)}</td><td>${percent(each.accuracy)}</td><td>${each.share.toFixed(2)}</td></tr>`)}</tbody></table></div>`}</section>
+        ${model.tried.length > 0 && html`<h2>Models tried</h2><div class="scroll"><table><thead><tr><th scope="col">model</th><th scope="col">log-loss</th><th scope="col">behind the best</th><th scope="col"><span class="unseen">two standard errors</span></th><th scope="col">accuracy</th><th scope="col">weight in the pool</th></tr></thead>
+          <tbody>${model.tried.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th><td>${each.log_loss.toFixed(4)}</td>${behind(each, model.tried)}<td>${percent(each.accuracy)}</td><td>${each.share.toFixed(2)}</td></tr>`)}</tbody></table></div>`}</section>
     </div>
+    ${model.has_curve && html`<section><h2>Learning curve</h2>${state.curve
+      ? html`<${LearningCurve} ask=${ask} />`
+      : html`<button class="only-live" onClick=${() => change({ curve: true })}>Draw it: learn ever more of the rows, and predict the others</button>`}</section>`}
     <${Copy} lines=${found?.copy} />
   </div>`;
+}
+
+// How far a candidate is behind the best, with two standard errors of that difference: rows that are hard for both cancel out.
+function behind(each, all) {
+  const best = all[0].log_loss, error = Number(each.difference_error) || 0, gap = each.log_loss - best;
+  if (!gap) return html`<td>–</td><td></td>`;
+  const most = Math.max(...all.map((other) => other.log_loss - best + 2 * (Number(other.difference_error) || 0))) || 1;
+  const at = (x) => `${(100 * Math.max(0, Math.min(x, most))) / most}%`;
+  return html`<td>${gap.toFixed(4)}${error ? ` ± ${error.toFixed(4)}` : ""}</td>
+    <td class="interval-cell"><span class="interval"><i style=${{ left: at(gap - 2 * error), width: at(Math.min(4 * error, gap + 2 * error)) }}></i><b style=${{ left: at(gap) }}></b></span></td>`;
+}
+
+function LearningCurve({ ask }) {
+  const [found, problem] = useAnswer((signal) => ask("curve", {}, signal), []);
+  if (problem) return html`<${Problem} text=${problem} />`;
+  if (!found) return html`<p class="faint" role="status">Learning …</p>`;
+  const x = found.points.map((each) => each.rows), loss = found.points.map((each) => each.log_loss), error = found.points.map((each) => Number(each.error) || 0);
+  const faint = { colour: "var(--faint)", dashes: "4 3" };
+  return html`<div class="curve"><${Lines} x=${x} ys=${[loss, loss.map((y, i) => y - 2 * error[i]), loss.map((y, i) => y + 2 * error[i])]} names=${["log-loss", "less two standard errors", "plus two standard errors"]} labels=${true} styles=${[{}, faint, faint]} /></div>
+    <div class="scroll"><table><thead><tr><th scope="col">rows learned</th><th scope="col">log-loss of withheld rows</th><th scope="col">accuracy</th></tr></thead>
+    <tbody>${found.points.map((each) => html`<tr key=${each.rows}><td>${each.rows.toLocaleString("en")}</td><td>${each.log_loss.toFixed(4)} ± ${Number(each.error).toFixed(4)}</td><td>${percent(each.accuracy)}</td></tr>`)}</tbody></table></div>
+    <${Copy} lines=${found.copy} />`;
 }
 
 function Reliability({ points }) {

@@ -19,7 +19,7 @@ def sampled_sequences(model: HiddenMarkov, lengths: int | Sequence[int], seed: A
     """An Arrow table: the columns, the state of each row, and which sequence it is in."""
     import pyarrow as pa
 
-    sizes = _checked([lengths] if isinstance(lengths, int | np.integer) else lengths)
+    sizes = checked_lengths([lengths] if isinstance(lengths, int | np.integer) else lengths)
     rng = np.random.default_rng(check_seed(seed) if isinstance(seed, int | float | str) else seed)
     chain = model.chain
     positions = [_walk(chain.links.initial, chain.links.transitions, size, rng) for size in sizes]
@@ -32,7 +32,8 @@ def sampled_sequences(model: HiddenMarkov, lengths: int | Sequence[int], seed: A
     return pa.table({by: pa.array(number), **columns, str(model.column): pa.array([model.names[k] for k in codes])})
 
 
-def _checked(lengths: Any) -> list[int]:
+def checked_lengths(lengths: Any) -> list[int]:
+    """Of sequences: whole numbers of at least 0."""
     try:
         sizes = [int(size) for size in lengths]
     except (TypeError, ValueError):

@@ -67,17 +67,16 @@ class Design:
         return self.readings.beside(batch, member, [*keys, TARGET], {**beside, LABEL: part})
 
     def _whole_numbers(self, batch: Batch, y: Array) -> Array | None:
-        """(1, x, y) of each row, copied once, where all columns are numbers and no cell is missing."""
+        """(1, x, y) of each row, column by column in memory, where all columns are numbers and no cell is missing."""
         names = self.readings.names
         if self.readings.categories or self.readings.interactions or not names:
             return None
-        found = np.empty((batch.rows, len(names) + 2))
-        found[:, 0], found[:, -1] = 1.0, y
-        for start, part in batch.tiles(names):
-            found[start : start + len(part), 1:-1] = part
+        found = np.empty((len(names) + 2, batch.rows))
+        found[0], found[-1] = 1.0, y
+        batch.lanes(names, found[1:-1])
         if count_beyond(found, LARGEST) or np.isnan(found.sum()):
             return None
-        return found
+        return found.T
 
     def complete(self, evidence: Evidence) -> bool:
         """Whether there are sums for the target, each number and each level, as often as the level was counted."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from credo.models.regression.explaining import Contributions
     from credo.models.regression.robust import StudentNoise
     from credo.selection.report import RegressionReport
+    from credo.streaming.live_regression import LiveRegression
 
 Noise = Literal["gaussian", "student"]
 NUMBERS = {"mean": 0.0, "precision": 1.0, "shape": 1.0, "scale": 1.0}  # of a prior of which some are given
@@ -443,6 +444,12 @@ class LinearRegression(Additive):
             return cross_validated(model, table, folds, weight, seed)
         found, _ = fold_scores(model, table, folds, weight, seed, _scores_of)
         return NumberScores.of_columns(found[0], f"{folds}-fold")
+
+    def live(self) -> LiveRegression:
+        """A mutable twin that learns one row at a time: see credo.streaming.live_regression."""
+        from credo.streaming.live_regression import LiveRegression
+
+        return LiveRegression(self)
 
     def plot(self) -> Figure:
         """The terms' weights with their credible intervals."""

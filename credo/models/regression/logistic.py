@@ -127,7 +127,7 @@ class LogisticRegression(ClassPredictor):
             raise DataError(f"no row has a class: {why}")
         if len(sizes) < 2:
             raise DataError(
-                f"column {target!r} has one value in all rows, {classes.values[0]!r:.60}: nothing to tell apart"
+                f"column {target!r} holds one class only, {classes.values[0]!r:.60}: there is nothing to tell apart"
             )
         if unlabelled:
             tell(f"{counted(unlabelled, 'row')} without {target!r} left out")

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Method = Literal["auto", "newton", "lbfgs", "gradient"]
 THIN = 20_000  # rows that a start is found by, where there are many more
+NEAR = 1e-10  # of the log-posterior, which a fit of very many rows may leave: a hundredth of a weight's deviation
 FOLDS, USED = 5, 3  # by which strengths are chosen: so many parts, of which so many are predicted by the rest
 ROUGHLY = 1e-5  # of the log-posterior: a fit that only has to tell strengths apart
 MUCH = 2_000_000  # entries times classes: of more, one fold has to do
@@ -86,7 +87,8 @@ class Fitting:
 
     @cached_property
     def rows(self) -> TableRows:
-        draw = self.draw or FoldDraw((), FOLDS, 0)
+        by_folds = isinstance(self.model.strength, str) and not self._by_evidence
+        draw = FoldDraw((), FOLDS, 0) if self.draw is None and by_folds else self.draw
         return TableRows.of(self.model, self.table, self.weight, draw)
 
     def learned(self) -> Learned:
@@ -139,7 +141,10 @@ class Fitting:
         if method == "gradient":
             return gradient_mode(rows.sums, prior, start, self._rate(prior, rows), self.model.steps, enough * 1e-3)
         if method in ("auto", "newton") and not self.wide:
-            begun = Begun(start, roughly) if rows.fold is not None else self._begun(start, prior)
+            if rows.fold is not None:
+                return newton_mode(rows.sums, prior, start, enough, roughly)
+            begun = self._begun(start, prior)
+            enough = enough if begun.curvature is None else max(enough, NEAR)
             return newton_mode(rows.sums, prior, begun.coefficients, enough, begun.curvature)
         if method == "lbfgs":
             return lbfgs_mode(rows.sums, prior, start, enough)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, xlogy
 
 from credo._kernels.tree.splitting import Branches, find_splits, send_entries, weigh_branches
 from credo.core.membership import Codes
 from credo.models.tree.structure import Cells, Structure
 from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
+from credo.numerics.special import log_gamma
 
 Gain = Literal["information", "evidence"]
 MOST_TERMS = 2**20  # whole numbers whose logarithms are looked up; those of others are computed
@@ -71,13 +71,14 @@ class _Terms(NamedTuple):
     @classmethod
     def of(cls, rows: EncodedRows, growth: Growth) -> _Terms:
         n = np.arange(min(int(rows.weight.sum()) + 2, MOST_TERMS), dtype=np.float64)
-        factorials = gammaln(np.arange(int(rows.levels.sum(1).max(initial=0.0)) + 2) + 1.0)
+        factorials = log_gamma(np.arange(int(rows.levels.sum(1).max(initial=0.0)) + 2) + 1.0)
         if growth.gain == "information":
-            each = all_ = np.asarray(xlogy(n, n))
+            each = all_ = n * np.log(np.maximum(n, 1.0))
             return cls(0.0, each, all_, factorials)
         prior = growth.prior(rows.classes)
         whole = prior * rows.classes
-        return cls(prior, gammaln(n + prior) - gammaln(prior), gammaln(n + whole) - gammaln(whole), factorials)
+        each, all_ = (log_gamma(n + a) - log_gamma(a) for a in (prior, whole))
+        return cls(prior, each, all_, factorials)
 
 
 class _Level(NamedTuple):

@@ -17,7 +17,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from credo._kernels.tree.walking import leave_out
 from credo.core.description import LN2
@@ -26,6 +25,7 @@ from credo.families import dirichlet
 from credo.models.tree.growing import EncodedRows, Growth, grown
 from credo.models.tree.structure import Cells, Structure
 from credo.numerics.exact import Array
+from credo.numerics.special import log_gamma
 
 Prune = Literal["average", "mdl", "evidence"]
 STOPS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8)  # values of α, of which evidence chooses
@@ -206,7 +206,7 @@ def exception_bits(counts: Array) -> Array:
     n, others = counts.sum(1), counts.shape[1] - 1
     exceptions = n - counts.max(1, initial=0.0)
     number = np.log2(np.floor(n * others / max(others + 1, 1) + 1e-9) + 1.0)
-    which = (gammaln(n + 1) - gammaln(exceptions + 1) - gammaln(n - exceptions + 1)) / LN2
+    which = (log_gamma(n + 1) - log_gamma(exceptions + 1) - log_gamma(n - exceptions + 1)) / LN2
     return np.asarray(number + which + exceptions * np.log2(max(others, 1)))
 
 

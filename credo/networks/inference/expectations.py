@@ -61,11 +61,14 @@ class Expectations:
 
     def _add(self, rows: CodedRows, weight: Array, logs: Array, counts: Array) -> None:
         """In the tree for any evidence, if there is one; of rows that it can't answer, in trees of their own."""
+        held = self.potentials
         if self.tree is not None and self.families is not None:
             self._walk(self.tree, self.families, rows, weight, logs, counts)
         for r in np.flatnonzero(np.isnan(logs)).tolist():
             own = counts[r if len(counts) > 1 else 0]
-            logs[r] = self.trees.expect(rows.codes[:, r].astype(np.int64), float(weight[r]), own)
+            codes = held.unknown.copy()
+            codes[: held.own] = rows.codes[:, r]
+            logs[r] = self.trees.expect(codes, float(weight[r]), own)
 
     def _walk(
         self, tree: RootedTree, families: Families, rows: CodedRows, weight: Array, logs: Array, counts: Array
@@ -74,5 +77,5 @@ class Expectations:
         walk = walk_in(tree, most)
         passes = Passes(np.empty(len(walk.least)), np.empty(len(walk.messages)))
         factors = held.heads, held.axes, held.factors.values
-        every: Integers = np.arange(len(held.card))
-        expect_rows(rows.codes, every, weight, BUDGET, factors, tree, families, walk, passes, logs, counts)
+        column_of: Integers = np.where(np.arange(len(held.card)) < held.own, np.arange(len(held.card)), -1)
+        expect_rows(rows.codes, column_of, weight, BUDGET, factors, tree, families, walk, passes, logs, counts)

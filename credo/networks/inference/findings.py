@@ -11,12 +11,11 @@ import numpy as np
 from credo.errors import EvidenceError, SchemaError, suggest
 from credo.networks.bins import bin_codes, cuts_of
 from credo.networks.inference.potentials import Flags, Integers, Potentials
-from credo.networks.inference.state_index import StateIndex
+from credo.networks.inference.state_index import TRUTH, StateIndex
 from credo.numerics.exact import Array
 
 Given = Mapping[str, Any] | None
 NOTHING = np.empty(0)
-TRUTH = {True: ("true", "yes", "y", "t", "1"), False: ("false", "no", "n", "f", "0")}  # spellings of a boolean
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +48,10 @@ class Findings:
                     weights = np.ones(int(potentials.places[-1]))
                 weights[potentials.places[v] : potentials.places[v + 1]] = code / code.max()
                 log_scale += float(np.log(code.max()))
+        if len(codes) > potentials.own:
+            for v in np.flatnonzero(codes >= 0).tolist():
+                for auxiliary, code in potentials.implied(v, int(codes[v])):
+                    codes[auxiliary] = code
         return cls(codes, weights, log_scale)
 
     @property

@@ -76,6 +76,12 @@ class Numbered:
         at, shape = int(self.factors.values_at[f]), [int(self.card[v]) for v in self.scope(f)]
         return self.factors.values[at : at + prod(shape)].reshape(shape)
 
+    def split(self, flat: Array) -> list[Array]:
+        """Something that is laid out as the factors' values are, by factor: in the shape of its table."""
+        at = self.factors.values_at.tolist()
+        shapes = ([int(self.card[v]) for v in scope] for scope in self.scopes)
+        return [flat[a:b].reshape(shape) for (a, b), shape in zip(pairwise(at), shapes, strict=True)]
+
     @cached_property
     def near(self) -> tuple[Integers, Integers]:
         """Where each variable stands in scopes: of the second array, from the first array's entry to its next."""
@@ -138,18 +144,26 @@ class Numbered:
 
 @dataclass(frozen=True, eq=False)
 class Potentials(Numbered, StateIndex):
-    """All factors of a network, with the names of its variables and states."""
+    """All factors of a network, with the names of its variables and states. Auxiliary variables, which have no name
+    here, come after the network's own: nobody asks about them."""
 
     @classmethod
-    def of(cls, states: Mapping[str, tuple[Any, ...]], factors: Sequence[Factor], directed: bool) -> Potentials:
+    def of(
+        cls,
+        states: Mapping[str, tuple[Any, ...]],
+        factors: Sequence[Factor],
+        directed: bool,
+        auxiliary: Mapping[str, int] | None = None,
+    ) -> Potentials:
         """Of a belief network if directed: then each factor is a table of the last variable in its scope."""
-        number = {name: i for i, name in enumerate(states)}
+        sizes = {**{name: len(values) for name, values in states.items()}, **(auxiliary or {})}
+        number = {name: i for i, name in enumerate(sizes)}
         with np.errstate(divide="ignore"):
             log_scale = sum(float(np.log(factor.table)) for factor in factors if not factor.scope)
         factors = [factor for factor in factors if factor.scope]
         lengths = np.array([len(factor.scope) for factor in factors], dtype=np.int64)
         scope = np.array([number[name] for factor in factors for name in factor.scope], dtype=np.int64)
-        card = np.array([len(values) for values in states.values()], dtype=np.int64)
+        card = np.array([*sizes.values()], dtype=np.int64)
         starts, steps = _starts(lengths), _steps(card[scope], lengths)
         values_at = _starts((card[scope] * steps)[starts[:-1]])
         values = np.concatenate([np.empty(0), *(factor.table.ravel() for factor in factors)])
@@ -183,6 +197,42 @@ class Potentials(Numbered, StateIndex):
             own = self.table(f)
             found[v] |= v >= 0 and len(self.scopes[f]) > 1 and bool(((own == 0.0) | (own == 1.0)).all())
         return found
+
+    @property
+    def own(self) -> int:
+        """How many variables aren't auxiliary."""
+        return len(self.names)
+
+    @cached_property
+    def is_decided(self) -> bool:
+        """Whether the auxiliary variables, if there are any, are functions of the others: tables of 0 and 1."""
+        tables = (self.table(f) for f, child in enumerate(self.children.tolist()) if child >= self.own)
+        return all(bool(((own == 0.0) | (own == 1.0)).all()) for own in tables)
+
+    @cached_property
+    def _implied(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        return {}
+
+    def implied(self, v: int, code: int) -> list[tuple[int, int]]:
+        """Auxiliary variables that can be in one state only, where a variable is in that state: a noisy-OR that is
+        false has no cause that had an effect. Then the other variables in their factors are independent."""
+        found = self._implied.get((v, code))
+        if found is None:
+            found = self._implied[v, code] = self._implied_by(v, code)
+        return found
+
+    def _implied_by(self, v: int, code: int) -> list[tuple[int, int]]:
+        found, possible = list[tuple[int, int]](), np.arange(self.card[v]) == code
+        while True:
+            f = int(self.owned[v])
+            above = [u for u in self.scope(f)[:-1] if u >= self.own]
+            if len(above) != 1:  # of each node, they are a chain
+                return found
+            ways = self.table(f)[..., possible] > 0
+            axis = self.scope(f).index(above[0])
+            v, possible = above[0], ways.any(tuple(i for i in range(ways.ndim) if i != axis))
+            if possible.sum() == 1:
+                found.append((v, int(possible.argmax())))
 
     @cached_property
     def softened(self) -> Factors:

@@ -77,7 +77,7 @@ class RowQuery(ABC):
     @cached_property
     def column_of(self) -> Integers:
         """The column of each variable, -1 where it has none."""
-        found = np.full(len(self.potentials.names), -1)
+        found = np.full(len(self.potentials.card), -1)
         for i, name in enumerate(self.names):
             found[self.potentials.number[name]] = i
         return found
@@ -181,7 +181,8 @@ class Complete(RowQuery):
 
     @cached_property
     def _asked(self) -> tuple[TreeQuery, RootedTree | None]:
-        return self._rooted(NOBODY, everything=True)
+        query, tree = self._rooted(NOBODY, everything=True)
+        return query, tree if self.model._maximised is None else None  # it maximises over auxiliary variables, too
 
     def answer(self, coded: Coded, trees: Trees) -> Any:
         import pyarrow as pa
@@ -191,7 +192,7 @@ class Complete(RowQuery):
         logs = self._answered(COMPLETE, coded, self._asked, ABOUT_ALL, UNSHARED, found)
         for row in np.flatnonzero(~(logs > -np.inf)).tolist():
             with self._numbered(coded, row):
-                found[:, row], log_joint = trees.best(self._codes(coded, row), NOTHING, None)
+                found[:, row], log_joint = trees.best(self._codes(coded, row), NOTHING, self.model._maximised)
                 self._check(coded, row, log_joint)
         own = {name: coded.batch.column(name) for name in coded.batch.names}
         for i, name in enumerate(self.names):

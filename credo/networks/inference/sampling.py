@@ -84,12 +84,12 @@ class Draw:
 
     def __call__(self, own: RowNumbers) -> NDArray[Any]:
         """(variables, rows)"""
-        codes = np.empty((len(self.net.variables), own.rows), dtype=self.dtype)
+        codes = np.empty((len(self.net.potentials.card), own.rows), dtype=self.dtype)
         if self._findings.any:
             self.net.trees.for_all(self._findings).draw(self._findings, mixed_seed(self.seed), own.start, codes)
         else:
             self._forward(own.start, codes)
-        return codes
+        return codes[: self.net.potentials.own]
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -108,11 +108,12 @@ def _accepted(net: Network, findings: Findings, seed: int, out: NDArray[Any]) ->
     potentials = net.potentials
     draw, random = drawn_forward(potentials, findings, seed), np.random.default_rng(seed)
     most, there, tried = most_weight(potentials, findings), 0, 0
-    codes = np.empty((len(out), BATCH), dtype=out.dtype)
+    codes = np.empty((len(potentials.card), BATCH), dtype=out.dtype)
     while there < out.shape[1]:
         if tried >= FIRST_PROPOSALS and there * RARE < tried:
             return False
-        kept = codes[:, np.log1p(-random.random(BATCH)) < draw(tried, codes) - most][:, : out.shape[1] - there]
+        chosen = np.log1p(-random.random(BATCH)) < draw(tried, codes) - most
+        kept = codes[: len(out), chosen][:, : out.shape[1] - there]
         out[:, there : there + kept.shape[1]] = kept
         there, tried = there + kept.shape[1], tried + BATCH
     return True
@@ -122,6 +123,7 @@ def _in_turn(net: Network, findings: Findings, seed: int, out: NDArray[Any], err
     """Thinned rows of annealed Gibbs runs; where runs disagree, by their importance weights."""
     size, random = out.shape[1], np.random.default_rng(seed)
     rows, weights = chains(net.potentials, findings, size, APART, seed)  # (runs, variables, rows), (runs)
+    rows = rows[:, : len(out)]
     means = (rows == rows[:1, :, :1]).mean(2)
     count, each, agree = len(rows), rows.shape[2], agreed(means)
     worth = 1.0 / float(weights @ weights)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+TRUTH = {True: ("true", "yes", "y", "t", "1"), False: ("false", "no", "n", "f", "0")}  # spellings of a boolean
+
 
 @dataclass(frozen=True, eq=False)
 class StateIndex:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -38,6 +38,7 @@ class Climber:
         self.added: Array = np.full((size, size), -np.inf)  # [parent, child]: the gain of a new arrow
         self.deleted: Array = np.full((size, size), -np.inf)  # and of an arrow less
         self.above = ancestors(start)
+        self._arrows = np.zeros((size, size), dtype=bool)  # [parent, child]
         self._required = constraints.required
         for node in range(size):
             self._refresh(node)
@@ -57,21 +58,23 @@ class Climber:
         the aspiration. Additions that change nothing are never the best: a constant column would take any parents.
         """
         gains = np.where(self.above | (np.abs(self.added) <= TIE), -np.inf, self.added)
-        for parent, child, present in tabu:
-            if present and gains[parent, child] <= aspiration:
-                gains[parent, child] = -np.inf
-        others = [
-            move
-            for move in self._shorter()
-            if move.gain > aspiration or not any(effect in tabu for effect in _effects(move))
-        ]
-        best = max([float(gains.max(initial=-np.inf)), *(move.gain for move in others)])
+        arrows, others = self._shorter
+        if tabu:
+            others = others.copy()
+            place = {arrow: i for i, arrow in enumerate(arrows)}
+            for parent, child, present in tabu:
+                if present and gains[parent, child] <= aspiration:
+                    gains[parent, child] = -np.inf
+                for i in _leading_to(parent, child, present, place):
+                    others[i] = others[i] if others[i] > aspiration else -np.inf
+        added = gains.max(initial=-np.inf)
+        best = max(added, others.max(initial=-np.inf))
         if best == -np.inf:
             return None
-        if gains.max() >= best - TIE:
+        if added >= best - TIE:
             parent, child = divmod(int((gains >= best - TIE).argmax()), len(gains))
             return Move("add", parent, child, float(gains[parent, child]))
-        return next(move for move in others if move.gain >= best - TIE)
+        return _shortening(arrows, others, int((others >= best - TIE).argmax()))
 
     def step(self, move: Move) -> None:
         """Make a change that is allowed."""
@@ -96,20 +99,27 @@ class Climber:
     def legal(self) -> list[Move]:
         """Every change that is allowed, whatever it gains."""
         found = np.argwhere(~self.above & np.isfinite(self.added)).tolist()
-        return [Move("add", y, x, float(self.added[y, x])) for y, x in found] + [*self._shorter()]
+        arrows, others = self._shorter
+        shorter = [_shortening(arrows, others, i) for i in np.flatnonzero(np.isfinite(others)).tolist()]
+        return [Move("add", y, x, float(self.added[y, x])) for y, x in found] + shorter
 
-    def _shorter(self) -> Iterator[Move]:
-        """Deletions, then reversals."""
+    @property
+    def _shorter(self) -> tuple[list[tuple[int, int]], Array]:
+        """The arrows that aren't required; the gains of deleting each, then of reversing each, -inf where that would
+        make a cycle."""
         arrows = sorted((y, x) for x, above in enumerate(self.parents) for y in above if (y, x) not in self._required)
-        for y, x in arrows:
-            yield Move("delete", y, x, float(self.deleted[y, x]))
-        for y, x in arrows:
-            if np.isfinite(self.added[x, y]) and not any(self.above[z, y] for z in self.parents[x] if z != y):
-                yield Move("reverse", y, x, float(self.deleted[y, x] + self.added[x, y]))
+        if not arrows:
+            return arrows, np.empty(0)
+        y, x = np.array(arrows).T
+        lost, won = self.deleted[y, x], self.added[x, y]
+        paths = np.count_nonzero(self.above[:, y] & self._arrows[:, x], axis=0)  # parents of x that y leads to
+        return arrows, np.concatenate([lost, np.where((paths == 1) & np.isfinite(won), lost + won, -np.inf)])
 
     def _refresh(self, node: int) -> None:
         """The gains of all changes of a node's parents."""
         above = self.parents[node]
+        self._arrows[:, node] = False
+        self._arrows[above, node] = True
         now = self.family[node] = self.score.family(node, above)
         self.added[:, node] = self.deleted[:, node] = -np.inf
         if len(above) < self.constraints.most:
@@ -121,6 +131,20 @@ class Climber:
         if above:
             fewer = [[other for other in above if other != parent] for parent in above]
             self.deleted[above, node] = self.score.families(node, fewer) - now
+
+
+def _shortening(arrows: Sequence[tuple[int, int]], gains: Array, i: int) -> Move:
+    """Of the deletions of arrows and then their reversals, one."""
+    change: Change = "delete" if i < len(arrows) else "reverse"
+    return Move(change, *arrows[i % len(arrows)], float(gains[i]))
+
+
+def _leading_to(parent: int, child: int, present: bool, place: Mapping[tuple[int, int], int]) -> Iterator[int]:
+    """Which deletions of arrows, and then reversals, lead to an arrow that is there, or that isn't any more."""
+    if present and (child, parent) in place:
+        yield len(place) + place[child, parent]
+    if not present and (parent, child) in place:
+        yield from (place[parent, child], len(place) + place[parent, child])
 
 
 def _effects(move: Move) -> Iterator[tuple[int, int, bool]]:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.core.learning import RowWeights, Weights
 from credo.data import Batch, Source, cells, source
-from credo.data.profile import infer_schema
-from credo.data.schema import Schema
+from credo.data.profile import Profile, Profiles, listed, schema_of
+from credo.data.schema import Schema, checked_kinds
+from credo.data.tables import EMPTY
 from credo.errors import DataError, NetworkError
 from credo.networks.bins import bin_codes, bins_between
 from credo.networks.inference.rows import states_array
@@ -90,13 +91,16 @@ class Columns:
         return CodedTable(tuple(column.name for column in self.categories), codes, sizes, self.weight)
 
     def arrow(self, rows: NDArray[np.intp] | None = None) -> Any:
-        """The categories as an Arrow table; all rows, or some."""
+        """An Arrow table; of all rows, or of some."""
         import pyarrow as pa
 
         made = {}
         for column in self.categories:
             codes = column.codes if rows is None else column.codes[rows]
             made[column.name] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), column.levels)
+        for number in self.numbers:
+            values = number.values if rows is None else number.values[rows]
+            made[number.name] = pa.array(values, mask=np.isnan(values))
         return pa.table(made)
 
     @property
@@ -154,21 +158,21 @@ def read_columns(
     table, weights = _held(source(data)), Weights.of(weight)
     if weights.column is not None:
         table.require([weights.column])
-    variables = table.without(weights.column) if weights.column is not None else table
-    schema = infer_schema(variables, kinds)
+    schema, coded = _inferred(table.without(weights.column) if weights.column is not None else table, kinds)
     tell_of_columns(((column.name, "it is text") for column in schema if column.kind == "text"), "ignored")
     names = [column.name for column in schema if column.kind not in ("ignore", "text")]
     if not names:
         raise DataError("no column is a category or a number: there is nothing to draw arrows between")
-    job = ReadColumns(schema, tuple(names), weights.of_a_row, declared)
-    parts = [*engines.map(job, weights.partitions(table, names))]
-    whole = {name: np.concatenate([part[0][name] for part in parts]) for name in names}
+    left = [name for name in names if name in declared or name not in coded]
+    job = ReadColumns(schema, tuple(left), weights.of_a_row, declared)
+    parts = [*engines.map(job, weights.partitions(table, left or names[:1]))]
+    whole = coded | {name: np.concatenate([part[0][name] for part in parts]) for name in left}
     weight = np.concatenate([part[1] for part in parts])
     kept = weight > 0
     if not kept.any():
         raise DataError("the weights of all rows are 0: there is nothing to learn from")
     if not kept.all():
-        whole, weight = {name: column[kept] for name, column in whole.items()}, weight[kept]
+        whole, weight = {name: whole[name][kept] for name in names}, weight[kept]
     categories = tuple(
         CategoryColumn(name, whole[name], states_array(declared[name]), declared[name])
         if name in declared
@@ -187,6 +191,39 @@ def _held(table: Source) -> Source:
     parts = [*table.read(table.names)]
     rows = sum(part.rows for part in parts)
     return replace(table, read=lambda wanted: (part.only(wanted) for part in parts), once=False, rows=rows, near=True)
+
+
+def _inferred(table: Source, kinds: Mapping[str, str]) -> tuple[Schema, dict[str, NDArray[np.int32]]]:
+    """The kind of each column; and those categories as codes that had to be coded to find it out."""
+    asked = checked_kinds(kinds, table.names)
+    job = ProfiledCodes(Profiles(table.names, listed(asked), strict=False))
+    parts = [*engines.map(job, table.partitions(table.names))]
+    if not parts:
+        raise DataError(EMPTY)
+    schema, coded = schema_of(job.profiles.total([own for own, _ in parts]), asked), {}
+    for column in schema:
+        own = [codes[column.name] for _, codes in parts if column.name in codes]
+        if column.kind == "category" and len(own) == len(parts):
+            coded[column.name] = np.concatenate([_among(*each, column.levels) for each in own])
+    return schema, coded
+
+
+def _among(codes: NDArray[np.int32], own: Any, levels: Any) -> NDArray[np.int32]:
+    """Codes by other levels than their own."""
+    return codes if own.equals(levels) else cells.recoded(codes, own, levels)[0]
+
+
+@dataclass(frozen=True)
+class ProfiledCodes:
+    """The job of one batch: the profile of each column, and the codes that this needs, with their own levels; unless
+    these are texts, which would fill the memory."""
+
+    profiles: Profiles
+
+    def __call__(self, batch: Batch) -> tuple[dict[str, Profile], dict[str, tuple[NDArray[np.int32], Any]]]:
+        found = {name: self.profiles.coded(batch, name) for name in self.profiles.names}
+        coded = {name: codes for name, (own, codes) in found.items() if codes is not None and own.kind != "text"}
+        return {name: own for name, (own, _) in found.items()}, coded
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,7 @@ NUMPY_CALL, NUMPY_ROW = 60.0, 0.02  # steps of plain Python that NumPy takes for
 FIRST_ROWS, SHORTER = 5000, 4  # first rows that tell whether many are alike; by how much the table must be shorter
 PLANES = 16  # states of a variable that has bit planes, at most
 WORD, ROW = 0.35, 1.0  # ns that kernels take for a word of a plane, and for a row
+FEW_WORDS = 8  # of a plane, with which planes are always used
 KEYS = 1024  # joint states that have planes, at most
 THREADED = 200_000.0  # ns of counting that are worth a second thread
 
@@ -89,11 +90,9 @@ class Counter:
 
     def sums(self, base: Sequence[int], others: Sequence[int], prior: Array) -> Array:
         """Of the tables of `base` with each one of `others`; `prior` has the a of each."""
-        from scipy.special import gammaln
-
         wanted = np.asarray(others, dtype=np.int64)
         a = np.ascontiguousarray(prior, dtype=np.float64)
-        log_gamma = np.where(a > 0, gammaln(np.where(a > 0, a, 1.0)), 0.0)
+        log_gamma = _log_gammas(a) if a.any() else a
         steps = len(wanted) * (NUMPY_CALL + NUMPY_ROW * self.table.rows)
         if not PRICE.pays(steps):
             PRICE.spend(steps)
@@ -146,6 +145,13 @@ class Counter:
         starts = np.append(0, np.cumsum([len(own) for own in rows]))
         return np.concatenate(codes), np.concatenate(rows), starts
 
+    @cached_property
+    def _row_costs(self) -> Array:
+        """The cost of counting each variable row by row, in ns: infinite if planes are short; -1 if it has none."""
+        cost = ROW * np.diff(self._unusual[2])
+        few_rows = self._planes.shape[1] < FEW_WORDS
+        return np.where(self.sizes > PLANES, -1.0, np.inf if few_rows else cost)
+
     def _by_kernels(self, base: Integers, others: Integers, prior: Array, log_gamma: Array) -> Array:
         found, left = np.empty(len(others)), np.arange(len(others))
         if self.table.weight is None and len(base) and (self.sizes[base] <= PLANES).all():
@@ -159,24 +165,21 @@ class Counter:
         from credo._kernels.structure.counting import score_by_planes, split_planes
 
         words, rows = self._planes.shape[1], self.table.rows
-        starts = self._unusual[2]
-        by_row = ROW * (starts[others + 1] - starts[others])
         keys = split_planes(self._planes, self._starts, base, rows, KEYS)
         if not len(keys):
             return np.arange(len(others))
         by_word = WORD * words * len(keys) * (self.sizes[others] - 1)
-        chosen = (self.sizes[others] <= PLANES) & ((by_word <= by_row) | (words < 8))
+        chosen = by_word <= self._row_costs[others]
         mine = np.flatnonzero(chosen)
 
         def work(some: Integers) -> Array:
             values = np.empty(len(some))
-            arguments = (others[some], prior[some], log_gamma[some], values)
-            score_by_planes(keys, self._planes, self._starts, *arguments)
+            score_by_planes(keys, self._planes, self._starts, others[some], prior[some], log_gamma[some], values)
             return values
 
         if len(mine):
             out[mine] = _in_threads(work, mine, float(by_word[mine].sum()))
-        return np.flatnonzero(~chosen)
+        return np.flatnonzero(~chosen) if len(mine) < len(others) else mine[:0]
 
     def _by_rows(
         self, base: Integers, others: Integers, prior: Array, log_gamma: Array, out: Array, left: Integers
@@ -184,7 +187,7 @@ class Counter:
         from credo._kernels.structure.counting import score_by_rows, score_by_weights
 
         keys, states = self._joined(base)
-        weight, totals = self.table.weight, np.bincount(keys, self.table.weight, states).astype(np.float64)
+        weight = self.table.weight
         dense = states * self.sizes[others[left]] <= dense_cells(self.table.rows)
         for j in left[~dense].tolist():
             size = int(self.sizes[others[j]])
@@ -197,7 +200,7 @@ class Counter:
             arguments = (self.sizes, others[some], prior[some], log_gamma[some], values)
             if weight is None:
                 codes, rows, starts = self._unusual
-                score_by_rows(keys, totals, codes, rows, starts, *arguments)
+                score_by_rows(keys, states, codes, rows, starts, *arguments)
             else:
                 score_by_weights(keys, states, self.table.codes, weight, *arguments)
             return values
@@ -272,6 +275,13 @@ def _pool() -> ThreadPoolExecutor:
     if key not in _pools:
         _pools[key] = ThreadPoolExecutor(key[1], thread_name_prefix="credo-counting")
     return _pools[key]
+
+
+def _log_gammas(a: Array) -> Array:
+    """log Γ(a), 0 where a is 0."""
+    from scipy.special import gammaln
+
+    return np.where(a > 0, gammaln(np.where(a > 0, a, 1.0)), 0.0)
 
 
 def _summed(counts: Array, a: float) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from credo.engines.local import one_blas_thread
 from credo.errors import DataError, NetworkError, SchemaError, check_seed, check_whole, suggest
 from credo.networks import graph
+from credo.networks.hybrid.network import HybridNetwork
 from credo.networks.network import Network
 from credo.networks.structure.columns import Columns, ColumnSearch, read_columns
 from credo.networks.structure.conditional_gaussian import ConditionalGaussian, MixedTable
@@ -25,6 +26,7 @@ from credo.networks.structure.searches import (
     number_score,
     search_of,
 )
+from credo.notices import tell
 
 if TYPE_CHECKING:
     from credo.core.learning import Weight
@@ -49,12 +51,13 @@ def learn_structure(
     prior: Any = 1.0,
     seed: int = 0,
     **options: Any,
-) -> Network:
+) -> Network | HybridNetwork:
     """The network whose arrows have the best score that the search finds; its tables are learned from the same rows.
 
     "auto" is bic for categories, bge for numbers, conditional-gaussian for both; and exact search for up to 10
-    variables, best order score search ("boss") for more. A network with numbers has arrows and
-    no tables. `equivalent` is the prior's weight in rows, `prior` that of the tables; options are the search's own.
+    variables, best order score search ("boss") for more. With numbers, it is a HybridNetwork: tables of categories, and
+    a line for each number at each configuration of its category parents. `equivalent` is the prior's weight in rows,
+    `prior` that of the tables and lines; options are the search's own.
 
     >>> rain = {"Rain": ["yes", "no"] * 20, "Wet": ["yes", "no"] * 19 + ["no", "no"], "Coin": ["h", "h", "t", "t"] * 10}
     >>> learn_structure(rain, required="Rain -> Wet").parents["Wet"]
@@ -71,7 +74,7 @@ def learn_structure(
         from credo.networks.structure.structural_em import structural_em
 
         parents = structural_em(task, first, prior).parents
-    return task.named(parents) if columns.numbers else task.fitted(columns, parents, prior)
+    return task.fitted_with_numbers(parents, prior) if columns.numbers else task.fitted(columns, parents, prior)
 
 
 def task_of(
@@ -138,6 +141,19 @@ class Task:
     def fitted(self, columns: Columns, parents: Parents, prior: Any) -> Network:
         """With tables learned from rows: counted, or by EM where cells are missing."""
         return self.named(parents).fit(columns.arrow(), prior=prior, weight=columns.weight)
+
+    def fitted_with_numbers(self, parents: Parents, prior: Any) -> Network | HybridNetwork:
+        """With tables and lines learned from all rows. The arrows alone, where one leads from a number to a category
+        (tests of independence find such), or where a column can't have a line."""
+        columns, bare = self.columns, self.named(parents)
+        kinds = {column.name: "number" for column in columns.numbers}
+        kinds |= {column.name: "category" for column in columns.categories}
+        try:
+            net = HybridNetwork(bare.parents, states=columns.states)
+            return net.fit(columns.arrow(), prior=prior, kinds=kinds, weight=columns.weight)
+        except (DataError, NetworkError) as error:
+            tell(f"the network has arrows alone: {error}")
+            return bare
 
     def fitted_to_all(self, graphs: Sequence[Parents], prior: Any) -> list[Network]:
         """A network of each graph, with tables learned from all rows."""

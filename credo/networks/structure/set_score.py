@@ -22,7 +22,7 @@ class SetScore(ABC):
 
     def __init__(self, variables: Sequence[str]) -> None:
         self.variables = tuple(variables)
-        self._values: dict[Members, float] = {}
+        self._values: dict[int, float] = {}  # by the set's bits: variable j is bit j
 
     @abstractmethod
     def values(self, base: Members, others: Sequence[int]) -> Array:
@@ -34,10 +34,11 @@ class SetScore(ABC):
 
     def value(self, members: Members) -> float:
         """Of a set, given in order."""
-        found = self._values.get(members)
+        key = _bits(members)
+        found = self._values.get(key)
         if found is None:
             found = float(self.values(members[:-1], members[-1:])[0]) if members else self.nothing()
-            self._values[members] = found
+            self._values[key] = found
         return found
 
     def family(self, node: int, parents: Sequence[int]) -> float:
@@ -54,7 +55,7 @@ class SetScore(ABC):
         for members in (above, [tuple(sorted((*parents, node))) for parents in above]):
             together: dict[Members, list[int]] = {}
             for each in members:
-                if each and each not in self._values:
+                if each and _bits(each) not in self._values:
                     together.setdefault(each[:-1], []).append(each[-1])
             for base, last in together.items():
                 self._extended(base, last)
@@ -62,13 +63,21 @@ class SetScore(ABC):
 
     def _extended(self, base: Members, others: Sequence[int]) -> Array:
         """The same as `values`, as far as they aren't known from what is kept."""
-        keys = [tuple(sorted((*base, v))) for v in others]
-        known = self._values
-        found = [known.get(key) for key in keys]
-        new = [i for i, value in enumerate(found) if value is None]
-        if new:
+        own, known = _bits(base), self._values
+        keys = [own | 1 << v for v in others]
+        found = [*map(known.get, keys)]
+        if None in found:
+            new = [i for i, value in enumerate(found) if value is None]
             if len(known) > CACHED_SCORES:
                 known.clear()
             for i, value in zip(new, self.values(base, [others[i] for i in new]).tolist(), strict=True):
                 found[i] = known[keys[i]] = value
         return np.array(found, dtype=np.float64)
+
+
+def _bits(members: Members) -> int:
+    """
+    >>> _bits((0, 3))
+    9
+    """
+    return sum(1 << v for v in members)

@@ -278,7 +278,8 @@ READ = Stored(
 TRIED = Stored(
     "Tried",
     "credo.selection.report:Tried",
-    {"name": TEXT, "log_loss": NUMBER, "accuracy": NUMBER, "share": NUMBER},
+    {"name": TEXT, "log_loss": NUMBER, "accuracy": NUMBER, "share": NUMBER, "difference_error": NUMBER},
+    upgrades=(lambda values: values | {"difference_error": 0.0},),
 )
 REPORT = Stored(
     "Report",

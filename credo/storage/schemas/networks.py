@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from credo.storage.field_types import ANYTHING, FLOATS, NUMBER, TEXT, class_at, either, mapping, optional, tuple_of
 from credo.storage.schemas.core import EVIDENCE
+from credo.storage.schemas.node_distributions import DISTRIBUTION
 from credo.storage.stored import Stored
 
 if TYPE_CHECKING:
@@ -48,12 +49,14 @@ SCHEMAS = (
             "prior": optional(PRIORS.type),
             "evidence": optional(EVIDENCE.type),
             "history": tuple_of(NUMBER),  # of EM's objective
+            "distributions": mapping(TEXT, DISTRIBUTION),  # that aren't tables; without parameters that were learned
         },
-        attributes={"tables": "fixed_tables"},
-        arguments={"parents": "arrows", "tables": "tables"},
+        attributes={"tables": "fixed_tables", "distributions": "fixed_distributions"},
+        arguments={"parents": "arrows", "tables": "tables", "distributions": "distributions"},
         upgrades=(
             lambda values: {**values, "tied": {}, "prior": None, "evidence": None},
             lambda values: {**values, "history": ()},
+            lambda values: {**values, "distributions": {}},
         ),
         consistent=_learned_tables,
     ),

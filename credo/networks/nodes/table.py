@@ -1,73 +1,26 @@
-"""Node distributions: P(node | parents), what is learned about it, and the factor that inference multiplies."""
+"""Conditional probability tables: what is learned about them, and the factor that inference multiplies."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Protocol
 
 import numpy as np
 
+from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import Counts, Statistics
+from credo.core.statistics import Counts
 from credo.families.dirichlet import DirichletCategorical
 from credo.networks.inference.sizes import check_numbers
-from credo.networks.table_priors import BDeu, TablePrior, dirichlet_of
+from credo.networks.nodes.node import Piece, Prior, Sizes
+from credo.networks.nodes.simplex import amplitudes, random_rows, squares
+from credo.networks.table_priors import BDeu, dirichlet_of
 from credo.numerics.exact import Array, Exact
 
-Prior = TablePrior
 IMPOSSIBLE = 1e-300  # means below it are those of an expert's zeros, which a Dirichlet can't have
 SMALL_TABLE = 2**13  # numbers of a table that surely fit: asking how much memory is free takes time in each batch
-Sizes = Mapping[str, int]  # how many states each variable has
-
-
-class Node(Protocol):
-    """What a network needs of P(node | parents): statistics of rows, and parameters and a factor derived from them.
-
-    A table has them; a noisy-OR, a logistic or a linear-Gaussian node would have others.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def parents(self) -> tuple[str, ...]: ...
-
-    @property
-    def label(self) -> Label:
-        """The part of the evidence that it learns from. Nodes with the same label are tied: their statistics add."""
-        ...
-
-    @property
-    def axes(self) -> tuple[str | None, ...]:
-        """The columns whose levels the axes of its statistics run over (None: over something fixed)."""
-        ...
-
-    def shape(self, sizes: Sizes) -> tuple[int, ...]:
-        """Of its factor, the parents' axes first."""
-        ...
-
-    def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> Statistics:
-        """The statistics of complete rows."""
-        ...
-
-    def expected(self, counts: Array) -> Statistics:
-        """The statistics of expected family counts."""
-        ...
-
-    def mean(self, prior: Prior, statistics: Any) -> Array:
-        """The factor that predicts best: parameters integrated out."""
-        ...
-
-    def mode(self, prior: Prior, statistics: Any) -> Array:
-        """The factor at the most probable parameters: EM's M-step."""
-        ...
-
-    def log_prior(self, prior: Prior, factor: Array) -> float:
-        """log p(parameters), at those of a factor."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -89,6 +42,10 @@ class Table:
     @property
     def label(self) -> Label:
         return Label("column", self.name if self.tied is None else self.tied)
+
+    @property
+    def expected_label(self) -> Label:
+        return self.label
 
     @property
     def scope(self) -> tuple[str, ...]:
@@ -113,8 +70,28 @@ class Table:
         counts = Counts.of(codes[self.name], own, Hard.of(configuration, prod(above), weight))
         return Counts(counts.n.reshape(shape))
 
-    def expected(self, counts: Array) -> Counts:
-        return Counts(Exact.of(counts))
+    def fits(self, part: Part, sizes: Sizes) -> bool:
+        return (
+            type(part.statistics) is Counts and part.axes == self.axes and part.statistics.n.shape == self.shape(sizes)
+        )
+
+    def pieces(self, parameters: Array) -> tuple[Piece, ...]:
+        return (Piece(self.scope, parameters),)
+
+    def expected(self, counts: Sequence[Array], parameters: Array) -> Part:  # noqa: ARG002 - counts are what is seen
+        return Part(self.axes, Counts(Exact.of(counts[0])))
+
+    def counts(self, evidence: Evidence, parameters: Array) -> Array:  # noqa: ARG002
+        return np.asarray(evidence[self.label].n.value)
+
+    def log_likelihood(self, evidence: Evidence, parameters: Array) -> float:
+        """Σ n log θ"""
+        from scipy.special import xlogy
+
+        return float(xlogy(self.counts(evidence, parameters), parameters).sum())
+
+    def estimate(self, prior: Prior, evidence: Evidence) -> Array:
+        return self.mean(prior, evidence[self.label])
 
     def mean(self, prior: Prior, statistics: Counts) -> Array:
         if prior is None:
@@ -122,22 +99,35 @@ class Table:
         found = np.asarray(self.posterior(prior, statistics).mean())
         return np.where(found < IMPOSSIBLE, 0.0, found)
 
-    def mode(self, prior: Prior, statistics: Counts) -> Array:
+    def mode(self, prior: Prior, counts: Array) -> Array:
+        statistics = Counts(Exact.of(counts))
         if prior is None:
             return self._frequencies(statistics)
-        return _uniform_where_unknown(self.posterior(prior, statistics).mode())
+        return uniform_where_unknown(self.posterior(prior, statistics).mode())
 
     def log_prior(self, prior: Prior, factor: Array) -> float:
         return 0.0 if prior is None else float(dirichlet_of(prior, factor.shape, self.name).log_prior(factor).sum())
+
+    def weight(self, evidence: Evidence) -> float:
+        return float(evidence[self.label].n.value.sum())
+
+    def drawn(self, parameters: Array, random: np.random.Generator) -> Array:
+        return random_rows(parameters.shape, random)
+
+    def coordinates(self, parameters: Array) -> Array:
+        return amplitudes(parameters)
+
+    def at(self, coordinates: Array, parameters: Array) -> Array:
+        return squares(coordinates, parameters)
 
     def posterior(self, prior: DirichletCategorical | BDeu, statistics: Counts) -> DirichletCategorical:
         """Of each row of the table. (the parents' states..., own states)"""
         return dirichlet_of(prior, statistics.n.shape, self.name).posterior(statistics)
 
     def _frequencies(self, statistics: Counts) -> Array:
-        return _uniform_where_unknown(DirichletCategorical(1.0).maximum_likelihood(statistics))
+        return uniform_where_unknown(DirichletCategorical(1.0).maximum_likelihood(statistics))
 
 
-def _uniform_where_unknown(table: Array) -> Array:
+def uniform_where_unknown(table: Array) -> Array:
     """Rows that no data and no prior determine: uniform, the limit of Dirichlet(l) as l falls to 0."""
     return np.where(np.isnan(table), 1.0 / table.shape[-1], table)

@@ -1,0 +1,130 @@
+"""Events over several variables of a network, joined by or, and, not: sums over the joint table of their variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from math import prod
+from operator import and_, or_
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.asking.question import AllOf, AnyOf, Event, Not, Question, Term, Values, leaves
+from credo.errors import EvidenceError
+from credo.networks.answers import Estimated, EstimatedNumber
+from credo.networks.graphical_model import GraphicalModel
+
+Flags = NDArray[np.bool_]
+CELLS = 2**16  # of a joint table; of more variables, `or` is answered by its complement, where that is a conjunction
+
+
+def event_probability(
+    net: GraphicalModel,
+    question: Question,
+    values: Mapping[str, Values],
+    event: Mapping[str, Any],
+    given: Mapping[str, Any],
+    inference: Mapping[str, Any],
+) -> Any:
+    """P(names, event, events | given, given events), each sum over the cells of one joint table."""
+    names = question.names
+    inside = [term.name.text for each in (*question.events, *question.given_events) for term in leaves(each)]
+    scope = list(dict.fromkeys([*names, *inside]))
+    if prod(len(net.states[name]) for name in scope) > CELLS and not names and not question.given_events:
+        short = _by_complement(net, question, values, event, given, inference)
+        if short is not None:
+            return short
+    table = _Table(net, question, values, scope)
+    known = table.holds(question.given_events)
+    happens = known & table.holds(question.events)
+    # the event of the plain terms is part of the question, and not of what is given
+    of_given = net.query(scope, given, **inference)
+    of_both = net.query(scope, given, event=dict(event), **inference) if event else of_given
+    below = float(np.array([*of_given.values()]) @ known.reshape(-1))
+    if below <= 0:
+        raise EvidenceError("the evidence is impossible: what is given, joined by or, and or not, has probability 0")
+    if not names:
+        return _share(of_both, happens, known, below, of_given is of_both)
+    found = {}
+    for key, own in table.states(names):
+        found[key] = float(np.array([*of_both.values()]) @ (happens & own).reshape(-1)) / below
+    return found
+
+
+def _share(both: Any, happens: Flags, known: Flags, below: float, same: bool) -> float:
+    """P(event) / P(given events); an estimate of a ratio has the standard error of its linear approximation."""
+    cells = happens.reshape(-1).astype(np.float64)
+    p = float(np.array([*both.values()]) @ cells) / below
+    if not isinstance(both, Estimated):
+        return min(1.0, p)
+    error = both.spread((cells - p * known.reshape(-1)) / below) if same else float("nan")
+    return EstimatedNumber(p, error, both.effective_samples, both.method, both.reliable)
+
+
+class _Table:
+    """The cells of a joint table in which events happen."""
+
+    def __init__(self, net: GraphicalModel, question: Question, values: Mapping[str, Values], scope: list[str]) -> None:
+        self.net, self.question, self.values, self.scope = net, question, values, scope
+        self.shape = [len(net.states[name]) for name in scope]
+
+    def holds(self, events: tuple[Event, ...]) -> Flags:
+        """Where all of them happen."""
+        return reduce(and_, map(self._happens, events), np.ones(self.shape, dtype=np.bool_))
+
+    def _happens(self, event: Event) -> Flags:
+        match event:
+            case Term():
+                flags = np.array(self.values[event.name.text].weights(self.question, event)) > 0
+                return np.broadcast_to(self._along(event.name.text, flags), self.shape)
+            case Not(part):
+                return ~self._happens(part)
+            case AnyOf(parts):
+                return reduce(or_, map(self._happens, parts))
+            case AllOf(parts):
+                return reduce(and_, map(self._happens, parts))
+
+    def _along(self, name: str, flags: Flags) -> Flags:
+        return flags.reshape([-1 if each == name else 1 for each in self.scope])
+
+    def states(self, names: list[str]) -> list[tuple[Any, Flags]]:
+        """The states of some variables, each with the cells in which they have them."""
+        found: list[tuple[Any, Flags]] = [((), np.ones(self.shape, dtype=np.bool_))]
+        for name in names:
+            each = [(state, self._along(name, np.arange(len(own)) == i)) for own in [self.net.states[name]]
+                    for i, state in enumerate(own)]  # fmt: skip
+            found = [((*key, state), cells & flags) for key, cells in found for state, flags in each]
+        return found if len(names) > 1 else [(key[0], cells) for key, cells in found]
+
+
+def _by_complement(
+    net: GraphicalModel,
+    question: Question,
+    values: Mapping[str, Values],
+    event: Mapping[str, Any],
+    given: Mapping[str, Any],
+    inference: Mapping[str, Any],
+) -> float | None:
+    """P(T and (A or B or ...)) = P(T) - P(T and not A and not B and ...); None where the question is another."""
+    if len(question.events) != 1 or not isinstance(question.events[0], AnyOf):
+        return None
+    terms = [part for part in question.events[0].parts if isinstance(part, Term)]
+    if len(terms) < len(question.events[0].parts):
+        return None
+    left: dict[str, list[float]] = {}
+    for term in terms:
+        weights = values[term.name.text].weights(question, term)
+        before = left.get(term.name.text, [1.0] * len(weights))
+        left[term.name.text] = [a * (not b) for a, b in zip(before, weights, strict=True)]
+    whole = net.probability(event, given, **inference) if event else 1.0
+    none: dict[str, Any] = {}
+    for name, weights in left.items():
+        allowed = [*event[name]] if isinstance(event.get(name), list) else [event[name]] if name in event else None
+        states = [s for s, w in zip(net.states[name], weights, strict=True) if w and (allowed is None or s in allowed)]
+        if not states:
+            return float(whole)
+        none[name] = states
+    rest = net.probability({**event, **none}, given, **inference)
+    return max(0.0, float(whole) - float(rest))

@@ -1,0 +1,95 @@
+"""Questions to templates: names carry the slice, as in Rain[3], or the member, as in Patient.Infected[ann]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from credo.asking.networks import NetworkAdapter
+from credo.asking.protocol import Inference, Variable
+from credo.asking.question import Name, OneOf, Question, Term, Word
+from credo.errors import SchemaError
+from credo.networks.network import Network
+from credo.networks.templates.dynamic_network import DynamicNetwork
+from credo.networks.templates.reading import split_name
+
+if TYPE_CHECKING:
+    from credo.networks.templates.given_tables import GivenTables
+
+
+class SlicesAdapter:
+    """Questions to dynamic networks: as many slices are unrolled as are named."""
+
+    estimates: ClassVar[bool] = True
+
+    def __init__(self, net: DynamicNetwork) -> None:
+        self.net = net
+
+    def variables(self) -> list[Variable]:
+        return NetworkAdapter(self.net.two_slices).variables()
+
+    def query(self, question: Question, inference: Inference) -> Any:
+        whole, net = self._unrolled(question)
+        return NetworkAdapter(net).query(whole, inference)
+
+    def explain(self, question: Question, inference: Inference) -> Any:
+        whole, net = self._unrolled(question)
+        return NetworkAdapter(net).explain(whole, inference)
+
+    def _unrolled(self, question: Question) -> tuple[Question, Network]:
+        last = 0
+        for term in (*question.asked, *question.given):
+            try:
+                _, t = split_name(term.name.whole, self.net.variables)
+            except SchemaError as error:
+                raise question.error(str(error).rstrip("."), term.at) from None
+            last = max(last, t)
+        return _flat(question), self.net.unrolled(last + 1)
+
+
+class MembersAdapter:
+    """Questions to plates over given tables: only the members that matter are unrolled."""
+
+    estimates: ClassVar[bool] = True
+
+    def __init__(self, given: GivenTables) -> None:
+        self.given = given
+
+    def variables(self) -> list[Variable]:
+        return [
+            {"name": name, "kind": "category", "role": "variable", "values": [*states], "asked": True}
+            for name, states in self.given.network.states.items()
+        ]
+
+    def query(self, question: Question, inference: Inference) -> Any:
+        return self._asked(question, lambda adapter, whole: adapter.query(whole, inference))
+
+    def explain(self, question: Question, inference: Inference) -> Any:
+        return self._asked(question, lambda adapter, whole: adapter.explain(whole, inference))
+
+    def _asked(self, question: Question, ask: Callable[[NetworkAdapter, Question], Any]) -> Any:
+        """The cells of the tables are given, too."""
+        for term in (*question.asked, *question.given):
+            try:
+                self.given.relevant([term.name.whole])
+            except SchemaError as error:
+                raise question.error(str(error).rstrip("."), term.at) from None
+        net, evidence = self.given.relevant([term.name.whole for term in (*question.asked, *question.given)])
+        whole = _flat(question)
+        known = (Term(Name(Word(name, 0, quoted=True)), OneOf((_word(value),))) for name, value in evidence.items())
+        return ask(NetworkAdapter(net), replace(whole, given=(*whole.given, *known)))
+
+
+def _word(value: Any) -> Word:
+    return Word(str(value), 0, quoted=True)
+
+
+def _flat(question: Question) -> Question:
+    """Names with their entries as plain names."""
+    terms = [tuple(map(_whole, each)) for each in (question.asked, question.given)]
+    return replace(question, asked=terms[0], given=terms[1])
+
+
+def _whole(term: Term) -> Term:
+    return replace(term, name=Name(replace(term.name.word, text=term.name.whole)))

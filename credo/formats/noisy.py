@@ -1,0 +1,98 @@
+"""Noisy-MAX variables of GeNIe: a column of probabilities for each state of each parent, and one for the leak.
+
+GeNIe orders the states of such a variable from the highest grade to the lowest. <strengths> has, for each parent, its
+states from the strongest to the weakest; the weakest has no effect. The columns stand in that order. (Where the states
+of a parent are in another order, some files have columns in the order of the states: which one it is, the column of the
+weakest state tells, which is 0, ..., 0, 1.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from credo.formats.draft import Draft, Node
+from credo.formats.names import cut
+from credo.networks.network import Network
+from credo.networks.nodes.causes import CausesNode
+from credo.networks.nodes.distribution import Distribution
+from credo.networks.nodes.noisy_max import NoisyMax
+from credo.networks.tables import EXACT
+from credo.numerics.exact import Array
+
+SURE = 1e-9  # by which the column of a state without effect may miss 0, ..., 0, 1
+ROUNDED = 0.01  # by which a column's sum may miss 1
+
+
+def read_noisy(draft: Draft, node: Node, strengths: Sequence[str], numbers: Array) -> None:
+    """Gives a node its distribution."""
+    sizes, own = [*draft.parent_sizes(node)], len(node.states)
+    if not sizes or numbers.size != (sum(sizes) + 1) * own:
+        wanted = f"{(sum(sizes) + 1) * own} parameters, but has {numbers.size}"
+        raise draft.fault(node.at, f"{cut(node.name)!r}, a noisy-MAX of {len(sizes)} parents, must have {wanted}")
+    columns = numbers.reshape(-1, own)
+    sums = columns.sum(1)
+    if not (np.isfinite(columns).all() and (columns >= 0).all() and (np.abs(sums - 1.0) <= ROUNDED).all()):
+        raise draft.fault(node.at, f"a column of {cut(node.name)!r} isn't made of probabilities that sum to 1")
+    columns = np.where(np.abs(sums[:, None] - 1.0) > EXACT, columns / sums[:, None], columns)
+    orders = _orders(draft, node, sizes, strengths)
+    nothing = np.eye(own)[-1]
+    causes, at = list[tuple[int, dict[int, Array]]](), 0
+    for size, order in zip(sizes, orders, strict=True):
+        each = columns[at : at + size]
+        at += size
+        by_rank = dict(zip(order, each, strict=True))
+        own_order = dict(enumerate(each))
+        weakest = order[-1]
+        found = next((rows for rows in (by_rank, own_order) if np.abs(rows[weakest] - nothing).max() <= SURE), None)
+        if found is None:
+            raise draft.fault(node.at, f"the weakest state of a parent of {cut(node.name)!r} has an effect")
+        causes.append((weakest, found))
+    node.made = _maker(causes, columns[-1])
+
+
+def _orders(draft: Draft, node: Node, sizes: Sequence[int], strengths: Sequence[str]) -> list[list[int]]:
+    """The states of each parent, from the strongest."""
+    if not strengths:
+        return [[*range(size)] for size in sizes]
+    ends = np.cumsum([0, *sizes]).tolist()
+    parts = [strengths[a:b] for a, b in pairwise(ends)]
+    if len(strengths) != sum(sizes) or any(sorted(part) != sorted(map(str, range(len(part)))) for part in parts):
+        raise draft.fault(node.at, f"the strengths of {cut(node.name)!r} must have the states of each parent once")
+    return [[int(word) for word in part] for part in parts]
+
+
+def _maker(causes: Sequence[tuple[int, dict[int, Array]]], leak: Array) -> Callable[..., Distribution]:
+    """The distribution, once the true names of variables and states are known."""
+
+    def made(parents: Sequence[str], states: Sequence[Sequence[Any]], own: Sequence[Any]) -> NoisyMax:
+        rows: dict[str, Any] = {}
+        for parent, known, (neutral, each) in zip(parents, states, causes, strict=True):
+            rows[parent] = {known[x]: _row(own, row) for x, row in each.items() if x != neutral}
+        neutral_states = {
+            parent: known[neutral] for parent, known, (neutral, _) in zip(parents, states, causes, strict=True)
+        }
+        return NoisyMax(rows, _row(own, leak), neutral_states, tuple(reversed(own)))
+
+    return made
+
+
+def _row(own: Sequence[Any], row: Array) -> dict[Any, float]:
+    return dict(zip(own, row.tolist(), strict=True))
+
+
+def noisy_columns(network: Network, name: str) -> tuple[list[int], Array] | None:
+    """Strengths and parameters of a noisy node, as GeNIe has them; None if it has no such form there."""
+    node = network.nodes[name]
+    if not isinstance(node, CausesNode) or node.grades != tuple(reversed(range(len(node.grades)))):
+        return None
+    strengths, rows = list[int](), network.parameters[name][:, ::-1]
+    order = list[int]()
+    for at, size, neutral in zip(node.starts, node.family.shape[:-1], node.neutral, strict=False):
+        ranked = [*(x for x in range(size) if x != neutral), neutral]
+        strengths += ranked
+        order += [at + x for x in ranked]
+    return strengths, rows[[*order, 0]]

@@ -1,0 +1,73 @@
+"""Rows that a model predicts worst, and why it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.data import Source
+from credo.errors import DataError, EvidenceError
+
+if TYPE_CHECKING:
+    from credo.models.class_predictor import ClassPredictor
+    from credo.models.metrics import Scores
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A row, counted from 1 among those that have a class, and what was predicted of it."""
+
+    row: int
+    truth: Any
+    predicted: Any
+    of_truth: float  # P(truth)
+    top: float  # P(predicted)
+
+
+def held_out_scores(model: ClassPredictor, data: object) -> Scores:
+    """Of rows that the model learned, each left out (or by folds, where none can be left out); else as they are."""
+    from credo.models.classifier import Classifier
+
+    if not isinstance(model, Classifier):
+        return model.cross_validate(data)
+    try:
+        return model.leave_one_out(data)
+    except EvidenceError:  # these aren't the rows that it learned
+        return model.scores(data)
+
+
+def worst_first(scores: Scores, some: NDArray[np.intp], most: int) -> list[Mistake]:
+    """Some rows, by their numbers from 0: those whose true class had the least probability first."""
+    of_truth = scores.probabilities[some, scores.truth[some]]
+    order = some[np.argsort(of_truth, kind="stable")][:most].tolist()
+    found = scores.probabilities
+    return [
+        Mistake(
+            i + 1, scores.classes[scores.truth[i]], scores.classes[int(found[i].argmax())],
+            float(found[i, scores.truth[i]]), float(found[i].max()),
+        )
+        for i in order
+    ]  # fmt: skip
+
+
+def wrong(scores: Scores) -> NDArray[np.intp]:
+    """The rows whose most probable class isn't the true one."""
+    return np.flatnonzero(scores.predicted != scores.truth)
+
+
+def explained_rows(model: ClassPredictor, data: object, rows: Sequence[int]) -> dict[int, Any]:
+    """The reasons for what is predicted of rows, which are counted from 1 among those that have a class."""
+    table = model._labelled(data, None)
+    wanted, found, seen = {*rows}, dict[int, Any](), 0
+    for batch in table.batches(model.needs(table)):
+        places = np.flatnonzero(model.codes_of(batch) >= 0)
+        for row in sorted(row for row in wanted if seen < row <= seen + len(places)):
+            found[row] = model.explain(Source.of_batch(batch.slice(int(places[row - 1 - seen]), 1)))
+        seen += len(places)
+        if len(found) == len(wanted):
+            return found
+    raise DataError(f"there is no row {min(wanted - found.keys())}: {seen:,} rows have a class")

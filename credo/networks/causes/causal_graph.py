@@ -1,0 +1,172 @@
+"""Causal graphs: arrows from causes to effects, some variables hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from credo.core.records import Shown
+from credo.errors import DataError, NetworkError, SchemaError, suggest
+from credo.networks import graph
+from credo.networks.causes.projection import Projection
+from credo.networks.directed_graph import DirectedGraph
+from credo.networks.fixed import Fixed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from credo.core.learning import Weight
+    from credo.networks.causes.effect import Effect
+    from credo.networks.causes.identification import Identification
+    from credo.networks.network import Network
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class CausalGraph(DirectedGraph, Shown):
+    """Causes and effects without tables. Hidden variables are named, or stand behind an arrow with two heads: A <-> B
+    is a hidden common cause of A and B.
+
+    >>> smoking = CausalGraph("Smoking -> Tar -> Cancer; Smoking <-> Cancer")
+    >>> print(smoking.identify("Smoking", "Cancer").formula)
+    P(Cancer | do(Smoking)) = Σ_Tar P(Tar | Smoking) Σ_Smoking' P(Cancer | Smoking', Tar) P(Smoking')
+    """
+
+    parents: Mapping[str, tuple[str, ...]]  # with the hidden variables
+    hidden: tuple[str, ...]
+
+    def __init__(
+        self,
+        arrows: str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]],
+        hidden: str | Iterable[str] = (),
+    ) -> None:
+        parents, unnamed = _parsed(arrows) if isinstance(arrows, str) else (graph.checked(arrows), ())
+        if not parents:
+            raise NetworkError("a causal graph must have at least one variable")
+        graph.in_order(parents)  # refuses cycles
+        named = [hidden] if isinstance(hidden, str) else list(hidden)
+        for name in named:
+            if name not in parents:
+                raise SchemaError(f"{name!r} is hidden, but is no variable; {suggest(name, parents)}")
+        object.__setattr__(self, "parents", Fixed(parents))
+        object.__setattr__(self, "hidden", tuple(dict.fromkeys([*named, *unnamed])))
+        if not self.observed:
+            raise NetworkError("all variables are hidden: nothing can be observed")
+
+    @property
+    def observed(self) -> tuple[str, ...]:
+        return tuple(name for name in self.parents if name not in self.hidden)
+
+    @cached_property
+    def projection(self) -> Projection:
+        """The graph of the observed variables alone."""
+        return Projection.of(self.parents, self.hidden)
+
+    def identify(self, cause: str | Sequence[str], outcome: str | Sequence[str]) -> Identification:
+        """How P(outcome | do(cause)) follows from what is observed: by back-door or front-door adjustment, by the
+        general algorithm, or not at all."""
+        from credo.networks.causes.identification import identify
+
+        causes, outcomes = self._asked(cause, "a cause"), self._asked(outcome, "an outcome")
+        if both := {*causes} & {*outcomes}:
+            raise SchemaError(f"{min(both)!r} is cause and outcome: an effect is of one variable on another")
+        return identify(self.parents, self.hidden, causes, outcomes)
+
+    def effect(
+        self,
+        cause: str | Sequence[str],
+        outcome: str | Sequence[str],
+        data: object,
+        *,
+        prior: Any = None,
+        weight: Weight = None,
+        draws: int | None = None,
+        seed: int = 0,
+    ) -> Effect:
+        """P(outcome | do(cause)), estimated from rows of the observed variables, with credible intervals.
+
+        The observed variables' distribution is learned as a network, by default with Dirichlet(1) for each row of a
+        table; the estimand is evaluated for `draws` (1000) from its posterior. An effect that isn't identifiable is an
+        error that says why.
+        """
+        from credo.networks.causes.effect import effect_of
+
+        found = self.identify(cause, outcome)
+        if not found:
+            raise NetworkError(found.reason)
+        self._check_columns(data, weight)
+        net = self.observed_network().fit(data, prior=prior, weight=weight)
+        return effect_of(found, net, draws, seed)
+
+    def observed_network(self) -> Network:
+        """Arrows between the observed variables that can represent all of their distributions under this graph. They
+        describe observations, and not causes, where hidden variables confound these."""
+        from credo.networks.network import Network
+
+        return Network(self.projection.observed_parents())
+
+    def _asked(self, names: str | Sequence[str], what: str) -> tuple[str, ...]:
+        found = (names,) if isinstance(names, str) else tuple(names)
+        if not found or len({*found}) < len(found):
+            raise SchemaError(f"{what} must be a name or several, each once, not {names!r:.60}")
+        for name in found:
+            if self._known(name) in self.hidden:
+                raise SchemaError(f"{name!r} is hidden: {what} must be observed")
+        return found
+
+    def _check_columns(self, data: object, weight: Weight) -> None:
+        from credo.data import source
+
+        table = source(data)
+        if table.once:
+            raise DataError("an iterator can be read only once, and an effect needs its rows twice: give a table")
+        columns = table.without(weight).names
+        if missing := next((name for name in self.observed if name not in columns), None):
+            raise SchemaError(
+                f"the data have no column {missing!r}; {suggest(missing, columns)} If it isn't observed, name it in "
+                "hidden="
+            )
+
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """The graph; hidden common causes of two variables are dashed arrows with two heads."""
+        from credo.present.causes_plot import plot_causal_graph
+
+        return plot_causal_graph(self, ax)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether arrows and hidden variables are the same, in whatever order."""
+        if not isinstance(other, CausalGraph):
+            return NotImplemented
+        same = {name: {*own} for name, own in self.parents.items()} == {n: {*own} for n, own in other.parents.items()}
+        return same and {*self.hidden} == {*other.hidden}
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.parents), frozenset(self.hidden)))
+
+    def __repr__(self) -> str:
+        from credo.present.causes import graph_described
+
+        return graph_described(self)
+
+
+def _parsed(text: str) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """Arrows, with a hidden variable for each arrow with two heads."""
+    if graph.BNLEARN.fullmatch(text):
+        return graph.parse_arrows(text), ()
+    names, marks = graph.parse_marks(text)
+    found: dict[str, dict[str, None]] = {name: {} for name in names}
+    unnamed: dict[str, None] = {}
+    for left, mark, right in marks:
+        if left == right:
+            raise NetworkError(f"{left} {mark} {right}: an arrow must join two different variables")
+        if mark == "<->":
+            common = f"{left} <-> {right}"
+            unnamed[common] = None
+            found[common] = {}
+            found[left][common] = found[right][common] = None
+        else:
+            cause, effect = (left, right) if mark == "->" else (right, left)
+            found[effect][cause] = None
+    return graph.checked({name: tuple(own) for name, own in found.items()}), tuple(unnamed)

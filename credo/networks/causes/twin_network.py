@@ -1,0 +1,58 @@
+"""Counterfactuals: what would have been, had something else been done, given what was seen.
+
+Two worlds share all that the intervention doesn't affect: causes and noise (abduction). In the twin, what it affects is
+copied, and the intervention made (action); one query answers (prediction): Balke and Pearl 1994. So each copied
+variable must be a function of its parents: a table of probabilities doesn't say which outcome the same circumstances
+would have had under another cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from credo.errors import NetworkError, SchemaError
+from credo.networks.answers import Posterior
+from credo.networks.graph import children, reached
+from credo.networks.inference.findings import Given
+from credo.networks.network import Network
+
+if TYPE_CHECKING:
+    from credo.networks.inference.sizes import Method
+
+
+def counterfactual(
+    net: Network, variables: str | Sequence[str], given: Given, do: Mapping[str, Any], method: Method = "auto"
+) -> Posterior:
+    """P(variables had do been done | given)"""
+    if not isinstance(do, Mapping) or not do:
+        raise SchemaError(f"a counterfactual needs what is done, as in do={{'Drug': 'no'}}, not {do!r:.60}")
+    twin, copies = twin_network(net, tuple(do))
+    asked = copies.get(variables, variables) if isinstance(variables, str) else [copies.get(v, v) for v in variables]
+    return twin.do({copies[name]: value for name, value in do.items()}).query(asked, given, method=method)
+
+
+def twin_network(net: Network, done: Sequence[str]) -> tuple[Network, dict[str, str]]:
+    """The network with a copy of all that depends on some variables, and the names of the copies."""
+    _ = net.factors  # refused, where there are none
+    affected = reached([net._known(name) for name in done], children(net.parents))
+    for name in (name for name in net.order if name in affected and name not in done):
+        table = net.tables[name]
+        if not ((table == 0) | (table == 1)).all():
+            raise NetworkError(
+                f"{name!r} isn't a function of its parents, so its table doesn't say what would have happened to the "
+                "same case: make its noise a variable of its own, a parent, and its table one of zeros and ones"
+            )
+    copies = {name: _unused(name, net.parents) for name in net.parents if name in affected}
+    parents, tables, states = dict(net.parents), dict(net.tables), dict(net.states)
+    for name, copy in copies.items():
+        parents[copy] = tuple(copies.get(parent, parent) for parent in net.parents[name])
+        tables[copy], states[copy] = net.tables[name], net.states[name]
+    return Network(parents, tables, states), copies
+
+
+def _unused(name: str, taken: Mapping[str, Any]) -> str:
+    name += "*"
+    while name in taken:
+        name += "*"
+    return name

@@ -1,0 +1,1 @@
+"""Decisions: influence diagrams, optimal policies, and what information is worth."""

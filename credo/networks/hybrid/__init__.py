@@ -1,0 +1,1 @@
+"""Networks of categories and numbers: tables, conditional linear-Gaussian nodes, logistic nodes."""

@@ -1,0 +1,132 @@
+"""What queries about numbers return: a Gaussian or a mixture of Gaussians, of one number or of several together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from credo.errors import SchemaError, suggest
+from credo.numerics.distributions import Normal, Real, Seed, plain
+from credo.numerics.exact import Array
+from credo.numerics.mixed_distribution import Mixed
+from credo.numerics.multivariate import log_density, mahalanobis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class NumberAnswer(Mixed):
+    """The distribution of a number: a mixture, one part for each configuration of categories that it depends on.
+
+    Where it is an estimate, `method` isn't "exact", the parts are weighted draws, and `standard_error` is that of the
+    mean.
+
+    >>> fever = NumberAnswer(np.array([0.1, 0.9]), Normal(np.array([39.0, 36.8]), np.array([0.5, 0.4])))
+    >>> round(fever.mean(), 4), round(fever.cdf(37.0), 4)
+    (37.02, 0.6223)
+    """
+
+    method: str = "exact"
+    standard_error: float = 0.0
+    effective_samples: float = float("inf")
+    reliable: bool = True
+
+    @property
+    def sd(self) -> float:
+        return float(np.sqrt(self.variance()))
+
+    def probability(self, low: float | None = None, high: float | None = None) -> float:
+        """P(low < x < high)"""
+        above = 1.0 if high is None else float(self.cdf(high))
+        return above - (0.0 if low is None else float(self.cdf(low)))
+
+    def estimated(self, error: float, effective: float, method: str, reliable: bool) -> NumberAnswer:
+        found = NumberAnswer(self.shares, self.each)
+        for name, value in (("standard_error", error), ("effective_samples", effective), ("method", method)):
+            object.__setattr__(found, name, value)
+        object.__setattr__(found, "reliable", reliable)
+        return found
+
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """Its density."""
+        from credo.present.hybrid import plot_number
+
+        return plot_number(self, ax)
+
+    def __repr__(self) -> str:
+        low, high = (float(end) for end in self.interval(0.95))
+        parts = "normal" if len(self.shares) == 1 else f"mixture of {len(self.shares)}"
+        error = f" ± {self.standard_error:.1g}" if self.method != "exact" else ""
+        mark = "" if self.reliable else ", unreliable"
+        return f"{parts}, mean {float(self.mean()):.6g}{error}, sd {self.sd:.4g}, 95% {low:.6g} to {high:.6g}{mark}"
+
+
+def known_number(value: float) -> NumberAnswer:
+    """A number that is given."""
+    return NumberAnswer(np.ones(1), Normal(np.array([value]), np.zeros(1)))
+
+
+@dataclass(frozen=True, eq=False)
+class JointNumbers:
+    """Several numbers together: p(x) = Σ shareₖ N(x; meanₖ, covarianceₖ)."""
+
+    names: tuple[str, ...]
+    shares: Array  # (parts,)
+    means: Array  # (parts, names)
+    covariances: Array  # (parts, names, names)
+    method: str = "exact"
+    effective_samples: float = float("inf")
+
+    def mean(self) -> Array:
+        return np.asarray(self.shares @ self.means)
+
+    def covariance(self) -> Array:
+        """E[covariance] + covariance of the means"""
+        away = self.means - self.mean()
+        return np.asarray(
+            np.einsum("k,kij->ij", self.shares, self.covariances) + np.einsum("k,ki,kj->ij", self.shares, away, away)
+        )
+
+    def variance(self) -> Array:
+        return np.asarray(np.diagonal(self.covariance()))
+
+    def correlation(self) -> Array:
+        found = self.covariance()
+        sd = np.sqrt(np.diagonal(found))
+        return np.asarray(found / sd[:, None] / sd[None])
+
+    def __getitem__(self, name: str) -> NumberAnswer:
+        """The distribution of one of them."""
+        if name not in self.names:
+            raise SchemaError(f"there is no {name!r} among them; {suggest(name, self.names)}")
+        j = self.names.index(name)
+        return NumberAnswer(self.shares, Normal(self.means[:, j], np.sqrt(self.covariances[:, j, j])))
+
+    def log_prob(self, x: ArrayLike) -> Real:
+        """Of one point, or of rows of points."""
+        points = np.asarray(x, dtype=np.float64)
+        squared, log_determinant = mahalanobis(points[..., None, :] - self.means, self.covariances)
+        each = log_density(squared, log_determinant, np.array(np.inf), len(self.names))
+        with np.errstate(divide="ignore"):
+            return plain(np.logaddexp.reduce(np.log(self.shares) + each, axis=-1))
+
+    def sample(self, size: int, seed: Seed = None) -> Array:
+        """(size, names)"""
+        random = np.random.default_rng(seed)
+        part = random.choice(len(self.shares), size, p=self.shares)
+        roots = np.linalg.cholesky(self.covariances)
+        noise = random.standard_normal((size, len(self.names), 1))
+        return np.asarray(self.means[part] + (roots[part] @ noise)[..., 0])
+
+    def __repr__(self) -> str:
+        lines = [f"{len(self.shares)} part{'s' if len(self.shares) > 1 else ''} of {len(self.names)} numbers together"]
+        for name, mean, variance in zip(self.names, self.mean(), self.variance(), strict=True):
+            lines.append(f"  {name}: mean {mean:.6g}, sd {np.sqrt(variance):.4g}")
+        return "\n".join(lines)
+
+
+Answer = dict[Any, float] | NumberAnswer | JointNumbers

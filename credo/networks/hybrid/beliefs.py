@@ -1,0 +1,68 @@
+"""What is believed of a node: of a table's row a Dirichlet, of a number's line a normal-inverse-gamma distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.core.evidence import Evidence, Part
+from credo.core.statistics import Counts
+from credo.data.schema import Column, Schema
+from credo.errors import EvidenceError, PriorError, SchemaError
+from credo.estimation.belief import OBSERVED, VALUES, Belief
+from credo.families.dirichlet import DirichletCategorical
+from credo.networks.hybrid.learning import HybridLearner, shapes_of
+from credo.networks.hybrid.line_priors import resolved
+from credo.networks.inference.findings import state
+from credo.networks.inference.rows import states_array
+from credo.networks.table_priors import dirichlet_of
+
+if TYPE_CHECKING:
+    from credo.networks.hybrid.network import HybridNetwork
+
+
+def belief(net: HybridNetwork, name: str, given: Mapping[str, Any] | None) -> Belief:
+    """At the states of its category parents."""
+    net._known(name)
+    if net.evidence is None:
+        raise EvidenceError("the network's nodes are fixed: beliefs are about nodes that were learned with fit")
+    tables, lines = shapes_of(net.parents, HybridLearner.of(net).numbers)
+    above = lines[name].categories if name in lines else tables[name].parents
+    where = _where(net, name, above, given or {})
+    if name in tables:
+        return _of_row(net, name, where)
+    line = lines[name]
+    statistics = net.evidence[line.label]
+    prior = resolved(net.prior.line(name), name, statistics)
+    if prior is None:
+        raise PriorError(f"the line of {name!r} was fitted by maximum likelihood: a belief needs a prior")
+    own = statistics[where or (0,)]._map(lambda x: x[None])
+    columns = tuple(Column(each, "number") for each in line.columns)
+    return Belief(prior, columns=line.columns).with_evidence(Evidence(Schema(columns), {OBSERVED: Part((None,), own)}))
+
+
+def _where(net: HybridNetwork, name: str, above: tuple[str, ...], given: Mapping[str, Any]) -> tuple[int, ...]:
+    for other in (other for other in given if other not in above):
+        known = ", ".join(above) or "none"
+        raise SchemaError(
+            f"a belief about {name!r} is given its category parents ({known}), and {other!r} isn't one: use query"
+        )
+    for missing in (parent for parent in above if given.get(parent) is None):
+        raise SchemaError(f"a belief about {name!r} needs the state of each category parent, and {missing!r} has none")
+    index, names = net.category_index, [*net.states]
+    return tuple(state(index, names.index(parent), given[parent]) for parent in above)
+
+
+def _of_row(net: HybridNetwork, name: str, where: tuple[int, ...]) -> Belief:
+    tables, _ = shapes_of(net.parents, {*net.numbers})
+    counts, prior = net.evidence[tables[name].label], net.prior.tables[name]
+    if prior is None:
+        raise PriorError(f"the table of {name!r} was fitted by maximum likelihood: a belief needs a prior")
+    states = net.states[name]
+    alpha = np.broadcast_to(dirichlet_of(prior, counts.n.shape, name).concentration, counts.n.shape)[where]
+    column = Column(VALUES, "category", states_array(states), len(states))
+    part = Part((None, VALUES), Counts(counts.n[where].reshape((1, len(states)))))
+    family = DirichletCategorical(dict(zip(column.values, alpha.tolist(), strict=True)))
+    return Belief(family, columns=(name,)).with_evidence(Evidence(Schema((column,)), {OBSERVED: part}))

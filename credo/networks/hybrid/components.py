@@ -1,0 +1,161 @@
+"""Which factors an answer needs, and the number nodes among them that hang together through unknown numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo.errors import SizeError
+from credo.networks import graph
+from credo.networks.hybrid.findings import HybridFindings
+from credo.networks.hybrid.gaussian import SPARSE, Solved, solved_dense, solved_sparse
+from credo.networks.hybrid.number_node import Codes, NumberNode
+
+if TYPE_CHECKING:
+    from credo.networks.hybrid.network import HybridNetwork
+
+MOST_CONFIGURATIONS = 2**14  # of category parents that are summed over
+MOST_NUMBERS = 2**26  # floats of the matrices for them
+
+
+def relevant(net: HybridNetwork, asked: Collection[str], findings: HybridFindings) -> list[str]:
+    """The variables whose factors P(variable | parents) decide P(asked | findings): ancestors of what is asked and
+    found, connected to what is asked by variables that aren't known. Without a question, all ancestors."""
+    known = findings.hard
+    above = graph.reached({*asked, *findings.names}, net.parents)
+    if not asked:
+        return [name for name in net.parents if name in above]
+    below, waiting = net.below, [name for name in asked if name not in known]
+    needed, seen = set[str](), set(waiting)
+    while waiting:
+        name = waiting.pop()
+        for factor in (name, *(child for child in below[name] if child in above)):
+            if factor in needed:
+                continue
+            needed.add(factor)
+            for other in (factor, *net.parents[factor]):
+                if other not in seen and other not in known:
+                    seen.add(other)
+                    waiting.append(other)
+    return [name for name in net.parents if name in needed]
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """Number nodes that hang together through numbers that aren't known; given the switches, one Gaussian."""
+
+    nodes: tuple[NumberNode, ...]
+    unknown: tuple[str, ...]
+    switches: tuple[str, ...]  # category parents that aren't known
+    sizes: tuple[int, ...]  # how many states each switch has
+    findings: HybridFindings
+
+    @property
+    def configurations(self) -> int:
+        return prod(self.sizes)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.unknown)}
+
+    @property
+    def intervals(self) -> list[str]:
+        return [name for name in self.unknown if name in self.findings.intervals]
+
+    @property
+    def informs(self) -> bool:
+        """Whether something is known of its numbers: then it changes what categories are probable."""
+        return bool(self.intervals) or any(node.name in self.findings.values for node in self.nodes)
+
+    def every(self) -> dict[str, Codes]:
+        """The switches' states in each configuration, the last one's changing fastest."""
+        codes = np.unravel_index(np.arange(self.configurations), self.sizes) if self.sizes else ()
+        return dict(zip(self.switches, codes, strict=True))
+
+    def check(self) -> None:
+        """Refuse what takes too long, before it is begun."""
+        count = self.configurations
+        if count == 1 and len(self.unknown) > SPARSE:
+            return
+        if count > MOST_CONFIGURATIONS or count * len(self.nodes) * max(len(self.unknown), 1) > MOST_NUMBERS:
+            raise SizeError(
+                f"an exact answer sums over {count:.3g} configurations of {len(self.switches)} categories that numbers "
+                'depend on; more evidence makes them fewer, and method="auto" estimates'
+            )
+
+    def solved(self, codes: Mapping[str, Codes]) -> Solved:
+        """The Gaussian at some configurations of the switches."""
+        count = len(next(iter(codes.values()))) if codes else 1
+        if count == 1 and len(self.unknown) > SPARSE:
+            return self._sparse(codes)
+        every = {name: np.full(count, code, dtype=np.intp) for name, code in self.findings.states.items()} | dict(codes)
+        coefficients = np.zeros((count, len(self.nodes), len(self.unknown)))
+        constant, variance = np.zeros((2, count, len(self.nodes)))
+        for i, node in enumerate(self.nodes):
+            intercept, weights, variance[:, i] = node.at(every)
+            constant[:, i] = -intercept
+            for j, name in enumerate((node.name, *node.numbers)):
+                weight = 1.0 if j == 0 else -weights[..., j - 1]
+                if name in self.places:
+                    coefficients[:, i, self.places[name]] += weight
+                else:
+                    constant[:, i] += weight * self.findings.values[name]
+        return solved_dense(coefficients, constant, variance)
+
+    def _sparse(self, codes: Mapping[str, Codes]) -> Solved:
+        from scipy import sparse
+
+        every = self.findings.states | {name: int(code[0]) for name, code in codes.items()}
+        rows, columns, cells = list[int](), list[int](), list[float]()
+        constant, variance = np.zeros((2, len(self.nodes)))
+        places, values = self.places, self.findings.values
+        for i, node in enumerate(self.nodes):
+            where = tuple(every[name] for name in node.categories)
+            constant[i], variance[i] = -node.intercept[where], node.variance[where]
+            weights = [1.0, *(-node.weights[where]).tolist()]
+            for name, weight in zip((node.name, *node.numbers), weights, strict=True):
+                if name in places:
+                    rows.append(i)
+                    columns.append(places[name])
+                    cells.append(weight)
+                else:
+                    constant[i] += weight * values[name]
+        shape = (len(self.nodes), len(self.unknown))
+        return solved_sparse(sparse.csc_array((cells, (rows, columns)), shape=shape), constant, variance)
+
+
+def components(net: HybridNetwork, names: Iterable[str], findings: HybridFindings) -> list[Component]:
+    """The number nodes among some variables, in groups that share no unknown number."""
+    nodes = [net.number_nodes[name] for name in names if name in net.numbers and name not in net.done]
+    first: dict[str, str] = {}  # of each unknown number: another of its component; its own name at the root
+
+    def root(name: str) -> str:
+        while first.setdefault(name, name) != name:
+            first[name] = first[first[name]]
+            name = first[name]
+        return name
+
+    linked = [[name for name in _numbers(node) if name not in findings.values] for node in nodes]
+    for names_of_one in linked:
+        for name in names_of_one[1:]:
+            first[root(name)] = root(names_of_one[0])
+    groups: dict[str | int, list[NumberNode]] = {}
+    for i, (node, own) in enumerate(zip(nodes, linked, strict=True)):
+        groups.setdefault(root(own[0]) if own else i, []).append(node)
+    return [_component(net, each, findings) for each in groups.values()]
+
+
+def _numbers(node: NumberNode) -> tuple[str, ...]:
+    return (node.name, *node.numbers)
+
+
+def _component(net: HybridNetwork, nodes: list[NumberNode], findings: HybridFindings) -> Component:
+    unknown = dict.fromkeys(name for node in nodes for name in _numbers(node) if name not in findings.values)
+    above = dict.fromkeys(name for node in nodes for name in node.categories if name not in findings.states)
+    sizes = tuple(len(net.states[name]) for name in above)
+    return Component(tuple(nodes), tuple(unknown), tuple(above), sizes, findings)

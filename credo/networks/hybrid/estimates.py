@@ -1,0 +1,289 @@
+"""Estimates by likelihood weighting, where an exact answer takes too long: categories are drawn, numbers integrated out
+given these (Rao-Blackwell); where logistic nodes depend on unknown numbers, numbers are drawn, too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.errors import EvidenceError
+from credo.networks.answers import Estimated, EstimatedNumber
+from credo.networks.hybrid.answers import JointNumbers, NumberAnswer
+from credo.networks.hybrid.components import Component, components, relevant
+from credo.networks.hybrid.exact import IMPOSSIBLE
+from credo.networks.hybrid.findings import HybridFindings
+from credo.networks.hybrid.gaussian import Dense
+from credo.networks.hybrid.number_node import Codes
+from credo.networks.hybrid.truncated import log_mass, truncated_draws
+from credo.numerics.distributions import Normal
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.hybrid.network import HybridNetwork
+
+METHOD = "likelihood-weighting"
+ENOUGH = 100.0  # effective samples, from which on standard errors can be relied on
+PARTS = 4096  # of a mixture that stands for draws
+SMOOTH = 0.3  # of Silverman's bandwidth, for numbers of which only draws are known
+CONFIGURATIONS = 256  # of categories that are solved at once
+
+
+@dataclass(frozen=True, eq=False)
+class Particles:
+    """Weighted draws: states of categories, and of some numbers the mean and covariance given these."""
+
+    weight: Array  # (draws,), which sum to 1
+    log_total: float  # the log of their mean before that: log P(findings)
+    codes: Mapping[str, Codes]
+    names: tuple[str, ...]  # of the numbers
+    means: Array  # (draws, names)
+    variances: Array  # (draws, names)
+    covariances: Array | None  # (draws, names, names), where numbers are asked for together
+
+    @property
+    def effective(self) -> float:
+        return float(1.0 / (self.weight**2).sum())
+
+    @property
+    def reliable(self) -> bool:
+        return self.effective >= ENOUGH
+
+    def error(self, of_each: Array) -> float:
+        """The standard error of the weighted mean."""
+        away = of_each - self.weight @ of_each
+        return float(np.sqrt((self.weight * away) @ (self.weight * away)))
+
+    def number_of(self, of_each: Array) -> EstimatedNumber:
+        return EstimatedNumber(float(self.weight @ of_each), self.error(of_each), self.effective, METHOD, self.reliable)
+
+    def states(self, net: HybridNetwork, names: Sequence[str], keys: Sequence[Any]) -> Estimated:
+        shape = [len(net.states[name]) for name in names]
+        cells = np.ravel_multi_index([self.codes[name] for name in names], shape)
+        table = np.bincount(cells, self.weight, int(np.prod(shape)))
+        found = Estimated(zip(keys, table.tolist(), strict=True))
+        found.method, found.effective_samples, found.reliable = METHOD, self.effective, self.reliable
+        found.standard_error = {key: self.error((cells == k).astype(float)) for k, key in enumerate(keys)}
+        found.spread = lambda x: self.error(np.asarray(x)[cells])
+        return found
+
+    def number(self, name: str) -> NumberAnswer:
+        j = self.names.index(name)
+        error = self.error(self.means[:, j])
+        mean, variance, weight = self._few(j)
+        found = NumberAnswer(weight, Normal(mean, np.sqrt(variance)))
+        return found.estimated(error, self.effective, METHOD, self.reliable)
+
+    def numbers(self) -> JointNumbers:
+        assert self.covariances is not None
+        chosen = self._chosen()
+        shares = np.full(len(chosen), 1.0 / len(chosen))
+        noise = np.diag([self._bandwidth(j) ** 2 for j in range(len(self.names))])
+        covariances = self.covariances[chosen]
+        flat = np.einsum("kii->ki", covariances).min(initial=np.inf) <= 0
+        whole = covariances + noise if flat else covariances
+        return JointNumbers(self.names, shares, self.means[chosen], whole, METHOD, self.effective)
+
+    def _few(self, j: int) -> tuple[Array, Array, Array]:
+        """Parts that are alike as one; if there are still many, a systematic sample of them."""
+        pairs = np.column_stack([self.means[:, j], self.variances[:, j]])
+        parts, place = np.unique(pairs, axis=0, return_inverse=True)
+        weight = np.asarray(np.bincount(place.reshape(-1), self.weight, len(parts)), dtype=np.float64)
+        if len(parts) > PARTS:
+            parts = pairs[self._chosen()]
+            weight = np.full(len(parts), 1.0 / len(parts))
+        variance = parts[:, 1] if (parts[:, 1] > 0).all() else parts[:, 1] + self._bandwidth(j) ** 2
+        return parts[:, 0], variance, weight
+
+    def _chosen(self) -> Codes:
+        """Draws in proportion to their weights."""
+        ends = np.cumsum(self.weight)
+        return np.minimum(np.searchsorted(ends, (np.arange(PARTS) + 0.5) / PARTS), len(ends) - 1)
+
+    def _bandwidth(self, j: int) -> float:
+        away = self.means[:, j] - self.weight @ self.means[:, j]
+        return float(SMOOTH * np.sqrt(self.weight @ away**2) * self.effective**-0.2)
+
+
+@dataclass(eq=False)
+class Drawing:
+    """Draws as they are made."""
+
+    net: HybridNetwork
+    findings: HybridFindings
+    asked: tuple[str, ...]  # numbers
+    size: int
+    random: np.random.Generator
+    joint: bool = True  # whether numbers are asked for together: then with their covariances
+    codes: dict[str, Codes] = field(default_factory=dict)
+    log_weight: Array = field(default_factory=lambda: np.zeros(0))
+
+    def collapsed(self, names: Sequence[str]) -> tuple[Array, Array]:
+        """Categories from their own network, then the Gaussian of each draw."""
+        self.draw_categories(np.arange(self.size), self.findings.states)
+        return self.given_categories(names)
+
+    def given_categories(self, names: Sequence[str]) -> tuple[Array, Array]:
+        """The mean and covariance (or variance) of the numbers that are asked for, at each draw of the categories."""
+        self.log_weight = np.zeros(self.size)
+        means, covariances = self._empty()
+        for component in components(self.net, names, self.findings):
+            self._weigh(component, means, covariances)
+        return means, covariances
+
+    def _empty(self) -> tuple[Array, Array]:
+        wide = len(self.asked)
+        means = np.zeros((self.size, wide))
+        for j, name in enumerate(self.asked):
+            if name in self.findings.values:
+                means[:, j] = self.findings.values[name]
+        return means, np.zeros((self.size, wide, wide) if self.joint else (self.size, wide))
+
+    def draw_categories(self, rows: Codes, known: Mapping[str, int]) -> None:
+        """Some rows' categories, given states and likelihoods, whatever is known of numbers."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from credo.networks.inference.rows import states_array
+
+        net = self.net
+        if not net.states:
+            return
+        given = replace(self.findings, states=dict(known)).discrete(net, net.states)
+        drawn = net.category_network.sample(len(rows), given, int(self.random.integers(2**31)))
+        for name, states in net.states.items():
+            column = drawn.column(name).combine_chunks()
+            column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+            found = pc.index_in(column, states_array(states).cast(column.type))
+            own = self.codes.setdefault(name, np.zeros(self.size, dtype=np.intp))
+            own[rows] = found.to_numpy(zero_copy_only=False)
+
+    def _weigh(self, component: Component, means: Array, covariances: Array) -> None:
+        switches = component.switches
+        cells = np.column_stack([self.codes[name] for name in switches]) if switches else np.zeros((self.size, 1), int)
+        every, place = np.unique(cells, axis=0, return_inverse=True)
+        place = place.reshape(-1)
+        own = [name for name in self.asked if name in component.places]
+        for start in range(0, len(every), CONFIGURATIONS):
+            part = every[start : start + CONFIGURATIONS]
+            here = np.flatnonzero((place >= start) & (place < start + len(part)))
+            solved = component.solved({name: part[:, j] for j, name in enumerate(switches)})
+            self.log_weight[here] += solved.log_density[place[here] - start]
+            wanted = [*own, *(name for name in component.intervals if name not in own)]
+            if not wanted:
+                continue
+            places = [component.places[name] for name in wanted]
+            law = Dense(solved.log_density, solved.mean[:, places], solved.covariance(places))
+            law = law.taken(place[here] - start)
+            mean, covariance = self._inside(component, wanted, law, here)
+            at = np.array([self.asked.index(name) for name in own], dtype=np.intp)
+            means[np.ix_(here, at)] = mean[:, : len(own)]
+            if self.joint:
+                covariances[np.ix_(here, at, at)] = covariance[:, : len(own), : len(own)]
+            else:
+                covariances[np.ix_(here, at)] = np.einsum("nii->ni", covariance)[:, : len(own)]
+
+    def _inside(self, component: Component, names: Sequence[str], law: Dense, rows: Codes) -> tuple[Array, Array]:
+        """Numbers that are known by intervals are drawn one after another, each weighed by the mass of its interval
+        (Geweke, Hajivassiliou and Keane); the others are conditioned on them."""
+        mean, covariance = law.mean.copy(), law.whole.copy()
+        for name in component.intervals:
+            i = names.index(name)
+            low, high = self.findings.intervals[name]
+            sd = np.sqrt(covariance[:, i, i])
+            self.log_weight[rows] += log_mass((low - mean[:, i]) / sd, (high - mean[:, i]) / sd)
+            drawn = truncated_draws(mean[:, i], sd, low, high, self.random)
+            gain = covariance[:, :, i] / covariance[:, i, i][:, None]
+            mean = mean + gain * (drawn - mean[:, i])[:, None]
+            covariance = covariance - gain[:, :, None] * covariance[:, i, None, :]
+            mean[:, i] = drawn
+            covariance[:, i, :] = covariance[:, :, i] = 0.0
+        return mean, covariance
+
+    def forward(self, names: Sequence[str]) -> tuple[Array, Array]:
+        """All variables in order, each given its parents; what is known is weighed instead."""
+        net, needed = self.net, {*names}
+        self.log_weight = np.zeros(self.size)
+        numbers: dict[str, Array] = {}
+        for name in net.order:
+            if name in net.numbers:
+                self._number(name, numbers, name in needed)
+            elif name in net.states:
+                self._category(name, numbers, name in needed)
+        means, covariances = self._empty()
+        for j, name in enumerate(self.asked):
+            means[:, j] = numbers[name]
+        return means, covariances
+
+    def _number(self, name: str, numbers: dict[str, Array], weighed: bool) -> None:
+        values, intervals = self.findings.values, self.findings.intervals
+        if name in values:
+            numbers[name] = np.full(self.size, values[name])
+            if weighed and name not in self.net.done:
+                self.log_weight += self.net.number_nodes[name].log_density(self.codes, numbers)
+            return
+        node = self.net.number_nodes[name]
+        mean = np.broadcast_to(node.mean(self.codes, numbers), (self.size,))
+        variance = node.variance[tuple(self.codes[each] for each in node.categories)]
+        sd = np.broadcast_to(np.sqrt(variance), (self.size,))
+        if name in intervals and weighed:
+            low, high = intervals[name]
+            self.log_weight += log_mass((low - mean) / sd, (high - mean) / sd)
+            numbers[name] = truncated_draws(mean, sd, low, high, self.random)
+        else:
+            numbers[name] = mean + sd * self.random.standard_normal(self.size)
+
+    def _category(self, name: str, numbers: dict[str, Array], weighed: bool) -> None:
+        net, findings = self.net, self.findings
+        if name in net.logistic:
+            log_p = net.logistic[name].log_table(self.codes, numbers)
+        else:
+            with np.errstate(divide="ignore"):
+                log_p = np.log(net.tables[name][tuple(self.codes[each] for each in net.category_parents(name))])
+        log_p = np.broadcast_to(log_p, (self.size, log_p.shape[-1]))
+        if name in findings.states:
+            self.codes[name] = np.full(self.size, findings.states[name], dtype=np.intp)
+            if weighed:
+                self.log_weight += log_p[:, findings.states[name]]
+            return
+        if name in findings.likelihoods and weighed:
+            with np.errstate(divide="ignore"):
+                log_p = log_p + np.log([*findings.likelihoods[name].values()])
+            total = np.logaddexp.reduce(log_p, axis=1)
+            self.log_weight += total
+            log_p = log_p - np.where(np.isfinite(total), total, 0.0)[:, None]
+        ends = np.cumsum(np.exp(log_p), axis=1)
+        drawn = (self.random.random((self.size, 1)) * ends[:, -1:] >= ends).sum(1)
+        self.codes[name] = np.minimum(drawn, log_p.shape[1] - 1).astype(np.intp)
+
+
+def drawn_particles(
+    net: HybridNetwork,
+    asked: Sequence[str],
+    findings: HybridFindings,
+    samples: int,
+    seed: int,
+    joint: bool = True,
+) -> Particles:
+    """Draws about some variables (without any: about the findings' probability)."""
+    names = relevant(net, asked, findings)
+    numbers = tuple(name for name in asked if name in net.numbers)
+    making = Drawing(net, findings, numbers, samples, np.random.default_rng(seed), joint)
+    base = 0.0
+    if net.logistic:
+        means, covariances = making.forward(names)
+    else:
+        means, covariances = making.collapsed(names)
+        given = findings.discrete(net, net.states)
+        base = float(net.category_network.log_probability(given)) if given and not asked else 0.0
+    top = float(making.log_weight.max())
+    if not np.isfinite(top):
+        raise EvidenceError(f"{IMPOSSIBLE}, or so small that no draw hit it")
+    weight = np.exp(making.log_weight - top)
+    log_total = top + float(np.log(weight.mean())) + base
+    variances = np.einsum("nii->ni", covariances) if joint else covariances
+    return Particles(
+        weight / weight.sum(), log_total, making.codes, numbers, means, variances, covariances if joint else None
+    )

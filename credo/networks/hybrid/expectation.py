@@ -1,0 +1,139 @@
+"""EM for incomplete rows: expected counts of tables, and expected sums, squares and products of lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from credo.core.em import Expected
+from credo.core.evidence import Evidence, Part
+from credo.core.soft_sums import CentredSums
+from credo.core.statistics import CrossMoments
+from credo.data.schema import Schema
+from credo.errors import EvidenceError
+from credo.families.linear_gaussian import Line, LinearGaussian
+from credo.networks.hybrid.learning import NodeShape, shapes_of
+from credo.networks.hybrid.line_priors import mode_line
+from credo.networks.hybrid.rows import HybridRows, Pattern, RowInference
+from credo.networks.nodes.table import Table
+from credo.networks.table_priors import TablePriors
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.hybrid.network import HybridNetwork
+
+Switches = tuple[int, ...]
+
+
+@dataclass(eq=False)
+class Sums:
+    """Of all numbers, at one configuration of the categories that they depend on: about a pivot."""
+
+    n: float
+    first: Array  # (numbers,)
+    second: Array  # (numbers, numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class HybridEM:
+    """A hybrid network for `credo.core.em`: its nodes are at the mode of what was expected before."""
+
+    net: HybridNetwork
+    schema: Schema
+    tables: TablePriors  # of log-odds
+    lines: Mapping[str, LinearGaussian | None]
+    pivot: Array  # (numbers,): near the means, so that sums of squares lose nothing
+
+    @cached_property
+    def inference(self) -> RowInference:
+        return RowInference(self.net)
+
+    @cached_property
+    def shapes(self) -> tuple[dict[str, Table], dict[str, NodeShape]]:
+        return shapes_of(self.net.parents, {*self.net.numbers})
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {name: len(states) for name, states in self.net.states.items()}
+
+    def expect(self, batch: HybridRows, /) -> Expected:
+        tables, lines = self.shapes
+        counts = {name: np.zeros(table.shape(self.sizes)) for name, table in tables.items()}
+        sums: dict[Switches, Sums] = {}
+        log_likelihood = 0.0
+        for pattern in self.inference.patterns(batch):
+            weight = batch.weight[pattern.rows]
+            logs = pattern.log_prob
+            if np.isneginf(logs).any():
+                raise EvidenceError("a row is impossible under the network: give a prior above 0")
+            log_likelihood += float(weight @ logs)
+            shares = pattern.responsibilities * weight[:, None]
+            self._count(tables, counts, pattern, shares)
+            self._add(sums, pattern, shares)
+        parts = {t.label: Part(t.axes, t.expected(counts[name])) for name, t in tables.items()}
+        for line in lines.values():
+            parts[line.label] = Part(line.axes, self._statistics(line, sums))
+        return Evidence(self.schema, parts), log_likelihood
+
+    def _count(self, tables: Mapping[str, Table], counts: Mapping[str, Array], pattern: Pattern, shares: Array) -> None:
+        by_name = {name: pattern.codes[:, :, i] for i, name in enumerate(self.inference.categories)}
+        for name, table in tables.items():
+            cells = np.ravel_multi_index([by_name[each] for each in table.scope], counts[name].shape)
+            found = np.bincount(cells.reshape(-1), shares.reshape(-1), counts[name].size)
+            counts[name][...] += found.reshape(counts[name].shape)
+
+    def _add(self, sums: dict[Switches, Sums], pattern: Pattern, shares: Array) -> None:
+        inference = self.inference
+        for where, rows, spread in inference.completed(pattern):
+            switches = tuple(pattern.codes[where[0][0], where[1][0], inference.switches].tolist())
+            weight, away = shares[where], rows - self.pivot
+            once = weight[:, None] * away
+            n = float(weight.sum())
+            new = Sums(n, once.sum(0), once.T @ away + n * spread)
+            old = sums.get(switches)
+            sums[switches] = new if old is None else Sums(old.n + n, old.first + new.first, old.second + new.second)
+
+    def _statistics(self, line: NodeShape, sums: Mapping[Switches, Sums]) -> CrossMoments:
+        """Of one node: configurations of other categories together, its own columns alone."""
+        inference, sizes = self.inference, self.sizes
+        columns = [inference.numbers.index(name) for name in line.columns]
+        places = [[inference.categories[i] for i in inference.switches].index(name) for name in line.categories]
+        shape, wide = line.shape(sizes), len(columns)
+        groups = int(np.prod(shape))
+        n, first, second = np.zeros(groups), np.zeros((groups, wide)), np.zeros((groups, wide, wide))
+        for switches, own in sums.items():
+            at = int(np.ravel_multi_index([switches[i] for i in places], shape)) if places else 0
+            n[at] += own.n
+            first[at] += own.first[columns]
+            second[at] += own.second[np.ix_(columns, columns)]
+        pivot = np.broadcast_to(self.pivot[columns], (groups, wide))
+        return line.shaped(CrossMoments.of_centred(CentredSums(n, first, second, pivot)), sizes)
+
+    def with_evidence(self, evidence: Evidence, /) -> Self:
+        from credo.networks.hybrid.network import HybridNetwork
+
+        tables, lines = self.shapes
+        nodes: dict[str, Any] = {}
+        for name in self.net.parents:
+            if name in tables:
+                nodes[name] = tables[name].mode(self.tables[name], evidence[tables[name].label])
+            else:
+                line = lines[name]
+                nodes[name] = line.node(mode_line(self.lines[name], name, evidence[line.label]), self.sizes)
+        return replace(self, net=HybridNetwork(self.net.parents, nodes, self.net.states))
+
+    def log_prior(self) -> float:
+        tables, lines = self.shapes
+        total = sum(table.log_prior(self.tables[name], self.net.tables[name]) for name, table in tables.items())
+        for name in lines:
+            prior, node = self.lines[name], self.net.number_nodes[name]
+            if prior is None:
+                continue
+            weights = np.concatenate([node.intercept[..., None], node.weights], axis=-1)
+            at = Line(weights.reshape(-1, weights.shape[-1]), node.variance.reshape(-1))
+            total += float(prior.log_prior(at).sum())
+        return total

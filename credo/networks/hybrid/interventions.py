@@ -1,0 +1,50 @@
+"""Interventions: variables that are set, whatever their parents say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.errors import EvidenceError
+from credo.networks.hybrid.findings import number_or_interval
+from credo.networks.hybrid.number_node import NumberNode
+from credo.networks.inference.findings import Findings
+
+if TYPE_CHECKING:
+    from credo.networks.hybrid.network import HybridNetwork
+
+
+def after_intervention(net: HybridNetwork, values: Mapping[str, Any]) -> HybridNetwork:
+    """Without the arrows into what is set. A number that is set counts as known, and has no density of its own."""
+    from credo.networks.hybrid.network import HybridNetwork
+
+    net._check_nodes()
+    parents, nodes, done = dict(net.parents), dict(net.nodes), dict(net.done)
+    for name, value in values.items():
+        parents[net._known(name)] = ()
+        if name in net.numbers:
+            read = number_or_interval(name, value)
+            if not isinstance(read, float):
+                raise EvidenceError(f"do sets {name!r} to a number, but {value!r:.60} is none")
+            nodes[name] = NumberNode(name, (), (), np.array(read), np.zeros(0), np.array(1.0))
+            done[name] = read
+        else:
+            nodes[name] = _chances(net, name, value)
+    return HybridNetwork(parents, nodes, net.states, done=done)
+
+
+def _chances(net: HybridNetwork, name: str, value: Any) -> Any:
+    """A state's row of a table, or the probabilities that are given."""
+    from credo.networks.tables import ROUNDING
+
+    found = Findings.of(net.category_index, {name: value})
+    v = [*net.states].index(name)
+    if found.codes[v] >= 0:
+        return np.eye(len(net.states[name]))[found.codes[v]]
+    places = net.category_index.places
+    chances = np.exp(found.log_scale) * found.weights[places[v] : places[v + 1]]
+    if not isinstance(value, Mapping) or abs(chances.sum() - 1.0) > ROUNDING:
+        raise EvidenceError(f"do sets {name!r} to one state, or to states with probabilities that sum to 1")
+    return chances

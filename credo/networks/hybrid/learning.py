@@ -1,0 +1,265 @@
+"""Learning a hybrid network's nodes: counts of tables, and sums of squares and products of lines. Both add."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
+from credo.core.learning import Additive, Weight
+from credo.core.membership import Codes, Hard
+from credo.core.statistics import Counts, CrossMoments
+from credo.data import Batch, Source
+from credo.data.schema import Column, Schema
+from credo.errors import DataError, EvidenceError, NetworkError, suggest
+from credo.families.linear_gaussian import Line
+from credo.networks.graph import Parents
+from credo.networks.hybrid.declared import Declared, Node, split_parents
+from credo.networks.hybrid.line_priors import HybridPriors, predictive_line
+from credo.networks.hybrid.number_node import NumberNode
+from credo.networks.inference.state_index import StateIndex
+from credo.networks.learning import inferred, state_codes
+from credo.networks.nodes.table import Table
+from credo.networks.row_queries import check_names
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.hybrid.network import HybridNetwork
+
+INCOMPLETE = "rows that are added must be complete: `fit` learns from incomplete ones by EM"
+
+
+@dataclass(frozen=True, eq=False)
+class NodeShape:
+    """What a number's line is learned from: its category parents, and the columns of its sums."""
+
+    name: str
+    categories: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+    @property
+    def label(self) -> Label:
+        return Label("column", self.name)
+
+    @property
+    def axes(self) -> tuple[str | None, ...]:
+        return self.categories or (None,)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.numbers, self.name)
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        return tuple(sizes[name] for name in self.categories) or (1,)
+
+    def configuration(self, codes: Mapping[str, Codes], sizes: Mapping[str, int], rows: int) -> Codes:
+        """The number of each row's configuration of category parents."""
+        found = np.zeros(rows, dtype=np.int32)
+        for name in self.categories:
+            found *= sizes[name]
+            found += codes[name].astype(np.int32)
+        return found
+
+    def summarise(
+        self, codes: Mapping[str, Codes], numbers: Mapping[str, Array], sizes: Mapping[str, int], weight: Array
+    ) -> CrossMoments:
+        shape = self.shape(sizes)
+        member = Hard.of(self.configuration(codes, sizes, len(weight)), prod(shape), weight)
+        rows = np.column_stack([numbers[name] for name in self.columns])
+        return self.shaped(CrossMoments.of(rows, member), sizes)
+
+    def shaped(self, statistics: CrossMoments, sizes: Mapping[str, int]) -> CrossMoments:
+        """The axis of configurations as one axis for each category parent."""
+        shape = self.shape(sizes)
+        return statistics._map(lambda x: x.reshape((*shape, *x.shape[1:])))
+
+    def node(self, line: Line, sizes: Mapping[str, int]) -> NumberNode:
+        shape = tuple(sizes[name] for name in self.categories)
+        weights, variance = np.asarray(line.weights), np.asarray(line.variance)
+        slopes = weights[:, 1:].reshape((*shape, len(self.numbers)))
+        return NumberNode(
+            self.name, self.categories, self.numbers, weights[:, 0].reshape(shape), slopes, variance.reshape(shape)
+        )
+
+
+def shapes_of(parents: Parents, numbers: set[str]) -> tuple[dict[str, Table], dict[str, NodeShape]]:
+    """What tables and lines are learned from; a category with a number among its parents is refused."""
+    tables, lines = dict[str, Table](), dict[str, NodeShape]()
+    for name, above in parents.items():
+        of_categories, of_numbers = split_parents(above, numbers)
+        if name in numbers:
+            lines[name] = NodeShape(name, of_categories, of_numbers)
+        elif of_numbers:
+            raise NetworkError(
+                f"{name!r} is a category with the number {of_numbers[0]!r} as a parent, and logistic nodes aren't "
+                "learned by fit: turn the arrow round, cut the number in bins, or fit credo.LogisticRegression and "
+                "give its weights as a credo.nodes.LogisticOfNumbers"
+            )
+        else:
+            tables[name] = Table(name, of_categories)
+    return tables, lines
+
+
+def derived(parents: Parents, prior: Any, evidence: Evidence) -> tuple[HybridPriors, Declared]:
+    """The prior, and the states and nodes that follow from it and the evidence."""
+    if {column.name for column in evidence.schema} != {*parents}:
+        raise EvidenceError("the evidence isn't this network's: its columns aren't the variables")
+    numbers = {column.name for column in evidence.schema if column.kind == "number"}
+    tables, lines = shapes_of(parents, numbers)
+    states = {name: evidence.schema[name].values for name in parents if name not in numbers}
+    sizes = {name: len(values) for name, values in states.items()}
+    made = HybridPriors.of(prior, numbers, states)
+    nodes: dict[str, Node] = {}
+    for name in parents:
+        if name in tables:
+            table = tables[name].mean(made.tables[name], evidence[tables[name].label])
+            table.flags.writeable = False
+            nodes[name] = table
+        else:
+            line = lines[name]
+            nodes[name] = line.node(predictive_line(made.line(name), name, evidence[line.label]), sizes)
+    return made, Declared(states, nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class HybridLearner(Additive):
+    """A hybrid network as something that learns by adding evidence."""
+
+    network: HybridNetwork
+    evidence: Evidence | None
+    kinds: Mapping[str, str]  # "number" or "category" of each variable
+    states: Mapping[str, tuple[Any, ...]] | None = None  # that are declared
+
+    @classmethod
+    def of(cls, network: HybridNetwork) -> HybridLearner:
+        """Refuses fixed nodes: they have no evidence that rows could be added to."""
+        if network.evidence is None:
+            raise EvidenceError("the network's nodes are fixed, or there are none yet: learn them from data with fit")
+        kinds = {name: "number" if name in network.numbers else "category" for name in network.parents}
+        fixed = {c.name: c.values for c in network.evidence.schema if c.kind == "category" and c.declared}
+        return cls(network, network.evidence, kinds, fixed or None)
+
+    @property
+    def numbers(self) -> set[str]:
+        return {name for name, kind in self.kinds.items() if kind == "number"}
+
+    @property
+    def n(self) -> float:
+        if self.evidence is None:
+            return 0.0
+        first = Label("column", self.network.variables[0])
+        return float(self.evidence[first].n.value.sum())
+
+    def needs(self, data: Source) -> Sequence[str]:
+        names = self.network.variables
+        check_names(data.names, names)
+        for absent in (name for name in names if name not in data.names):
+            raise DataError(f"no column {absent!r} ({suggest(absent, data.names)}): {INCOMPLETE}")
+        return names
+
+    def summarise(self, batch: Batch, weight: Array) -> Evidence:
+        codes, numbers, schema = self.read(batch)
+        _check_complete(codes, numbers, batch)
+        sizes = {column.name: len(column.levels) for column in schema if column.levels is not None}
+        tables, lines = shapes_of(self.network.parents, self.numbers)
+        parts = {t.label: Part(t.axes, t.summarise(codes, sizes, weight)) for t in tables.values()}
+        for line in lines.values():
+            parts[line.label] = Part(line.axes, line.summarise(codes, numbers, sizes, weight))
+        return Evidence(schema, parts)
+
+    def read(self, batch: Batch) -> tuple[dict[str, Codes], dict[str, Array], Schema]:
+        """Codes of categories, -1 where a cell is missing; numbers, NaN where one is; and the columns."""
+        names = [name for name in self.network.parents if name not in self.numbers]
+        if self.states is None:
+            codes, schema = inferred(batch, names) if names else ({}, Schema(()))
+        else:
+            index = StateIndex(tuple(names), tuple(self.states[name] for name in names))
+            codes = dict(zip(names, state_codes(index, names, batch), strict=True))
+            schema = declared_schema(self.states)
+        numbers = {name: numbers_of(batch, name) for name in self.network.parents if name in self.numbers}
+        columns = {column.name: column for column in schema} | {name: Column(name, "number") for name in numbers}
+        return codes, numbers, Schema(tuple(columns[name] for name in self.network.parents))
+
+    def with_evidence(self, evidence: Evidence) -> Self:
+        network = self.network.with_evidence(evidence, self.network.history)
+        return replace(self, network=network, evidence=evidence)
+
+    def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
+        """States that only held-out rows have are known, without evidence."""
+        return self.with_evidence(others.knowing(held_out))
+
+    def log_prob(self, data: Any) -> Array:
+        return self.network.log_prob(data)
+
+    def forget(self, data: object, *, weight: Weight = None) -> Self:
+        self._check_counted("forget rows")
+        return super().forget(data, weight=weight)
+
+    def __add__(self, other: Self) -> Self:
+        for each in (self, other):
+            each._check_counted("be merged")
+        return super().__add__(other)
+
+    def _check_counted(self, what: str) -> None:
+        if self.network.history:
+            raise EvidenceError(
+                f"the nodes were fitted by EM, from expected sums, and can't {what} exactly: fit again; update and "
+                "discount do work"
+            )
+
+    def mergeable(self, other: Self) -> str | None:
+        one, two = self.network, other.network
+        if dict(one.parents) != dict(two.parents):
+            return "their arrows differ, or the order of a node's parents"
+        if self.kinds != other.kinds:
+            name = next(name for name in self.kinds if self.kinds[name] != other.kinds[name])
+            return f"{name!r} is a number in one and a category in the other"
+        if one.prior != two.prior:
+            return "their priors differ"
+        return "their states differ" if self.states != other.states else None
+
+
+def declared_schema(states: Mapping[str, tuple[Any, ...]]) -> Schema:
+    from credo.networks.inference.rows import states_array
+
+    return Schema(tuple(Column(n, "category", states_array(own), len(own)) for n, own in states.items()))
+
+
+def numbers_of(batch: Batch, name: str) -> Array:
+    found = batch.numbers(name)
+    if np.isinf(found).any():
+        row = batch.number(int(np.argmax(np.isinf(found))))
+        raise DataError(f"{name!r} is infinite in row {row}: numbers of a network must be finite")
+    return found
+
+
+def _check_complete(codes: Mapping[str, Codes], numbers: Mapping[str, Array], batch: Batch) -> None:
+    missing = {name: own < 0 for name, own in codes.items()} | {name: np.isnan(x) for name, x in numbers.items()}
+    for name, cells in missing.items():
+        if cells.any():
+            raise DataError(f"{name!r} is missing in row {batch.number(int(np.argmax(cells)))}: {INCOMPLETE}")
+
+
+def is_evidence_of(network: HybridNetwork, evidence: object) -> bool:
+    """Whether evidence has the form that the network's own has: a file may claim anything."""
+    if not isinstance(evidence, Evidence) or {*evidence.schema.names} != {*network.parents}:
+        return False
+    tables, lines = shapes_of(network.parents, {*network.numbers})
+    sizes = {name: len(states) for name, states in network.states.items()}
+    wanted: dict[Label, tuple[Any, tuple[int, ...], type]] = {
+        t.label: (t.axes, t.shape(sizes), Counts) for t in tables.values()
+    }
+    wanted |= {n.label: (n.axes, n.shape(sizes), CrossMoments) for n in lines.values()}
+    if wanted.keys() != evidence.parts.keys():
+        return False
+    for label, (axes, shape, kind) in wanted.items():
+        part = evidence.parts[label]
+        if part.axes != axes or not isinstance(part.statistics, kind) or evidence[label].n.shape != shape:
+            return False
+    widths = ((line, evidence[line.label].first.shape) for line in lines.values())
+    return all(shape == (*line.shape(sizes), len(line.columns)) for line, shape in widths)

@@ -1,0 +1,114 @@
+"""Leave-one-out: what nodes learned from all other rows say of each row, without a refit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo import engines
+from credo.core.learning import RowWeights, Validation, Weights
+from credo.core.membership import Codes
+from credo.data import Batch, source
+from credo.errors import DataError, EvidenceError
+from credo.networks.hybrid.learning import HybridLearner, NodeShape, shapes_of
+from credo.networks.hybrid.line_priors import flat, resolved
+from credo.networks.inference.state_index import StateIndex
+from credo.networks.learning import ROUNDING, state_codes
+from credo.networks.nodes.table import Table
+from credo.networks.table_priors import dirichlet_of
+from credo.numerics.distributions import Normal
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.families.linear_gaussian import LinearGaussian
+    from credo.networks.hybrid.network import HybridNetwork
+
+
+def leave_one_out(net: HybridNetwork, data: object, weight: Any) -> Validation:
+    learner, table, weights = HybridLearner.of(net), source(data), Weights.of(weight)
+    if net.history:
+        raise EvidenceError(
+            "the nodes were fitted by EM: what they would be without a row takes a refit; fit parts of the rows"
+        )
+    if table.once:
+        raise DataError("leave-one-out reads the data once more, and an iterator can be read only once: give a table")
+    names = learner.needs(table.without(weight))
+    parts = [*engines.map(LeaveOneOut.of(learner, weights.of_a_row), weights.partitions(table, names))]
+    log_probs, row_weights = (np.concatenate(each) for each in zip(*parts, strict=True))
+    if abs(row_weights.sum() - learner.n) > ROUNDING * max(1.0, learner.n):
+        raise EvidenceError(
+            f"leave-one-out needs the rows that were learned: the evidence has {learner.n:g} of them, the data "
+            f"{row_weights.sum():g}"
+        )
+    return Validation(log_probs, np.arange(len(log_probs)), row_weights)
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """The job of one batch: each node without the row, by its counts less one, or by a rank-one step back of its line.
+
+    With h = z′P⁻¹z and e = y - w′z: w₋ᵢ = w - P⁻¹z e/(1 - h), scale₋ᵢ = scale - ½ e²/(1 - h), shape₋ᵢ = shape - ½.
+    """
+
+    learner: HybridLearner
+    weights: RowWeights
+    lines: dict[str, LinearGaussian]
+
+    @classmethod
+    def of(cls, learner: HybridLearner, weights: RowWeights) -> LeaveOneOut:
+        net, found = learner.network, dict[str, Any]()
+        for name, line in shapes_of(net.parents, learner.numbers)[1].items():
+            prior = resolved(net.prior.line(name), name, net.evidence[line.label])
+            if prior is None:
+                raise EvidenceError("leave-one-out of numbers needs a prior: under 'ml', fit parts of the rows")
+            found[name] = prior.posterior(flat(net.evidence[line.label]))
+        return cls(learner, weights, found)
+
+    def __call__(self, batch: Batch) -> tuple[Array, Array]:
+        weight, net = self.weights.of_rows(batch), self.learner.network
+        names = tuple(net.states)
+        index = StateIndex(names, tuple(net.states.values()))
+        codes = dict(zip(names, state_codes(index, names, batch), strict=True)) if names else {}
+        numbers = {name: batch.numbers(name) for name in net.numbers}
+        for name, own in [*codes.items(), *numbers.items()]:
+            missing = own < 0 if name in codes else np.isnan(own)
+            if missing.any():
+                raise DataError(
+                    f"{name!r} is missing in row {batch.number(int(np.argmax(missing)))}: it wasn't learned"
+                )
+        tables, lines = shapes_of(net.parents, self.learner.numbers)
+        found = np.zeros(batch.rows)
+        for table in tables.values():
+            found += self._log_share(table, codes, weight)
+        for line in lines.values():
+            found += self._log_density(line, codes, numbers, weight)
+        return found, weight
+
+    def _log_share(self, table: Table, codes: dict[str, Codes], weight: Array) -> Array:
+        net = self.learner.network
+        counts, prior = net.evidence[table.label].n.value, net.prior.tables[table.name]
+        cell = tuple(codes[name] for name in table.scope)
+        left, total = counts[cell] - weight, counts.sum(-1)[cell[:-1]] - weight
+        if prior is not None:
+            alpha = np.broadcast_to(dirichlet_of(prior, counts.shape, table.name).concentration, counts.shape)
+            left, total = left + alpha[cell], total + alpha.sum(-1)[cell[:-1]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            known = np.log(np.maximum(left, 0.0) / total)
+        return np.asarray(np.where(total > 0, known, -np.log(counts.shape[-1])))
+
+    def _log_density(self, line: NodeShape, codes: dict[str, Codes], numbers: dict[str, Array], weight: Array) -> Array:
+        sizes = {name: len(states) for name, states in self.learner.network.states.items()}
+        at, after = line.configuration(codes, sizes, len(weight)), self.lines[line.name]
+        z = np.column_stack([np.ones(len(weight)), *(numbers[name] for name in line.numbers)])
+        inverse = np.linalg.inv(after.precision)[at]
+        gain = np.einsum("nij,nj->ni", inverse, z)
+        leverage = weight * np.einsum("ni,ni->n", gain, z)
+        away = numbers[line.name] - np.einsum("ni,ni->n", after.location[at], z)
+        left = 1.0 - leverage
+        expected = numbers[line.name] - away / left
+        shape = after.shape[at] - weight / 2
+        scale = after.scale[at] - weight * away**2 / left / 2
+        variance = np.where(shape > 1, scale / np.where(shape > 1, shape - 1, 1.0), scale / (shape + 1))
+        return np.asarray(Normal(expected, np.sqrt(variance)).log_prob(numbers[line.name]))

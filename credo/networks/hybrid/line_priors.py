@@ -1,0 +1,159 @@
+"""Priors of lines: what is believed of a number's intercept, weights and variance before its rows are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from credo.core.statistics import CrossMoments
+from credo.errors import DataError, PriorError, suggest
+from credo.families.linear_gaussian import Line, LinearGaussian
+from credo.networks.table_priors import TablePriors
+from credo.numerics.exact import Array
+
+ML = "ml"
+SHRUNK = 1e-6  # of the correlations of number parents: a prior that is as rows are must be proper, even if these aren't
+ROUNDED = 1e-12  # of a number's variance: what rounding of its cells leaves where its parents determine it
+
+LinePrior = float | LinearGaussian | None  # so many rows as all rows are; a conjugate prior; None: maximum likelihood
+
+
+@dataclass(frozen=True)
+class HybridPriors:
+    """Of tables Dirichlets, of lines LinePriors.
+
+    >>> HybridPriors.of("ml", ["Fever"], ["Flu"]).line("Fever") is None
+    True
+    """
+
+    tables: TablePriors = field(default_factory=TablePriors)
+    default: LinePrior = 1.0
+    lines: Mapping[str, LinePrior] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: Any, numbers: Collection[str], categories: Collection[str]) -> HybridPriors:
+        """From a number of cases, "ml", or {name: either, a DirichletCategorical, a BDeu or a LinearGaussian}."""
+        if isinstance(given, HybridPriors):
+            return given
+        if given is None:
+            given = 1.0
+        if not isinstance(given, Mapping):
+            return cls(TablePriors.of(given, categories), _line(given, "prior") if numbers else 1.0)
+        known = {*numbers, *categories}
+        for unknown in (name for name in given if name not in known):
+            raise PriorError(f"a prior is for {unknown!r}, which is no node; {suggest(unknown, known)}")
+        lines = {name: _line(each, f"the prior of {name!r}") for name, each in given.items() if name in numbers}
+        tables = {name: each for name, each in given.items() if name in categories}
+        return cls(TablePriors.of(tables, categories), 1.0, lines)
+
+    def line(self, name: str) -> LinePrior:
+        return self.lines.get(name, self.default)
+
+
+def _line(given: Any, what: str) -> LinePrior:
+    if isinstance(given, LinearGaussian):
+        return given
+    if isinstance(given, str) and given == ML:
+        return None
+    if isinstance(given, Real) and given is not True and 0 < float(given) < np.inf:
+        return float(given)
+    raise PriorError(
+        f"{what} of a number must be 'ml', a number of cases above 0 or a LinearGaussian, but is {given!r:.60}"
+    )
+
+
+class Pooled(NamedTuple):
+    """The line of all rows together."""
+
+    weights: Array  # the intercept first
+    variance: float
+    mean: Array  # of the number parents
+    spread: Array  # their covariance
+    n: float
+
+
+def pooled_line(name: str, statistics: CrossMoments) -> Pooled:
+    """Least squares over all configurations of category parents, the shortest weights where several fit alike."""
+    whole = statistics
+    for _ in range(statistics.n.ndim):
+        whole = whole._map(lambda x: x.sum(0))
+    whole = whole._map(lambda x: x[None])
+    n = float(whole.n.value[0])
+    if not n > 0:
+        raise DataError(f"there are no rows to learn the line of {name!r} from")
+    weights, variance = (np.asarray(each)[0] for each in LinearGaussian().maximum_likelihood(whole))
+    scatter, mean = whole.scatter[0] / n, whole.mean[0]
+    own = float(scatter[-1, -1])
+    if not own > ROUNDED * float(mean[-1]) ** 2 * 1e-6:
+        raise DataError(
+            f"column {name!r} is constant, {mean[-1]:.6g}: a Gaussian of it would have no spread, so leave it out"
+        )
+    return Pooled(weights, max(float(variance), ROUNDED * own), mean[:-1], scatter[:-1, :-1], n)
+
+
+def as_all_rows(cases: float, pooled: Pooled) -> LinearGaussian:
+    """The prior that is worth so many rows, each as all rows together are: their line, and their variance about it.
+
+    precision = cases/n Σzz′, E[σ²] = the variance about the line of all rows. Where there are no category parents, the
+    posterior's line is that of least squares.
+    """
+    spread = pooled.spread * (1.0 - SHRUNK) + SHRUNK * np.diag(np.diagonal(pooled.spread))
+    still = np.diagonal(spread) <= 0
+    spread = spread + np.diag(np.where(still, np.maximum(pooled.mean**2, 1.0), 0.0))  # of a constant parent
+    centred = np.zeros((len(pooled.weights),) * 2)
+    centred[0, 0], centred[1:, 1:] = 1.0, spread
+    shift = np.eye(len(pooled.weights))
+    shift[0, 1:] = pooled.mean
+    precision = cases * shift.T @ centred @ shift
+    return LinearGaussian(pooled.weights, (precision + precision.T) / 2, 1.0 + cases / 2, cases / 2 * pooled.variance)
+
+
+def resolved(prior: LinePrior, name: str, statistics: CrossMoments) -> LinearGaussian | None:
+    """The prior as numbers; None for maximum likelihood."""
+    return as_all_rows(prior, pooled_line(name, statistics)) if isinstance(prior, float) else prior
+
+
+def flat(statistics: CrossMoments) -> CrossMoments:
+    """The configurations of category parents as one axis."""
+    shape = statistics.n.shape
+    return statistics._map(lambda x: x.reshape((int(np.prod(shape)), *x.shape[len(shape) :])))
+
+
+def predictive_line(prior: LinePrior, name: str, statistics: CrossMoments) -> Line:
+    """The posterior means of weights (the intercept first) and variance at each configuration; of maximum likelihood,
+    those of least squares, and where a configuration has too few rows, those of all rows. (configurations, ...)"""
+    found = resolved(prior, name, statistics)
+    if found is None:
+        return _least_squares(name, flat(statistics))
+    after = found.posterior(flat(statistics))
+    spread = np.where(after.shape > 1, after.scale / np.where(after.shape > 1, after.shape - 1, 1.0), np.nan)
+    return Line(after.location, np.where(np.isnan(spread), after.scale / (after.shape + 1), spread))
+
+
+def _least_squares(name: str, statistics: CrossMoments) -> Line:
+    pooled = pooled_line(name, statistics)
+    n = statistics.n.value
+    with np.errstate(invalid="ignore", divide="ignore"):
+        safe = statistics._map(lambda x: x) if (n > 0).all() else _where_seen(statistics)
+        weights, variance = LinearGaussian().maximum_likelihood(safe)
+    few = n <= statistics.first.shape[-1]  # a line through so few points leaves no variance
+    weights = np.where(few[:, None], pooled.weights, weights)
+    variance = np.where(few | ~(variance > ROUNDED * pooled.variance), pooled.variance, variance)
+    return Line(weights, variance)
+
+
+def _where_seen(statistics: CrossMoments) -> CrossMoments:
+    """With the rows of all configurations where one has none."""
+    rows = np.where(statistics.n.value > 0, np.arange(len(statistics.n.value)), int(np.argmax(statistics.n.value)))
+    return statistics[rows]
+
+
+def mode_line(prior: LinearGaussian | None, name: str, statistics: CrossMoments) -> Line:
+    """EM's M-step: the most probable weights and variance at each configuration."""
+    if prior is None:
+        return _least_squares(name, flat(statistics))
+    return prior.posterior(flat(statistics)).mode()

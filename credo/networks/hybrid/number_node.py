@@ -1,0 +1,90 @@
+"""P(number | parents) and P(category | parents, numbers among them), as arrays over the states of category parents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.numerics.exact import Array
+
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class NumberNode:
+    """x | c, z ~ N(interceptᶜ + Σ weightᶜⱼ zⱼ, varianceᶜ), c the states of category parents, z the number parents."""
+
+    name: str
+    categories: tuple[str, ...]
+    numbers: tuple[str, ...]
+    intercept: Array  # (the categories' states...)
+    weights: Array  # (the categories' states..., number parents)
+    variance: Array  # (the categories' states...)
+
+    def __post_init__(self) -> None:
+        for each in ("intercept", "weights", "variance"):  # arrays also of no axes
+            object.__setattr__(self, each, np.asarray(getattr(self, each), dtype=np.float64))
+
+    def at(self, codes: Mapping[str, Codes]) -> tuple[Array, Array, Array]:
+        """Intercepts, weights and variances at configurations of the category parents."""
+        where = tuple(codes[name] for name in self.categories)
+        return self.intercept[where], self.weights[where], self.variance[where]
+
+    def mean(self, codes: Mapping[str, Codes], numbers: Mapping[str, Array]) -> Array:
+        """Of each row."""
+        where = tuple(codes[name] for name in self.categories)
+        found = self.intercept[where]
+        for j, parent in enumerate(self.numbers):
+            found = found + self.weights[..., j][where] * numbers[parent]
+        return np.asarray(found)
+
+    def log_density(self, codes: Mapping[str, Codes], numbers: Mapping[str, Array]) -> Array:
+        """log p(x | parents) of each row."""
+        variance = self.variance[tuple(codes[name] for name in self.categories)]
+        away = numbers[self.name] - self.mean(codes, numbers)
+        return np.asarray(-0.5 * (away**2 / variance + np.log(2 * np.pi * variance)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NumberNode):
+            return NotImplemented
+        if (self.name, self.categories, self.numbers) != (other.name, other.categories, other.numbers):
+            return False
+        pairs = ((getattr(self, each), getattr(other, each)) for each in ("intercept", "weights", "variance"))
+        return all(np.array_equal(a, b) for a, b in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticNode:
+    """P(x = k | c, z) ∝ exp(interceptᶜₖ + Σ weightᶜₖⱼ zⱼ): softmax regression at each state of category parents."""
+
+    name: str
+    categories: tuple[str, ...]
+    numbers: tuple[str, ...]
+    intercept: Array  # (the categories' states..., own states)
+    weights: Array  # (the categories' states..., own states, number parents)
+
+    def log_table(self, codes: Mapping[str, Codes], numbers: Mapping[str, Array]) -> Array:
+        """log P(state | parents) of each row. (rows, own states)"""
+        where = tuple(codes[name] for name in self.categories)
+        score = self.intercept[where]
+        for j, parent in enumerate(self.numbers):
+            score = score + self.weights[..., j][where] * np.asarray(numbers[parent])[..., None]
+        return np.asarray(score - np.logaddexp.reduce(score, axis=-1, keepdims=True))
+
+    def table(self, numbers: Mapping[str, float]) -> Array:
+        """The table over category parents and own states, where all number parents are known."""
+        score = self.intercept + self.weights @ np.array([numbers[each] for each in self.numbers])
+        return np.asarray(np.exp(score - np.logaddexp.reduce(score, axis=-1, keepdims=True)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LogisticNode):
+            return NotImplemented
+        same = (self.name, self.categories, self.numbers) == (other.name, other.categories, other.numbers)
+        return same and np.array_equal(self.intercept, other.intercept) and np.array_equal(self.weights, other.weights)
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,101 @@
+"""Rows drawn from a hybrid network, given evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.errors import DataError, EvidenceError, SizeError, check_seed
+from credo.networks.hybrid.estimates import Drawing
+from credo.networks.hybrid.exact import IMPOSSIBLE, Exact
+from credo.networks.hybrid.findings import HybridFindings
+from credo.networks.hybrid.number_node import Codes
+from credo.networks.inference.findings import Given
+from credo.networks.inference.rows import states_array
+from credo.notices import tell
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.hybrid.network import HybridNetwork
+
+PROPOSALS = 20  # draws for each row that is wanted, where they are weighed
+FEWEST = 20_000  # draws that are weighed
+
+
+def sampled_table(net: HybridNetwork, size: int, given: Given, seed: int | None) -> Any:
+    """Forward, each variable given its parents, where nothing is known. Else the categories that numbers depend on from
+    their posterior, other categories given these, numbers given all; where that isn't possible, draws are weighed."""
+    import pyarrow as pa
+
+    net._check_nodes()
+    if not isinstance(size, int | np.integer) or size < 0:
+        raise DataError(f"the number of rows must be whole and at least 0, but is {size!r:.60}")
+    check_seed(seed)
+    findings, random = HybridFindings.of(net, given), np.random.default_rng(seed)
+    names = tuple(name for name in net.parents if name in net.numbers)
+    if not findings.names - {*net.done} or not size:
+        making = Drawing(net, findings, names, int(size), random)
+        codes, numbers = making.codes, making.forward([*net.parents])[0]
+    else:
+        codes, numbers = _given_findings(net, findings, names, int(size), random)
+    columns: dict[str, Any] = {}
+    for name in net.parents:
+        if name in net.numbers:
+            columns[name] = pa.array(numbers[:, names.index(name)])
+        else:
+            columns[name] = states_array(net.states[name]).take(pa.array(codes[name]))
+    return pa.table(columns)
+
+
+def _given_findings(
+    net: HybridNetwork, findings: HybridFindings, names: tuple[str, ...], size: int, random: np.random.Generator
+) -> tuple[dict[str, Codes], Array]:
+    try:
+        return _exactly(net, findings, names, size, random)
+    except SizeError:
+        making = Drawing(net, findings, names, max(PROPOSALS * size, FEWEST), random)
+        numbers, _ = making.forward([*net.parents])
+        chosen = _resampled(making.log_weight, size, random)
+        return {name: own[chosen] for name, own in making.codes.items()}, numbers[chosen]
+
+
+def _exactly(
+    net: HybridNetwork, findings: HybridFindings, names: tuple[str, ...], size: int, random: np.random.Generator
+) -> tuple[dict[str, Codes], Array]:
+    """Categories by the chain rule, one after another given those before: each from its posterior."""
+    if net.logistic:
+        raise SizeError("logistic nodes: draws are weighed")
+    free = [name for name in net.parents if name not in findings.hard]
+    inference = Exact.of(net, free, findings, {"method": "exact"})
+    told = [each.component.switches for each in inference.solutions if each.component.informs]
+    switches = list(dict.fromkeys(name for own in told for name in own))
+    shares = inference.shares(switches)
+    drawn = random.choice(len(shares), size, p=shares / shares.sum())
+    making = Drawing(net, findings, names, size, random)
+    shape = [len(net.states[name]) for name in switches]
+    for cell in np.unique(drawn).tolist():
+        rows = np.flatnonzero(drawn == cell)
+        known = dict(zip(switches, np.unravel_index(cell, shape) if shape else (), strict=True))
+        making.draw_categories(rows, findings.states | {name: int(code) for name, code in known.items()})
+    means, covariances = making.given_categories([*net.parents])
+    return making.codes, _joint_draws(means, covariances, random)
+
+
+def _joint_draws(means: Array, covariances: Array, random: np.random.Generator) -> Array:
+    """Of a Gaussian for each row, in which some numbers may be certain."""
+    values, vectors = np.linalg.eigh(covariances)
+    noise = np.sqrt(np.maximum(values, 0.0)) * random.standard_normal(means.shape)
+    return np.asarray(means + np.einsum("nij,nj->ni", vectors, noise))
+
+
+def _resampled(log_weight: Array, size: int, random: np.random.Generator) -> Any:
+    top = float(log_weight.max())
+    if not np.isfinite(top):
+        raise EvidenceError(f"{IMPOSSIBLE}, or so small that no draw hit it")
+    weight = np.exp(log_weight - top)
+    weight /= weight.sum()
+    effective = 1.0 / float(weight @ weight)
+    if effective < size:
+        tell(f"rows are draws weighed by the evidence, about as good as {effective:.2g} independent rows")
+    return random.choice(len(weight), size, p=weight)

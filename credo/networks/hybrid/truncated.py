@@ -1,0 +1,164 @@
+"""Gaussians of which an interval is known: truncated moments, masses, and the distribution of what depends on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from credo.numerics.distributions import LOG_2PI, Distribution, Real, Seed, plain
+from credo.numerics.exact import Array
+
+STEPS = 200  # of bisection: more than the bits of a float
+WIDE = 40.0  # standard deviations beyond which a Gaussian has no mass in floats
+
+
+def log_mass(low: Array, high: Array) -> Array:
+    """log P(low < z < high) of a standard normal z, also far in its tails.
+
+    >>> float(np.exp(log_mass(np.array(-1.0), np.array(1.0))).round(6))
+    0.682689
+    """
+    from scipy.special import log_ndtr
+
+    flip = low > 0  # by symmetry, both ends are then left of the middle, where the tail is kept
+    a, b = np.where(flip, -high, low), np.where(flip, -low, high)
+    upper, lower = log_ndtr(b), log_ndtr(a)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = upper + np.log1p(-np.exp(np.minimum(lower - upper, 0.0)))
+    return np.asarray(np.where(lower >= upper, -np.inf, found))
+
+
+def truncated_moments(mean: Array, variance: Array, low: float, high: float) -> tuple[Array, Array, Array]:
+    """log P(low < x < high), and the mean and variance of x inside, of x ~ N(mean, variance).
+
+    E = μ + σ(φ(α) - φ(β))/Z, V = σ²(1 + (αφ(α) - βφ(β))/Z - ((φ(α) - φ(β))/Z)²)
+    """
+    sd = np.sqrt(variance)
+    a, b = (low - mean) / sd, (high - mean) / sd
+    log_z = log_mass(a, b)
+    with np.errstate(invalid="ignore"):
+        at_a, at_b = (np.where(np.isinf(e), 0.0, np.exp(-0.5 * e**2 - LOG_2PI / 2 - log_z)) for e in (a, b))
+        ends = np.where(np.isinf(a), 0.0, a * at_a) - np.where(np.isinf(b), 0.0, b * at_b)
+    shift = at_a - at_b
+    inside = np.clip(mean + sd * shift, low, high)
+    spread = variance * np.clip(1.0 + ends - shift**2, 0.0, None)
+    possible = np.isfinite(log_z)
+    return log_z, np.where(possible, inside, mean), np.where(possible, spread, variance)
+
+
+def truncated_draws(mean: Array, sd: Array, low: float, high: float, random: np.random.Generator) -> Array:
+    """Of N(mean, sd²) inside an interval, by inversion in the nearer tail."""
+    from scipy.special import log_ndtr, ndtri_exp
+
+    a, b = (low - mean) / sd, (high - mean) / sd
+    flip = a > 0
+    left, right = np.where(flip, -b, a), np.where(flip, -a, b)
+    u = random.random(np.shape(mean))
+    with np.errstate(divide="ignore"):
+        log_p = np.logaddexp(np.log(u) + log_ndtr(right), np.log1p(-u) + log_ndtr(left))
+    z = np.clip(ndtri_exp(log_p), left, right)
+    return np.asarray(mean + sd * np.where(flip, -z, z))
+
+
+def both_below(h: Array, k: Array, correlation: Array) -> Array:
+    """P(x < h, y < k) of standard normals with that correlation, by Owen's T. (Owen 1956)
+
+    >>> float(both_below(np.array(0.0), np.array(0.0), np.array(0.5)).round(6))  # 1/4 + asin(½)/2π
+    0.333333
+    """
+    from scipy.special import ndtr, owens_t
+
+    h, k, rho = np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in (h, k, correlation)))
+    end_h, end_k = np.clip(h, -WIDE, WIDE), np.clip(k, -WIDE, WIDE)
+    away = np.sqrt(1.0 - rho**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope_h, slope_k = (end_k / end_h - rho) / away, (end_h / end_k - rho) / away
+    middle = (end_h == 0) & (end_k == 0)
+    slope_h, slope_k = (np.where(middle, (1 - rho) / away, each) for each in (slope_h, slope_k))
+    apart = (end_h * end_k < 0) | ((end_h * end_k == 0) & (end_h + end_k < 0))
+    found = 0.5 * (ndtr(end_h) + ndtr(end_k)) - owens_t(end_h, slope_h) - owens_t(end_k, slope_k) - 0.5 * apart
+    return np.asarray(np.clip(found, 0.0, 1.0))
+
+
+@dataclass(frozen=True, repr=False)
+class NormalGivenInterval(Distribution):
+    """y | low < x < high, where x ~ N(centre, spread) and y = location + slope (x - centre) + N(0, residual).
+
+    With slope 1 and residual 0, y is x: a truncated normal.
+    """
+
+    location: Array
+    residual: Array
+    slope: Array
+    centre: Array
+    spread: Array
+    low: float
+    high: float
+
+    def _ends(self) -> tuple[Array, Array]:
+        sd = np.sqrt(self.spread)
+        return np.asarray((self.low - self.centre) / sd), np.asarray((self.high - self.centre) / sd)
+
+    def _total(self) -> Array:
+        return np.asarray(self.residual + self.slope**2 * self.spread)
+
+    def log_prob(self, x: ArrayLike) -> Real:
+        y, (a, b) = np.asarray(x, dtype=np.float64), self._ends()
+        total = self._total()
+        own = -0.5 * ((y - self.location) ** 2 / total + np.log(total) + LOG_2PI)
+        gain = self.slope * self.spread / total
+        centre = self.centre + gain * (y - self.location)
+        left = self.spread * self.residual / total
+        sd = np.sqrt(np.where(left > 0, left, 1.0))
+        inside = np.where((centre > self.low) & (centre < self.high), 0.0, -np.inf)
+        with np.errstate(invalid="ignore"):
+            chance = np.where(left > 0, log_mass((self.low - centre) / sd, (self.high - centre) / sd), inside)
+        return plain(own + chance - log_mass(a, b))
+
+    def _moments(self) -> tuple[Array, Array]:
+        _, mean, variance = truncated_moments(np.asarray(self.centre), np.asarray(self.spread), self.low, self.high)
+        return mean, variance
+
+    def mean(self) -> Real:
+        return plain(self.location + self.slope * (self._moments()[0] - self.centre))
+
+    def variance(self) -> Real:
+        return plain(self.residual + self.slope**2 * self._moments()[1])
+
+    def cdf(self, x: ArrayLike) -> Real:
+        y, (a, b) = np.asarray(x, dtype=np.float64), self._ends()
+        total = self._total()
+        z = (y - self.location) / np.sqrt(total)
+        rho = np.clip(self.slope * np.sqrt(self.spread / total), -1.0, 1.0)
+        both = np.abs(rho) == 1.0
+        safe = np.where(both, 0.0, rho)
+        mass = np.exp(log_mass(a, b))
+        found = (both_below(z, b, safe) - both_below(z, a, safe)) / mass
+        turned = np.where(rho > 0, z, -z)  # where y is x, but for its units
+        below = np.exp(log_mass(a, np.clip(turned, a, b))) / mass
+        return plain(np.clip(np.where(both, np.where(rho > 0, below, 1 - below), found), 0.0, 1.0))
+
+    def quantile(self, p: ArrayLike) -> Real:
+        """By bisection."""
+        p = np.asarray(p, dtype=np.float64)
+        reach = WIDE * np.sqrt(self._total())
+        low, high = (
+            np.broadcast_to(self.location + s * reach, np.broadcast_shapes(p.shape, reach.shape)) for s in (-1, 1)
+        )
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            if not ((middle > low) & (middle < high)).any():
+                break
+            reached = np.asarray(self.cdf(middle)) >= p
+            low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+        return plain(high)
+
+    def sample(self, size: int, seed: Seed = None) -> Array:
+        random = np.random.default_rng(seed)
+        shape = (size, *np.shape(self.location))
+        centre, sd = (np.broadcast_to(each, shape) for each in (self.centre, np.sqrt(self.spread)))
+        x = truncated_draws(centre, sd, self.low, self.high, random)
+        noise = np.sqrt(self.residual) * random.standard_normal(shape)
+        return np.asarray(self.location + self.slope * (x - centre) + noise)

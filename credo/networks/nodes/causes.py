@@ -1,0 +1,233 @@
+"""Noisy nodes in numbers: the maximum of what a leak and each parent cause, independently of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
+from credo.core.membership import Codes
+from credo.core.statistics import Counts
+from credo.families.dirichlet import DirichletCategorical
+from credo.networks.nodes.chain import Chain
+from credo.networks.nodes.configurations import ConfigurationCounts, fits_family
+from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.node import Piece, Prior, Sizes
+from credo.networks.nodes.simplex import amplitudes, random_rows, squares
+from credo.networks.nodes.table import uniform_where_unknown
+from credo.networks.table_priors import BDeu, dirichlet_of
+from credo.numerics.exact import Array, Exact
+
+if TYPE_CHECKING:
+    from credo.networks.nodes.noisy import Noisy
+
+
+@dataclass(frozen=True, eq=False)
+class CausesNode:
+    """y = max(z₀, z₁, ..., zₙ): the leak z₀ ~ θ₀, and zᵢ ~ θᵢ given the state of parent i; all are grades of y.
+
+    Its parameters are rows of distributions over the grades: the leak's, then one for each state of each parent. In
+    its neutral state, a parent has no effect: zᵢ is the lowest grade. EM needs the counts of these rows. A step of the
+    chain, mᵢ = max(mᵢ₋₁, zᵢ), tells them: where mᵢ > mᵢ₋₁, zᵢ = mᵢ; else zᵢ ≤ mᵢ, with probabilities in the ratio of
+    θᵢ.
+    """
+
+    family: Family
+    form: Noisy
+    grades: tuple[int, ...]  # own states, from the lowest
+    neutral: tuple[int, ...]  # of each parent, the state without effect
+
+    @property
+    def name(self) -> str:
+        return self.family.name
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        return self.family.parents
+
+    @property
+    def label(self) -> Label:
+        return Label("column", self.name)
+
+    @property
+    def expected_label(self) -> Label:
+        return Label("causes", self.name)
+
+    @property
+    def axes(self) -> tuple[str | None, ...]:
+        return (None,)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each parent's rows start, and the number of rows."""
+        sizes = [len(self.family.states[parent]) for parent in self.parents]
+        return [int(at) for at in np.cumsum([1, *sizes])]
+
+    def shape(self, sizes: Sizes) -> tuple[int, ...]:  # noqa: ARG002 - its states are declared
+        return self.starts[-1], len(self.grades)
+
+    @cached_property
+    def free(self) -> list[int]:
+        """The rows that are learned: all but those of neutral states."""
+        fixed = {at + state for at, state in zip(self.starts, self.neutral, strict=False)}
+        return [row for row in range(0 if self.form.leaks else 1, self.starts[-1]) if row not in fixed]
+
+    @property
+    def free_numbers(self) -> int:
+        """How many numbers are learned."""
+        return len(self.free) * (len(self.grades) - 1)
+
+    def fits(self, part: Part, sizes: Sizes) -> bool:  # noqa: ARG002
+        return fits_family(part, self.family.shape)
+
+    def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> ConfigurationCounts:  # noqa: ARG002
+        return ConfigurationCounts.of(codes, self.family.scope, weight)
+
+    # Inference
+
+    def parameters(self, given: Noisy) -> Array:
+        return given.rows(self)
+
+    def distribution(self, parameters: Array) -> Noisy:
+        return self.form.with_rows(self, parameters)
+
+    def table(self, parameters: Array) -> Array:
+        return self.chain(parameters).table()
+
+    def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
+        return self.chain(parameters).rows(cells)
+
+    def pieces(self, parameters: Array) -> tuple[Piece, ...]:
+        return self.chain(parameters).pieces()
+
+    def chain(self, parameters: Array) -> Chain:
+        """Of partial maxima: the leak is part of the first step."""
+        steps = [_maximum_with(rows) for rows in self._rows(parameters)]
+        steps[0] = np.tensordot(parameters[0], steps[0], 1)[None]
+        steps[-1] = self._own_states(steps[-1])
+        sizes = self.family.shape[:-1]
+        return Chain(self.name, self.parents, sizes, tuple(range(len(sizes))), tuple(steps))
+
+    def _rows(self, parameters: Array) -> list[Array]:
+        """Of each parent. (its states, grades)"""
+        return np.split(parameters[1:], [at - 1 for at in self.starts[1:-1]])
+
+    def _own_states(self, by_grade: Array) -> Array:
+        """From grades to own states, along the last axis."""
+        return np.ascontiguousarray(by_grade[..., np.argsort(self.grades)])
+
+    # Learning
+
+    def expected(self, counts: Sequence[Array], parameters: Array) -> Part:
+        steps = self.chain(parameters).step_counts(counts)
+        return Part((None, None), Counts(Exact.of(self._effects(steps, parameters))))
+
+    def counts(self, evidence: Evidence, parameters: Array) -> Array:
+        """Of rows that were seen, what the causes had as effects; and what EM expected before."""
+        found = np.zeros(parameters.shape)
+        if self.expected_label in evidence.parts:
+            found += evidence[self.expected_label].n.value
+        if self.label not in evidence.parts:
+            return found
+        seen: ConfigurationCounts = evidence[self.label]
+        steps = self.chain(parameters).expected(seen.cells.astype(np.int64), seen.n.value)
+        return found + self._effects(steps, parameters)
+
+    def _effects(self, steps: Sequence[Array], parameters: Array) -> Array:
+        """Expected counts of the parameters, from those of the chain's steps."""
+        found = np.zeros(parameters.shape)
+        steps = [*steps[:-1], steps[-1][..., list(self.grades)]]
+        rows = self._rows(parameters)
+        joint = parameters[0][:, None, None] * _maximum_with(rows[0])  # (leak's grade, state, maximum)
+        share = np.divide(joint, joint.sum(0), out=np.zeros_like(joint), where=joint.sum(0) > 0)
+        first = share * steps[0]
+        found[0] = first.sum((1, 2))
+        for at, own, counts in zip(self.starts, rows, [first, *steps[1:]], strict=False):
+            found[at : at + len(own)] = _effects_of(own, counts)
+        return found
+
+    def log_likelihood(self, evidence: Evidence, parameters: Array) -> float:
+        from scipy.special import xlogy
+
+        seen: ConfigurationCounts = evidence[self.label]
+        p = self.chain(parameters).probabilities(seen.cells.astype(np.int64))
+        known = float(xlogy(seen.n.value, p).sum())
+        if self.expected_label not in evidence.parts:
+            return known
+        return known + float(xlogy(evidence[self.expected_label].n.value, parameters).sum())
+
+    def mode(self, prior: Prior, counts: Array) -> Array:
+        found, own = self.start(), Counts(Exact.of(counts[self.free]))
+        rows = (
+            DirichletCategorical(1.0).maximum_likelihood(own)
+            if prior is None
+            else self._prior(prior).posterior(own).mode()
+        )
+        found[self.free] = uniform_where_unknown(rows)
+        return found
+
+    def start(self) -> Array:
+        """Where EM begins: all that a cause may have as an effect is as probable."""
+        found = np.zeros((self.starts[-1], len(self.grades)))
+        found[:, 0] = 1.0
+        found[self.free] = 1.0 / len(self.grades)
+        return found
+
+    def _prior(self, prior: DirichletCategorical | BDeu) -> DirichletCategorical:
+        """Of the rows that are learned."""
+        shape = self.starts[-1], len(self.grades)
+        return DirichletCategorical(
+            np.broadcast_to(dirichlet_of(prior, shape, self.name).concentration, shape)[self.free]
+        )
+
+    def log_prior(self, prior: Prior, parameters: Array) -> float:
+        return 0.0 if prior is None else float(self._prior(prior).log_prior(parameters[self.free]).sum())
+
+    def weight(self, evidence: Evidence) -> float:
+        """Each row has one effect of the leak."""
+        expected = evidence[self.expected_label].n.value[0] if self.expected_label in evidence.parts else np.zeros(1)
+        return float(evidence[self.label].n.value.sum() + expected.sum())
+
+    def drawn(self, parameters: Array, random: np.random.Generator) -> Array:
+        found = parameters.copy()
+        found[self.free] = random_rows((len(self.free), len(self.grades)), random)
+        return found
+
+    def coordinates(self, parameters: Array) -> Array:
+        return amplitudes(parameters)
+
+    def at(self, coordinates: Array, parameters: Array) -> Array:
+        return squares(coordinates, parameters)
+
+    def estimate(self, prior: Prior, evidence: Evidence) -> Array:
+        """The mode in log-odds, as EM finds it from a fixed start: the same evidence gives the same bits."""
+        from credo.networks.nodes.fitting import fitted_rows
+
+        return fitted_rows(self, prior, evidence)
+
+
+def _maximum_with(rows: Array) -> Array:
+    """P(max(m, z) | m, x), z ~ rows[x]. (m, x, maximum)
+
+    >>> _maximum_with(np.array([[0.2, 0.3, 0.5]]))[1]
+    array([[0. , 0.5, 0.5]])
+    """
+    grades = rows.shape[1]
+    m, most = np.arange(grades)[:, None, None], np.arange(grades)
+    return np.where(most > m, rows, np.where(most == m, np.cumsum(rows, axis=1), 0.0))
+
+
+def _effects_of(rows: Array, counts: Array) -> Array:
+    """E[n(x, z)], from counts of (m, x, max(m, z)). (x, z)"""
+    grades = np.arange(rows.shape[1])
+    above = np.where(grades[:, None, None] < grades, counts, 0.0).sum(0)
+    same = counts[grades, :, grades].T  # (x, m)
+    reached = np.cumsum(rows, axis=1)
+    each = np.divide(same, reached, out=np.zeros_like(same), where=reached > 0)
+    return np.asarray(above + rows * np.cumsum(each[:, ::-1], axis=1)[:, ::-1])

@@ -1,0 +1,74 @@
+"""Numbers of a node, one for all or one for each configuration of its category parents, as users write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from credo.errors import NetworkError, suggest
+from credo.networks.tables import States
+from credo.numerics.exact import Array
+
+Coefficient = (
+    float | Mapping[Any, Any]
+)  # a number; or {state: number}, of several category parents {(state, ...): number}
+
+
+def over_states(what: str, given: Any, categories: Sequence[str], states: States) -> Array:
+    """An array over the states of category parents.
+
+    >>> over_states("the mean", {"yes": 39.0, "no": 36.8}, ["Flu"], {"Flu": ("yes", "no")})
+    array([39. , 36.8])
+    """
+    shape = tuple(len(states[name]) for name in categories)
+    if not isinstance(given, Mapping):
+        return np.full(shape, _number(what, given))
+    if not categories:
+        raise NetworkError(f"{what} is given by states, but there is no category among the parents: give one number")
+    found = np.full(shape, np.nan)
+    places = [{state: i for i, state in enumerate(states[name])} for name in categories]
+    for key, value in given.items():
+        values = key if isinstance(key, tuple) and len(categories) > 1 else (key,)
+        if len(values) != len(categories):
+            raise NetworkError(f"{what} must be given by values of {', '.join(categories)}, but is by {key!r:.60}")
+        for name, each, known in zip(categories, values, places, strict=True):
+            if each not in known:
+                raise NetworkError(f"{what} is given for {name}={each!r:.60}; {suggest(each, known)}")
+        where = tuple(known[each] for each, known in zip(values, places, strict=True))
+        found[where] = _number(what, value)
+    for where in product(*map(range, shape)):
+        if np.isnan(found[where]):
+            missing = ", ".join(f"{n}={states[n][i]}" for n, i in zip(categories, where, strict=True))
+            raise NetworkError(f"{what} isn't given for {missing}")
+    return found
+
+
+def weights_over_states(
+    name: str, given: Any, categories: Sequence[str], numbers: Sequence[str], states: States
+) -> Array:
+    """The weights of number parents, each over the states of category parents. (states..., number parents)"""
+    if given is None:
+        given = {}
+    if not isinstance(given, Mapping):
+        raise NetworkError(f"the weights of {name!r} must be {{number parent: weight}}, but are {given!r:.60}")
+    for unknown in (each for each in given if each not in numbers):
+        raise NetworkError(
+            f"{name!r} has a weight of {unknown!r}, which is no number parent; {suggest(unknown, numbers)}"
+        )
+    for missing in (each for each in numbers if each not in given):
+        raise NetworkError(
+            f"{name!r} has a number parent {missing!r}, but no weight of it: give weights={{{missing!r}: ...}}"
+        )
+    shape = tuple(len(states[each]) for each in categories)
+    columns = [over_states(f"the weight of {each!r} for {name!r}", given[each], categories, states) for each in numbers]
+    return np.stack(columns, axis=-1) if columns else np.zeros((*shape, 0))
+
+
+def _number(what: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
+        raise NetworkError(f"{what} must be a number, but is {value!r:.60}")
+    return float(value)

@@ -1,0 +1,80 @@
+"""Default tables: one row for all configurations of the parents but a few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from credo.errors import NetworkError
+from credo.networks.fixed import Fixed
+from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.read_rows import ReadRows, check_parents, named_row, stacked
+from credo.networks.nodes.reading import Reading, ReadingNode
+from credo.numerics.exact import Array
+
+
+@dataclass(frozen=True)
+class DefaultTable(ReadRows):
+    """A default row, and rows for exceptions: {(state of each parent, ...): row}, None standing for any state
+    (Friedman and Goldszmidt 1996).
+
+    The first exception that fits counts. Rows of None are learned by `fit`.
+
+    >>> from credo.networks.network import Network
+    >>> risk = DefaultTable(0.01, {("yes", "yes"): 0.9, ("yes", None): 0.2})
+    >>> net = Network("Fuel -> Fire <- Spark", {"Fuel": 0.5, "Spark": 0.1, "Fire": risk})
+    >>> net.tables["Fire"][..., 0]
+    array([[0.9 , 0.2 ],
+           [0.01, 0.01]])
+    """
+
+    default: Any = None
+    exceptions: Mapping[Any, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.exceptions, Mapping):
+            raise NetworkError(f"exceptions must be {{states: row}}, but are {self.exceptions!r:.60}")
+        object.__setattr__(self, "exceptions", Fixed(self.exceptions))
+
+    @property
+    def known(self) -> bool:
+        return self.default is not None and all(row is not None for row in self.exceptions.values())
+
+    def bare(self) -> Self:
+        return replace(self, default=None, exceptions=dict.fromkeys(self.exceptions))
+
+    def node(self, family: Family) -> ReadingNode:
+        check_parents(family, "DefaultTable")
+        patterns = [_pattern(family, key) for key in self.exceptions]
+        steps = [*enumerate(family.shape[:-1])]
+
+        def move(i: int, place: tuple[int, ...], x: int) -> tuple[int, ...]:
+            """The exceptions that still fit."""
+            return tuple(e for e in place if patterns[e][i] in (None, x))
+
+        reading = Reading.of(
+            tuple(range(len(patterns))), steps, move, lambda place: place[0] if place else len(patterns), family.name
+        )
+        return ReadingNode(family, self.bare(), reading, len(patterns) + 1)
+
+    def rows(self, node: ReadingNode) -> Array:
+        return stacked(node.family, self._given())
+
+    def _given(self) -> Iterator[tuple[str, Any]]:
+        for key, row in self.exceptions.items():
+            yield f" given {key!r}", row
+        yield " by default", self.default
+
+    def with_rows(self, node: ReadingNode, rows: Array) -> Self:
+        *special, default = (named_row(node.family.own, row) for row in rows)
+        return replace(self, default=default, exceptions=dict(zip(self.exceptions, special, strict=True)))
+
+
+def _pattern(family: Family, key: Any) -> tuple[int | None, ...]:
+    states = key if isinstance(key, tuple) and len(family.parents) > 1 else (key,)
+    if len(states) != len(family.parents):
+        named = ", ".join(family.parents)
+        raise NetworkError(f"an exception of {family.name!r} must name a state of each of {named}, but is {key!r:.60}")
+    pairs = zip(family.parents, states, strict=True)
+    return tuple(None if state is None else family.code(parent, state) for parent, state in pairs)

@@ -1,0 +1,112 @@
+"""Node distributions as users give them: P(node | parents) in forms other than a table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, Self
+
+from credo.errors import NetworkError, suggest
+from credo.networks.inference.state_index import TRUTH
+
+if TYPE_CHECKING:
+    from credo.networks.nodes.node import DistributionNode
+
+
+@dataclass(frozen=True)
+class Family:
+    """A variable and its parents, with the states of each."""
+
+    name: str
+    parents: tuple[str, ...]
+    states: Mapping[str, tuple[Any, ...]]
+
+    @property
+    def own(self) -> tuple[Any, ...]:
+        return self.states[self.name]
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        return (*self.parents, self.name)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of its table."""
+        return tuple(len(self.states[each]) for each in self.scope)
+
+    @property
+    def cells(self) -> int:
+        """How many numbers its table has."""
+        return prod(self.shape)
+
+    def check_parent(self, name: object, what: str) -> str:
+        """A parent's name; anything else is refused."""
+        if not isinstance(name, str) or name not in self.parents:
+            known = suggest(name, self.parents) if self.parents else "it has none."
+            raise NetworkError(f"{self.name!r} has {what} for {name!r:.60}, which is no parent of it; {known}")
+        return name
+
+    def code(self, variable: str, state: object) -> int:
+        """The number of a variable's state."""
+        states = self.states[variable]
+        if state not in states:
+            raise NetworkError(f"{self.name!r} names the state {variable}={state!s:.60}; {suggest(state, states)}")
+        return states.index(state)
+
+
+class Distribution(ABC):
+    """P(node | parents) in a form of its own: with its parameters, or without, to be learned."""
+
+    @property
+    @abstractmethod
+    def known(self) -> bool:
+        """Whether its parameters are given."""
+
+    @property
+    def learns(self) -> bool:
+        """Whether it has parameters that rows can teach."""
+        return True
+
+    @abstractmethod
+    def bare(self) -> Self:
+        """The same form, its parameters to be learned."""
+
+    def unlearned(self) -> Self:
+        """As `fit` begins with it."""
+        return self.bare()
+
+    def resolved(self, family: Family) -> Distribution:  # noqa: ARG002 - for those that have more to tell
+        """In the form in which it is kept."""
+        return self
+
+    @abstractmethod
+    def node(self, family: Family) -> DistributionNode:
+        """As a network uses it; refuses what doesn't fit the parents and their states."""
+
+    @property
+    def own_states(self) -> Sequence[Any] | None:
+        """The node's states, where its parameters name them."""
+        return None
+
+
+def false_state(states: Sequence[Any]) -> int:
+    """The number of the state that says no: False, 0, "no", "false" or the like; if there is no such one, the last.
+
+    >>> false_state(("yes", "no")), false_state((False, True)), false_state(("severe", "mild", "none"))
+    (1, 0, 2)
+    """
+    words = [i for i, state in enumerate(states) if str(state).lower() in TRUTH[False]]
+    return words[0] if len(words) == 1 else len(states) - 1
+
+
+def checked_probability(what: str, given: Any) -> float:
+    """A number between 0 and 1."""
+    try:
+        found = float(given)
+    except (TypeError, ValueError):
+        raise NetworkError(f"{what} must be a probability, but is {given!r:.60}") from None
+    if not 0.0 <= found <= 1.0:
+        raise NetworkError(f"{what} must be a probability, between 0 and 1, but is {found:g}")
+    return found

@@ -1,0 +1,152 @@
+"""Trees over parents' states, grown by the evidence of their leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
+from credo.core.membership import Codes
+from credo.errors import NetworkError
+from credo.families.dirichlet import log_evidence
+from credo.networks.nodes.configurations import ConfigurationCounts, fits_family
+from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.node import Prior, Sizes
+from credo.networks.table_priors import BDeu, dirichlet_of
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.incomplete import Observed
+    from credo.networks.network import Network
+
+Cells = NDArray[np.integer[Any]]
+
+
+class Grown(NamedTuple):
+    """A tree as TreeTable has it, with leaves of None, and log p(rows, tree)."""
+
+    tree: Any
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class UngrownNode:
+    """P(y | x) by a tree that isn't known yet: what rows tell is counted by configurations."""
+
+    family: Family
+
+    @property
+    def name(self) -> str:
+        return self.family.name
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        return self.family.parents
+
+    @property
+    def label(self) -> Label:
+        return Label("column", self.name)
+
+    @property
+    def expected_label(self) -> Label:
+        return self.label
+
+    @property
+    def axes(self) -> tuple[str | None, ...]:
+        return (None,)
+
+    def shape(self, sizes: Sizes) -> tuple[int, ...]:  # noqa: ARG002
+        return ()
+
+    def fits(self, part: Part, sizes: Sizes) -> bool:  # noqa: ARG002
+        return fits_family(part, self.family.shape)
+
+    def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> ConfigurationCounts:  # noqa: ARG002
+        return ConfigurationCounts.of(codes, self.family.scope, weight)
+
+    def weight(self, evidence: Evidence) -> float:
+        return float(evidence[self.label].n.value.sum())
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise NetworkError(f"the tree of {self.name!r} isn't grown yet: fit the network first")
+
+    parameters = distribution = table = rows = pieces = expected = counts = _refuse
+    log_likelihood = mode = estimate = log_prior = drawn = coordinates = at = _refuse
+
+
+def with_grown_trees(network: Network, found: Observed) -> tuple[Network, Observed]:
+    """With a tree for each node that has none yet, from the rows that know its family."""
+    from credo.networks.nodes.tree_table import TreeTable
+
+    forms, readers = dict(network.forms), dict[Label, Any]()
+    for name, node in network.nodes.items():
+        if isinstance(node, UngrownNode):
+            parts = [part for part in (found.complete, found.available) if part is not None]
+            seen: ConfigurationCounts = parts[0][node.label]
+            for part in parts[1:]:
+                seen = seen + part[node.label]
+            tree = grown(node.family, seen, network.prior[name]).tree
+            forms[name] = TreeTable(tree, grown=True)
+            readers[node.label] = forms[name].node(node.family)
+    if not readers:
+        return network, found
+    new = type(network)(network.parents, forms, network.states, network.tied, network.prior)
+    available = None if found.available is None else _read_by(found.available, readers)
+    return new, replace(found, complete=_read_by(found.complete, readers), available=available)
+
+
+def _read_by(evidence: Evidence, readers: Mapping[Label, Any]) -> Evidence:
+    """Counts of configurations as those of leaves."""
+    parts = dict(evidence.parts)
+    for label, node in readers.items():
+        seen: ConfigurationCounts = evidence[label]
+        codes = dict(zip(node.family.scope, seen.cells.T, strict=True))
+        parts[label] = Part(node.axes, node.summarise(codes, {}, seen.n.value))
+    return Evidence(evidence.schema, parts)
+
+
+def grown(family: Family, seen: ConfigurationCounts, prior: Prior) -> Grown:
+    """The tree by greedy splits, pruned from the leaves: a split stays where it makes the rows more probable.
+
+    A priori a node is a leaf with probability ½, and else splits by each of the parents that are left alike.
+    """
+    return _grown(family, seen.cells, seen.n.value, tuple(range(len(family.parents))), prior)
+
+
+def _grown(family: Family, cells: Cells, weight: Array, left: Sequence[int], prior: Prior) -> Grown:
+    own: Array = np.bincount(cells[:, -1], weight, len(family.own)).astype(np.float64)
+    may_split = bool(left) and (own > 0).sum() > 1
+    leaf = Grown(None, _log_evidence(family, own, prior) + (log(0.5) if left else 0.0))
+    if not may_split:
+        return leaf
+    parent = max(left, key=lambda p: _split_score(family, cells, weight, p, prior))
+    rest = tuple(p for p in left if p != parent)
+    states, branches, score = family.states[family.parents[parent]], {}, log(0.5) - log(len(left))
+    for x, state in enumerate(states):
+        mine = cells[:, parent] == x
+        below = _grown(family, cells[mine], weight[mine], rest, prior)
+        branches[state], score = below.tree, score + below.score
+    return Grown({family.parents[parent]: branches}, score) if score > leaf.score else leaf
+
+
+def _split_score(family: Family, cells: Cells, weight: Array, parent: int, prior: Prior) -> float:
+    shape = family.shape[parent], len(family.own)
+    counts = np.bincount(cells[:, parent] * shape[1] + cells[:, -1], weight, shape[0] * shape[1]).reshape(shape)
+    return float(sum(_log_evidence(family, row.astype(np.float64), prior) for row in counts))
+
+
+def _log_evidence(family: Family, counts: Array, prior: Prior) -> float:
+    """Of a leaf; maximum likelihood has none, and grows by Dirichlet(1)."""
+    if prior is None:
+        alpha: Any = 1.0
+    elif isinstance(prior, BDeu):
+        alpha = prior.sample_size / family.cells
+    else:
+        alpha = dirichlet_of(prior, (1, len(counts)), family.name).concentration
+    return float(np.sum(log_evidence(counts[None], np.broadcast_to(alpha, (1, len(counts))))))

@@ -1,0 +1,125 @@
+"""What noisy-OR, noisy-AND and noisy-MAX share: causes that act independently of each other, and a leak."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+from credo.errors import NetworkError
+from credo.networks.fixed import Fixed
+from credo.networks.nodes.causes import CausesNode
+from credo.networks.nodes.distribution import Distribution, Family, checked_probability, false_state
+from credo.numerics.exact import Array
+
+
+@dataclass(frozen=True)
+class Noisy(Distribution):
+    """The maximum of what each cause, and the leak, brings about."""
+
+    causes: Mapping[str, Any] = field(default_factory=dict)
+    leak: Any = None  # as given: none; to be learned: learned, too, unless it is 0
+    neutral: Mapping[str, Any] = field(default_factory=dict)  # states without effect, where these aren't the default
+
+    called: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.causes, Mapping):
+            raise NetworkError(f"the causes of a {self.called} are {{parent: strength}}, not {self.causes!r:.60}")
+        if not isinstance(self.neutral, Mapping):
+            raise NetworkError(f"neutral must be {{parent: state without effect}}, but is {self.neutral!r:.60}")
+        object.__setattr__(self, "causes", Fixed(self.causes))
+        object.__setattr__(self, "neutral", Fixed(self.neutral))
+
+    @property
+    def known(self) -> bool:
+        return bool(self.causes)
+
+    @property
+    def leaks(self) -> bool:
+        """Whether there may be a leak: what is learned."""
+        return self.leak is None
+
+    def bare(self) -> Self:
+        return replace(self, causes={}, leak=0.0 if self.leak == 0.0 else None)
+
+    @abstractmethod
+    def rows(self, node: CausesNode) -> Array:
+        """The parameters, checked."""
+
+    @abstractmethod
+    def with_rows(self, node: CausesNode, rows: Array) -> Self:
+        """With those parameters."""
+
+    def neutral_states(self, family: Family, default: Callable[[tuple[Any, ...]], int]) -> tuple[int, ...]:
+        """Of each parent, the number of the state without effect."""
+        for name in self.neutral:
+            family.check_parent(name, "a neutral state")
+        return tuple(
+            family.code(parent, self.neutral[parent]) if parent in self.neutral else default(family.states[parent])
+            for parent in family.parents
+        )
+
+    def _check_family(self, family: Family) -> None:
+        if not family.parents:
+            raise NetworkError(f"{family.name!r} is a {self.called}, but has no parents: give it a table")
+        for name in self.causes:
+            family.check_parent(name, "a strength")
+        for missing in (parent for parent in family.parents if self.causes and parent not in self.causes):
+            raise NetworkError(f"{family.name!r} has no strength for its parent {missing!r}; give one for each")
+
+
+class TwoGraded(Noisy):
+    """A noisy node of two states: a strength for each state of a parent that has an effect."""
+
+    def rows(self, node: CausesNode) -> Array:
+        found, family = node.start(), node.family
+        leak = checked_probability(f"the leak of {family.name!r}", self.leak or 0.0)
+        found[0] = 1.0 - leak, leak
+        for parent, at, neutral in zip(node.parents, node.starts, node.neutral, strict=False):
+            given = self.causes[parent]
+            rows = given if isinstance(given, Mapping) else None
+            for state, strength in by_state(family, parent, neutral, rows, given, "strength").items():
+                p = checked_probability(f"the strength of {parent}={state} in {family.name!r}", strength)
+                found[at + family.code(parent, state)] = 1.0 - p, p
+        return found
+
+    def with_rows(self, node: CausesNode, rows: Array) -> Self:
+        causes: dict[str, Any] = {}
+        for parent, at, neutral in zip(node.parents, node.starts, node.neutral, strict=False):
+            states = node.family.states[parent]
+            each = {state: float(rows[at + i, 1]) for i, state in enumerate(states) if i != neutral}
+            causes[parent] = each if len(each) > 1 else next(iter(each.values()), 0.0)
+        return replace(self, causes=causes, leak=float(rows[0, 1]))
+
+    def _checked(self, family: Family) -> None:
+        self._check_family(family)
+        if len(family.own) != 2:
+            raise NetworkError(f"{family.name!r} is a {self.called} of {len(family.own)} states, not 2: use a NoisyMax")
+
+
+def by_state(
+    family: Family, parent: str, neutral: int, rows: Mapping[Any, Any] | None, given: Any, what: str
+) -> dict[Any, Any]:
+    """{state: strength or row} of each state of a parent but the neutral one; where these aren't given by state (None),
+    there must be one such state."""
+    states = family.states[parent]
+    acting = [state for i, state in enumerate(states) if i != neutral]
+    if rows is None:
+        if len(acting) != 1:
+            named = ", ".join(map(str, acting))
+            raise NetworkError(f"{family.name!r} must have a {what} for each of {parent}={named}, in a mapping")
+        return {acting[0]: given}
+    for state in rows:
+        family.code(parent, state)
+    if states[neutral] in rows:
+        raise NetworkError(f"{family.name!r} has a {what} for {parent}={states[neutral]}, the state without effect")
+    for missing in (state for state in acting if state not in rows):
+        raise NetworkError(f"{family.name!r} has no {what} for {parent}={missing}")
+    return dict(rows)
+
+
+def true_state(states: tuple[Any, ...]) -> int:
+    """The first state that doesn't say no."""
+    return next((i for i in range(len(states)) if i != false_state(states)), 0)

@@ -1,0 +1,88 @@
+"""Noisy-MAX: each cause brings about a grade of the effect, and the highest one shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from credo.errors import NetworkError
+from credo.networks.nodes.causes import CausesNode
+from credo.networks.nodes.distribution import Family, false_state
+from credo.networks.nodes.noisy import Noisy, by_state
+from credo.networks.tables import row_of
+from credo.numerics.exact import Array
+
+
+@dataclass(frozen=True)
+class NoisyMax(Noisy):
+    """The highest of the grades that the causes and the leak bring about (Henrion 1989; Díez 1993).
+
+    Of each cause, {state: row}: a row is {grade: probability}, or a list in the order of the node's states; where only
+    one state of a parent has an effect, its row alone will do. `order` has the node's states from the lowest grade to
+    the highest; by default the state that says no, otherwise the last one, is the lowest, and the first the highest.
+
+    >>> from credo.networks.network import Network
+    >>> pain = NoisyMax({"Burn": [0.5, 0.3, 0.2], "Cut": [0.1, 0.4, 0.5]})
+    >>> states = {"Burn": ["yes", "no"], "Cut": ["yes", "no"], "Pain": ["severe", "mild", "none"]}
+    >>> net = Network("Burn -> Pain <- Cut", {"Burn": 0.1, "Cut": 0.2, "Pain": pain}, states)
+    >>> net.query("Pain", {"Burn": "yes", "Cut": "yes"})["none"]  # 0.2 · 0.5
+    0.1
+    """
+
+    order: Sequence[Any] | None = None
+
+    called = "noisy-MAX"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.order is not None:
+            object.__setattr__(self, "order", tuple(self.order))
+
+    def node(self, family: Family) -> CausesNode:
+        self._check_family(family)
+        neutral = self.neutral_states(family, false_state)
+        return CausesNode(family, self.bare(), self._grades(family), neutral)
+
+    def _grades(self, family: Family) -> tuple[int, ...]:
+        if self.order is None:
+            lowest = false_state(family.own)
+            return (lowest, *(i for i in reversed(range(len(family.own))) if i != lowest))
+        if {*self.order} != {*family.own} or len(self.order) != len(family.own):
+            raise NetworkError(f"the order of {family.name!r} must have each state once, but is {self.order!r:.60}")
+        return tuple(family.own.index(state) for state in self.order)
+
+    def rows(self, node: CausesNode) -> Array:
+        found, family = node.start(), node.family
+        leak = self.leak is not None and self.leak != 0.0
+        found[0] = _graded(node, self.leak, " by its leak") if leak else np.eye(len(node.grades))[0]
+        for parent, at, neutral in zip(node.parents, node.starts, node.neutral, strict=False):
+            given = self.causes[parent]
+            for state, row in by_state(family, parent, neutral, _rows(given), given, "row").items():
+                found[at + family.code(parent, state)] = _graded(node, row, f" given {parent}={state}")
+        return found
+
+    def with_rows(self, node: CausesNode, rows: Array) -> Self:
+        causes: dict[str, Any] = {}
+        for parent, at, neutral in zip(node.parents, node.starts, node.neutral, strict=False):
+            states = node.family.states[parent]
+            causes[parent] = {s: _named(node, rows[at + i]) for i, s in enumerate(states) if i != neutral}
+        return replace(self, causes=causes, leak=_named(node, rows[0]))
+
+
+def _graded(node: CausesNode, row: Any, where: str) -> Array:
+    """A row in the order of grades."""
+    found = row_of(node.name, row, node.family.own, where)
+    return found[list(node.grades)]
+
+
+def _named(node: CausesNode, row: Array) -> dict[Any, float]:
+    return dict(zip(node.family.own, row[np.argsort(node.grades)].tolist(), strict=True))
+
+
+def _rows(given: Any) -> Mapping[Any, Any] | None:
+    """{state: row}; None where it is one row."""
+    by_state = isinstance(given, Mapping) and all(isinstance(row, Mapping | Sequence) for row in given.values())
+    return given if by_state else None

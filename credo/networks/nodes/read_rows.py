@@ -1,0 +1,41 @@
+"""What trees, default tables and rules share: rows of probabilities that configurations of the parents lead to."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from credo.errors import NetworkError
+from credo.networks.nodes.distribution import Distribution, Family
+from credo.networks.nodes.reading import ReadingNode
+from credo.networks.tables import row_of
+from credo.numerics.exact import Array
+
+
+class ReadRows(Distribution):
+    """A distribution of a row for each of several cases of the parents."""
+
+    @abstractmethod
+    def rows(self, node: ReadingNode) -> Array:
+        """The parameters, checked. (rows, own states)"""
+
+    @abstractmethod
+    def with_rows(self, node: ReadingNode, rows: Array) -> Self:
+        """With those parameters."""
+
+
+def check_parents(family: Family, what: str) -> None:
+    if not family.parents:
+        raise NetworkError(f"{family.name!r} is a {what}, but has no parents: give it a table")
+
+
+def stacked(family: Family, rows: Iterable[tuple[str, Any]]) -> Array:
+    """Rows as an array, from where each is and what was given for it."""
+    return np.array([row_of(family.name, row, family.own, where) for where, row in rows])
+
+
+def named_row(own: Sequence[Any], row: Array) -> dict[Any, float]:
+    return dict(zip(own, row.tolist(), strict=True))

@@ -1,0 +1,201 @@
+"""Nodes that read their parents one after the other, and then have a row of probabilities: trees, rules, exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
+from credo.core.membership import Codes, Hard
+from credo.core.statistics import Counts
+from credo.errors import EvidenceError, SizeError
+from credo.networks.nodes.chain import Chain, every_cell
+from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.node import Piece, Prior, Sizes
+from credo.networks.nodes.table import Table
+from credo.numerics.exact import Array, Exact
+
+if TYPE_CHECKING:
+    from credo.networks.nodes.read_rows import ReadRows
+
+Place = TypeVar("Place")
+Moves = NDArray[np.int64]  # (places before, states of the parent) -> the place after
+MOST_PLACES = 2**12  # that a reader may be at
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A finite automaton: the place after a step follows from the place before it and the state of a parent."""
+
+    reads: tuple[int, ...]  # the parent of each step
+    moves: tuple[Moves, ...]
+
+    @classmethod
+    def of(
+        cls,
+        start: Place,
+        steps: Sequence[tuple[int, int]],
+        move: Callable[[int, Place, int], Place],
+        final: Callable[[Place], int],
+        name: str,
+    ) -> Reading:
+        """From the place to begin with, the parent of each step and its number of states, where a step leads, and the
+        row at which a last place ends."""
+        moves, places = list[Moves](), [start]
+        for i, (_, size) in enumerate(steps):
+            number: dict[Place, int] = {}
+            table = np.array(
+                [[number.setdefault(move(i, place, x), len(number)) for x in range(size)] for place in places],
+                dtype=np.int64,
+            )
+            places = [*number]
+            if len(places) > MOST_PLACES:
+                raise SizeError(f"the rule of {name!r} must remember more than {MOST_PLACES} cases of the parents read")
+            moves.append(table)
+        rows = np.array([final(place) for place in places], dtype=np.int64)
+        moves[-1] = rows[moves[-1]]
+        return cls(tuple(parent for parent, _ in steps), tuple(moves))
+
+    def row(self, codes: Sequence[Codes]) -> NDArray[np.int64]:
+        """The row at which each configuration of the parents ends."""
+        place = np.zeros(len(codes[0]), dtype=np.int64)
+        for parent, table in zip(self.reads, self.moves, strict=True):
+            place = table[place, codes[parent]]
+        return place
+
+    def steps(self, rows: Array) -> tuple[Array, ...]:
+        """As steps of a chain, whose last one leads to own states by the rows."""
+        found = list[Array]()
+        for table, after in zip(self.moves[:-1], self.moves[1:], strict=True):
+            found.append(np.eye(len(after))[table])
+        return (*found, rows[self.moves[-1]])
+
+
+@dataclass(frozen=True, eq=False)
+class ReadingNode:
+    """P(y | x) = θ[row(x), y]: a table with fewer rows than the parents have configurations, learned by counting."""
+
+    family: Family
+    form: ReadRows
+    reading: Reading
+    leaves: int  # rows of probabilities
+    fixed: Array | None = None  # rows that aren't learned
+
+    @property
+    def name(self) -> str:
+        return self.family.name
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        return self.family.parents
+
+    @property
+    def label(self) -> Label:
+        return Label("column", self.name)
+
+    @property
+    def expected_label(self) -> Label:
+        return self.label
+
+    @property
+    def axes(self) -> tuple[str | None, ...]:
+        return (None, None)
+
+    @property
+    def free_numbers(self) -> int:
+        return 0 if self.fixed is not None else self.leaves * (len(self.family.own) - 1)
+
+    def shape(self, sizes: Sizes) -> tuple[int, ...]:  # noqa: ARG002 - its states are declared
+        return self.leaves, len(self.family.own)
+
+    def fits(self, part: Part, sizes: Sizes) -> bool:
+        return self._table.fits(part, sizes) and part.statistics.n.shape == self.shape(sizes)
+
+    @cached_property
+    def _table(self) -> _Rows:
+        """The rows as a table."""
+        return _Rows(self.name, ("row",), self.name, (self.leaves, len(self.family.own)))
+
+    def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> Counts:  # noqa: ARG002
+        rows = self.reading.row([codes[parent] for parent in self.parents])
+        counts = Counts.of(codes[self.name], len(self.family.own), Hard.of(rows.astype(np.int32), self.leaves, weight))
+        if self.fixed is not None and (bad := np.argwhere((counts.n.value > 0) & (self.fixed == 0.0))).size:
+            row, state = bad[0].tolist()
+            own, said = self.family.own, self.fixed[row].argmax()
+            raise EvidenceError(f"a row has {self.name}={own[state]}, where its rule says {own[said]}")
+        return counts
+
+    # Inference
+
+    def parameters(self, given: ReadRows) -> Array:
+        return given.rows(self) if self.fixed is None else self.fixed
+
+    def distribution(self, parameters: Array) -> ReadRows:
+        return self.form if self.fixed is not None else self.form.with_rows(self, parameters)
+
+    def chain(self, parameters: Array) -> Chain:
+        family = self.family
+        return Chain(self.name, self.parents, family.shape[:-1], self.reading.reads, self.reading.steps(parameters))
+
+    def table(self, parameters: Array) -> Array:
+        return self.chain(parameters).table()
+
+    def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
+        return self.chain(parameters).rows(cells)
+
+    def pieces(self, parameters: Array) -> tuple[Piece, ...]:
+        return self.chain(parameters).pieces()
+
+    # Learning
+
+    def expected(self, counts: Sequence[Array], parameters: Array) -> Part:
+        chain, found = self.chain(parameters), np.zeros((self.leaves, len(self.family.own)))
+        if chain.is_small:
+            cells = every_cell(chain.sizes)
+            np.add.at(found, self.reading.row([*cells.T]), counts[0].reshape(len(cells), -1))
+        else:
+            np.add.at(found, self.reading.moves[-1], counts[0])
+        return Part(self.axes, Counts(Exact.of(found)))
+
+    def counts(self, evidence: Evidence, parameters: Array) -> Array:
+        return self._table.counts(evidence, parameters)
+
+    def log_likelihood(self, evidence: Evidence, parameters: Array) -> float:
+        return self._table.log_likelihood(evidence, parameters)
+
+    def mode(self, prior: Prior, counts: Array) -> Array:
+        return self._table.mode(prior, counts) if self.fixed is None else self.fixed
+
+    def estimate(self, prior: Prior, evidence: Evidence) -> Array:
+        return self._table.estimate(prior, evidence) if self.fixed is None else self.fixed
+
+    def log_prior(self, prior: Prior, parameters: Array) -> float:
+        return self._table.log_prior(prior, parameters) if self.fixed is None else 0.0
+
+    def weight(self, evidence: Evidence) -> float:
+        return self._table.weight(evidence)
+
+    def drawn(self, parameters: Array, random: np.random.Generator) -> Array:
+        return self._table.drawn(parameters, random) if self.fixed is None else self.fixed
+
+    def coordinates(self, parameters: Array) -> Array:
+        return self._table.coordinates(parameters)
+
+    def at(self, coordinates: Array, parameters: Array) -> Array:
+        return self._table.at(coordinates, parameters) if self.fixed is None else self.fixed
+
+
+@dataclass(frozen=True)
+class _Rows(Table):
+    """A table given the row that was read."""
+
+    size: tuple[int, int] = (0, 0)
+
+    def shape(self, sizes: Any) -> tuple[int, ...]:  # noqa: ARG002
+        return self.size

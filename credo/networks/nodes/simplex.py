@@ -1,0 +1,27 @@
+"""Arrays whose rows are distributions, as coordinates along which EM can be extrapolated, and at random."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from credo.numerics.exact import Array
+
+LEAST_AMPLITUDE = 0.1  # of √θ: extrapolating EM makes no entry smaller than the square of it times what EM found
+
+
+def amplitudes(rows: Array) -> Array:
+    """√θ: the length of a step is then that of Fisher's metric.
+
+    Of log θ, entries that EM takes to 0 would decide the length, and extrapolation would take them to 10⁻¹⁰⁰.
+    """
+    return np.sqrt(rows).reshape(-1)
+
+
+def squares(coordinates: Array, rows: Array) -> Array:
+    """Rows in proportion to the squares of amplitudes, none of them much smaller than it was."""
+    found = np.maximum(coordinates.reshape(rows.shape), LEAST_AMPLITUDE * np.sqrt(rows)) ** 2
+    return np.asarray(found / found.sum(-1, keepdims=True))
+
+
+def random_rows(shape: tuple[int, ...], random: np.random.Generator) -> Array:
+    return random.dirichlet(np.ones(shape[-1]), shape[:-1])

@@ -1,0 +1,140 @@
+"""Trees over the parents' states, with a row of probabilities at each leaf: context-specific independence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from credo.errors import NetworkError
+from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.growing import UngrownNode
+from credo.networks.nodes.read_rows import ReadRows, check_parents, named_row, stacked
+from credo.networks.nodes.reading import Reading, ReadingNode
+from credo.numerics.exact import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """An inner node of a tree: a parent, and the subtree below each of its states."""
+
+    parent: int
+    below: tuple[Split | Leaf, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """A row, by its number from the left."""
+
+    row: int
+    given: Any
+    where: str
+
+
+@dataclass(frozen=True)
+class TreeTable(ReadRows):
+    """P(node | parents) by a tree: {parent: {state: subtree, ...}}, and rows at its leaves (Boutilier et al. 1996).
+
+    A key may be a tuple of states with the same subtree. A row is as in tables: {state: probability}, a list, or one
+    number. Leaves of None are learned by `fit`; without a tree, it grows one by the evidence of its leaves, and
+    `update`, `forget` and + keep that.
+
+    >>> from credo.networks.network import Network
+    >>> alarm = TreeTable({"Armed": {"yes": {"Burglar": {"yes": 0.95, "no": 0.01}}, "no": 0.0}})
+    >>> net = Network("Armed -> Alarm <- Burglar", {"Armed": 0.5, "Burglar": 0.1, "Alarm": alarm})
+    >>> net.tables["Alarm"][1].tolist()  # not armed
+    [[0.0, 1.0], [0.0, 1.0]]
+    """
+
+    tree: Any = None
+    grown: bool = False  # whether `fit` grew it, and may grow another
+
+    @property
+    def known(self) -> bool:
+        return self.tree is not None and all(leaf is not None for leaf in _leaves(self.tree))
+
+    def bare(self) -> Self:
+        return replace(self, tree=_mapped(self.tree, lambda _: None)) if self.tree is not None else self
+
+    def unlearned(self) -> Self:
+        return type(self)() if self.grown else self.bare()
+
+    def node(self, family: Family) -> Any:
+        check_parents(family, "TreeTable")
+        if self.tree is None:
+            return UngrownNode(family)
+        leaves: list[Leaf] = []
+        tree = _read(family, self.tree, "", leaves)
+        splits = [*_splits(tree)]
+        steps = [(split.parent, len(split.below)) for split in splits] or [(0, family.shape[0])]
+
+        def move(i: int, place: Split | Leaf, x: int) -> Split | Leaf:
+            return splits[i].below[x] if splits and place is splits[i] else place
+
+        def final(place: Split | Leaf) -> int:
+            assert isinstance(place, Leaf)
+            return place.row
+
+        reading = Reading.of(tree, steps, move, final, family.name)
+        return ReadingNode(family, self.bare(), reading, len(leaves))
+
+    def rows(self, node: ReadingNode) -> Array:
+        leaves: list[Leaf] = []
+        _read(node.family, self.tree, "", leaves)
+        return stacked(node.family, ((leaf.where, leaf.given) for leaf in leaves))
+
+    def with_rows(self, node: ReadingNode, rows: Array) -> Self:
+        each = iter(rows)
+        return replace(self, tree=_mapped(self.tree, lambda _: named_row(node.family.own, next(each))))
+
+
+def _is_split(tree: Any) -> bool:
+    """Whether it is {parent: {state: subtree}}, not a row."""
+    return isinstance(tree, Mapping) and len(tree) == 1 and isinstance(next(iter(tree.values())), Mapping)
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    if not _is_split(tree):
+        yield tree
+        return
+    (branches,) = tree.values()
+    for below in branches.values():
+        yield from _leaves(below)
+
+
+def _mapped(tree: Any, row: Any) -> Any:
+    """The same tree with other rows, from the left."""
+    if not _is_split(tree):
+        return row(tree)
+    ((parent, branches),) = tree.items()
+    return {parent: {states: _mapped(below, row) for states, below in branches.items()}}
+
+
+def _read(family: Family, tree: Any, where: str, leaves: list[Leaf], above: tuple[str, ...] = ()) -> Split | Leaf:
+    if not _is_split(tree):
+        leaves.append(Leaf(len(leaves), tree, f" given{where}" if where else ""))
+        return leaves[-1]
+    ((parent, branches),) = tree.items()
+    family.check_parent(parent, "a branch")
+    if parent in above:
+        raise NetworkError(f"the tree of {family.name!r} asks for {parent!r} twice on one path")
+    below: dict[int, Split | Leaf] = {}
+    for key, subtree in branches.items():
+        states = key if isinstance(key, tuple) else (key,)
+        read = _read(family, subtree, f"{where} {parent}={'/'.join(map(str, states))}", leaves, (*above, parent))
+        for state in states:
+            if (code := family.code(parent, state)) in below:
+                raise NetworkError(f"the tree of {family.name!r} has two branches for {parent}={state}")
+            below[code] = read
+    for i, state in enumerate(family.states[parent]):
+        if i not in below:
+            raise NetworkError(f"the tree of {family.name!r} has no branch for {parent}={state}")
+    return Split(family.parents.index(parent), tuple(below[i] for i in range(len(below))))
+
+
+def _splits(tree: Split | Leaf) -> Iterator[Split]:
+    """From the root on, each once."""
+    if isinstance(tree, Split):
+        yield tree
+        for below in dict.fromkeys(tree.below):
+            yield from _splits(below)

@@ -1,0 +1,1 @@
+"""Sensitivity: how table entries and findings move an answer."""

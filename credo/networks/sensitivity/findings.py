@@ -1,0 +1,61 @@
+"""Impact of evidence: how each finding moves an answer and how certain it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from credo.core.description import LN2
+from credo.core.records import Shown
+from credo.errors import EvidenceError
+from credo.networks.inference.sizes import exact_only
+from credo.networks.information import divergence
+
+if TYPE_CHECKING:
+    from credo.networks.answers import Posterior
+    from credo.networks.graphical_model import GraphicalModel
+    from credo.networks.inference.findings import Given
+
+
+@dataclass(frozen=True)
+class FindingImpact:
+    """A finding: the answer given it alone, the answer without it, and the divergence of that from the answer with all
+    findings, in bits."""
+
+    name: str
+    value: Any
+    alone: Posterior
+    without: Posterior
+    divergence: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EvidenceImpact(Shown):
+    """How findings move P(name | given), the one that moves it most first."""
+
+    name: str
+    before: Posterior  # without any finding
+    after: Posterior
+    findings: tuple[FindingImpact, ...]
+
+    def __repr__(self) -> str:
+        from credo.present.sensitivity import impact_described
+
+        return impact_described(self)
+
+
+def evidence_impact(net: GraphicalModel, name: str, given: Given) -> EvidenceImpact:
+    given = {each: finding for each, finding in (given or {}).items() if finding is not None}
+    if name in given:
+        raise EvidenceError(f"{name!r} is given: no other finding moves it")
+    if not given:
+        raise EvidenceError("there are no findings whose impact could be told")
+    with exact_only("the impact of findings isn't estimated"):
+        before, after = net.query(name, method="exact"), net.query(name, given, method="exact")
+        found = []
+        for each, finding in given.items():
+            others = {other: known for other, known in given.items() if other != each}
+            alone, without = net.query(name, {each: finding}, method="exact"), net.query(name, others, method="exact")
+            found.append(FindingImpact(each, finding, alone, without, divergence(after, without) / LN2))
+    found.sort(key=lambda each: -each.divergence)
+    return EvidenceImpact(name, before, after, tuple(found))

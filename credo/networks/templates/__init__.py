@@ -1,0 +1,1 @@
+"""Templates: networks of tied copies, slice after slice or member after member."""

@@ -1,0 +1,93 @@
+"""What is asked of every row of sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from credo.networks.inference.coding import Unseen
+from credo.networks.templates.contraction import Scope
+from credo.networks.templates.reading import tell_unseen
+from credo.networks.templates.slice_answers import marginals, most_probable
+from credo.networks.templates.slice_chain import CodedSlices, Places, SliceChain
+from credo.networks.templates.slice_passes import SlicePasses
+
+
+class SliceJob(Protocol):
+    """A question about each row of sequences, or about each sequence."""
+
+    @property
+    def empty(self) -> dict[str, Any]:
+        """The answer about no rows."""
+        ...
+
+    def of(self, coded: CodedSlices) -> dict[str, Any]: ...
+
+    @property
+    def by_row(self) -> bool: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """P(variable | rows up to this one, or all rows)."""
+
+    chain: SliceChain
+    names: Scope
+    smooth: bool
+    by_row: bool = True
+
+    @property
+    def empty(self) -> dict[str, Any]:
+        return {name: np.empty((0, self.chain.sizes[name])) for name in self.names}
+
+    def of(self, coded: CodedSlices) -> dict[str, Any]:
+        passes = SlicePasses.of(self.chain, coded)
+        return marginals(self.chain, coded, passes.smoothed() if self.smooth else passes.filtered(), self.names)
+
+
+@dataclass(frozen=True, eq=False)
+class Decode:
+    """The most probable states of all variables, as codes."""
+
+    chain: SliceChain
+    by_row: bool = True
+
+    @property
+    def empty(self) -> dict[str, Any]:
+        return {name: np.empty(0, dtype=np.int32) for name in self.chain.names}
+
+    def of(self, coded: CodedSlices) -> dict[str, Any]:
+        codes, _ = most_probable(self.chain, coded)
+        return dict(zip(coded.names, codes, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class LogProb:
+    """log p of each sequence."""
+
+    chain: SliceChain
+    by_row: bool = False
+
+    @property
+    def empty(self) -> dict[str, Any]:
+        return {"log_prob": np.empty(0)}
+
+    def of(self, coded: CodedSlices) -> dict[str, Any]:
+        return {"log_prob": SlicePasses.of(self.chain, coded).totals}
+
+
+def collected(job: SliceJob, parts: Iterable[tuple[CodedSlices, dict[str, Unseen], Places | None]]) -> dict[str, Any]:
+    """The answers of all batches, rows in the table's order; a notice tells of values that are no states."""
+    found, unknown = [job.empty], dict[str, Unseen]()
+    for coded, unseen, places in parts:
+        answer = job.of(coded)
+        ordered = places is not None and job.by_row
+        found.append({name: own[places] if ordered else own for name, own in answer.items()})
+        for name, (cells, value) in unseen.items():
+            before = unknown.get(name, Unseen(0, value))
+            unknown[name] = Unseen(before.cells + cells, before.value)
+    tell_unseen(unknown)
+    return {name: np.concatenate([each[name] for each in found]) for name in job.empty}

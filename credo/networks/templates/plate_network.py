@@ -1,0 +1,139 @@
+"""Plate networks: a template for the members of relational tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+
+from credo.errors import NetworkError
+from credo.networks.network import Network
+from credo.networks.tables import States
+from credo.networks.templates.plates import checked_keys, plate_parents
+from credo.networks.templates.template import Template
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from credo.core.evidence import Evidence
+    from credo.networks.fitting import FittingOptions
+    from credo.networks.templates.given_tables import GivenTables
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class PlateNetwork(Template):
+    """P(all) = ∏ over members ∏ P(Plate.Variable | parents): all members of a plate have the same arrows and tables.
+
+    A plate is a table, each of whose rows is a member; `keys` says which column names its members, and a table that has
+    the key of another is within it. A parent is a variable of the same member, or of one that it is within.
+
+    >>> clinic = PlateNetwork(
+    ...     "Ward.Outbreak -> Patient.Infected",
+    ...     {"Ward.Outbreak": 0.1, "Patient.Infected": {"yes": 0.5, "no": 0.02}},
+    ...     keys={"Ward": "ward", "Patient": "patient"},
+    ... )
+    >>> patients = {"patient": ["ann", "bob"], "ward": [1, 1], "Infected": ["yes", None]}
+    >>> clinic.given({"Patient": patients}).query("Patient.Infected[bob]")["yes"].__round__(3)
+    0.373
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = ("template",)
+
+    parents: Mapping[str, tuple[str, ...]]
+    keys: Mapping[str, str]  # the column that names the members of a plate
+    tables: Mapping[str, Array]  # (the parents' states..., own states); empty where only the arrows are known
+    states: States
+    prior: Any  # TablePriors, None where nothing was learned
+    evidence: Any  # Evidence of the tables
+    history: tuple[float, ...]  # the objective after each step of EM; empty if all tables were complete
+
+    def __init__(
+        self,
+        arrows: Any,
+        tables: Mapping[str, Any] | None = None,
+        states: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+        *,
+        keys: Mapping[str, str],
+        prior: Any = None,
+        evidence: Any = None,
+        history: Sequence[float] = (),
+    ) -> None:
+        parents = plate_parents(arrows)
+        net = Network(parents, tables, states, None, prior, evidence, history)
+        for name in net.forms:
+            raise NetworkError(f"the variables of plates have tables, but {name!r} is a {net.forms[name]!r:.60}")
+        values = (net.parents, checked_keys(keys, parents), net.tables, net.states, net.prior, evidence, net.history)
+        self._set(*values)
+        self.__dict__["template"] = net
+
+    @cached_property
+    def template(self) -> Network:
+        """One copy of each variable, as a Network: what is learned is learned of its tables."""
+        tables = self.tables if self.evidence is None else None
+        return Network(self.parents, tables or None, self.states, None, self.prior, self.evidence, self.history)
+
+    def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> PlateNetwork:
+        """The same arrows and prior, with tables derived from that evidence."""
+        return PlateNetwork(
+            self.parents, states=self.states, keys=self.keys, prior=self.prior, evidence=evidence, history=history
+        )
+
+    # Learning
+
+    def fit(
+        self,
+        data: Mapping[str, Any],
+        *,
+        prior: Any = None,
+        hidden: Mapping[str, Any] | None = None,
+        **how: Unpack[FittingOptions],
+    ) -> PlateNetwork:
+        """Learn the tables from {plate: data}, adding the statistics of all members: by counting where a variable and
+        its parents are known, by EM where cells are missing or variables are hidden. What was learned before is
+        dropped. The options are those of `Network.fit`; a plate all of whose variables are hidden needs no table."""
+        from credo.networks.fitting import Fitting
+        from credo.networks.templates.plate_learning import learned
+
+        prior = 1.0 if prior is None else prior
+        bare = PlateNetwork(self.parents, states=self.states or None, keys=self.keys, prior=prior)
+        return learned(bare, data, hidden, Fitting.of(how), self)
+
+    def update(self, data: Mapping[str, Any], **how: Unpack[FittingOptions]) -> PlateNetwork:
+        """Learn from more members, which no earlier table had: their evidence adds."""
+        from credo.networks.fitting import Fitting
+        from credo.networks.templates.plate_learning import learned
+
+        self._check_updatable()
+        return learned(self, data, None, Fitting.of(how), self)
+
+    def forget(self, data: Mapping[str, Any]) -> PlateNetwork:
+        """Unlearn complete tables, exactly: the result is as if they had never been learned."""
+        from credo.networks.templates.plate_learning import complete_evidence
+
+        return self.with_evidence(self._counted("forget members").without(complete_evidence(self, data)))
+
+    # Inference
+
+    def given(self, data: Mapping[str, Any]) -> GivenTables:
+        """The members of {plate: data}, and what is known of them: what questions are asked about."""
+        from credo.networks.templates.given_tables import GivenTables
+        from credo.networks.templates.plate_learning import ground_of
+
+        self._check_known()
+        return GivenTables(self, ground_of(self, data, None, strict=False))
+
+    def unrolled(self, data: Mapping[str, Any]) -> Network:
+        """The network of all members, whose variables are called Patient.Infected[ann] and so on."""
+        return self.given(data).unrolled()
+
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """The template, each variable with its marginal."""
+        return self.template.plot(None, ax)
+
+    def __repr__(self) -> str:
+        from credo.present.templates import described_plates
+
+        return described_plates(self)

@@ -1,0 +1,179 @@
+"""A dynamic network as a chain over the joint states of its interface (Murphy 2002), and what slices say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.engines.partitions import Loaded
+from credo.networks.factor import Factor
+from credo.networks.templates import slices
+from credo.networks.templates.contraction import Scope, spread
+from credo.networks.templates.slice_factors import Codes, Likelihoods, Part, SliceFactors, distinct
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.tables import States
+
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class CodedSlices(Loaded):
+    """Sequences as numbers of states: sequence n is rows starts[n] to starts[n + 1].
+
+    A code beyond the states is one of `likelihoods`: what is seen isn't one state, but makes each more or less likely.
+    """
+
+    start: int | None  # the number of the first row in the table
+    names: Scope
+    codes: Codes  # (names, rows), -1 where a cell is missing
+    starts: Places  # (sequences + 1,)
+    weight: Array  # (sequences,)
+    likelihoods: Mapping[str, Array]  # (codes beyond the states, states)
+    log_scale: float = 0.0  # log of what likelihoods were divided by
+
+    @property
+    def rows(self) -> int:
+        return int(self.codes.shape[1])
+
+    @cached_property
+    def complete(self) -> NDArray[np.bool_]:
+        """Whether all cells of a sequence are known. (sequences,)"""
+        missing = np.append(0, np.cumsum((self.codes < 0).any(0)))
+        return np.asarray(missing[self.starts[1:]] == missing[self.starts[:-1]])
+
+    def only(self, chosen: Places) -> CodedSlices:
+        """Some of the sequences."""
+        lengths = np.diff(self.starts)[chosen]
+        starts = np.append(0, np.cumsum(lengths))
+        rows = np.repeat(self.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
+        return CodedSlices(None, self.names, self.codes[:, rows], starts, self.weight[chosen], {}, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Different things that are seen of a part's variables: what each is, and which rows it is seen in."""
+
+    part: Part
+    rows: Places
+    which: Places  # (rows,)
+    codes: Mapping[str, Codes]  # (cases,)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What rows say of the interface's states: log P(seen | state), and the transitions into them."""
+
+    logs: Array  # (rows, states)
+    keys: Places  # (rows,)
+    transitions: Array  # (keys, states, states)
+    cases: tuple[Cases, ...]  # of parts that depend on the slice's own interface
+    coupled: tuple[Cases, ...]  # of those that depend on the interface before, too: a case for each key
+    likelihoods: Likelihoods
+
+
+@dataclass(frozen=True, eq=False)
+class SliceChain:
+    """P(first slice) and P(slice | interface before), in parts."""
+
+    names: Scope
+    sizes: Mapping[str, int]
+    first: SliceFactors
+    later: SliceFactors
+    starting: Scope  # variables whose table in the first slice is another
+
+    @classmethod
+    def of(
+        cls, parents: Mapping[str, Scope], states: States, first: Mapping[str, Array], later: Mapping[str, Array]
+    ) -> SliceChain:
+        """From the tables of each variable in the first slice and in later ones."""
+        own = slices.interface(parents)
+        sizes = {name: len(states[name]) for name in parents} | {
+            slices.previous(name): len(states[name]) for name in own
+        }
+        inside = slices.within(parents)
+        begun = {name: Factor((*inside[name], name), first[name]) for name in parents}
+        followed = {name: Factor((*parents[name], name), later[name]) for name in parents}
+        before = tuple(map(slices.previous, own))
+        start, rest = SliceFactors((), own, sizes, begun), SliceFactors(before, own, sizes, followed)
+        return cls(tuple(parents), sizes, start, rest, slices.starting(parents))
+
+    def label(self, name: str, model: SliceFactors) -> str:
+        """What the table of a variable is called, in the first slice or in later ones."""
+        return slices.first(name) if model is self.first and name in self.starting else name
+
+    @property
+    def states(self) -> int:
+        return self.later.states
+
+    @cached_property
+    def log_initial(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.first.base[0]))
+
+    def likelihoods_of(self, coded: CodedSlices) -> Likelihoods:
+        """P(seen | state) by code; the last row, code -1, is that of a missing cell."""
+        found = {}
+        for name in self.names:
+            size = self.sizes[name]
+            more = coded.likelihoods.get(name, np.empty((0, size)))
+            found[name] = np.concatenate([np.eye(size), more, np.ones((1, size))])
+        return found
+
+    def read(self, coded: CodedSlices, a: int, b: int, *, continues: bool = False, best: bool = False) -> Seen:
+        """Rows a to b; continues: the first goes on with a sequence; best: of the most probable states of other
+        variables, instead of their sum."""
+        likelihoods, codes = self.likelihoods_of(coded), dict(zip(coded.names, coded.codes[:, a:b], strict=True))
+        begins = np.zeros(b - a, dtype=np.bool_)
+        inside = coded.starts[:-1][(coded.starts[:-1] >= a) & (coded.starts[:-1] < b)]
+        begins[inside - a] = True
+        begins[:1] &= not continues
+        logs = np.zeros((b - a, self.states))
+        with np.errstate(divide="ignore"):
+            for name in self.later.interface:
+                if (codes[name] >= 0).any():
+                    table = spread(likelihoods[name], (name,), self.later.interface, self.sizes)
+                    logs += np.log(table.reshape(len(table), -1))[codes[name]]
+            found = list[Cases]()
+            for model, rows in ((self.first, np.flatnonzero(begins)), (self.later, np.flatnonzero(~begins))):
+                for part in model.emissions if len(rows) else ():
+                    cases = _cases(part, part.names, rows, codes, likelihoods)
+                    table = part.summed(cases.codes, likelihoods, part.boundary, best=best)
+                    wide = spread(table, part.boundary, self.later.interface, self.sizes)
+                    logs[rows] += np.log(wide.reshape(len(wide), -1))[cases.which]
+                    found.append(cases)
+        keys, transitions, coupled = self._transitions(np.flatnonzero(~begins), b - a, codes, likelihoods, best)
+        return Seen(logs, keys, transitions, tuple(found), coupled, likelihoods)
+
+    def _transitions(
+        self, rows: Places, size: int, codes: Mapping[str, Codes], likelihoods: Likelihoods, best: bool
+    ) -> tuple[Places, Array, tuple[Cases, ...]]:
+        """Which transition leads into each row, and the different ones."""
+        model, keys = self.later, np.zeros(size, dtype=np.intp)
+        transitions = model.base.reshape(1, self.states, -1) if model.before else np.ones((1, 1, 1))
+        if not model.couplings or not len(rows):
+            return keys, transitions, ()
+        of_all = _cases(model.couplings[0], model.coupled, rows, codes, likelihoods)
+        keys[rows] = of_all.which
+        found = list[Cases]()
+        for part in model.couplings:
+            cases = Cases(part, rows, of_all.which, {name: of_all.codes[name] for name in part.names})
+            table = part.summed(cases.codes, likelihoods, part.boundary, best=best)
+            wide = spread(table, part.boundary, model.boundary, self.sizes)
+            transitions = transitions * wide.reshape(len(wide), self.states, self.states)
+            found.append(cases)
+        return keys, transitions, tuple(found)
+
+
+def _cases(
+    part: Part, names: Scope, rows: Places, codes: Mapping[str, Codes], likelihoods: Likelihoods
+) -> Cases:
+    own = [codes[name][rows] for name in names]
+    first, which = distinct(own, [len(likelihoods[name]) - 1 for name in names])
+    return Cases(part, rows, which, {name: each[first] for name, each in zip(names, own, strict=True)})

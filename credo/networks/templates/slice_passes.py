@@ -1,0 +1,145 @@
+"""Filtering and smoothing over whole sequences, a stretch of slices at a time.
+
+The forward pass keeps the message before each stretch, and the backward pass computes the stretch again: memory grows
+by what is asked for, not by what is on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from credo._kernels.hidden_markov.paths import trace_back
+from credo._kernels.templates.slice_passes import pass_backward, pass_best, pass_forward
+from credo.errors import EvidenceError
+from credo.models.hidden_markov.passes import Stretch, stretches_of
+from credo.networks.templates.slice_chain import CodedSlices, Seen, SliceChain
+from credo.networks.templates.slice_factors import Codes
+from credo.numerics.exact import Array
+
+STRETCH = 2**22  # numbers of a stretch's messages
+KEYED = 2**24  # numbers of a stretch's transitions, where these depend on what is seen
+UNWANTED = np.empty((0, 0, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """A stretch after a pass: messages before each row and of it, and the transitions that are expected."""
+
+    stretch: Stretch
+    seen: Seen
+    forward: Array  # (rows + 1, states), logarithms: of the row before the first, and of each
+    backward: Array | None  # (rows, states), logarithms; None: later rows aren't known
+    pairs: Array  # (keys, states, states), or empty
+
+    @property
+    def shares(self) -> Array:
+        """P(interface state | rows). (rows, states)"""
+        logs = self.forward[1:] if self.backward is None else self.forward[1:] + self.backward
+        found = np.exp(logs - logs.max(1, keepdims=True))
+        return np.asarray(found / found.sum(1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class SlicePasses:
+    """What the rows of some sequences say of the interface."""
+
+    chain: SliceChain
+    coded: CodedSlices
+    stretches: list[Stretch]
+    begun: list[Array]  # the forward message before each stretch
+    totals: Array  # log p of each sequence
+    held: tuple[Seen, Array] | None  # of the only stretch
+    last: Array  # the forward message after all rows
+
+    @classmethod
+    def of(cls, chain: SliceChain, coded: CodedSlices, start: Array | None = None) -> SlicePasses:
+        """The forward pass; the first row continues a sequence, if the message before it is given."""
+        stretches = stretches_of(coded.starts, _edges(chain, coded.rows))
+        if start is not None and stretches:
+            stretches[0] = Stretch(**{**vars(stretches[0]), "continues": True})
+        message = np.zeros(chain.states) if start is None else start
+        totals, begun, held = np.zeros(len(coded.starts) - 1), list[Array](), None
+        for own in stretches:
+            begun.append(message)
+            seen = _read(chain, coded, own)
+            forward = _forward(chain, coded, own, seen, message, totals)
+            held, message = (seen, forward) if len(stretches) == 1 else None, forward[-1].copy()
+        return cls(chain, coded, stretches, begun, totals + coded.log_scale, held, message)
+
+    def filtered(self) -> Iterator[Passed]:
+        """Stretch by stretch, each row given those before it."""
+        for own, message in zip(self.stretches, self.begun, strict=True):
+            seen, forward = self._again(own, message)
+            yield Passed(own, seen, forward, None, UNWANTED)
+
+    def smoothed(self, pairs: bool = False) -> Iterator[Passed]:
+        """From the last stretch to the first, each row given all of its sequence."""
+        after = np.zeros(self.chain.states)
+        for own, message in zip(reversed(self.stretches), reversed(self.begun), strict=True):
+            seen, forward = self._again(own, message)
+            if own.ends:
+                after = np.zeros(self.chain.states)
+            backward = np.empty((own.rows, self.chain.states))
+            counts = np.zeros(seen.transitions.shape) if pairs else UNWANTED
+            weights = self.coded.weight[own.own]
+            args = seen.logs, own.starts, own.continues, weights, seen.keys, seen.transitions
+            pass_backward(*args, forward, after, backward, counts)
+            yield Passed(own, seen, forward, backward, counts)
+
+    def _again(self, own: Stretch, message: Array) -> tuple[Seen, Array]:
+        if self.held is not None:
+            return self.held
+        seen = _read(self.chain, self.coded, own)
+        return seen, _forward(self.chain, self.coded, own, seen, message, np.zeros(len(self.totals)))
+
+
+def _edges(chain: SliceChain, rows: int) -> list[int]:
+    size = max(1, STRETCH // chain.states)
+    if chain.later.couplings:
+        size = max(1, min(size, KEYED // chain.states**2))
+    return [*range(0, rows, size), rows] if rows else []
+
+
+def _read(chain: SliceChain, coded: CodedSlices, own: Stretch) -> Seen:
+    return chain.read(coded, own.a, own.b, continues=own.continues)
+
+
+def _forward(
+    chain: SliceChain, coded: CodedSlices, own: Stretch, seen: Seen, message: Array, totals: Array
+) -> Array:
+    forward = np.empty((own.rows + 1, chain.states))
+    forward[0] = message
+    args = seen.logs, own.starts, own.continues, chain.log_initial, seen.keys, seen.transitions
+    row = pass_forward(*args, forward, totals[own.own])
+    if row >= 0:
+        raise impossible(coded, own.a + row)
+    return forward
+
+
+def impossible(coded: CodedSlices, row: int) -> EvidenceError:
+    """The error about the first row that can't follow those before it."""
+    slice_ = row - int(coded.starts[np.searchsorted(coded.starts, row, side="right") - 1])
+    place = f"slice {slice_}"
+    if coded.start is not None:
+        place = f"row {coded.start + row + 1} ({place} of its sequence)"
+    after = "it" if slice_ == 0 else "it after the slices before"
+    return EvidenceError(f"{place} is impossible: no states of the hidden variables allow {after}")
+
+
+def best_paths(chain: SliceChain, coded: CodedSlices) -> tuple[Seen, Codes, Array]:
+    """The interface's most probable joint states of each row, other variables at their best; and log p. (rows,),
+    (sequences,)"""
+    seen = chain.read(coded, 0, coded.rows, best=True)
+    came_from = np.zeros((coded.rows, chain.states), dtype=np.int32)
+    ends, logs = np.zeros(len(coded.starts) - 1, dtype=np.int32), np.empty(len(coded.starts) - 1)
+    with np.errstate(divide="ignore"):
+        log_transitions = np.log(seen.transitions)
+    pass_best(seen.logs, coded.starts, chain.log_initial, seen.keys, log_transitions, came_from, ends, logs)
+    if np.isneginf(logs).any():
+        SlicePasses.of(chain, coded)  # which says where it becomes impossible
+    path = np.zeros(coded.rows, dtype=np.int32)
+    trace_back(path, coded.starts, ends, came_from)
+    return seen, path, logs + coded.log_scale

@@ -1,0 +1,113 @@
+"""What all templates have in common: tables that are fixed, or derived from evidence that adds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from credo.core.records import Surface
+from credo.errors import EvidenceError, NetworkError
+from credo.networks.fixed import Fixed
+from credo.networks.tables import States
+from credo.notices import tell
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.core.evidence import Evidence
+
+FIXED = "the tables are fixed, and no evidence is known behind them: learn them with fit"
+
+
+class Template(Surface, ABC):
+    """A network of tied copies. Every verb returns a new object."""
+
+    _internal: ClassVar[tuple[str, ...]] = ("fixed_tables", "known", "with_evidence")
+
+    parents: Mapping[str, tuple[str, ...]]
+    tables: Mapping[str, Array]
+    states: States
+    prior: Any
+    evidence: Any
+    history: tuple[float, ...]
+
+    @abstractmethod
+    def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> Self:
+        """The same arrows and prior, with tables derived from that evidence."""
+
+    def _set(self, *values: Any) -> None:
+        """All fields, in their order."""
+        for field, value in zip(fields(self), values, strict=True):  # type: ignore[arg-type]
+            object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is derived."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(self.parents)
+
+    @property
+    def known(self) -> bool:
+        """Whether it has tables."""
+        return bool(self.tables)
+
+    @property
+    def fixed_tables(self) -> Mapping[str, Array]:
+        """The tables, unless they are derived from evidence."""
+        return self.tables if self.evidence is None else {}
+
+    def discount(self, factor: float) -> Self:
+        """All evidence times a factor between 0 and 1, so that what is old counts less."""
+        if not (isinstance(factor, int | float | np.number) and 0 < factor <= 1):
+            raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r}")
+        return self.with_evidence(self._seen * float(factor), self.history)
+
+    def __add__(self, other: Self) -> Self:
+        """The evidence of both, the prior counted once."""
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        both = self._counted("be merged"), other._counted("be merged")
+        if dict(self.parents) != dict(other.parents) or dict(self.states) != dict(other.states):
+            raise EvidenceError("these don't merge: their arrows or their states differ")
+        if self.prior != other.prior:
+            raise EvidenceError("these don't merge: their priors differ")
+        return self.with_evidence(both[0] + both[1])
+
+    def merge(self, *others: Self) -> Self:
+        """The same as adding them up."""
+        found = self
+        for other in others:
+            found = found + other
+        return found
+
+    @property
+    def _seen(self) -> Evidence:
+        if self.evidence is None:
+            raise EvidenceError("nothing was learned yet: the tables are fixed, or there are none")
+        found: Evidence = self.evidence
+        return found
+
+    def _counted(self, what: str) -> Evidence:
+        """The evidence, if it was counted: expected counts can't be told apart."""
+        if self.history:
+            raise EvidenceError(
+                f"the tables were fitted by EM, from expected counts, and can't {what} exactly: fit again; update and "
+                "discount do work"
+            )
+        return self._seen
+
+    def _check_updatable(self) -> None:
+        """Refuse fixed tables; tell that what EM expected before stays."""
+        if self.tables and self.evidence is None:
+            raise EvidenceError(FIXED)
+        if self.history:
+            tell("what EM expected of earlier data stays, and counts as known: to fit all data at once, use fit")
+
+    def _check_known(self) -> None:
+        if not self.tables:
+            raise NetworkError("the network has arrows but no tables: give tables, or learn them with fit")

@@ -1,0 +1,87 @@
+"""Causal graphs and effects, as text and tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo.errors import counted
+from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.plain_text import table_lines
+
+if TYPE_CHECKING:
+    from credo.networks.causes.causal_graph import CausalGraph
+    from credo.networks.causes.effect import Effect
+
+SHOWN = 40  # variables of a printed graph
+
+
+def graph_lines(graph: CausalGraph) -> list[str]:
+    """A line for each variable, its causes before it; hidden common causes as arrows with two heads."""
+    pairs = [tuple(sorted(pair)) for pair in graph.projection.confounded]
+    above = graph.projection.parents
+    lines = [f"  {', '.join(own)} -> {name}" if own else f"  {name}" for name, own in above.items()]
+    return [*lines, *(f"  {a} <-> {b}" for a, b in sorted(pairs))]
+
+
+def graph_described(graph: CausalGraph) -> str:
+    """
+    >>> from credo.networks.causes.causal_graph import CausalGraph
+    >>> CausalGraph("Gender -> Drug, Recovery; Drug -> Recovery", hidden="Gender")
+    Causal graph of 2 observed variables; hidden: Gender
+      Drug
+      Drug -> Recovery
+      Drug <-> Recovery
+    """
+    named = [name for name in graph.hidden if "<->" not in name]
+    hidden = f"; hidden: {', '.join(named)}" if named else ""
+    lines = graph_lines(graph)
+    more = [f"  ... and {counted(len(lines) - SHOWN, 'more line')}"] if len(lines) > SHOWN + 1 else []
+    title = f"Causal graph of {counted(len(graph.observed), 'observed variable')}{hidden}"
+    return "\n".join([title, *(lines[:SHOWN] if more else lines), *more])
+
+
+def graph_content(graph: CausalGraph, top: int | None = None) -> list[Content]:
+    title, *lines = graph_described(graph).split("\n")
+    return [Paragraph(title, "title"), Paragraph("\n".join(lines[:top] if top else lines), "lines")]
+
+
+def effect_described(effect: Effect) -> str:
+    """The estimand, why it holds, and the probabilities done and seen."""
+    found = effect.identification
+    return "\n".join([found.formula, f"  {found.reason}", "", *table_lines(effect_table(effect))])
+
+
+def effect_table(effect: Effect) -> Table:
+    """A row for each intervention and state of the outcome; of two states, the first."""
+    found, shown = effect.identification, 1 if len(effect.outcome_states) == 2 else len(effect.outcome_states)
+    cells = [(i, k) for i in range(len(effect.cause_states)) for k in range(shown)]
+    causes = [_parts(effect.cause_states[i], len(found.causes)) for i, _ in cells]
+    outcomes = [_parts(effect.outcome_states[k], len(found.outcomes)) for _, k in cells]
+    columns = [TableColumn(f"do({name})", [each[j] for each in causes]) for j, name in enumerate(found.causes)]
+    columns += [TableColumn(name, [each[j] for each in outcomes]) for j, name in enumerate(found.outcomes)]
+    columns.append(TableColumn("P", [float(effect.table[i, k]) for i, k in cells], ".4f"))
+    drawing = None
+    if effect.draws is not None:
+        low, high = np.quantile(effect.draws, [0.025, 0.975], axis=0)
+        ends = [(float(low[i, k]), float(high[i, k])) for i, k in cells]
+        columns.append(TableColumn("95% interval", ends, ".4f"))
+        drawing = Drawing("intervals", [(float(effect.table[i, k]), *ends[n]) for n, (i, k) in enumerate(cells)])
+    columns.append(TableColumn("P when seen", [_finite(effect.seen[i, k]) for i, k in cells], ".4f"))
+    return Table(columns, drawing)
+
+
+def _parts(state: object, count: int) -> list[str]:
+    return [str(state)] if count == 1 else [*map(str, state)]  # type: ignore[call-overload]
+
+
+def _finite(p: float) -> float | None:
+    return None if np.isnan(p) else float(p)
+
+
+def effect_content(effect: Effect, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+    found = effect.identification
+    title = f"Effect of {', '.join(found.causes)} on {', '.join(found.outcomes)}"
+    about = [Paragraph(found.formula), Paragraph(found.reason, "note")]
+    return [Paragraph(title, "title"), *about, GAP, effect_table(effect)]

@@ -1,0 +1,173 @@
+"""Networks of categories and numbers: arrows, nodes, marginals, and the densities of numbers."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.errors import counted
+from credo.networks.hybrid.number_node import LogisticNode, NumberNode
+from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
+from credo.present.layout import layout
+from credo.present.network_plot import MARGINALS, Arrow, Card, NetworkPicture, drawn_picture
+from credo.present.networks import CELL, NAMED, SMALL_NETWORK, TABLE_ROWS, TOP, WIDE
+from credo.present.numbers import count_of, listed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from credo.networks.hybrid.answers import NumberAnswer
+    from credo.networks.hybrid.network import HybridNetwork
+    from credo.networks.inference.findings import Given
+
+GRID = 400  # points of a density
+BINS = 5  # of a number's marginal in a picture of a network
+
+
+def headline(net: HybridNetwork) -> str:
+    arrows = sum(map(len, net.parents.values()))
+    kinds = ""
+    if net.nodes:
+        kinds = f", {counted(len(net.numbers), 'number')} among them"
+    return f"HybridNetwork of {counted(len(net.parents), 'variable')}{kinds}, and {counted(arrows, 'arrow')}"
+
+
+def described(net: HybridNetwork) -> str:
+    """Arrows, and the nodes of a small network.
+
+    >>> from credo import HybridNetwork, nodes
+    >>> print(HybridNetwork("Flu -> Fever", {"Flu": 0.1, "Fever": nodes.Normal({"yes": 39, "no": 36.8}, sd=0.5)}))
+    HybridNetwork of 2 variables, 1 number among them, and 1 arrow
+      Flu
+      Flu -> Fever
+    <BLANKLINE>
+    P(Flu)
+      yes: 0.1, no: 0.9
+    <BLANKLINE>
+    p(Fever | Flu)
+      yes: N(39, 0.5²)
+      no: N(36.8, 0.5²)
+    """
+    lines = [*_arrows(net), *_nodes(net)]
+    return "\n".join(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines)
+
+
+def _arrows(net: HybridNetwork) -> list[str]:
+    lines = [headline(net)]
+    for name, above in [*net.parents.items()][:NAMED]:
+        lines.append(f"  {', '.join(above)} -> {name}" if above else f"  {name}")
+    if len(net.parents) > NAMED:
+        lines.append(f"  ... and {counted(len(net.parents) - NAMED, 'more variable')}")
+    return lines
+
+
+def _nodes(net: HybridNetwork) -> list[str]:
+    if not net.nodes:
+        return ["", "without nodes"]
+    names = [*net.parents] if len(net.parents) <= SMALL_NETWORK else []
+    return [line for name in names for line in ("", *_node(net, name))]
+
+
+def _node(net: HybridNetwork, name: str) -> list[str]:
+    above, node = net.parents[name], net.nodes[name]
+    letter = "p" if name in net.numbers else "P"
+    title = f"{letter}({name}{' | ' + ', '.join(above) if above else ''})"
+    categories = net.category_parents(name)
+    lines = [title]
+    for where in [*product(*(range(len(net.states[each])) for each in categories))][:TABLE_ROWS]:
+        causes = ", ".join(str(net.states[each][k]) for each, k in zip(categories, where, strict=True))
+        lines.append(f"  {causes + ': ' if causes else ''}{_said(net, name, node, where)}")
+    return lines
+
+
+def _said(net: HybridNetwork, name: str, node: Any, where: tuple[int, ...]) -> str:
+    if isinstance(node, NumberNode):
+        terms = _terms(float(node.intercept[where]), node.numbers, node.weights[where])
+        return f"N({terms}, {np.sqrt(node.variance[where]):.6g}²)"
+    if isinstance(node, LogisticNode):
+        parts = [
+            f"{state}: {_terms(float(node.intercept[where][k]), node.numbers, node.weights[where][k])}"
+            for k, state in enumerate(net.states[name])
+        ]
+        return f"softmax({'; '.join(parts)})"
+    return ", ".join(f"{state}: {p:.6g}" for state, p in zip(net.states[name], node[where].tolist(), strict=True))
+
+
+def _terms(intercept: float, names: tuple[str, ...], weights: Any) -> str:
+    rest = (f" {'-' if w < 0 else '+'} {abs(w):.6g} {name}" for name, w in zip(names, weights.tolist(), strict=True))
+    return f"{intercept:.6g}{''.join(rest)}"
+
+
+def learned_from(net: HybridNetwork) -> list[str]:
+    if net.evidence is None:
+        return []
+    lines = [f"learned from {count_of(net.n, 'row')}"]
+    if net.history:
+        steps = count_of(len(net.history) - 1, "step")
+        rose = f"{net.history[0]:.6g} to {net.history[-1]:.6g}"
+        lines.append(f"fitted by EM where cells are missing: {steps}, log-posterior {rose}")
+    return lines
+
+
+def hybrid_content(net: HybridNetwork, top: int | None = None) -> list[Content]:
+    """Each variable's kind and parents; the nodes of a small network."""
+    top = top or TOP
+    if len(net.parents) <= SMALL_NETWORK:
+        learned = [GAP, Paragraph("\n".join(learned_from(net)), "note")] if net.evidence is not None else []
+        return [Paragraph("\n".join(_arrows(net))), *learned, Paragraph("\n".join(_nodes(net)), "lines")]
+    names = [*net.parents][:top]
+    kinds = [listed(net.states[name], len(net.states[name])) if name in net.states else "number" for name in names]
+    table = Table(
+        [
+            TableColumn("variable", names),
+            TableColumn("states", kinds, longest=CELL, wraps=True),
+            TableColumn("parents", [", ".join(net.parents[name]) for name in names], longest=CELL, wraps=True),
+        ]
+    )
+    rest = [GAP, Paragraph(f"{count_of(len(net.parents) - top, 'more variable')}: --top prints more")]
+    lines = [Paragraph(line, "note") for line in learned_from(net)]
+    return [Paragraph(headline(net), "title"), *lines, GAP, table, *(rest if len(net.parents) > top else [])]
+
+
+def plot_hybrid(net: HybridNetwork, given: Given = None, ax: Any = None) -> Figure:
+    """Layers from top to bottom, each variable with a bar for each state or range of numbers."""
+    marginals = net.marginals(given) if net.nodes and len(net.parents) <= MARGINALS else {}
+    places, bends = layout(net.parents)
+    cards = []
+    for name, place in places.items():
+        found = marginals.get(name, {})
+        bars = found if isinstance(found, dict) else _ranges(found)
+        cards.append(Card(name, bars, name in (given or {}), place))
+    return drawn_picture(NetworkPicture(cards, [Arrow(*ends, way) for ends, way in bends.items()]), ax)
+
+
+def _ranges(found: NumberAnswer) -> dict[str, float]:
+    """The probability of each of a few ranges, between 99.8% of the numbers."""
+    low, high = (float(end) for end in found.interval(0.998))
+    if low == high:
+        return {f"{low:.4g}": 1.0}
+    cuts = np.linspace(low, high, BINS + 1)
+    below = np.asarray(found.cdf(cuts))
+    below[0], below[-1] = 0.0, 1.0
+    return {f"{a:.4g} – {b:.4g}": float(p) for a, b, p in zip(cuts, cuts[1:], np.diff(below), strict=False)}
+
+
+def plot_number(found: NumberAnswer, ax: Axes | None = None) -> Figure:
+    """The density over 99.8% of the numbers."""
+    from credo.present.plotting import Figure
+
+    drawn: Any = Figure(figsize=(4.5, 2.6), layout="constrained").subplots() if ax is None else ax
+    low, high = (float(end) for end in found.interval(0.998))
+    if low == high:
+        drawn.axvline(low, color="#4477aa")
+    else:
+        grid = np.linspace(low, high, GRID)
+        density = np.exp(found.log_prob(grid))
+        drawn.plot(grid, density, color="#4477aa", lw=1.6)
+        drawn.fill_between(grid, density, color="#4477aa", alpha=0.15, lw=0)
+    drawn.set(yticks=[], ylim=(0, None), ylabel="density")
+    figure: Figure = drawn.figure
+    return figure

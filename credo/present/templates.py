@@ -1,0 +1,83 @@
+"""Dynamic networks: the arrows of a slice, and the tables of the first slice and of later ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from credo.errors import counted
+from credo.present.content import Content, Paragraph
+from credo.present.networks import SMALL_NETWORK, WIDE, cpt_lines
+from credo.present.numbers import count_of
+
+if TYPE_CHECKING:
+    from credo.networks.templates.dynamic_network import DynamicNetwork
+    from credo.networks.templates.plate_network import PlateNetwork
+
+NAMED = 40  # variables that are named
+
+
+def described(net: DynamicNetwork) -> str:
+    """Arrows, and the tables of a small network.
+
+    >>> from credo import DynamicNetwork
+    >>> print(DynamicNetwork("previous(Rain) -> Rain", {"Rain": {"yes": 0.7, "no": 0.3}}, first={"Rain": 0.5}))
+    DynamicNetwork of 1 variable a slice; the interface: Rain
+      previous(Rain) -> Rain
+    <BLANKLINE>
+    P(Rain) in the first slice
+      yes  0.5
+      no   0.5
+    <BLANKLINE>
+    P(Rain | previous(Rain))
+      previous(Rain)   yes   no
+      yes              0.7  0.3
+      no               0.3  0.7
+    """
+    return "\n".join(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in [*_arrows(net), *_tables(net)])
+
+
+def template_content(net: DynamicNetwork, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+    """What a dynamic network is, and what it has learned."""
+    return [Paragraph("\n".join([*_arrows(net), *_tables(net)]), "lines")]
+
+
+def described_plates(net: PlateNetwork) -> str:
+    """Plates, arrows, and the tables of a small network."""
+    plates = ", ".join(dict.fromkeys(name.partition(".")[0] for name in net.parents))
+    lines = [f"PlateNetwork of {counted(len(net.parents), 'variable')}; plates: {plates}"]
+    lines += [f"  {', '.join(above)} -> {name}" if above else f"  {name}" for name, above in net.parents.items()]
+    if net.evidence is not None and net.history:
+        lines.append(f"fitted by EM: {count_of(len(net.history) - 1, 'step')}")
+    for name, above in net.parents.items() if net.tables and len(net.parents) <= SMALL_NETWORK else ():
+        lines += ["", *cpt_lines(name, above, net.states, net.tables[name])]
+    return "\n".join(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines)
+
+
+def _arrows(net: DynamicNetwork) -> list[str]:
+    through = ", ".join(net.interface) or "none"
+    lines = [f"DynamicNetwork of {counted(len(net.parents), 'variable')} a slice; the interface: {through}"]
+    for name, above in [*net.parents.items()][:NAMED]:
+        lines.append(f"  {', '.join(above)} -> {name}" if above else f"  {name}")
+    if len(net.parents) > NAMED:
+        lines.append(f"  ... and {counted(len(net.parents) - NAMED, 'more variable')}")
+    if net.evidence is not None:
+        how = f", fitted by EM: {count_of(len(net.history) - 1, 'step')}" if net.history else ""
+        lines.append(f"learned from {count_of(round(net.n, 6), 'row')}{how}")
+    return lines
+
+
+def _tables(net: DynamicNetwork) -> list[str]:
+    from credo.networks.templates import slices
+
+    if not net.tables:
+        return ["", "without tables"]
+    if len(net.parents) > SMALL_NETWORK:
+        return []
+    states = {**net.states, **{slices.previous(name): own for name, own in net.states.items()}}
+    lines, inside = list[str](), slices.within(net.parents)
+    for name, above in net.parents.items():
+        if name in net.first:
+            title, *rest = cpt_lines(name, inside[name], states, net.first[name])
+            lines += ["", f"{title} in the first slice", *rest]
+        lines += ["", *cpt_lines(name, above, states, net.tables[name])]
+    return lines

@@ -1,0 +1,29 @@
+"""Tornado pictures: a bar for each entry, the widest on top."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from credo.present.plotting import Figure, unmathed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as AnyFigure
+
+    from credo.networks.sensitivity.tornado import Tornado
+
+LOW, HIGH = "#4477aa", "#cc6677"  # of the answer at the lower and the upper end of an entry's range
+
+
+def plot_tornado(found: Tornado, ax: Any = None) -> AnyFigure:
+    """From the answer to the left and right: what it becomes where the entry is lowest, and where it is highest."""
+    if ax is None:
+        ax = Figure(figsize=(7.0, 1.0 + 0.28 * max(1, len(found.bars))), layout="constrained").add_subplot()
+    rows = range(len(found.bars))[::-1]
+    for row, bar in zip(rows, found.bars, strict=True):
+        for end, colour in ((bar.at_low, LOW), (bar.at_high, HIGH)):
+            ax.barh(row, end - found.probability, left=found.probability, height=0.7, color=colour)
+    ax.axvline(found.probability, color="0.3", linewidth=0.8)
+    ax.set_yticks([*rows], [unmathed(f"{bar.entry} {bar.low:.3g} to {bar.high:.3g}") for bar in found.bars], fontsize=7)
+    ax.set(xlabel=unmathed(f"{found.title}; entries within {found.within}"))
+    drawn: AnyFigure = ax.figure
+    return drawn

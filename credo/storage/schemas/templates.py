@@ -1,0 +1,73 @@
+"""How templates are stored: arrows, states, and tables that are given or follow from prior and evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from credo.storage.field_types import FLOATS, NUMBER, TEXT, mapping, optional, tuple_of
+from credo.storage.schemas.core import EVIDENCE
+from credo.storage.schemas.networks import PRIORS, STATES
+from credo.storage.stored import Stored
+
+if TYPE_CHECKING:
+    from credo.core.evidence import Evidence
+    from credo.networks.network import Network
+    from credo.networks.templates.dynamic_network import DynamicNetwork
+    from credo.networks.templates.plate_network import PlateNetwork
+
+
+def _counts_hold(network: Network, evidence: Evidence) -> bool:
+    """Whether the evidence is the counts of the network's tables: how many rows are behind each may differ."""
+    from credo.core.statistics import Counts
+
+    labels = {node.label: (node, network.tables[name].shape) for name, node in network.nodes.items()}
+    if evidence.parts.keys() != labels.keys() or {*evidence.schema.names} != {*network.parents}:
+        return False
+    return all(
+        type(part.statistics) is Counts
+        and part.axes == labels[label][0].axes
+        and part.statistics.n.shape == labels[label][1]
+        for label, part in evidence.parts.items()
+    )
+
+
+def _slices_hold(net: DynamicNetwork) -> bool:
+    return net.evidence is None or _counts_hold(net.two_slices, net.evidence)
+
+
+def _plates_hold(net: PlateNetwork) -> bool:
+    return net.evidence is None or _counts_hold(net.template, net.evidence)
+
+
+LEARNED = {
+    "states": STATES,
+    "prior": optional(PRIORS.type),
+    "evidence": optional(EVIDENCE.type),
+    "history": tuple_of(NUMBER),
+}
+TABLES = mapping(TEXT, FLOATS)  # that are fixed; others follow from prior and evidence
+SCHEMAS = (
+    Stored(
+        "DynamicNetwork",
+        "credo.networks.templates.dynamic_network:DynamicNetwork",
+        {
+            "parents": mapping(TEXT, tuple_of(TEXT)),
+            "tables": TABLES,
+            "first": TABLES,
+            **LEARNED,
+            "sequence": optional(TEXT),
+            "order": optional(TEXT),
+        },
+        attributes={"tables": "fixed_tables", "first": "fixed_first"},
+        arguments={"parents": "arrows", "tables": "tables", "first": "first"},
+        consistent=_slices_hold,
+    ),
+    Stored(
+        "PlateNetwork",
+        "credo.networks.templates.plate_network:PlateNetwork",
+        {"parents": mapping(TEXT, tuple_of(TEXT)), "keys": mapping(TEXT, TEXT), "tables": TABLES, **LEARNED},
+        attributes={"tables": "fixed_tables"},
+        arguments={"parents": "arrows", "tables": "tables"},
+        consistent=_plates_hold,
+    ),
+)

@@ -1,0 +1,48 @@
+"""Rows that come one at a time, and are learned a few together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from credo.errors import DataError
+
+ROWS = 100  # that wait at most
+
+
+class WaitingRows:
+    """Rows as dicts {column: value}, of which a model reads the columns `known`."""
+
+    def __init__(self, known: Sequence[str]) -> None:
+        self._known = tuple(known)
+        self._rows: list[dict[str, Any]] = []
+        self._weights: list[float] = []
+
+    def add(self, row: Mapping[str, Any], weight: float) -> None:
+        if not isinstance(row, Mapping):
+            raise DataError(f"a row must be a dict {{column: value}}, but is a {type(row).__name__}")
+        if not (isinstance(weight, int | float | np.number) and 0 <= weight < np.inf):
+            raise DataError(f"a weight must be 0 or more, but is {weight!r:.60}")
+        if not any(name in row for name in self._known):
+            raise DataError(f"the row has none of the model's columns ({', '.join(self._known[:8])})")
+        self._rows.append({name: row.get(name) for name in self._known if name in row})
+        self._weights.append(float(weight))
+
+    @property
+    def full(self) -> bool:
+        return len(self._rows) >= ROWS
+
+    def taken(self) -> tuple[dict[str, list[Any]], list[float]] | None:
+        """A table of the columns that any of the rows has, and the weights; None if no row weighs anything. Afterwards
+        none waits."""
+        rows, weights = self._rows, self._weights
+        self._rows, self._weights = [], []
+        if not any(weights):
+            return None
+        return table_of(rows, [name for name in self._known if any(name in row for row in rows)]), weights
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, list[Any]]:
+    return {name: [row.get(name) for row in rows] for name in names}

@@ -1,0 +1,333 @@
+"""Networks of categories and numbers: learning adds up, nothing is refitted, other models are special cases."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credo
+from credo.networks.hybrid.fitting import fitted as fit_hybrid
+from credo.networks.hybrid.line_priors import resolved
+from credo.networks.hybrid.network import HybridNetwork
+from tests.hybrids import Counted, random_hybrid
+
+ARROWS = "Flu -> Fever; Fever, Sex -> Pulse; Flu -> Cough"
+
+
+def rows(size: int, seed: int = 0) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    flu, sex = random.random(size) < 0.3, random.random(size) < 0.5
+    fever = np.where(flu, 39.0, 36.8) + random.normal(size=size) * np.where(flu, 0.6, 0.4)
+    pulse = np.where(sex, -200.0, -210.0) + np.where(sex, 8.0, 7.0) * fever + 5 * random.normal(size=size)
+    cough = random.random(size) < np.where(flu, 0.8, 0.1)
+    words = {"Flu": flu, "Sex": sex, "Cough": cough}
+    return {"Fever": fever, "Pulse": pulse} | {name: np.where(own, "yes", "no") for name, own in words.items()}
+
+
+def part(table: dict[str, Any], where: Any) -> dict[str, Any]:
+    return {name: column[where] for name, column in table.items()}
+
+
+def with_holes(table: dict[str, Any], share: float, seed: int = 1) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    return {
+        name: [
+            None if hole else cell.item() for cell, hole in zip(column, random.random(len(column)) < share, strict=True)
+        ]
+        for name, column in table.items()
+    }
+
+
+def close(one: HybridNetwork, other: HybridNetwork, within: float) -> bool:
+    same = all(np.allclose(table, other.tables[name], atol=within, rtol=0) for name, table in one.tables.items())
+    for name, node in one.number_nodes.items():
+        theirs = other.number_nodes[name]
+        for each in ("intercept", "weights", "variance"):
+            same &= np.allclose(getattr(node, each), getattr(theirs, each), atol=within, rtol=within)
+    return same
+
+
+ROWS = rows(300)
+NET = HybridNetwork(ARROWS).fit(ROWS)
+
+
+# Verbs
+
+
+def test_updates_and_sums_are_the_fit_of_all_rows() -> None:
+    one, two = (HybridNetwork(ARROWS).fit(part(ROWS, where)) for where in (slice(0, 120), slice(120, None)))
+    assert close(one.update(part(ROWS, slice(120, None))), NET, 1e-10)
+    assert close(one + two, NET, 1e-10)
+    assert close(one.merge(two), NET, 1e-10)
+    assert (one + two).n == 300
+
+
+def test_forgetting_undoes_an_update() -> None:
+    one = HybridNetwork(ARROWS).fit(part(ROWS, slice(0, 120)))
+    assert close(one.update(part(ROWS, slice(120, None))).forget(part(ROWS, slice(120, None))), one, 1e-9)
+    with pytest.raises(credo.EvidenceError):
+        one.forget(part(ROWS, slice(120, None)))
+
+
+def test_weights_are_repetitions_and_discounts() -> None:
+    weight = np.arange(300) % 3
+    again = part(ROWS, np.repeat(np.arange(300), weight))
+    assert close(HybridNetwork(ARROWS).fit(ROWS, weight=weight), HybridNetwork(ARROWS).fit(again), 1e-9)
+    half = HybridNetwork(ARROWS).fit(ROWS, weight=np.full(300, 0.5))
+    assert close(NET.discount(0.5), half, 1e-9)
+    assert NET.discount(0.5).n == 150
+
+
+def test_order_and_units_dont_matter() -> None:
+    assert close(HybridNetwork(ARROWS).fit(part(ROWS, np.random.default_rng(3).permutation(300))), NET, 1e-9)
+    shifted = HybridNetwork(ARROWS).fit({**ROWS, "Fever": ROWS["Fever"] * 1.8 + 32})
+    given = {"Pulse": 110.0}
+    celsius, fahrenheit = NET.query("Fever", given), shifted.query("Fever", given)
+    assert float(celsius.mean()) * 1.8 + 32 == pytest.approx(float(fahrenheit.mean()), rel=1e-9)
+    assert float(celsius.sd) * 1.8 == pytest.approx(float(fahrenheit.sd), rel=1e-9)
+    assert NET.query("Flu", given) == pytest.approx(shifted.query("Flu", given), abs=1e-9)
+
+
+def test_left_out_rows_are_refits() -> None:
+    """With the priors as all rows have them: what is fixed is their numbers."""
+    table = part(ROWS, slice(0, 40))
+    net = HybridNetwork(ARROWS).fit(table)
+    lines: dict[str, Any] = {}
+    for name in net.numbers:
+        label = next(label for label in net.evidence.parts if label.name == name)
+        lines[name] = resolved(1.0, name, net.evidence[label])
+    states = {name: ["no", "yes"] for name in ("Flu", "Sex", "Cough")}
+    found = net.leave_one_out(table).log_probabilities
+    for i in range(0, 40, 3):
+        others = part(table, np.arange(40) != i)
+        refitted = HybridNetwork(ARROWS, states=states).fit(others, prior=lines, kinds=dict.fromkeys(lines, "number"))
+        assert found[i] == pytest.approx(refitted.log_prob(part(table, [i]))[0], abs=1e-9)
+
+
+def test_cross_validation_predicts_held_out_rows() -> None:
+    found = NET.cross_validate(ROWS, folds=5)
+    assert found.log_loss == pytest.approx(NET.leave_one_out(ROWS).log_loss, abs=0.02)
+
+
+# What it is, in other words
+
+
+def test_categories_alone_are_a_network() -> None:
+    names = ("Flu", "Sex", "Cough")
+    table = {name: ROWS[name] for name in names}
+    hybrid, plain = HybridNetwork("Flu -> Cough; Sex").fit(table), credo.Network("Flu -> Cough; Sex").fit(table)
+    for name in names:
+        np.testing.assert_array_equal(hybrid.tables[name], plain.tables[name])
+        assert hybrid.query(name, {"Cough": "yes"}) == plain.query(name, {"Cough": "yes"})
+    np.testing.assert_allclose(hybrid.log_prob(table), plain.log_prob(table), atol=1e-12)
+    np.testing.assert_allclose(
+        hybrid.leave_one_out(table).log_probabilities, plain.leave_one_out(table).log_probabilities, atol=1e-12
+    )
+    given = {"Flu": {"yes": 0.4, "no": 1.0}}
+    assert hybrid.log_probability(given) == plain.log_probability(given)
+    assert hybrid.most_probable(given=given) == plain.most_probable(given=given)
+    assert hybrid.probability({"Cough": "yes"}, given) == plain.probability({"Cough": "yes"}, given)
+    assert dict(hybrid.marginals(given)) == dict(plain.marginals(given))
+
+
+def test_a_node_is_a_regression() -> None:
+    """Of numbers alone, a node's line is that of least squares, under any number of prior cases."""
+    table = {"x": ROWS["Fever"], "z": np.sin(np.arange(300.0)), "y": ROWS["Pulse"]}
+    line = credo.LinearRegression(ridge=0).fit(table, target="y").maximum_likelihood()
+    for prior in (1.0, 30.0, "ml"):
+        node = HybridNetwork("x, z -> y").fit(table, prior=prior).number_nodes["y"]
+        assert [float(node.intercept), *node.weights.tolist()] == pytest.approx(line.weights.tolist(), rel=1e-8)
+        assert float(node.variance) == pytest.approx(float(line.variance), rel=1e-8)
+
+
+def test_a_number_below_categories_is_a_mixture() -> None:
+    found = NET.query("Fever")
+    shares = NET.query("Flu")
+    node = NET.number_nodes["Fever"]
+    for x in (36.0, 38.0, 39.5):
+        parts = [shares[s] * np.exp(-((x - m) ** 2) / v / 2) / np.sqrt(2 * np.pi * v) for s, m, v in
+                 zip(NET.states["Flu"], node.intercept, node.variance, strict=True)]  # fmt: skip
+        assert np.exp(found.log_prob(x)) == pytest.approx(sum(parts), rel=1e-12)
+    assert found.cdf(found.quantile(0.3)) == pytest.approx(0.3, abs=1e-9)
+
+
+def test_rows_are_queries() -> None:
+    """log_prob, predict and predict_proba of incomplete rows are what queries say."""
+    net = random_hybrid(4)
+    table = net.sample(12, seed=5).to_pydict()
+    random = np.random.default_rng(6)
+    holes = {name: [None if random.random() < 0.4 else cell for cell in column] for name, column in table.items()}
+    logs = net.log_prob(holes)
+    for i in range(12):
+        given = {name: column[i] for name, column in holes.items() if column[i] is not None}
+        assert logs[i] == pytest.approx(net.log_probability(given), abs=1e-9)
+        others = {name: cell for name, cell in given.items() if name not in ("c0", "x1")}
+        row = {name: [cell] for name, cell in others.items()} | {"c2": [others.get("c2")]}
+        assert net.predict_proba("c0", row)[0].tolist() == pytest.approx([*net.query("c0", others).values()], abs=1e-9)
+        assert net.predict("x1", row)[0] == pytest.approx(float(net.query("x1", others).mean()), abs=1e-9)
+    filled = net.impute(holes)
+    assert not any(column.null_count for column in filled.columns)
+
+
+def test_interventions_cut_arrows() -> None:
+    done = NET.do({"Fever": 40.0})
+    assert done.query("Flu") == pytest.approx(NET.query("Flu"))
+    assert done.query("Pulse", {"Sex": "yes"}).mean() == pytest.approx(
+        NET.query("Pulse", {"Sex": "yes", "Fever": 40.0}).mean()
+    )
+    assert done.log_probability({"Sex": "yes"}) == pytest.approx(NET.log_probability({"Sex": "yes"}))
+    assert done.query("Fever").mean() == 40.0
+    flu = NET.do({"Flu": "yes"})
+    assert flu.query("Cough")["yes"] == pytest.approx(NET.query("Cough", {"Flu": "yes"})["yes"])
+    assert NET.do({"Flu": {"yes": 0.5, "no": 0.5}}).query("Flu")["yes"] == pytest.approx(0.5)
+    complete = {name: [column[0].item()] for name, column in ROWS.items() if name != "Fever"}
+    assert done.log_prob(complete)[0] == pytest.approx(
+        NET.log_prob({**complete, "Fever": [40.0]})[0]
+        - NET.number_nodes["Fever"].log_density(
+            {"Flu": np.array([NET.states["Flu"].index(complete["Flu"][0])])}, {"Fever": np.array([40.0])}
+        )[0]
+    )
+
+
+def test_explanations_add_up() -> None:
+    found = NET.explain("Flu", {"Pulse": 115.0, "Cough": "yes", "Sex": "no"}, "yes")
+    assert found.prior + sum(each.weight for each in found.findings) == pytest.approx(found.log_odds, abs=1e-9)
+    assert found.probability == pytest.approx(NET.query("Flu", {"Pulse": 115.0, "Cough": "yes", "Sex": "no"})["yes"])
+    interval = NET.explain("Fever", {"Cough": "yes"}, (38, None))
+    assert interval.probability == pytest.approx(NET.probability({"Fever": (38, None)}, {"Cough": "yes"}))
+
+
+def test_the_most_probable_states() -> None:
+    net, given = random_hybrid(2), {"x3": 0.5}
+    counted = Counted(net)
+    best, p, mean, _ = max(counted.cases(given), key=lambda case: case[1])
+    found = net.most_probable(given=given)
+    assert {name: found[name] for name in net.states} == best
+    assert found.log_joint == pytest.approx(np.log(p), abs=1e-9)
+    for j, name in enumerate(counted.numbers):
+        assert found[name] == pytest.approx(mean[j], abs=1e-9)
+
+
+@pytest.mark.parametrize("given", [{}, {"x3": 0.5, "c1": "s0"}, {"x2": (0.0, None)}])
+def test_samples_have_the_posterior(given: dict[str, Any]) -> None:
+    net = random_hybrid(1)
+    drawn = net.sample(4000, given, seed=0)
+    for name in net.parents:
+        column, found = drawn[name].to_numpy(zero_copy_only=False), net.query(name, given)
+        if name in net.states:
+            for state, p in found.items():
+                assert abs((column == state).mean() - p) < 4 * np.sqrt(p * (1 - p) / 4000) + 1e-9
+        else:
+            assert abs(column.mean() - found.mean()) < 4 * found.sd / np.sqrt(4000) + 1e-9
+    assert net.sample(5, given, seed=3).equals(net.sample(5, given, seed=3))
+
+
+# Missing cells
+
+
+def test_em_never_falls_and_finds_what_complete_rows_show() -> None:
+    table = rows(1500, seed=2)
+    whole, found = HybridNetwork(ARROWS).fit(table), HybridNetwork(ARROWS).fit(with_holes(table, 0.2))
+    assert len(found.history) > 2
+    assert min(np.diff(found.history)) >= -1e-9 * abs(found.history[-1])
+    assert found.n == pytest.approx(1500)
+    assert float(np.max(np.abs(found.number_nodes["Fever"].intercept - whole.number_nodes["Fever"].intercept))) < 0.1
+    assert np.abs(found.tables["Cough"] - whole.tables["Cough"]).max() < 0.06
+    np.testing.assert_allclose(found.number_nodes["Pulse"].weights, whole.number_nodes["Pulse"].weights, atol=0.6)
+
+
+def test_em_is_at_a_maximum() -> None:
+    """Maximum likelihood of two numbers, one of which is missing in some rows: the closed form (Anderson 1957)."""
+    random = np.random.default_rng(0)
+    x = random.normal(2.0, 1.5, 200)
+    y = 1.0 - 0.7 * x + random.normal(0, 0.5, 200)
+    known = random.random(200) < 0.6
+    table = {"x": x, "y": [float(value) if there else None for value, there in zip(y, known, strict=True)]}
+    found = HybridNetwork("x -> y").fit(table, prior="ml", tolerance=1e-14)
+    slope, start = np.polyfit(x[known], y[known], 1)
+    assert float(found.number_nodes["y"].weights[0]) == pytest.approx(slope, abs=1e-5)
+    assert float(found.number_nodes["y"].intercept) == pytest.approx(start, abs=1e-5)
+    assert float(found.number_nodes["x"].intercept) == pytest.approx(x.mean(), abs=1e-9)
+    assert found.history[-1] == pytest.approx(float(found.log_prob(table).sum()), rel=1e-6)
+
+
+def test_after_em() -> None:
+    found = HybridNetwork(ARROWS).fit(with_holes(part(ROWS, slice(0, 100)), 0.1))
+    assert found.update(part(ROWS, slice(100, 130))).n == pytest.approx(130)
+    with pytest.raises(credo.EvidenceError, match="EM"):
+        found.forget(part(ROWS, slice(0, 5)))
+    with pytest.raises(credo.EvidenceError, match="EM"):
+        _ = found + found
+
+
+# Structure
+
+
+def test_structure_learning_gives_a_known_hybrid_back() -> None:
+    true = HybridNetwork(
+        "A -> B; A -> x; x -> y; B -> y",
+        {
+            "A": 0.4,
+            "B": {"yes": 0.8, "no": 0.2},
+            "x": credo.nodes.Normal({"yes": 2.0, "no": -1.0}, sd=1.0),
+            "y": credo.nodes.Normal({"yes": 0.0, "no": 3.0}, sd=0.7, weights={"x": {"yes": 1.0, "no": -1.0}}),
+        },
+    )
+    found = credo.learn_structure(true.sample(3000, seed=0))
+    assert isinstance(found, HybridNetwork)
+    assert true.shd(found) == 0
+    for name, node in true.number_nodes.items():
+        order = [found.number_nodes[name].categories.index(each) for each in node.categories]
+        states = [[found.states[each].index(state) for state in true.states[each]] for each in node.categories]
+        theirs = found.number_nodes[name].intercept.transpose(order)[np.ix_(*states)]
+        np.testing.assert_allclose(theirs, node.intercept, atol=0.25)
+    assert found.log_prob(true.sample(500, seed=1)).mean() == pytest.approx(
+        true.log_prob(true.sample(500, seed=1)).mean(), abs=0.05
+    )
+
+
+# Storage and beliefs
+
+
+@pytest.mark.parametrize("net", [NET, NET.do({"Fever": 39.0}), random_hybrid(3), HybridNetwork("a -> b")])
+def test_stored_networks_are_the_same(net: HybridNetwork, tmp_path: Path) -> None:
+    credo.save(net, tmp_path / "net.credo")
+    loaded = credo.load(tmp_path / "net.credo")
+    assert loaded == net
+    assert pickle.loads(pickle.dumps(net)) == net
+    assert loaded.n == net.n
+
+
+def test_a_stored_network_goes_on_learning(tmp_path: Path) -> None:
+    one = HybridNetwork(ARROWS).fit(part(ROWS, slice(0, 120)))
+    credo.save(one, tmp_path / "net.credo")
+    assert close(credo.load(tmp_path / "net.credo").update(part(ROWS, slice(120, None))), NET, 1e-10)
+
+
+def test_json_files_are_the_same(tmp_path: Path) -> None:
+    table = {"x": ROWS["Fever"], "y": ROWS["Pulse"]}
+    net = HybridNetwork("x -> y").fit(table)
+    net.write(tmp_path / "net.json")
+    assert credo.Network.read(tmp_path / "net.json") == net
+
+
+def test_beliefs_have_intervals() -> None:
+    line = NET.belief("Pulse", {"Sex": "yes"})
+    low, high = line.interval(0.95).weights
+    assert low[1] < 8.0 < high[1]
+    np.testing.assert_allclose(
+        line.mean().weights[1:], NET.number_nodes["Pulse"].weights[NET.states["Sex"].index("yes")]
+    )
+    assert NET.belief("Flu").mean()["yes"] == pytest.approx(float(NET.tables["Flu"][NET.states["Flu"].index("yes")]))
+
+
+def test_the_law_of_large_numbers_for_every_kind_of_node() -> None:
+    true = random_hybrid(5)
+    found = fit_hybrid(HybridNetwork(true.parents, states=true.states), true.sample(5_000, seed=0), None,
+                       dict.fromkeys(true.numbers, "number"), None, 10, 1e-6)  # fmt: skip
+    fresh = true.sample(2000, seed=1)
+    assert (true.log_prob(fresh) - found.log_prob(fresh)).mean() == pytest.approx(0.0, abs=0.03)

@@ -1,0 +1,94 @@
+"""Effects, diagrams, policies and sensitivities: repr, HTML, pages and plots, with names that look like markup."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import credo
+from credo.networks.network import Network
+from credo.present.model_page import model_page_of
+from credo.present.plotting import Figure
+from tests.laws.test_decisions import OIL
+from tests.test_cli import ran
+from tests.test_report_page import EVIL, Reader
+
+ODD = Network({EVIL: (), "y": (EVIL,)}, {EVIL: [0.2, 0.8], "y": [0.3, 0.6]}, {EVIL: ("<b>a</b>", "$b$")})
+SHOWN: dict[str, Callable[[], Any]] = {
+    "causal graph": lambda: credo.CausalGraph({EVIL: (), "y": (EVIL, "u"), "u": ()}, hidden="u"),
+    "confounded": lambda: credo.CausalGraph("X -> M -> Y; X <-> Y; W <-> X; W"),
+    "effect": lambda: ODD.effect(EVIL, "y"),
+    "learned effect": lambda: ODD.fit(ODD.sample(50, seed=0)).effect(EVIL, "y", draws=20),
+    "diagram": lambda: OIL,
+    "policy": lambda: OIL.policy(),
+    "decision": lambda: OIL.policy()["Drill"],
+    "what to ask": lambda: OIL.what_to_ask({"Oil": 5.0}, before="Drill"),
+    "what to ask a network": lambda: ODD.what_to_ask("y"),
+    "sensitivity": lambda: ODD.sensitivity("y"),
+    "tornado": lambda: ODD.sensitivity("y").tornado(),
+    "impact": lambda: ODD.evidence_impact(EVIL, {"y": "yes"}),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_shown(name: str) -> None:
+    made = SHOWN[name]()
+    assert len(repr(made).splitlines()) > 1
+    page = Reader(made._repr_html_())
+    assert {"table", "pre"} & {tag for tag, _ in page.seen}
+    assert "script" not in {tag for tag, _ in page.seen}
+    tags = [tag for tag, _ in Reader(model_page_of(made)).seen]
+    assert tags.count("h1") == 1
+    assert "script" not in tags
+
+
+@pytest.mark.parametrize("name", ["causal graph", "confounded", "effect", "learned effect", "diagram", "sensitivity"])
+def test_plots(name: str) -> None:
+    found = SHOWN[name]().plot()
+    assert isinstance(found, Figure)
+    assert found._repr_png_()[:4] == b"\x89PNG"
+
+
+def test_show_prints_a_saved_diagram(tmp_path: Path) -> None:
+    credo.save(OIL, tmp_path / "oil.credo")
+    said = ran("show", str(tmp_path / "oil.credo"))
+    assert "Expected utility 22.5" in said
+    assert "Seismic" in said
+
+
+BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "a cycle": (lambda: credo.CausalGraph("A -> B -> A"), "a cycle: "),
+    "nothing": (lambda: credo.CausalGraph(""), "at least one variable"),
+    "hidden, unknown": (lambda: credo.CausalGraph("A -> B", hidden="C"), "'C' is hidden, but is no variable"),
+    "all hidden": (lambda: credo.CausalGraph("A -> B", hidden=["A", "B"]), "all variables are hidden"),
+    "itself": (lambda: credo.CausalGraph("A <-> A"), "two different variables"),
+    "two heads": (lambda: Network("A <-> B"), "credo.CausalGraph reads"),
+    "no name": (lambda: credo.CausalGraph("A -> B").identify("A", "C"), "no variable 'C'"),
+    "a hidden cause": (lambda: credo.CausalGraph("A -> B", hidden="A").identify("A", "B"), "'A' is hidden"),
+    "on itself": (lambda: credo.CausalGraph("A -> B").identify("A", "A"), "'A' is cause and outcome"),
+    "no cause": (lambda: credo.CausalGraph("A -> B").identify([], "B"), "must be a name or several"),
+    "not identifiable": (lambda: credo.CausalGraph("A -> B; A <-> B").effect("A", "B", {"A": ["x"], "B": ["y"]}),
+                         r"P\(B | do\(A\)\) isn't identifiable"),
+    "no column": (lambda: credo.CausalGraph("A -> B").effect("A", "B", {"A": ["x"]}), "no column 'B'"),
+    "read once": (lambda: credo.CausalGraph("A -> B").effect("A", "B", iter([{"A": ["x"], "B": ["y"]}])), "only once"),
+    "draws": (lambda: ODD.effect(EVIL, "y", draws=0), "draws must be"),
+    "an interval": (lambda: ODD.effect(EVIL, "y").interval("$b$"), "the effect has no interval"),
+    "no state": (lambda: ODD.effect(EVIL, "y")["c"], "has no state 'c'"),
+    "positivity": (lambda: Network("Z -> X, Y; X -> Y", {"Z": 0.5, "X": [1.0, 0.5], "Y": [[0.1, 0.2], [0.3, 0.4]]})
+                   .effect("X", "Y"), "for each state of Z"),
+    "which": (lambda: Network("X -> Y", {"X": {"a": 0.2, "b": 0.3, "c": 0.5}, "Y": [0.1, 0.2, 0.3]}).effect("X", "Y")
+              .difference(), "between two states of the cause"),
+    "no tables": (lambda: Network("A -> B").effect("A", "B"), "no tables"),
+    "no tables, counterfactual": (lambda: Network("A -> B").counterfactual("B", {}, {"A": "yes"}), "no tables"),
+    "no tables, sensitivity": (lambda: Network("A -> B").sensitivity("A"), "no tables"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_calls(case: str) -> None:
+    made, message = BAD[case]
+    with pytest.raises(credo.CredoError, match=message):
+        made()
