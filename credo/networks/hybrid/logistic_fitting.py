@@ -9,10 +9,11 @@ from math import prod
 
 import numpy as np
 
+from credo.core.membership import Codes
 from credo.errors import DataError
 from credo.networks.hybrid.learning import NodeShape
 from credo.networks.hybrid.line_priors import LinePrior
-from credo.networks.hybrid.number_node import Codes, LogisticNode
+from credo.networks.hybrid.number_node import LogisticNode
 from credo.numerics.exact import Array
 from credo.numerics.softmax import LikelihoodSums, SumLikelihood, feature_rows
 from credo.numerics.softmax_modes import WeightPrior, newton_mode
