@@ -48,7 +48,7 @@ class HybridNetwork(DirectedGraph, Surface):
     >>> round(net.query("Fever").mean(), 6)  # 0.1 · 39 + 0.9 · 36.8
     37.02
     >>> round(net.query("Flu", given={"Fever": 38.5})["yes"], 4)
-    0.9732
+    0.9562
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
