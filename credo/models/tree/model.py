@@ -280,7 +280,7 @@ class DecisionTree(ClassEvidence):
         """log P(class of the row | its other cells): a tree says nothing of how probable these are."""
         table = self._labelled(data, None)
         scores = self.scores(table)
-        return np.asarray(scores.log_probabilities[np.arange(len(scores.truth)), scores.truth])
+        return np.asarray(scores.of_truth)
 
     @property
     def outline(self) -> Outline:
