@@ -5,17 +5,20 @@ from __future__ import annotations
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
-from itertools import islice
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import islice, pairwise, repeat
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 import cloudpickle
 import dask
+import numpy as np
 from dask.delayed import Delayed, delayed
+from numpy.typing import NDArray
 
-from credo.engines.partitions import FAN_IN, Partition, Sized, pair_total, run_total, tree
-from credo.engines.remote import Done, Remote, Task, in_partition, watched
+from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, Sized, Split, pair_total, run_total, tree
+from credo.engines.remote import NOTHING, Done, Remote, Task, added_runs, in_partition, watched
 from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, EngineError
 
@@ -26,14 +29,36 @@ Begun = list[Delayed]  # nodes that Dask works on, or that it has worked on
 WINDOW = 8 * FAN_IN  # partitions that are handed to Dask at a time: whole trees, so that sums are those of any engine
 AHEAD = 2  # windows that Dask works on at a time
 LARGE = 2**16  # bytes from which on something is sent to a worker, and not to the scheduler with the graph
+DIED = "{} can't be computed: several workers died of it, perhaps for lack of memory"
 THREADS = "threads"  # Dask's scheduler where there is no cluster
 
 
+class DaskPieces(Piece):
+    """Rows that Dask computes: those of any partition of a DataFrame."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+
+    @cached_property
+    def _nodes(self) -> list[Delayed]:
+        return [*self.frame.to_delayed()]
+
+    def at(self, place: int) -> DaskPiece:
+        return DaskPiece(self._nodes[place])
+
+    @property
+    def rows(self) -> Any:
+        raise AssertionError("which partition is not said")
+
+
 class DaskPiece(Piece):
-    """Rows that Dask computes: a partition of a DataFrame."""
+    """The rows of one of them."""
 
     def __init__(self, node: Delayed) -> None:
         self.node = node
+
+    def at(self, place: int) -> DaskPiece:  # noqa: ARG002 - it is one already
+        return self
 
     @property
     def rows(self) -> Any:
@@ -71,25 +96,109 @@ class Dask(Remote):
         /,
     ) -> Result | None:
         """By the same tree as anywhere, on the workers: the driver sees how many rows were read, and the total."""
-        task, sums = Task(job, total), Begun()
+        if isinstance(partitions, OfFrame) and len(partitions):
+            whole: Result | None = self._of_frame(Task(job, total), partitions, total)
+            return whole
+        found: list[Result | None] = self._added(Task(job, total), partitions)
+        return found[0]
+
+    def reduce_by_key(
+        self,
+        job: Callable[[Rows], Result],
+        partitions: Iterable[Partition[Rows]],
+        total: Callable[[Sequence[Result]], Result],
+        split: Split,
+        /,
+    ) -> list[Result]:
+        found: list[Result | None] = self._added(Task(job, total, split), partitions)
+        return [shard for shard in found if shard is not None]
+
+    def _added(self, task: Task, partitions: Iterable[Partition[Any]]) -> list[Any]:
+        """The sum, or those of the shards."""
         sent, name = self._sent(cloudpickle.dumps(task)), _named(task)
+        shards = range(1 if task.split is None else SHARDS)
+        sums = [Begun() for _ in shards]
 
         def begin(place: int, window: Sequence[Partition[Any]]) -> Begun:
             leaves = [self._leaf(sent, name, place + i, own) for i, own in enumerate(window)]
-            root = tree(leaves, lambda run: _RUN(sent, run), lambda pair: _PAIR(sent, pair))
-            return self._begin([root, *map(_FACTS, leaves)])
+            roots = []
+            for shard in shards:
+                own = leaves if task.split is None else [_SHARD(sent, leaf, shard) for leaf in leaves]
+                roots.append(tree(own, lambda run: _RUN(sent, run), lambda pair: _PAIR(sent, pair)))
+            return self._begin([*roots, *map(_FACTS, leaves)])
 
         def done() -> Iterator[Done]:
-            for place, (root, *facts) in self._windows(partitions, begin):
-                for i, node in enumerate(facts):
+            for place, nodes in self._windows(partitions, begin):
+                for i, node in enumerate(nodes[len(shards) :]):
                     yield self._value(node, place + i)
-                sums.append(root)
+                for own, root in zip(sums, nodes, strict=False):
+                    own.append(root)
 
         for _ in watched(done(), partitions):
             pass
-        root = tree(sums, lambda one: one[0], lambda pair: _PAIR(sent, pair), fan_in=1)
-        found: Result | None = None if root is None else self._value(*self._begin([root])).results[0]
+        whole = [tree(own, lambda one: one[0], lambda pair: _PAIR(sent, pair), fan_in=1) for own in sums]
+        begun = self._begin([root for root in whole if root is not None])
+        return [self._value(root).results[0] for root in begun] or [None]
+
+    def _of_frame(self, task: Task, partitions: OfFrame, total: Callable[[Sequence[Any]], Any]) -> Any:
+        """The same of a DataFrame, by a graph that Dask's scheduler spells out: what the driver does doesn't depend on
+        how many partitions there are, but for the logarithm of their number."""
+        sent, found = cloudpickle.dumps(task), None
+        blob = packed(partitions.template)[0]
+        bounds = [*pairwise([*doubling(WINDOW, len(partitions)), len(partitions)])]
+
+        def begin(start: int, end: int) -> Any:
+            work = FrameWork(sent, blob, start, partitions.starts[start:end], partitions.counts[start:end])
+            frame = partitions.frame if end - start == len(partitions) else partitions.frame.partitions[start:end]
+            return self._begun(frame_tree(frame, work))
+
+        def done() -> Iterator[Done]:
+            nonlocal found
+            waiting = deque[tuple[int, int, Any]]()
+            try:
+                for start, end in [*bounds, *repeat((0, 0), AHEAD - 1)]:
+                    if end:
+                        waiting.append((start, end, begin(start, end)))
+                    if waiting and (len(waiting) == AHEAD or not end):
+                        first, last, begun = waiting[0]
+                        whole = self._sum_of_frame(begun, partitions, first, last)
+                        waiting.popleft()
+                        found = pair_total([found, whole.results[0]], total)
+                        yield whole
+                        yield from repeat(NOTHING, last - first - 1)
+            finally:
+                if waiting and (client := self.client) is not None:
+                    client.cancel([begun for _, _, begun in waiting])
+
+        for _ in watched(done(), partitions):
+            pass
         return found
+
+    def _begun(self, whole: Any) -> Any:
+        client = self.client
+        try:
+            return whole if client is None else client.compute(whole)
+        except CredoError:
+            raise
+        except Exception as error:
+            raise EngineError(f"Dask can't do the work: {_said(error)}") from error
+
+    def _sum_of_frame(self, begun: Any, partitions: OfFrame, first: int, last: int) -> Done:
+        try:
+            whole: Sum = begun.compute(scheduler=THREADS) if self.client is None else begun.result()
+        except CredoError:
+            raise
+        except Exception as error:
+            if not hasattr(error, "last_worker"):  # of Dask's KilledWorker: reading it again would kill others
+                sent, name = cloudpickle.dumps(Task(_seen)), "credo-search"
+                for place in range(first, last):  # which one was it?
+                    self._value(self._begin([self._leaf(sent, name, place, partitions[place])])[0], place)
+                raise EngineError(f"Dask can't do the work: {_said(error)}") from error
+            place = getattr(error, "task", (0,))[-1]
+            raise EngineError(
+                DIED.format(f"partition {first + place + 1}" if isinstance(place, int) else "the sum")
+            ) from None
+        return whole.done
 
     def _windows(
         self, partitions: Iterable[Partition[Any]], begin: Callable[[int, Sequence[Partition[Any]]], Begun]
@@ -143,11 +252,22 @@ class Dask(Remote):
         except CredoError:
             raise
         except KilledWorker:
-            raise EngineError(
-                f"{where} can't be computed: several workers died of it, perhaps for lack of memory"
-            ) from None
+            raise EngineError(DIED.format(where)) from None
         except Exception as error:
             raise EngineError(f"{where} can't be computed: {_said(error)}") from error
+
+
+def doubling(size: int, end: int) -> Iterator[int]:
+    """Where windows begin, each as large as all before it: sums of whole windows are whole trees.
+
+    >>> [*doubling(256, 2000)]
+    [0, 256, 512, 1024]
+    """
+    if end:
+        yield 0
+    while size < end:
+        yield size
+        size *= 2
 
 
 def _client(given: Any) -> Any:
@@ -178,6 +298,9 @@ class Computed:
     def __init__(self, rows: Any) -> None:
         self.rows = rows
 
+    def at(self, place: int) -> Computed:  # noqa: ARG002 - it is there
+        return self
+
 
 @lru_cache(2)
 def _task(sent: bytes) -> Task:
@@ -191,6 +314,76 @@ def _work(sent: bytes, place: int, blob: bytes, pieces: Sequence[Any]) -> Done:
         return _task(sent)(unpacked(blob, [*map(Computed, pieces)]))
     except CredoError as error:
         raise in_partition(error, place) from None
+
+
+@dataclass(frozen=True, eq=False)
+class FrameWork:
+    """The task over partitions of a frame, one of which stands for all: a worker gets it once."""
+
+    sent: bytes
+    template: bytes
+    first: int  # place of the first of these partitions
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class FrameLeaf:
+    """The task over one of them, computed."""
+
+    token: str  # what is computed again is another result
+
+    def __call__(self, frame: Any, work: FrameWork, partition_info: dict[str, int] | None = None) -> Done:
+        assert partition_info is not None
+        i = partition_info["number"]
+        place, start, rows = work.first + i, int(work.starts[i]), int(work.counts[i])
+        try:
+            return _task(work.sent)(unpacked(work.template, [Computed(frame)]).at(place, start, rows))
+        except CredoError as error:
+            raise in_partition(error, place) from None
+
+
+def frame_tree(frame: Any, work: FrameWork) -> Any:
+    """The sum over a frame's partitions, not computed yet: runs of 32, of these again runs of 32, as trees of pairs."""
+    import pandas as pd
+    from dask.dataframe.dask_expr import new_collection
+    from dask.dataframe.dask_expr._reductions import TreeReduce
+
+    shared, meta = delayed(work, pure=False, traverse=False), pd.Series([], dtype=object, name="found")
+    each = frame.map_partitions(FrameLeaf(uuid4().hex), shared, meta=meta, enforce_metadata=False)
+    adding = Adding(work.sent)
+    return new_collection(TreeReduce(each.expr, Adding, 0, adding, adding, {}, {}, FAN_IN))
+
+
+class Sum(NamedTuple):
+    """Of a run of partitions, or of several runs."""
+
+    done: Done
+
+
+@dataclass(frozen=True, eq=False)
+class Adding:
+    """Adds what up to 32 partitions gave, or up to 32 sums of them."""
+
+    sent: bytes
+
+    __name__ = "credo-sum"
+
+    def __call__(self, parts: Sequence[Done | Sum]) -> Sum:
+        runs = isinstance(parts[0], Done)
+        return Sum(
+            added_runs([part.done if isinstance(part, Sum) else part for part in parts], _total(self.sent), runs)
+        )
+
+
+def _seen(_: Any) -> None:
+    """That it can be read is all."""
+
+
+def _shard(sent: bytes, done: Done, shard: int) -> Done:
+    split, whole = _task(sent).split, done.results[0]
+    assert split is not None
+    return _summed(None if whole is None else split(whole, shard))
 
 
 def _run(sent: bytes, run: Sequence[Done]) -> Done:
@@ -217,4 +410,4 @@ def _facts(done: Done) -> Done:
     return done._replace(results=[])
 
 
-_WORK, _RUN, _PAIR, _FACTS = (delayed(each, pure=False) for each in (_work, _run, _pair, _facts))
+_WORK, _RUN, _PAIR, _FACTS, _SHARD = (delayed(each, pure=False) for each in (_work, _run, _pair, _facts, _shard))

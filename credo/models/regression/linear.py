@@ -315,8 +315,17 @@ class LinearRegression(Additive):
     # Prediction
 
     def predict(self, data: object) -> Array:
-        """The mean of each row's predictive distribution. Missing cells, and unseen values, count as the average."""
-        return self._collected(data, Means(self.fitted))
+        """The mean of each row's predictive distribution. Missing cells, and unseen values, count as the average.
+
+        Of a Dask or Spark DataFrame: that frame, with a column `predicted`, made when it is computed.
+        """
+        table, job = self.opened(data), Means(self.fitted)
+        if table.frame is None:
+            return self._collected(table, job)
+        from credo.models.frame_columns import numbers
+
+        frame: Array = numbers(table, present(table, self._readings.names, self.target), job)
+        return frame
 
     def predictive(self, data: Any) -> StudentT:
         """The distribution of each row's target (mean, interval, log_prob, sample); of one row, that of one number."""

@@ -16,11 +16,12 @@ from credo.core.labels import ROWS, UNLABELLED
 from credo.core.learning import FoldDraw, Weight, gather
 from credo.data import Batch, source
 from credo.data.schema import Column
-from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_whole, counted, suggest
+from credo.errors import DataError, EvidenceError, PriorError, check_whole, counted, suggest
+from credo.models.class_evidence import labelled_table
 from credo.models.class_predictor import NOTHING, ClassPredictor
 from credo.models.description import target_length
 from credo.models.explaining import Reasons, Spoken, placed_words
-from credo.models.forms import Views, kind_of_form, settled_views
+from credo.models.forms import Views, kind_of_form
 from credo.models.jobs import Silent
 from credo.models.metrics import Scores
 from credo.models.regression.encoding import ColumnSums, RowEncoding
@@ -29,7 +30,6 @@ from credo.models.regression.laplace import LaplacePosterior
 from credo.models.regression.logistic_fitting import Fitting, Method
 from credo.models.regression.logistic_validation import cross_validated, left_out
 from credo.models.regression.texts import text_settings
-from credo.models.targets import check_classes, with_target
 from credo.notices import tell
 from credo.numerics.exact import Array
 
@@ -101,19 +101,12 @@ class LogisticRegression(ClassPredictor):
 
     def fit(self, data: object, target: object, *, weight: Weight = None) -> Self:
         """Learn from a table with a class in each row: `target` is a column's name, or an array."""
-        table, name = with_target(source(data), target)
+        table = source(data)
         if table.once:
             raise DataError(
                 "logistic regression reads the rows several times, and an iterator can be read only once: give a table"
             )
-        if isinstance(weight, str):
-            table.require([weight])
-        features = tuple(column for column in table.without(weight).names if column != name)
-        if not features:
-            raise SchemaError(f"there is no column beside {name!r} to learn from")
-        table, views = settled_views(table, features, check_classes(table, name, self.kinds))
-        if not views:
-            raise SchemaError("there is no column to learn from: all of them are ignored")
+        table, name, views = labelled_table(table, target, weight, self.kinds)
         sums = ColumnSums(name, Readings.of(views, self.interactions), text_settings(views, self.kinds))
         seen = gather(sums, table, [name, *views], weight, Evidence.total).ordered()
         model = self._begun(name, views, seen, sums.encoding(seen))
