@@ -142,7 +142,7 @@ CONTENT = {
 
 def changed(path: str, value: Any) -> dict[str, Any]:
     """The file's content with another value at a place such as cpds/b/variance."""
-    content = json.loads(json.dumps(CONTENT))
+    content: dict[str, Any] = json.loads(json.dumps(CONTENT))
     *way, last = path.split("/")
     at = content
     for each in way:

@@ -92,6 +92,20 @@ def test_order_and_units_dont_matter() -> None:
     assert NET.query("Flu", given) == pytest.approx(shifted.query("Flu", given), abs=1e-9)
 
 
+def test_numbers_far_from_0() -> None:
+    """A billion more changes nothing but the intercept; leave-one-out doesn't see it at all."""
+    near = {name: ROWS[name] for name in ("Flu", "Fever", "Pulse")}
+    far = {**near, "Fever": near["Fever"] + 1e9, "Pulse": near["Pulse"] - 1e9}
+    one, two = (HybridNetwork("Flu -> Fever; Flu, Fever -> Pulse").fit(table) for table in (near, far))
+    np.testing.assert_allclose(one.number_nodes["Pulse"].weights, two.number_nodes["Pulse"].weights, rtol=1e-5)
+    np.testing.assert_allclose(one.number_nodes["Pulse"].variance, two.number_nodes["Pulse"].variance, rtol=1e-5)
+    np.testing.assert_allclose(
+        one.leave_one_out(near).log_probabilities, two.leave_one_out(far).log_probabilities, atol=1e-4
+    )
+    apart = float(two.query("Pulse", {"Fever": 39 + 1e9}).mean()) + 1e9
+    assert apart == pytest.approx(float(one.query("Pulse", {"Fever": 39.0}).mean()), abs=1e-2)
+
+
 def test_left_out_rows_are_refits() -> None:
     """With the priors as all rows have them: what is fixed is their numbers."""
     table = part(ROWS, slice(0, 40))
@@ -132,6 +146,15 @@ def test_categories_alone_are_a_network() -> None:
     assert hybrid.most_probable(given=given) == plain.most_probable(given=given)
     assert hybrid.probability({"Cough": "yes"}, given) == plain.probability({"Cough": "yes"}, given)
     assert dict(hybrid.marginals(given)) == dict(plain.marginals(given))
+
+
+def test_other_distributions_of_categories_are_expanded() -> None:
+    flu = credo.nodes.NoisyOr({"Flu": 0.8, "Cold": 0.4}, leak=0.1)
+    tables = {"Flu": 0.1, "Cold": 0.2, "Ill": flu}
+    plain = credo.Network("Flu, Cold -> Ill", tables)
+    net = HybridNetwork("Flu, Cold -> Ill -> t", {**tables, "t": credo.nodes.Normal({"yes": 38.0, "no": 37.0})})
+    np.testing.assert_allclose(net.tables["Ill"], plain.tables["Ill"], atol=1e-15)
+    assert net.query("Flu", {"Ill": "yes"}) == pytest.approx(plain.query("Flu", {"Ill": "yes"}))
 
 
 def test_a_node_is_a_regression() -> None:

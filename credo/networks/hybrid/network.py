@@ -16,8 +16,9 @@ from credo.networks import graph
 from credo.networks.directed_graph import DirectedGraph
 from credo.networks.fixed import Fixed
 from credo.networks.hybrid.declared import Declared, Node, declared, split_parents
-from credo.networks.hybrid.number_node import LogisticNode, NumberNode
-from credo.networks.inference.sizes import SAMPLES, Method
+from credo.networks.hybrid.estimates import DRAWS
+from credo.networks.hybrid.number_node import Equations, LogisticNode, NumberNode
+from credo.networks.inference.sizes import Method
 from credo.networks.network import Network
 from credo.networks.tables import States
 from credo.numerics.exact import Array
@@ -51,8 +52,8 @@ class HybridNetwork(DirectedGraph, Surface):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "below", "category_index", "category_network", "category_parents", "fixed_nodes", "fixed_states", "learner",
-        "with_evidence",
+        "below", "category_index", "category_network", "category_parents", "equations", "fixed_nodes", "fixed_states",
+        "learner", "with_evidence",
     )  # fmt: skip
 
     parents: Mapping[str, tuple[str, ...]]
@@ -154,6 +155,11 @@ class HybridNetwork(DirectedGraph, Surface):
         return self.states if self.evidence is None else {}
 
     @cached_property
+    def equations(self) -> Equations:
+        """The lines of all numbers that depend on no category."""
+        return Equations.of(self.number_nodes)
+
+    @cached_property
     def category_index(self) -> Potentials:
         """The categories' states, by which findings are read."""
         from credo.networks.inference.potentials import Potentials
@@ -180,7 +186,7 @@ class HybridNetwork(DirectedGraph, Surface):
         given: Given = None,
         *,
         method: Method = "auto",
-        samples: int = SAMPLES,
+        samples: int = DRAWS,
         seed: int = 0,
     ) -> Any:
         """p(variable | given): of a category {state: probability}, of a number its distribution (mean, interval,
@@ -196,7 +202,7 @@ class HybridNetwork(DirectedGraph, Surface):
         return queried(self, variables, given, method, samples, seed)
 
     def marginals(
-        self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
+        self, given: Given = None, *, method: Method = "auto", samples: int = DRAWS, seed: int = 0
     ) -> dict[str, Any]:
         """{name: p(name | given)} of all variables."""
         from credo.networks.hybrid.queries import all_marginals
@@ -209,7 +215,7 @@ class HybridNetwork(DirectedGraph, Surface):
         given: Given = None,
         *,
         method: Method = "auto",
-        samples: int = SAMPLES,
+        samples: int = DRAWS,
         seed: int = 0,
     ) -> float:
         """P(event | given); an event gives categories states, and numbers intervals as in (39, None)."""
@@ -218,7 +224,7 @@ class HybridNetwork(DirectedGraph, Surface):
         return chance(self, event, given, method, samples, seed)
 
     def log_probability(
-        self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
+        self, given: Given = None, *, method: Method = "auto", samples: int = DRAWS, seed: int = 0
     ) -> float:
         """log p(evidence): a density in the numbers that are given, -inf if it is impossible."""
         from credo.networks.hybrid.queries import log_evidence
