@@ -21,6 +21,8 @@ from credo.notices import tell
 from credo.numerics.exact import Array
 
 ROUNDING = 1e-9  # relative rounding error of the objective
+SHRINKING = 2  # times in turn that steps must shrink to tell where they lead
+CAREFUL = 10.0  # times what seems to be left of a climb that it is given
 
 Expected = tuple[Evidence, float]  # expected statistics, and the log-likelihood of the rows behind them
 Batches = Callable[[], Iterable[Any]]  # the rows, which each step reads again
@@ -99,10 +101,13 @@ class Step(Generic[Model]):
     extrapolated: bool = False  # an extrapolated step says nothing about convergence
 
 
-def em(model: Model, batches: Batches, *, steps: int = 500, tolerance: float = 1e-10) -> Fitted[Model]:
+def em(
+    model: Model, batches: Batches, *, steps: int = 500, tolerance: float = 1e-10, above: float = -math.inf
+) -> Fitted[Model]:
     """At most so many steps from the model's parameters, or until the objective grows by less than tolerance of its
-    size. An objective that falls is an error: the M-step doesn't fit the E-step."""
-    return _fitted(em_steps(model, batches), steps, tolerance)
+    size; or until it is clear that it won't come `above` a value. An objective that falls is an error: the M-step
+    doesn't fit the E-step."""
+    return _fitted(em_steps(model, batches), steps, tolerance, above)
 
 
 def interruptible_em(model: Model, batches: Batches, *, steps: int = 500, tolerance: float = 1e-10) -> Fitted[Model]:
@@ -131,12 +136,12 @@ def _plain_steps(model: Model, batches: Batches) -> Iterator[Step[Model]]:
 
 
 def accelerated_em(
-    model: VectorModel, batches: Batches, *, steps: int = 500, tolerance: float = 1e-10
+    model: VectorModel, batches: Batches, *, steps: int = 500, tolerance: float = 1e-10, above: float = -math.inf
 ) -> Fitted[VectorModel]:
     """EM with squared extrapolation (SQUAREM; Varadhan and Roland 2008): θ ← θ₀ + 2s(θ₁ - θ₀) + s²(θ₂ - 2θ₁ + θ₀),
     s = |θ₁ - θ₀| / |θ₂ - 2θ₁ + θ₀|, where θ₁ and θ₂ are EM steps after θ₀. Where that makes the objective fall, θ₂ is
     taken instead, so it never does."""
-    return _fitted(_rising(_accelerated_steps(model, batches)), steps, tolerance)
+    return _fitted(_rising(_accelerated_steps(model, batches)), steps, tolerance, above)
 
 
 def _accelerated_steps(model: VectorModel, batches: Batches) -> Iterator[Step[VectorModel]]:
@@ -164,7 +169,7 @@ def _rising(climb: Iterator[Step[Model]]) -> Iterator[Step[Model]]:
         yield step
 
 
-def _fitted(climb: Iterator[Step[Model]], steps: int, tolerance: float) -> Fitted[Model]:
+def _fitted(climb: Iterator[Step[Model]], steps: int, tolerance: float, above: float = -math.inf) -> Fitted[Model]:
     step = next(climb)
     history = [step.objective]
     for step in islice(climb, steps):
@@ -172,7 +177,27 @@ def _fitted(climb: Iterator[Step[Model]], steps: int, tolerance: float) -> Fitte
         history.append(step.objective)
         if growth <= tolerance * abs(step.objective) and not step.extrapolated:
             return Fitted(step.model, step.evidence, tuple(history), True)
+        if step.objective < above and _is_hopeless(history, above):
+            break
     return Fitted(step.model, step.evidence, tuple(history), False)
+
+
+def _is_hopeless(history: Sequence[float], above: float) -> bool:
+    """Whether the objective will end below a value, as far as its last steps tell: they shrink by a factor r, which
+    leaves g r/(1 - r) after a step of g (Aitken), and several times that isn't enough.
+
+    >>> _is_hopeless([0.0, 4.0, 6.0, 7.0, 7.5], 20.0), _is_hopeless([0.0, 4.0, 6.0, 7.0, 7.5], 12.0)
+    (True, False)
+    >>> _is_hopeless([0.0, 1.0, 2.0, 3.0], 1000.0)  # steps that don't shrink may go on
+    False
+    """
+    if len(history) < SHRINKING + 2:
+        return False
+    growth = np.diff(history[-SHRINKING - 2 :])
+    if not (growth[-1] > 0.0 and (growth[1:] < growth[:-1]).all()):
+        return False
+    ratio = float((growth[1:] / growth[:-1]).max())
+    return bool(history[-1] + CAREFUL * growth[-1] * ratio / (1.0 - ratio) < above)
 
 
 def _extrapolated(start: Array, first: Array, second: Array) -> Array:

@@ -30,17 +30,22 @@ class Climb(Generic[Model]):
     batches: Batches
     steps: int
     tolerance: float
+    above: float | None = None
 
     def __call__(self, start: Start[Model]) -> Fitted[Model]:
         with engines.using(engines.Serial()):
-            return self.method(start.model, self.batches, steps=self.steps, tolerance=self.tolerance)
+            return self.from_start(start.model)
+
+    def from_start(self, model: Model) -> Fitted[Model]:
+        limit = {} if self.above is None else {"above": self.above}
+        return self.method(model, self.batches, steps=self.steps, tolerance=self.tolerance, **limit)
 
 
 @dataclass(frozen=True, eq=False)
 class Restarts(Generic[Model]):
     """How the best of several starts is found."""
 
-    method: Callable[..., Fitted[Model]]  # such as em: (model, batches, *, steps, tolerance)
+    method: Callable[..., Fitted[Model]]  # such as em: (model, batches, *, steps, tolerance[, above])
     batches: Batches
     rows: int  # of all batches
     steps: int
@@ -51,37 +56,50 @@ class Restarts(Generic[Model]):
     favoured: int = 0  # of these, so many are the first starts, however they did
     same: float = 1e-9  # of the objective: fits within it found the same optimum, and the first of them is taken
     beside: bool = True  # whether starts run at the same time, each on one thread; else each step runs on all
+    above: float | None = None  # an objective that is known already: finalists that clearly stay below it, or below
+    # the best of them, are given up. None: all of them are followed to their ends
 
     def best(self, starts: Sequence[Model]) -> Fitted[Model]:
         """The fit that ends highest."""
         if not starts:
             raise EvidenceError("EM needs a start: there is none to choose the best of")
         if len(starts) <= self.finalists:
-            return self.highest(self.climbed(starts))
+            return self.highest(self.climbed(starts, above=self.above))
         favoured, first, *more = starts[: self.favoured], *self.first_steps
         begun, wanted = self.climbed(starts[self.favoured :], first), self.finalists - self.favoured
         for steps in more:
             begun = self._continued(self._leading(begun, max(wanted, -(-len(begun) // 2))), steps)
-        return self.highest([*self.climbed(favoured), *self._continued(self._leading(begun, wanted), self.steps)])
+        return self.highest([*self.climbed(favoured), *self._finished(self._leading(begun, wanted))])
+
+    def _finished(self, begun: Sequence[Fitted[Model]]) -> list[Fitted[Model]]:
+        """Finalists at their ends, or given up: the one that leads shows what the others must reach."""
+        if self.above is None or not begun:
+            return self._continued(begun, self.steps)
+        leader = max(begun, key=lambda fit: fit.objective)
+        ends = self._continued([leader], self.steps, self.above)
+        others = [fit for fit in begun if fit is not leader]
+        return ends + self._continued(others, self.steps, max(self.above, ends[0].objective))
 
     def _leading(self, fits: Sequence[Fitted[Model]], count: int) -> list[Fitted[Model]]:
         """The best few, in their order."""
         ranked = sorted(range(len(fits)), key=lambda i: (-fits[i].objective, i))[:count]
         return [fits[i] for i in sorted(ranked)]
 
-    def climbed(self, starts: Sequence[Model], steps: int | None = None) -> list[Fitted[Model]]:
+    def climbed(
+        self, starts: Sequence[Model], steps: int | None = None, above: float | None = None
+    ) -> list[Fitted[Model]]:
         """Where each start leads to, after at most so many steps."""
         steps = self.steps if steps is None else min(steps, self.steps)
+        climb = Climb(self.method, self.batches, steps, self.tolerance, above)
         if self.beside and len(starts) > 1:
-            climb = Climb(self.method, self.batches, steps, self.tolerance)
             return [*engines.map(climb, [Start(start, self.rows) for start in starts])]
-        return [self.method(start, self.batches, steps=steps, tolerance=self.tolerance) for start in starts]
+        return [climb.from_start(start) for start in starts]
 
-    def _continued(self, begun: Sequence[Fitted[Model]], steps: int) -> list[Fitted[Model]]:
+    def _continued(self, begun: Sequence[Fitted[Model]], steps: int, above: float | None = None) -> list[Fitted[Model]]:
         """By at most so many steps; those that are at their ends stay."""
         left = self.steps - max((len(fit.history) - 1 for fit in begun), default=0)
         found, going = [*begun], [i for i, fit in enumerate(begun) if not fit.converged and left > 0]
-        ends = self.climbed([begun[i].model for i in going], min(steps, left))
+        ends = self.climbed([begun[i].model for i in going], min(steps, left), above)
         for i, end in zip(going, ends, strict=True):
             found[i] = replace(end, history=(*begun[i].history[:-1], *end.history))
         return found

@@ -17,9 +17,7 @@ import numpy as np
 from credo.formats.draft import Draft, Node
 from credo.formats.names import cut
 from credo.networks.network import Network
-from credo.networks.nodes.causes import CausesNode
 from credo.networks.nodes.distribution import Distribution
-from credo.networks.nodes.noisy_max import NoisyMax
 from credo.networks.tables import EXACT
 from credo.numerics.exact import Array
 
@@ -68,7 +66,9 @@ def _orders(draft: Draft, node: Node, sizes: Sequence[int], strengths: Sequence[
 def _maker(causes: Sequence[tuple[int, dict[int, Array]]], leak: Array) -> Callable[..., Distribution]:
     """The distribution, once the true names of variables and states are known."""
 
-    def made(parents: Sequence[str], states: Sequence[Sequence[Any]], own: Sequence[Any]) -> NoisyMax:
+    def made(parents: Sequence[str], states: Sequence[Sequence[Any]], own: Sequence[Any]) -> Distribution:
+        from credo.networks.nodes.noisy_max import NoisyMax
+
         rows: dict[str, Any] = {}
         for parent, known, (neutral, each) in zip(parents, states, causes, strict=True):
             rows[parent] = {known[x]: _row(own, row) for x, row in each.items() if x != neutral}
@@ -86,6 +86,8 @@ def _row(own: Sequence[Any], row: Array) -> dict[Any, float]:
 
 def noisy_columns(network: Network, name: str) -> tuple[list[int], Array] | None:
     """Strengths and parameters of a noisy node, as GeNIe has them; None if it has no such form there."""
+    from credo.networks.nodes.causes import CausesNode
+
     node = network.nodes[name]
     if not isinstance(node, CausesNode) or node.grades != tuple(reversed(range(len(node.grades)))):
         return None

@@ -13,6 +13,7 @@ from credo.errors import PriorError, suggest
 from credo.families.dirichlet import DirichletCategorical
 from credo.networks.inference.coding import CodedRows
 from credo.networks.learning import no_rows
+from credo.networks.nodes.log_linear import LogLinearNode
 from credo.networks.table_priors import TablePrior, TablePriors, is_size
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ def expert_priors(network: Network, strength: Any) -> tuple[TablePriors, Evidenc
     if not network.tables:
         raise PriorError("a strength is for given tables, and the network has none: give tables=, or a prior")
     cases = _cases(network, strength)
+    for name, node in network.nodes.items():
+        if isinstance(node, LogLinearNode):
+            kind = type(network.forms[name]).__name__
+            raise PriorError(f"{name!r} is a {kind}: a number of cases is no prior of its weights; fit it to rows")
     empty = CodedRows(None, np.full((len(network.variables), 1), -1, dtype=np.int32), np.ones(1))
     shares, _ = network.expect(empty)
     priors: dict[str, TablePrior] = {}

@@ -39,13 +39,12 @@ if TYPE_CHECKING:
     from credo.networks.causes.effect import Effect
     from credo.networks.explanation import QueryExplanation
     from credo.networks.fitting import FittingOptions
-    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.inference.coding import CodedRows
     from credo.networks.inference.expectations import Expectations
     from credo.networks.inference.findings import Given
     from credo.networks.learning import TableLearner
     from credo.networks.markov_network import MarkovNetwork
-    from credo.networks.nodes.node import Node
+    from credo.networks.nodes.node import DistributionNode, Node
     from credo.networks.sensitivity.findings import EvidenceImpact
     from credo.networks.sensitivity.sensitivity import Sensitivity
 
@@ -96,11 +95,11 @@ class Network(DirectedGraph, GraphicalModel):
             raise NetworkError("tables are either given, and fixed, or derived from evidence: not both")
         ties = checked_ties(tied or {}, given.parents, given.states, given.forms)
         self._set(given.parents, {}, given.states, ties, None, None, tuple(history), given.forms)
-        nodes = given.nodes
+        self.__dict__["_form_nodes"] = given.nodes
         if evidence is not None or prior is not None:
             self._learn(prior, evidence)
         if given.given:
-            self._fix(given.parameters(nodes))
+            self._fix(given.parameters(self._form_nodes))
 
     def _set(self, *values: Any) -> None:
         """All fields, in their order."""
@@ -153,8 +152,9 @@ class Network(DirectedGraph, GraphicalModel):
             self.__dict__["schema"] = other.__dict__["schema"]
 
     @classmethod
-    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork | HybridNetwork:
-        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending."""
+    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork | Any:
+        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending. JSON may
+        hold a linear-Gaussian network: then it is a HybridNetwork."""
         from credo.formats import read
 
         return read(path)
@@ -257,12 +257,12 @@ class Network(DirectedGraph, GraphicalModel):
         from credo.networks.nodes.table import Table
 
         above = self.parents.items()
-        return {
-            name: self.forms[name].node(Family(name, own, self.states))
-            if name in self.forms
-            else Table(name, own, self.tied.get(name))
-            for name, own in above
-        }
+        return {name: self._form_nodes.get(name) or Table(name, own, self.tied.get(name)) for name, own in above}
+
+    @cached_property
+    def _form_nodes(self) -> Mapping[str, DistributionNode]:
+        """Those that aren't tables."""
+        return {name: form.node(Family(name, self.parents[name], self.states)) for name, form in self.forms.items()}
 
     @property
     def declared(self) -> bool:
@@ -535,15 +535,17 @@ class Network(DirectedGraph, GraphicalModel):
         cause: str | Sequence[str],
         outcome: str | Sequence[str],
         *,
+        given: Mapping[str, Any] | None = None,
         hidden: str | Sequence[str] | None = None,
         draws: int | None = None,
         seed: int = 0,
     ) -> Effect:
-        """P(outcome | do(cause)) from what is observed, by the simplest adjustment that there is; with credible
-        intervals where the tables were learned. An error says why, where hidden variables prevent it."""
+        """P(outcome | do(cause)) from what is observed, by the simplest adjustment that there is, among those with the
+        states that are given; with credible intervals where the tables were learned. An error says why, where hidden
+        variables prevent it."""
         from credo.networks.causes.effect import network_effect
 
-        return network_effect(self, cause, outcome, hidden, draws, seed)
+        return network_effect(self, cause, outcome, hidden, draws, seed, given)
 
     def explain(
         self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None
@@ -592,29 +594,12 @@ class Network(DirectedGraph, GraphicalModel):
 
     def __eq__(self, other: object) -> bool:
         """Whether arrows, states and tables are the same, in whatever order they were given."""
-        if not isinstance(other, Network):
-            return NotImplemented
-        if self.parents.keys() != other.parents.keys() or bool(self.tables) != bool(other.tables):
-            return False
-        same = ({*above} == {*other.parents[name]} for name, above in self.parents.items())
-        return all(same) and self._same_states(other) and all(self._same_table(other, name) for name in self.tables)
+        from credo.networks.equality import equal_networks
+
+        return equal_networks(self, other) if isinstance(other, Network) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(frozenset((name, frozenset(above)) for name, above in self.parents.items()))
-
-    def _same_states(self, other: Network) -> bool:
-        if self.states.keys() != other.states.keys():
-            return False
-        return all({*own} == {*other.states[name]} for name, own in self.states.items())
-
-    def _same_table(self, other: Network, name: str) -> bool:
-        if name in self.forms and name in other.forms:
-            return self.distributions[name] == other.distributions[name]
-        scope, theirs = (*self.parents[name], name), (*other.parents[name], name)
-        table = other.tables[name].transpose([theirs.index(each) for each in scope])
-        for axis, each in enumerate(scope):
-            table = table.take([other.states[each].index(state) for state in self.states[each]], axis)
-        return np.array_equal(self.tables[name], table)
 
     def __repr__(self) -> str:
         from credo.present.networks import described

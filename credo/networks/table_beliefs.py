@@ -19,6 +19,7 @@ from credo.networks.inference.estimate import check_samples
 from credo.networks.inference.findings import Given, state
 from credo.networks.inference.rows import states_array
 from credo.networks.missing_information import hidden_rows, missing_information, observed_counts
+from credo.networks.nodes.reading import ReadingNode
 from credo.networks.table_priors import dirichlet_of
 from credo.notices import tell
 from credo.numerics.distributions import checked_mass
@@ -74,6 +75,9 @@ def belief(network: Network, name: str, given: Mapping[str, Any] | None) -> Beli
     for missing in (parent for parent in above if given.get(parent) is None):
         raise SchemaError(f"a belief about {name!r} needs the state of each parent, and {missing!r} has none")
     row = tuple(state(network.potentials, network._number(parent), given[parent]) for parent in above)
+    node = network.nodes[name]
+    if isinstance(node, ReadingNode):
+        row = (int(node.reading.row([np.array([code]) for code in row])[0]),)
     alpha = np.broadcast_to(prior.concentration, counts.n.shape)[row]
     states = network.states[name]
     column = Column(VALUES, "category", states_array(states), len(states))
@@ -111,7 +115,7 @@ def concentrations(network: Network) -> dict[Label, Array]:
     """The posterior of each table, as a Dirichlet for each of its rows; tied nodes share theirs."""
     found: dict[Label, Array] = {}
     for name, node in network.nodes.items():
-        if node.label not in found:
+        if node.label not in found and not (isinstance(node, ReadingNode) and node.fixed is not None):
             prior, counts = _learned(network, name)
             found[node.label] = np.asarray(prior.posterior(counts).alpha)
     return found
@@ -120,7 +124,7 @@ def concentrations(network: Network) -> dict[Label, Array]:
 def drawn_tables(network: Network, alphas: Mapping[Label, Array], random: np.random.Generator) -> dict[str, Array]:
     """Tables drawn from their posterior."""
     found = {label: _drawn_rows(alpha, random) for label, alpha in alphas.items()}
-    return {name: found[node.label] for name, node in network.nodes.items()}
+    return {name: found.get(node.label, network.parameters[name]) for name, node in network.nodes.items()}
 
 
 def _drawn_rows(alpha: Array, random: np.random.Generator) -> Array:
@@ -166,12 +170,14 @@ def _learned(network: Network, name: str) -> tuple[DirichletCategorical, Counts]
             "the network's tables are fixed, so nothing is uncertain about them: say how sure they are, as in "
             "with_strength(50) for 50 cases, or learn them from data with fit"
         )
-    if name in network.forms:
+    node, form = network.nodes[name], type(network.forms.get(name)).__name__
+    if name in network.forms and not (isinstance(node, ReadingNode) and node.fixed is None):
         raise EvidenceError(
-            f"{name!r} is a {type(network.forms[name]).__name__}: beliefs are about the rows of tables, and its "
-            "distribution has none; net.distributions has its parameters"
+            f"{name!r} is a {form}, and beliefs are about rows of tables and trees: net.distributions has what it is"
         )
-    label = network.nodes[name].label
+    if name in network.forms and network.history:
+        raise EvidenceError(f"{name!r} is a {form} that was fitted by EM: how sure its rows are isn't known")
+    label = node.label
     prior, counts = network.prior[label.name], network.evidence[label]
     if prior is None:
         raise PriorError(f"maximum likelihood has no posterior of {name!r}: fit with a prior")

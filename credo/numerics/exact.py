@@ -55,7 +55,7 @@ class Exact:
     def of(cls, values: ArrayLike, low: ArrayLike | None = None) -> Exact:
         """The values, with what rounding left out of them where that is known."""
         high = np.asarray(values, dtype=np.float64)
-        return cls(high, np.zeros_like(high)) if low is None else cls(*two_sum(high, np.asarray(low)))
+        return cls(high, np.zeros(high.shape)) if low is None else cls(*two_sum(high, np.asarray(low)))
 
     @classmethod
     def zeros(cls, shape: int | tuple[int, ...]) -> Exact:
@@ -104,7 +104,7 @@ class Exact:
 
     def sum(self, axis: int = 0) -> Exact:
         """The sum along an axis, by halves: as exact as +, and the same however many threads there are."""
-        part = Exact(np.moveaxis(self.high, axis, 0), np.moveaxis(self.low, axis, 0))
+        part = self if axis == 0 else Exact(np.moveaxis(self.high, axis, 0), np.moveaxis(self.low, axis, 0))
         if part.shape[0] == 0:
             return Exact.zeros(part.shape[1:])
         while (n := part.shape[0]) > 1:

@@ -13,6 +13,7 @@ from credo._kernels.hidden_markov.paths import find_best_paths, pass_best, trace
 from credo._kernels.hidden_markov.smoothing import pass_backward, pass_forward
 from credo._kernels.jit import forced
 from credo._kernels.models.shares import take_top
+from credo.models.hidden_markov.passes import Counted, Links, Passes, Scaled, stretches_of
 
 Case = tuple[Any, Any, Any, Any]  # logs, starts, initial, transitions
 
@@ -56,7 +57,7 @@ def smoothed(given: Case, cuts: tuple[int, ...] = (), weights: Any = None, in_lo
     totals, firsts, pairs = np.zeros(len(starts) - 1), np.zeros(states), np.zeros((states, states))
     with np.errstate(divide="ignore"):
         log_initial, log_transitions = np.log(initial), np.log(transitions)
-    stretches, carried = [], np.zeros(states)
+    stretches, carried, lost = [], np.zeros(states), np.zeros(1)
     for a, b in pairwise(edges):
         own, tops = logs[a:b].copy(), np.empty(b - a)
         n, last = np.searchsorted(starts, [a, b - 1], side="right") - 1
@@ -69,7 +70,7 @@ def smoothed(given: Case, cuts: tuple[int, ...] = (), weights: Any = None, in_lo
         else:
             take_top(own, tops)
             own = np.exp(own)
-            failed = pass_forward(own, tops, local, continues, initial, transitions, forward, part)
+            failed = pass_forward(own, tops, local, continues, initial, transitions, forward, part, lost)
         if failed >= 0:
             return a + failed
         totals[n : last + 1] += part
@@ -232,3 +233,41 @@ def test_the_k_best_paths_are_the_best_of_all(choice: str, rows: int, states: in
     np.testing.assert_allclose(log_best[: len(possible)], [log_p for log_p, _ in possible], atol=1e-12)
     assert np.isneginf(log_best[len(possible) :]).all()
     assert [tuple(path) for path in paths[: len(possible)]] == [path for _, path in possible]
+
+
+def separate(lasting: int) -> Case:
+    """Two states that never change: the first row speaks against one of them, and all others for it, a little each."""
+    logs = np.zeros((lasting + 1, 2))
+    logs[0, 1], logs[1:, 0] = -800.0, -100.0
+    return logs, np.array([0, lasting + 1]), np.array([0.5, 0.5]), np.eye(2)
+
+
+@pytest.mark.parametrize("kernels", ["plain", "compiled"])
+@pytest.mark.parametrize("cuts", [(), (4,)])
+def test_a_state_that_was_lost_and_matters_later_is_noticed(kernels: Any, cuts: tuple[int, ...]) -> None:
+    links = Links(np.array([0.5, 0.5]), np.eye(2))
+    for lasting in (2, 7, 12, 20):  # the second state wins from the ninth row on
+        logs, starts, *_ = separate(lasting)
+        edges = [0, *cuts, len(logs)] if not cuts or cuts[0] < len(logs) else [0, len(logs)]
+        with forced(kernels):
+            own = stretches_of(starts, edges)
+            passes = Passes.forward(links, lambda k: logs[own[k].a : own[k].b].copy(), own)  # noqa: B023
+            shares = np.concatenate([each for _, each in [*passes.smoothed(np.ones(1), nothing())][::-1]])
+        expected = np.logaddexp(-100.0 * lasting, -800.0) - np.log(2)
+        np.testing.assert_allclose(passes.totals, expected, rtol=1e-12)
+        np.testing.assert_allclose(shares[:, 1], np.exp(-800.0 - np.log(2) - expected), rtol=1e-9, atol=1e-12)
+
+
+def test_states_that_are_regained_need_no_logarithms() -> None:
+    """Rows that exclude all states but one, as clusters that lie far apart do, over many rows."""
+    rng = np.random.default_rng(0)
+    logs = np.where(np.eye(3, dtype=bool)[rng.integers(0, 3, 2000)], 0.0, -900.0)
+    own = stretches_of(np.array([0, 2000]), [0, 2000])
+    links = Links(np.full(3, 1 / 3), np.full((3, 3), 1 / 3))
+    passes = Passes.forward(links, lambda _: logs.copy(), own)
+    assert isinstance(passes.arithmetic, Scaled)
+    np.testing.assert_allclose(passes.totals, -2000 * np.log(3), rtol=1e-12)
+
+
+def nothing() -> Counted:
+    return Counted(np.zeros(2), np.zeros((2, 2)))

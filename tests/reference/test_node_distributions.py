@@ -14,6 +14,7 @@ from credo import nodes
 from credo.errors import SizeError
 from credo.networks.inference.elimination import Run
 from credo.networks.network import Network
+from credo.networks.nodes.chain import Chain
 from tests.node_distributions import CAUSES, cases, either_table, expanded, layered, noisy_max, strengths
 
 CASES = cases()
@@ -155,7 +156,7 @@ def test_estimates_agree() -> None:
     net, flat = CASES["noisy-or"]
     wanted = flat.query("c1", {"z": "yes"})["yes"]
     for method in ("likelihood-weighting", "gibbs"):
-        found: Any = net.query("c1", {"z": "yes"}, method=method, samples=20_000, seed=1)  # type: ignore[arg-type]
+        found: Any = net.query("c1", {"z": "yes"}, method=method, samples=20_000, seed=1)
         assert found["yes"] == pytest.approx(wanted, abs=6 * found.standard_error["yes"] + 5e-3)
 
 
@@ -249,3 +250,56 @@ def test_questions_and_equality() -> None:
     assert credo.ask(net, question) == pytest.approx(credo.ask(flat, question))
     assert layered(noisy_max()[0], {"y": ("severe", "mild", "none")}) == net
     assert expanded(net, net.tables["y"]) == net
+
+
+def random_child(random: np.random.Generator, above: list[str]) -> Any:
+    """Any kind, for parents of two states."""
+    kind = random.integers(6)
+    given = {name: float(random.random()) for name in above}
+    if kind == 0:
+        return nodes.NoisyOr(given, leak=float(random.random()) / 5)
+    if kind == 1:
+        return nodes.NoisyAnd(given, leak=float(random.random()) / 5)
+    if kind == 2:
+        rule = "".join(random.choice(["{} and ", "{} or ", "{} xor ", "not {} or "]).format(name) for name in above[1:])
+        return nodes.Deterministic(f"{rule}{above[0]}")
+    if kind == 3:
+        keys = [tuple(random.choice(["yes", "no", None]) for _ in above) for _ in range(3)]
+        rows = {key if len(above) > 1 else key[0]: float(random.random()) for key in keys}
+        return nodes.DefaultTable(float(random.random()), rows)
+    if kind == 4:
+        tree: Any = float(random.random())
+        for name in random.permutation(above).tolist():
+            branches = [tree, float(random.random())]
+            tree = {name: {"yes": branches[k := random.integers(2)], "no": branches[1 - k]}}
+        return nodes.TreeTable(tree)
+    return nodes.Logistic(float(random.normal()), {name: float(random.normal()) for name in above})
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_networks_read_in_steps(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even nodes of two parents are read in steps; evidence of all sorts, against tables."""
+    monkeypatch.setattr(Chain, "is_small", property(lambda chain: len(chain.steps) == 1))
+    random = np.random.default_rng(seed)
+    names = [f"v{i}" for i in range(8)]
+    parents: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
+    for i, name in enumerate(names):
+        parents[name] = tuple(random.permutation(names[:i])[: random.integers(0, 5)].tolist())
+        tables[name] = random_child(random, [*parents[name]]) if parents[name] else float(random.random())
+    net = Network(parents, tables)
+    flat = Network(parents, dict(net.tables))
+    sure = net.sample(1, seed=seed).to_pylist()[0]
+    known = random.choice(names, 3, replace=False).tolist()
+    given: dict[str, Any] = {known[0]: sure[known[0]], known[1]: {"yes": 0.3, "no": 0.8}}
+    for some in ({}, given, {**given, known[2]: sure[known[2]]}):
+        found, wanted = net.marginals(some), flat.marginals(some)
+        for name in names:
+            assert found[name] == pytest.approx(wanted[name], abs=1e-10)
+        assert net.log_probability(some) == pytest.approx(flat.log_probability(some), abs=1e-10)
+        best, theirs = net.most_probable(given=some), flat.most_probable(given=some)
+        assert best.log_joint == pytest.approx(theirs.log_joint, abs=1e-10)
+    drawn = net.sample(20, seed=seed).to_pandas().astype(object)
+    rows = drawn.where(random.random(drawn.shape) > 0.3, None)
+    assert net.log_prob(rows) == pytest.approx(flat.log_prob(rows), abs=1e-10)
+    assert net.predict_proba("v3", rows) == pytest.approx(flat.predict_proba("v3", rows), abs=1e-10)

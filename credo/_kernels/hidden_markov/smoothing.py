@@ -2,7 +2,8 @@
 
 Probabilities are scaled: each row's likelihoods are relative to its largest, and the messages are normalised only when
 they get small, with the logarithms of the scales kept. Where one step loses more digits than floats have, the row is
-reported: then credo._kernels.hidden_markov.log_smoothing does the same in logarithms.
+reported: then credo._kernels.hidden_markov.log_smoothing does the same in logarithms. So is a row up to which all other
+paths have become so improbable that one whose message was lost before may matter again.
 """
 
 from __future__ import annotations
@@ -20,19 +21,21 @@ Starts = NDArray[np.intp]
 SMALL_SUM = 1e-60  # sums of messages below it are normalised
 FAINT = 1e-200  # below it, the backward pass could lose digits: its messages may be SMALL_SUM, too
 FEW_STATES = 6  # states up to which sums are taken one after another; those of more run in vector registers
-LOST = 1e-290  # a forward message below it: its state is as good as impossible
+LOST = 1e-290  # a forward message below it: its state is as good as impossible, unless the others become so, too
+BESIDE = 1e17  # times less than others: nothing beside them
 
 
 @late_kernel_of(lambda likely, *_: likely.size * likely.shape[1])
 def pass_forward(
     likely: Array, tops: Array, starts: Starts, continues: bool, initial: Array, transitions: Array,
-    forward: Array, log_totals: Array,
+    forward: Array, log_totals: Array, lost: Array,
 ) -> int:  # fmt: skip
     """forward[t + 1] ∝ P(state of row t, rows of its sequence up to t); forward[0] is that of the row before the
     first, where the stretch `continues` a sequence. log_totals[n] += log p of sequence n's rows in the stretch.
 
-    The first row whose probability is too small for floats, else -1. (rows, states), (rows,), (sequences + 1,),
-    (states,), (states, states), (rows + 1, states), (sequences,)
+    `lost`, from stretch to stretch, bounds what messages would be that were lost before; 0 if that is nothing beside
+    the message of any state. The first row whose probability is too small for floats, or for what was lost, else -1.
+    (rows, states), (rows,), (sequences + 1,), (states,), (states, states), (rows + 1, states), (sequences,), (1,)
     """
     states = likely.shape[1]
     ahead = np.empty(states)
@@ -40,6 +43,7 @@ def pass_forward(
         total = 0.0
         for t in range(starts[n], starts[n + 1]):
             if t == starts[n] and not (n == 0 and continues):
+                lost[0] = 0.0
                 for j in range(states):
                     ahead[j] = initial[j]
             elif states <= FEW_STATES:
@@ -56,17 +60,28 @@ def pass_forward(
                     v = forward[t, i]
                     for j in range(states):
                         ahead[j] += v * transitions[i, j]
-            size = 0.0
+            if lost[0] > 0.0:
+                least = ahead[0]
+                for j in range(1, states):
+                    least = min(least, ahead[j])
+                lost[0] = 0.0 if least > BESIDE * lost[0] else lost[0]
+            size, faint = 0.0, False
             for j in range(states):
                 v = ahead[j] * likely[t, j]
+                faint |= v < LOST and ahead[j] > 0.0
                 forward[t + 1, j] = v
                 size += v
+            if faint:
+                lost[0] = max(lost[0], LOST)
             total += tops[t]
+            if lost[0] > 0.0 and not size > BESIDE * lost[0]:
+                return t
             if size < SMALL_SUM or t == starts[n + 1] - 1:
                 if not size > FAINT:
                     return t
                 for j in range(states):
                     forward[t + 1, j] /= size
+                lost[0] /= size
                 total += math.log(size)
         log_totals[n] += total
     return -1

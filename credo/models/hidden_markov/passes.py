@@ -104,10 +104,10 @@ class Scaled:
         take_top(logs, tops)
         return Read(np.exp(logs, out=logs), tops)
 
-    def forward(self, links: Links, read: Read, own: Stretch, messages: Array, totals: Array) -> int:
+    def forward(self, links: Links, read: Read, own: Stretch, messages: Array, totals: Array, lost: Array) -> int:
         likely, tops = read
         args = own.starts, own.continues, links.initial, links.transitions
-        return pass_forward(likely, tops, *args, messages, totals)
+        return pass_forward(likely, tops, *args, messages, totals, lost)
 
     def backward(
         self, links: Links, read: Read, own: Stretch, weights: Array, messages: Array, after: Array, found: Counted
@@ -130,7 +130,9 @@ class Logarithmic:
     def read(self, logs: Array) -> Read:
         return Read(logs, np.empty(0))
 
-    def forward(self, links: Links, read: Read, own: Stretch, messages: Array, totals: Array) -> int:
+    def forward(
+        self, links: Links, read: Read, own: Stretch, messages: Array, totals: Array, lost: Array,  # noqa: ARG002
+    ) -> int:  # fmt: skip
         args = own.starts, own.continues, links.log_initial, links.log_transitions
         return pass_forward_log(read.likely, *args, messages, totals)
 
@@ -181,10 +183,10 @@ class Passes:
         raise Impossible(failed)
 
     def _run(self) -> int:
-        carried = np.zeros(self.links.size)
+        carried, lost = np.zeros(self.links.size), np.zeros(1)
         for k, own in enumerate(self.stretches):
             self.last.append(carried)
-            read, messages, failed = self._forward(k, own, self.totals[own.own])
+            read, messages, failed = self._forward(k, own, self.totals[own.own], lost)
             if failed >= 0:
                 return own.a + failed
             carried = messages[-1].copy()
@@ -192,16 +194,21 @@ class Passes:
                 self.kept.append((read, messages))
         return -1
 
-    def _forward(self, k: int, own: Stretch, totals: Array) -> tuple[Read, Array, int]:
+    def _forward(self, k: int, own: Stretch, totals: Array, lost: Array) -> tuple[Read, Array, int]:
+        """The messages of a stretch; `lost` is what was lost before it, and after."""
         read = self.arithmetic.read(self.logs_of(k))
         messages = np.empty((own.rows + 1, self.links.size))
         messages[0] = self.last[k]
-        return read, messages, self.arithmetic.forward(self.links, read, own, messages, totals)
+        return read, messages, self.arithmetic.forward(self.links, read, own, messages, totals, lost)
+
+    def _again(self, k: int, own: Stretch) -> tuple[Read, Array]:
+        """The messages of a stretch that was passed before, when nothing that was lost mattered."""
+        return self._forward(k, own, np.zeros(len(own.starts) - 1), np.zeros(1))[:2]
 
     def filtered(self) -> Iterator[Array]:
         """P(position | the rows up to this one), stretch by stretch. (rows, positions)"""
         for k, own in enumerate(self.stretches):
-            _, messages = self.kept[k] if self.held else self._forward(k, own, np.zeros(len(own.starts) - 1))[:2]
+            _, messages = self.kept[k] if self.held else self._again(k, own)
             yield self.arithmetic.filtered(messages[1:])
 
     def smoothed(self, weights: Array, found: Counted) -> Iterator[tuple[int, Array]]:
@@ -212,7 +219,7 @@ class Passes:
         after = np.full(self.links.size, one)
         for k in range(len(self.stretches) - 1, -1, -1):
             own = self.stretches[k]
-            read, messages = self.kept.pop() if self.held else self._forward(k, own, np.zeros(len(own.starts) - 1))[:2]
+            read, messages = self.kept.pop() if self.held else self._again(k, own)
             if own.ends:
                 after[:] = one
             self.arithmetic.backward(self.links, read, own, weights[own.own], messages, after, own_counts)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.blocks.capabilities import Points
+from credo.blocks import capabilities
 from credo.core.membership import Codes, Hard
 from credo.data import Batch
 from credo.models.conditional import Conditional
@@ -22,12 +24,45 @@ def points_of(conditional: Conditional, batch: Batch, weight: Array, levels: obj
     everyone = Hard.whole(batch.rows, weight)
     seen = conditional.with_evidence(conditional.expected(batch, everyone, levels))
     rows = batch.filled(conditional.names)
-    found = [Points.needed(likelihood).points(likelihood.read(rows)) for likelihood in seen.likelihoods]
+    found = [capabilities.Points.needed(likelihood).points(likelihood.read(rows)) for likelihood in seen.likelihoods]
     return np.concatenate([np.empty((batch.rows, 0)), *found], axis=1)
 
 
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Rows as points, NaN where cells are missing, prepared for several draws of seeds."""
+
+    coordinates: Array  # (rows, columns)
+
+    @cached_property
+    def there(self) -> NDArray[np.bool_]:
+        return ~np.isnan(self.coordinates)
+
+    @cached_property
+    def filled(self) -> Array:
+        return np.where(self.there, self.coordinates, 0.0)
+
+    @cached_property
+    def order(self) -> NDArray[np.intp]:
+        """The same however the rows came."""
+        filled = self.filled
+        return np.lexsort(filled.T[::-1]) if filled.shape[1] else np.arange(len(filled))
+
+    @cached_property
+    def squares(self) -> Array | None:
+        """|x|², if no cell is missing. (rows, 1)"""
+        return np.einsum("ij,ij->i", self.filled, self.filled)[:, None] if self.there.all() else None
+
+    def distances(self, centres: Array, shown: NDArray[np.bool_]) -> Array:
+        """Squared ones, from centres of which some coordinates are shown. (rows, centres)"""
+        if self.squares is None or not shown.all():
+            return squared_distances(self.filled, self.there, centres, shown)
+        found = self.squares - 2.0 * (self.filled @ centres.T) + np.einsum("ij,ij->i", centres, centres)
+        return np.asarray(np.maximum(found, 0.0))
+
+
 def seeded_groups(
-    points: Array, weight: Array, groups: int, rng: np.random.Generator, *, rounds: int = ROUNDS,
+    points: Points, weight: Array, groups: int, rng: np.random.Generator, *, rounds: int = ROUNDS,
     known: Codes | None = None,
 ) -> Codes:  # fmt: skip
     """The nearest seed of each row. Seeds are rows, each drawn with a probability in proportion to its squared distance
@@ -35,26 +70,24 @@ def seeded_groups(
 
     `known` are groups of some rows (-1 of others): they stay, and their groups' first seeds are their middles.
     """
-    there = ~np.isnan(points)
-    filled = np.where(there, points, 0.0)
-    order = np.lexsort(filled.T[::-1]) if filled.shape[1] else np.arange(len(filled))  # however the rows came
-    own = np.full(len(points), -1, dtype=np.int32) if known is None else known
+    there, filled, size = points.there, points.filled, len(points.coordinates)
+    own = np.full(size, -1, dtype=np.int32) if known is None else known
     named = np.unique(own[own >= 0])
-    nowhere = np.zeros((groups, points.shape[1]))
+    nowhere = np.zeros((groups, filled.shape[1]))
     centres, shown = _middles(filled, there, weight, own, nowhere, nowhere > 0)
-    nearest = np.full(len(points), np.inf)
+    nearest = np.full(size, np.inf)
     if len(named):
-        nearest = squared_distances(filled, there, centres[named], shown[named]).min(1)
+        nearest = points.distances(centres[named], shown[named]).min(1)
     for k in [k for k in range(groups) if k not in named]:
         odds = np.where(own < 0, weight * np.where(np.isinf(nearest), 1.0, nearest), 0.0)
         odds = odds if odds.sum() > 0 else weight  # fewer distinct rows than groups
-        seed = _drawn(odds, order, rng)
+        seed = _drawn(odds, points.order, rng)
         centres[k], shown[k] = filled[seed], there[seed]
-        nearest = np.minimum(nearest, squared_distances(filled, there, centres[k : k + 1], shown[k : k + 1])[:, 0])
-    codes = np.where(own >= 0, own, squared_distances(filled, there, centres, shown).argmin(1))
+        nearest = np.minimum(nearest, points.distances(centres[k : k + 1], shown[k : k + 1])[:, 0])
+    codes = np.where(own >= 0, own, points.distances(centres, shown).argmin(1))
     for _ in range(rounds):
         centres, shown = _middles(filled, there, weight, codes, centres, shown)
-        codes = np.where(own >= 0, own, squared_distances(filled, there, centres, shown).argmin(1))
+        codes = np.where(own >= 0, own, points.distances(centres, shown).argmin(1))
     return np.asarray(codes, dtype=np.int32)
 
 

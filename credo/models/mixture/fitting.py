@@ -20,7 +20,7 @@ from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.forms import Views
 from credo.models.latent.columns import Numbers, hidden_blocks
-from credo.models.latent.starts import ROUNDS, points_of, seeded_groups, whitened
+from credo.models.latent.starts import ROUNDS, Points, points_of, seeded_groups, whitened
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
 from credo.models.mixture.moves import split_and_merged
@@ -102,33 +102,42 @@ class Problem:
         return len(np.unique(points, axis=0, equal_nan=True)) if points.shape[1] else 1
 
     @cached_property
-    def _whitened(self) -> Array:
-        return whitened(self.places.points, self.places.weight)
+    def _points(self) -> Points:
+        return Points(self.places.points)
+
+    @cached_property
+    def _whitened(self) -> Points:
+        return Points(whitened(self.places.points, self.places.weight))
 
     def starts(self, components: int, covariance: Covariance, count: int) -> list[MixtureEM]:
         """Groups around distant seeds of the sample: as they are, moved to their middles, and where columns correlate
         less than they do."""
         model = self.unfitted(components, covariance)
-        points, weight, codes = self.places
+        _, weight, codes = self.places
         found = []
         for i in range(count):
             rng = np.random.default_rng([self.how.seed, components, i])
-            places = self._whitened if i % 3 == 1 else points
+            places = self._whitened if i % 3 == 1 else self._points
             groups = seeded_groups(places, weight, components, rng, rounds=0 if i % 3 == 2 else ROUNDS, known=codes)
             found.append(model.begun(self.sample, groups))
         return found
 
-    def on_sample(self, starts: Sequence[MixtureEM], how: Fitting | None = None, finalists: int = 3) -> Fit:
-        """The best optimum that the starts lead to, of the sample's rows; with the prior that suits it best."""
+    def on_sample(
+        self, starts: Sequence[MixtureEM], how: Fitting | None = None, finalists: int = 3, above: float = -np.inf
+    ) -> tuple[Fit, float]:
+        """The best optimum that the starts lead to, of the sample's rows; with the prior that suits it best. And the
+        objective under the prior that it was found with: other starts are to come `above` it."""
         how, batches = how or self.how, (self.sample,).__iter__
         steps, tolerance = how.steps, how.tolerance
-        found = Restarts(em, batches, self.sample.rows, steps, tolerance, finalists=finalists).best(starts)
-        for _ in range(TUNINGS if self.strength is None else 0):
+        climbs = Restarts(em, batches, self.sample.rows, steps, tolerance, finalists=finalists, above=above)
+        found = climbs.best(starts)
+        reached = found.objective
+        for _ in range(TUNINGS if self.strength is None and reached >= above else 0):
             strength = self.best_strength(found)
             if strength == found.model.conditional.settings.strength:
                 break
             found = em(found.model.with_strength(strength, found.evidence), batches, steps=steps, tolerance=tolerance)
-        return found
+        return found, reached
 
     def best_strength(self, found: Fit) -> float:
         """Of the prior of numbers: the one under which the completed rows are most probable, found by climbing from the
@@ -169,13 +178,15 @@ class Problem:
         return replace(more, history=(*found.history[:-1], *more.history))
 
     def fitted(self, components: int, covariance: Covariance) -> Fit:
-        found = self.on_sample(self.starts(components, covariance, self.count(components)))
+        found, reached = self.on_sample(self.starts(components, covariance, self.count(components)))
         for _ in range(MOVES if self.count(components) > 1 else 0):
             starts = [*split_and_merged(self, found, covariance)]
-            moved = self.on_sample(starts, finalists=1) if starts else found
-            if self.log_evidence(moved) <= self.log_evidence(found) + GAIN:
+            if not starts:
                 break
-            found = moved
+            moved, after = self.on_sample(starts, finalists=1, above=reached)
+            if after < reached or self.log_evidence(moved) <= self.log_evidence(found) + GAIN:
+                break
+            found, reached = moved, after
         return self.on_all(found)
 
     def count(self, components: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.latent.starts import seeded_groups
+from credo.models.latent.starts import Points, seeded_groups
 from credo.models.mixture.expectation import MixtureEM
 from credo.numerics.exact import Array
 
@@ -64,7 +64,7 @@ def _split(problem: Problem, codes: NDArray[Any], k: int, new: int) -> NDArray[n
         return None
     rng = np.random.default_rng([problem.how.seed, new, k])
     split = codes.astype(np.int32)
-    split[rows[seeded_groups(points[rows], weight[rows], 2, rng) == 1]] = new
+    split[rows[seeded_groups(Points(points[rows]), weight[rows], 2, rng) == 1]] = new
     return split
 
 

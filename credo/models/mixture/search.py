@@ -38,6 +38,7 @@ class Found:
     covariance: Covariance
     fits: dict[int, Fit] = field(default_factory=dict)
     evidence: dict[int, float] = field(default_factory=dict)
+    reached: dict[int, float] = field(default_factory=dict)  # objectives under the prior that climbs begin with
 
     @property
     def best(self) -> int:
@@ -49,10 +50,13 @@ class Found:
         if not starts:
             return
         how = replace(problem.how, steps=min(STEPS, problem.how.steps), tolerance=max(TOLERANCE, problem.how.tolerance))
-        fit = problem.on_sample(starts, how, finalists=1)
-        k, log_evidence = fit.model.size, problem.log_evidence(fit)
+        k = starts[0].size
+        fit, reached = problem.on_sample(starts, how, finalists=1, above=self.reached.get(k, -np.inf))
+        if reached < self.reached.get(k, -np.inf):
+            return
+        log_evidence = problem.log_evidence(fit)
         if log_evidence > self.evidence.get(k, -np.inf):
-            self.fits[k], self.evidence[k] = fit, log_evidence
+            self.fits[k], self.evidence[k], self.reached[k] = fit, log_evidence, reached
 
 
 class Candidate(NamedTuple):
@@ -110,7 +114,7 @@ def _searched(problem: Problem, covariance: Covariance, components: int | None, 
         new = problem.starts(k, covariance, 1 if k == 1 else NEW_STARTS)
         split = splits(problem, found.fits[k - 1], covariance) if k - 1 in found.fits else ()
         found.add(problem, [*split, *new])
-        if k - found.best > PATIENCE:
+        if k - found.best >= PATIENCE:
             break
     for k in range(min(max(found.fits), found.best + 2), first, -1):
         found.add(problem, [*merges(problem, found.fits[k], covariance)])

@@ -15,6 +15,7 @@ Method = Literal["auto", "exact", "likelihood-weighting", "gibbs", "forward", "l
 SAMPLES, ROW_SAMPLES = 100_000, 10_000  # default samples of an estimate; for each row of a table
 
 KEPT_PRODUCT = 2**25  # cells up to which a tree keeps the product of its constant factors
+FITS = 2**10  # numbers that surely fit: asking how much memory is free takes time
 LARGEST = 2**20  # cells of a joint table in a query
 MEMORY_LIMIT = 8 * 2**30  # bytes that an answer may take, unless CREDO_MEMORY says otherwise
 
@@ -38,7 +39,7 @@ def check_table(card: Sequence[int]) -> None:
 
 def check_numbers(what: str, count: int) -> None:
     """Refuse a table that doesn't fit in memory, before it is made."""
-    if 8 * count > available():
+    if count > FITS and 8 * count > available():
         numbers = f"{count:.3g} numbers, {size_shown(8 * count)}"
         raise SizeError(f"{what} has {numbers}; {size_shown(available())} may be used, or as CREDO_MEMORY says")
 

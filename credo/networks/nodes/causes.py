@@ -21,6 +21,7 @@ from credo.networks.nodes.distribution import Family
 from credo.networks.nodes.node import Piece, Prior, Sizes
 from credo.networks.nodes.simplex import amplitudes, random_rows, squares
 from credo.networks.nodes.table import uniform_where_unknown
+from credo.networks.nodes.two_grades import SeenCauses
 from credo.networks.table_priors import BDeu, dirichlet_of
 from credo.numerics.exact import Array, Exact
 
@@ -136,8 +137,13 @@ class CausesNode:
         if self.label not in evidence.parts:
             return found
         seen: ConfigurationCounts = evidence[self.label]
+        if len(self.grades) == 2:
+            return found + self._active(seen).counts(parameters)
         steps = self.chain(parameters).expected(seen.cells.astype(np.int64), seen.n.value)
         return found + self._effects(steps, parameters)
+
+    def _active(self, seen: ConfigurationCounts) -> SeenCauses:
+        return SeenCauses.of(seen.cells, seen.n.value, self.starts, self.neutral, self.grades[1])
 
     def _effects(self, steps: Sequence[Array], parameters: Array) -> Array:
         """Expected counts of the parameters, from those of the chain's steps."""
@@ -156,8 +162,11 @@ class CausesNode:
         from scipy.special import xlogy
 
         seen: ConfigurationCounts = evidence[self.label]
-        p = self.chain(parameters).probabilities(seen.cells.astype(np.int64))
-        known = float(xlogy(seen.n.value, p).sum())
+        if len(self.grades) == 2:
+            known = self._active(seen).log_likelihood(parameters)
+        else:
+            p = self.chain(parameters).probabilities(seen.cells.astype(np.int64))
+            known = float(xlogy(seen.n.value, p).sum())
         if self.expected_label not in evidence.parts:
             return known
         return known + float(xlogy(evidence[self.expected_label].n.value, parameters).sum())
@@ -180,11 +189,12 @@ class CausesNode:
         return found
 
     def _prior(self, prior: DirichletCategorical | BDeu) -> DirichletCategorical:
-        """Of the rows that are learned."""
+        """Of the rows that are learned. One concentration for each own state is put in the order of grades."""
         shape = self.starts[-1], len(self.grades)
-        return DirichletCategorical(
-            np.broadcast_to(dirichlet_of(prior, shape, self.name).concentration, shape)[self.free]
-        )
+        alpha = dirichlet_of(prior, shape, self.name).concentration
+        if alpha.ndim == 1:
+            alpha = alpha[list(self.grades)]
+        return DirichletCategorical(np.broadcast_to(alpha, shape)[self.free])
 
     def log_prior(self, prior: Prior, parameters: Array) -> float:
         return 0.0 if prior is None else float(self._prior(prior).log_prior(parameters[self.free]).sum())

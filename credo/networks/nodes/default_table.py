@@ -41,6 +41,10 @@ class DefaultTable(ReadRows):
     def known(self) -> bool:
         return self.default is not None and all(row is not None for row in self.exceptions.values())
 
+    @property
+    def named(self) -> bool:
+        return False
+
     def bare(self) -> Self:
         return replace(self, default=None, exceptions=dict.fromkeys(self.exceptions))
 

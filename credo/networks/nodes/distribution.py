@@ -69,6 +69,11 @@ class Distribution(ABC):
         """Whether it has parameters that rows can teach."""
         return True
 
+    @property
+    def named(self) -> bool:
+        """Whether it names parents and states, so that their order doesn't matter."""
+        return True
+
     @abstractmethod
     def bare(self) -> Self:
         """The same form, its parameters to be learned."""

@@ -11,6 +11,7 @@ from typing import Any
 from credo.errors import NetworkError, suggest
 
 QUOTED = re.compile(r"`([^`]*)`")  # a name that isn't an identifier
+NEGATED = re.compile(r"\^\s*not\b")  # which Python wouldn't read
 INFIX = re.compile(r"\bxor\b(?!\s*\()")
 Known = bool | int
 
@@ -129,13 +130,16 @@ class Parser:
         def placeholder(found: re.Match[str]) -> str:
             return names.setdefault(found[1], f"_quoted_{len(names)}_")
 
-        source = INFIX.sub("^", QUOTED.sub(lambda found: placeholder(found), text))
+        source = NEGATED.sub("^ ~", INFIX.sub("^", QUOTED.sub(lambda found: placeholder(found), text)))
         try:
             tree = ast.parse(source.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise self._fault(f"can't be read: {text!r:.80}") from None
         unquoted = {own: name for name, own in names.items()}
-        return self._rule(tree, unquoted)
+        try:
+            return self._rule(tree, unquoted)
+        except RecursionError:
+            raise self._fault("is nested too deep") from None
 
     def _fault(self, what: str) -> NetworkError:
         return NetworkError(f"the rule of {self.name!r} {what}")
@@ -151,10 +155,10 @@ class Parser:
             case ast.BoolOp():
                 parts = [read(part) for part in tree.values]
                 return _between(1, len(parts), parts)
-            case ast.UnaryOp(op=ast.Not()):
+            case ast.UnaryOp(op=ast.Not() | ast.Invert()):
                 return _between(0, 0, [read(tree.operand)])
             case ast.BinOp(op=ast.BitXor()):
-                return Odd(False, (read(tree.left), read(tree.right)))
+                return Odd(False, tuple(read(part) for part in _operands(tree)))
             case ast.Constant(value=bool()):
                 return bool(tree.value)
             case ast.Name():
@@ -209,6 +213,15 @@ class Parser:
         parts = tuple(self._rule(each, names) for each in arguments[1:])
         low, high = {"at_least": (k, len(parts)), "at_most": (0, k), "exactly": (k, k)}[called]
         return _between(low, high, parts)
+
+
+def _operands(tree: ast.expr) -> list[ast.expr]:
+    """Of a xor b xor c ..., which Python reads as nested pairs."""
+    found = list[ast.expr]()
+    while isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitXor):
+        found.append(tree.right)
+        tree = tree.left
+    return [tree, *reversed(found)]
 
 
 def parents_of(rule: Rule) -> set[int]:

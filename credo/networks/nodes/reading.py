@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Place = TypeVar("Place")
 Moves = NDArray[np.int64]  # (places before, states of the parent) -> the place after
-MOST_PLACES = 2**12  # that a reader may be at
+MOST_PLACES = 2**10  # that a reader may be at
 
 
 @dataclass(frozen=True, eq=False)
