@@ -25,8 +25,9 @@ from credo.models.discriminant import GaussianDiscriminant
 from credo.models.mixture.model import Mixture
 from credo.models.naive_bayes import NaiveBayes
 from credo.models.regression.linear import LinearRegression, Noise
-from credo.models.regression.logistic import Choice, LogisticRegression, Method
+from credo.models.regression.logistic import Choice, LogisticRegression
 from credo.models.regression.logistic import Estimate as WeightEstimate
+from credo.models.regression.logistic_fitting import Method
 from credo.models.tree.growing import Gain
 from credo.models.tree.model import DecisionTree
 from credo.models.tree.prunings import Prune
@@ -56,6 +57,7 @@ class _Reader(BaseEstimator):  # type: ignore[misc]
 
     _sparse: ClassVar[bool] = True  # whether it takes sparse arrays
     kinds: Mapping[Any, Any] | None
+    model_: Any  # the credo model, once there is one
 
     def __sklearn_tags__(self) -> Any:
         """Strings and categories come as columns of tables; scikit-learn's tags for them are about whole arrays."""
@@ -345,8 +347,10 @@ class LinearRegressor(RegressorMixin, _Reader):  # type: ignore[misc]
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean of each row's predictive distribution; and its standard deviation, if asked for."""
-        mean = self._said("predict", X)
-        return (mean, np.sqrt(self._said("predictive", X).variance())) if return_std else mean
+        if not return_std:
+            return self._said("predict", X)
+        found: Any = self._said("predictive", X)
+        return found.mean(), np.sqrt(found.variance())
 
 
 class MixtureClusterer(DensityMixin, ClusterMixin, _Reader):  # type: ignore[misc]

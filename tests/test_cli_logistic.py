@@ -56,7 +56,7 @@ def test_its_file_has_a_page(model: str, tmp_path: Path) -> None:
 def test_learning_draws_the_weights_and_writes_a_page(data: str, tmp_path: Path) -> None:
     page, picture = tmp_path / "page.html", tmp_path / "weights.svg"
     ran("learn", data, "-t", "y", "--model", "logistic", "--report", str(page), "--plot", str(picture))
-    assert "LogisticRegression" in page.read_text()
+    assert "10-fold, strength held fixed" in page.read_text()
     assert "<svg" in picture.read_text()
 
 

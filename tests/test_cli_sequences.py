@@ -92,3 +92,17 @@ def test_bad_calls_end_in_a_sentence(args: tuple[str, ...], message: str) -> Non
     found = run("learn", "days.csv", *args)
     assert found.exit_code != 0
     assert message in found.output + found.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_dynamic_networks_are_shown_asked_updated_and_forgotten() -> None:
+    """How rows become sequences is in the file."""
+    net = credo.DynamicNetwork("previous(sky) -> sky -> umbrella").fit("days.csv", sequence="town")
+    credo.save(net, "weather.credo")
+    assert "previous(sky) -> sky" in run("show", "weather.credo").output
+    answer = run("ask", "weather.credo", "P(sky[2] | umbrella[0]=yes)")
+    assert answer.exit_code == 0
+    assert "sky[2]" in answer.output
+    assert "96 rows learned, 192 rows in all" in run("update", "weather.credo", "days.csv").output
+    assert "96 rows in all" in run("forget", "weather.credo", "days.csv").output
+    np.testing.assert_array_equal(credo.load("weather.credo").tables["sky"], net.tables["sky"])

@@ -72,7 +72,7 @@ def test_constraints_are_kept(asia: str, tmp_path: Path) -> None:
     assert max(map(len, net.parents.values())) <= 2
 
 
-def test_numbers_have_arrows_and_no_tables(tmp_path: Path) -> None:
+def test_numbers_have_lines_and_no_tables(tmp_path: Path) -> None:
     import numpy as np
 
     random = np.random.default_rng(0)

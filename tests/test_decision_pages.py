@@ -69,6 +69,11 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "no name": (lambda: credo.CausalGraph("A -> B").identify("A", "C"), "no variable 'C'"),
     "a hidden cause": (lambda: credo.CausalGraph("A -> B", hidden="A").identify("A", "B"), "'A' is hidden"),
     "on itself": (lambda: credo.CausalGraph("A -> B").identify("A", "A"), "'A' is cause and outcome"),
+    "given, too": (lambda: credo.CausalGraph("A -> B").identify("A", "B", "A"), "'A' is given"),
+    "given, no state": (lambda: Network("A -> B; C", {"A": 0.5, "B": [0.1, 0.2], "C": 0.1})
+                        .effect("A", "B", given={"C": "perhaps"}), "no state 'perhaps'"),
+    "given, impossible": (lambda: Network("C -> A, B; A -> B", {"C": [1.0, 0.0], "A": [0.1, 0.2],
+                          "B": [[0.1, 0.2], [0.3, 0.4]]}).effect("A", "B", given={"C": "no"}), "is impossible: C=no"),
     "no cause": (lambda: credo.CausalGraph("A -> B").identify([], "B"), "must be a name or several"),
     "not identifiable": (lambda: credo.CausalGraph("A -> B; A <-> B").effect("A", "B", {"A": ["x"], "B": ["y"]}),
                          r"P\(B | do\(A\)\) isn't identifiable"),

@@ -93,10 +93,21 @@ def test_a_prior_of_numbers_is_a_family() -> None:
     np.testing.assert_allclose(lines["b"].mean().weights, alone.mean().weights, rtol=1e-9)
 
 
-def test_description_lengths_are_evidence_in_bits() -> None:
+def test_description_lengths_are_those_of_free_parameters_and_densities() -> None:
     found = credo.description_length(MODEL, HOUSES)
-    assert found.total == pytest.approx(-MODEL.log_evidence() / np.log(2))
-    assert found.parameters > 0
+    free = MODEL.fitted.basis.features.free()
+    assert found.parameters == pytest.approx((free + 2) / 2 * np.log2(MODEL.n))
+    assert found.data == pytest.approx(-MODEL.log_prob(HOUSES).sum() / np.log(2))
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 400))
+    table = {"x": x, "z": z, "y": 2 * x + rng.normal(size=400)}
+    models = {"all": credo.LinearRegression(), "selected": credo.LinearRegression(select=True)}
+    chosen = credo.choose(models, table, by="mdl", target="y")
+    assert chosen.name == "selected"
+    assert chosen["selected"].model.inclusion()["z"] < 0.5
+    lengths = [credo.description_length(each.model, table) for each in chosen.ranked]
+    assert [each.parameters for each in lengths] == pytest.approx([1.5 * np.log2(400), 2 * np.log2(400)])
+    assert [each.structure for each in lengths] == pytest.approx([np.log2(3) + 1, 0])
 
 
 def run(*args: object) -> str:

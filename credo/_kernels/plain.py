@@ -80,6 +80,6 @@ def run(function: Callable[..., Any], args: Sequence[Any], written: frozenset[in
 
 
 def _viewed(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype.char in NUMBERS and value.dtype.isnative:
+    if isinstance(value, np.ndarray) and value.dtype.char in NUMBERS and value.dtype.isnative and value.flags.aligned:
         return memoryview(value)  # type: ignore[arg-type]
     return value.item() if isinstance(value, np.generic) else value

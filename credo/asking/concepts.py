@@ -38,7 +38,7 @@ class ConceptsAdapter:
         vote = self.model.vote(row)
         if question.kind == "argmax":
             question.only_names()
-            return {self.target: vote.value}
+            return {self.target: vote.best}
         if question.kind == "E":
             question.only_names()
             numbers = self.labels.number(question, question.single().name)
@@ -63,8 +63,8 @@ class ConceptsAdapter:
         for name, each in self.values.items():
             possible = [value for value, weight in zip(each.values, given.get(name, ()), strict=False) if weight > 0]
             if len(possible) != 1:
-                few = shortened(name)
-                what = f"a concept covers a row or doesn't: give one value of {few}, as in {few}="
-                raise question.error(what + shortened(str(each.values[0])), 0)
+                example = f"{shortened(name)}={shortened(str(each.values[0]))}"
+                what = f"a concept covers a row or doesn't: give one value of {shortened(name)}, as in {example}"
+                raise question.error(what, 0)
             row[name] = possible[0]
         return row

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from credo.asking.networks import NetworkAdapter
 from credo.asking.protocol import Inference, Variable
-from credo.asking.question import Name, OneOf, Question, Term, Word
+from credo.asking.question import Event, Name, Not, OneOf, Question, Term, Word
 from credo.errors import SchemaError
 from credo.networks.network import Network
 from credo.networks.templates.dynamic_network import DynamicNetwork
@@ -37,9 +37,13 @@ class SlicesAdapter:
         whole, net = self._unrolled(question)
         return NetworkAdapter(net).explain(whole, inference)
 
+    def event(self, question: Question, inference: Inference) -> Any:
+        whole, net = self._unrolled(question)
+        return NetworkAdapter(net).event(whole, inference)
+
     def _unrolled(self, question: Question) -> tuple[Question, Network]:
         last = 0
-        for term in (*question.asked, *question.given):
+        for term in question.terms:
             try:
                 _, t = split_name(term.name.whole, self.net.variables)
             except SchemaError as error:
@@ -68,14 +72,17 @@ class MembersAdapter:
     def explain(self, question: Question, inference: Inference) -> Any:
         return self._asked(question, lambda adapter, whole: adapter.explain(whole, inference))
 
+    def event(self, question: Question, inference: Inference) -> Any:
+        return self._asked(question, lambda adapter, whole: adapter.event(whole, inference))
+
     def _asked(self, question: Question, ask: Callable[[NetworkAdapter, Question], Any]) -> Any:
         """The cells of the tables are given, too."""
-        for term in (*question.asked, *question.given):
+        for term in question.terms:
             try:
                 self.given.relevant([term.name.whole])
             except SchemaError as error:
                 raise question.error(str(error).rstrip("."), term.at) from None
-        net, evidence = self.given.relevant([term.name.whole for term in (*question.asked, *question.given)])
+        net, evidence = self.given.relevant([term.name.whole for term in question.terms])
         whole = _flat(question)
         known = (Term(Name(Word(name, 0, quoted=True)), OneOf((_word(value),))) for name, value in evidence.items())
         return ask(NetworkAdapter(net), replace(whole, given=(*whole.given, *known)))
@@ -87,8 +94,19 @@ def _word(value: Any) -> Word:
 
 def _flat(question: Question) -> Question:
     """Names with their entries as plain names."""
-    terms = [tuple(map(_whole, each)) for each in (question.asked, question.given)]
-    return replace(question, asked=terms[0], given=terms[1])
+    terms = (tuple(map(_whole, each)) for each in (question.asked, question.given))
+    events = (tuple(map(_flat_event, each)) for each in (question.events, question.given_events))
+    return Question(question.text, question.kind, *terms, *events)
+
+
+def _flat_event(event: Event) -> Event:
+    match event:
+        case Term():
+            return _whole(event)
+        case Not(part):
+            return Not(_flat_event(part))
+        case _:
+            return replace(event, parts=tuple(map(_flat_event, event.parts)))
 
 
 def _whole(term: Term) -> Term:

@@ -55,7 +55,8 @@ class OneHotGaussian(Block):
     """z | class ~ N(μ, Σ): one Σ for all classes ("tied": the log-odds are linear in z), or each its own ("full").
 
     Σ ~ inverse Wishart, worth shrinkage · (d + 2) rows of the d features' variances within classes (to which one row of
-    their pooled variance is added); μ worth `strength` rows.
+    their pooled variance is added; of a category's values, one of each class: where each class has shown but one value,
+    others are to be expected in all of them); μ worth `strength` rows.
     """
 
     names: tuple[str, ...]
@@ -254,7 +255,8 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         place, pooled = (part[self.varying] for part in self.everyone)
         inside = np.ix_(np.arange(len(n)), self.varying, self.varying)
         within = np.diagonal(scatter[inside], axis1=1, axis2=2).sum(0)
-        variance = (within + pooled) / (n.sum() + 1)
+        extra = np.where(self.encoding.of_values[self.varying], float((n > 0).sum()), 1.0)  # rows
+        variance = (within + extra * pooled) / (n.sum() + extra)
         prior = of_joint_numbers(place, variance, self.settings.strength, self.settings.shrinkage * (self.size + 2.0))
         return prior.posterior(n, mean[:, self.varying], scatter[inside], self._tied)
 

@@ -84,9 +84,11 @@ def _spark(address: str) -> Iterator[Engine]:
     from tempfile import TemporaryDirectory
 
     from credo import engines
+    from credo.cli.imports import with_pandas
     from credo.engines import java
     from credo.errors import EngineError
 
+    with_pandas()  # Spark looks for it before it hands rows over as Arrow's
     engine = engines.Spark
     if not java.is_there():
         raise EngineError("Spark needs Java: install one, or pip install 'credo-bayes[spark]'")

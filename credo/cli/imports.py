@@ -23,3 +23,8 @@ def without_pandas() -> None:
     """From now on, and unless it is imported already."""
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, WithoutPandas())
+
+
+def with_pandas() -> None:
+    """For an engine that insists on it."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, WithoutPandas)]

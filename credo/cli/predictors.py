@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data
 from credo.cli.streams import remark
+
+if TYPE_CHECKING:
+    from credo.present.content import Content
 
 SINGLE = ("tree", "logistic")
 FOLDS = 10
@@ -38,16 +42,19 @@ def learn_single(
     with shown_progress("learning"):
         table = opened_data(data).held()
         learned = credo.learn(table, target, model=model, kinds=kinds or None, weight=weight)
-        write_learned(learned, output, report, plot)
+        write_learned(learned, output, None, plot)
         few = len(learned.classes) < 2 or learned.n < 2 * FOLDS
-        scores = None if few else learned.cross_validate(table, FOLDS, weight=weight)
-    show([*model_content(learned, top), *([GAP, *scores_content(scores)] if scores is not None else [])])
+        scores = [] if few else [GAP, *scores_content(learned.cross_validate(table, FOLDS, weight=weight))]
+        write_learned(learned, None, report, None, scores)
+    show([*model_content(learned, top), *scores])
     remark_written(output, report, plot)
 
 
-def write_learned(model: Any, output: str | None, report: str | None, plot: str | None) -> None:
-    """The model's file, its page and its picture, as far as they are asked for; before printing, which a reader may cut
-    short."""
+def write_learned(
+    model: Any, output: str | None, report: str | None, plot: str | None, more: Sequence[Content] = ()
+) -> None:
+    """The model's file, its page (with more to say at its end) and its picture, as far as they are asked for; before
+    printing, which a reader may cut short."""
     from credo.storage.files import save
 
     if output:
@@ -55,7 +62,7 @@ def write_learned(model: Any, output: str | None, report: str | None, plot: str 
     if report:
         from credo.present.model_page import model_page
 
-        model_page(model, report)
+        model_page(model, report, more)
     if plot:
         from credo.present.plotting import save_figure
 

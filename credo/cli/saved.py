@@ -41,11 +41,12 @@ def loaded_learner(path: str) -> Any:
     from credo.models.mixture.model import Mixture
     from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.network import Network
+    from credo.networks.templates.dynamic_network import DynamicNetwork
     from credo.storage.files import load
 
     model = load(path)
     if not isinstance(model, Additive | ClassPredictor | HiddenMarkov | Mixture) and not (
-        isinstance(model, Network | HybridNetwork) and model.evidence is not None
+        isinstance(model, Network | DynamicNetwork | HybridNetwork) and model.evidence is not None
     ):
         raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")
     return model

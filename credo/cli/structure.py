@@ -145,15 +145,16 @@ def _write(net: Network | HybridNetwork, output: str) -> None:
     from credo.cli.output import MODEL
     from credo.errors import NetworkError
     from credo.formats import write
+    from credo.formats.files import PACKED
     from credo.networks.hybrid.network import HybridNetwork
     from credo.storage.files import save
 
     if output.lower().endswith(MODEL):
         save(net, output)
-    elif isinstance(net, HybridNetwork) and net.states:
+    elif isinstance(net, HybridNetwork) and (net.states or not output.lower().removesuffix(PACKED).endswith(".json")):
         raise NetworkError(
             f"can't write {output}: a network with numbers has no tables of them; cut numbers into bins with --bins 5, "
-            f"or write a {MODEL} file"
+            f"or write a {MODEL} file (.json holds numbers alone)"
         )
     else:
         write(net, output)

@@ -17,7 +17,9 @@ import pyarrow as pa
 from credo.core.labels import ROWS, Label
 from credo.core.lazy import lazy
 from credo.core.statistics import Positions, Statistics, exceeds
+from credo.data.fingerprints import column_prints
 from credo.data.schema import LITTLE, Axis, Column, Schema, agree, unite
+from credo.engines.partitions import SHARDS
 from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
@@ -235,6 +237,20 @@ class Evidence:
                     statistics = statistics.take(i, positions[axis])
             parts[label] = Part(part.axes, statistics)
         return Evidence(self.schema.replaced(_taken(self.schema[axis], p) for axis, p in positions.items()), parts)
+
+
+@dataclass(frozen=True)
+class ByLevel:
+    """Takes evidence apart by the levels of a column: a level's shard follows from its value alone. Parts that aren't
+    about the column are in the first."""
+
+    axis: Axis
+
+    def __call__(self, evidence: Evidence, shard: int, /) -> Evidence:
+        levels = evidence.schema[self.axis].levels
+        own = evidence.only_levels(self.axis, np.flatnonzero(column_prints(levels) % SHARDS == shard))
+        kept = {label: part for label, part in own.parts.items() if not shard or self.axis in part.axes}
+        return Evidence(own.schema, kept)
 
 
 def _taken(column: Column, positions: Positions) -> Column:

@@ -23,6 +23,7 @@ from credo.core.statistics import ROUNDING, Positions
 from credo.data import Batch, Source, cells, source
 from credo.data.fingerprints import cell_prints, fingerprints
 from credo.engines import Partition
+from credo.engines.partitions import Split
 from credo.errors import DataError, EvidenceError, check_whole
 from credo.numerics.exact import Array
 
@@ -131,11 +132,17 @@ def gather(
     names: Sequence[str],
     weight: Weight,
     total: Callable[[Sequence[Gathered]], Gathered],
+    split: Split | None = None,
 ) -> Gathered:
-    """The total over all batches of those columns, in one pass; rows of weight 0 are dropped."""
+    """The total over all batches of those columns, in one pass; rows of weight 0 are dropped. Many keys are reduced in
+    shards, where it is said what splits them."""
     weights = Weights.of(weight)
     job = Summarise(summarise, tuple(names), weights.of_a_row)
-    found = engines.reduce(job, weights.partitions(table, names), total)
+    partitions = weights.partitions(table, names)
+    if split is None:
+        found = engines.reduce(job, partitions, total)
+    else:
+        found = engines.reduce_by_key(job, partitions, total, split)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     return found

@@ -397,6 +397,11 @@ class CrossMoments(Statistics):
         sums = Exact.of(high, low)
         return cls(sums[:, 0, 0], sums[:, 1:, 0], sums[:, 1:, 1:])
 
+    def about(self, shift: Array) -> CrossMoments:
+        """The same of x - shift, (columns,): Σ(x - c)(x - c)′ = Σxx′ - c(Σx)′ - (Σx)c′ + ncc′. Nothing is lost."""
+        pivot = Exact.of(np.broadcast_to(-shift, self.first.shape))
+        return CrossMoments(self.n, *_uncentred(self.n[:, None], self.first, self.second, pivot, products=True))
+
     @cached_property
     def mean(self) -> Array:
         return (self.first / self.n[..., None]).value

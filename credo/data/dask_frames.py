@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.data.batches import Batch
 from credo.data.frames import of_any_rows
-from credo.data.partitions import Partition, PartStep, RowCounts
+from credo.data.partitions import FramePartition, Partition, PartStep
 from credo.data.sources import AddColumns, Filing, Source, first_of
 from credo.data.tables import check_names, open_table
 from credo.engines import Engine
-from credo.engines.dask import Computed, Dask, DaskPiece
+from credo.engines.dask import Dask, DaskPiece, DaskPieces
+from credo.engines.dask_trees import Computed
+from credo.engines.partitions import Loaded, OfFrame
 from credo.engines.remote import in_partition
 from credo.errors import CredoError, DataError, SchemaError
-
-Pieces = Callable[[tuple[str, ...]], list[DaskPiece]]  # those columns of each partition
 
 CHANGED = (
     "there are {} rows, but there were {} when they were counted: a frame must have the same rows each time that it is "
@@ -31,12 +32,15 @@ CHANGED = (
 class DaskRows:
     """One partition of a DataFrame: pandas', where it is computed."""
 
-    piece: DaskPiece | Computed
+    piece: DaskPieces | DaskPiece | Computed
     counted: int | None = None  # how many rows it had when they were counted
 
     @property
     def home(self) -> Engine:
         return Dask()
+
+    def at(self, place: int, rows: int | None, /) -> DaskRows:
+        return DaskRows(self.piece.at(place), rows)
 
     def read(self, wanted: Sequence[str], /) -> Iterator[Batch]:
         frame = self.piece.rows
@@ -62,22 +66,54 @@ def open_frame(frame: Any) -> Source:
     check_names([str(label) for label in frame.columns])
 
     @cache
-    def pieces(wanted: tuple[str, ...]) -> list[DaskPiece]:
-        chosen = frame[[labels[name] for name in wanted or fewest]]
-        return [*map(DaskPiece, chosen.to_delayed())]
+    def chosen(wanted: tuple[str, ...]) -> Any:
+        return frame[[labels[name] for name in wanted or fewest]]
 
-    rows = RowCounts([*map(DaskRows, pieces(fewest))])
+    @cache
+    def any_partition(wanted: tuple[str, ...]) -> FramePartition:
+        return FramePartition(DaskRows(DaskPieces(chosen(wanted))), wanted)
 
-    def files(wanted: Sequence[str]) -> Sequence[Partition]:
-        contents = [*map(DaskRows, pieces(tuple(wanted)))]
-        found = rows.numbered([Partition(content, tuple(wanted)) for content in contents])
-        known = zip(found, contents, strict=True)
-        return [replace(own, content=replace(content, counted=own.rows)) for own, content in known]
+    @cache
+    def counts() -> NDArray[np.int64]:
+        own, none = chosen(fewest), np.zeros(frame.npartitions, dtype=np.int64)
+        each = OfFrame(Uncounted(DaskRows(DaskPieces(own))), own, none)
+        found: NDArray[np.int64] | None = Dask().reduce(CountRows(), each, np.concatenate)
+        assert found is not None
+        return found
+
+    def files(wanted: Sequence[str]) -> Sequence[Any]:
+        own = any_partition(tuple(wanted))
+        if frame.npartitions == 1:  # it needs not be counted
+            return [own.at(0, 0, None)]
+        return OfFrame(own, chosen(tuple(wanted)), counts())
 
     def template(wanted: Sequence[str]) -> Sequence[Partition]:
-        return [Partition(DaskRows(pieces(tuple(wanted))[0]), tuple(wanted))]
+        return [any_partition(tuple(wanted))]
 
-    return Source.of_files(tuple(labels), files, frame=DaskFrame(frame, template, pieces))
+    return Source.of_files(tuple(labels), files, frame=DaskFrame(frame, template))
+
+
+@dataclass(frozen=True, eq=False)
+class Uncounted(Loaded):
+    """The rows of any partition, to be counted."""
+
+    content: DaskRows
+    rows: int = 0  # none are read yet
+
+    @property
+    def home(self) -> Engine:
+        return self.content.home
+
+    def at(self, place: int, start: int, rows: int | None, /) -> Uncounted:  # noqa: ARG002 - they aren't known
+        return Uncounted(self.content.at(place, None))
+
+
+@dataclass(frozen=True)
+class CountRows:
+    """How many rows a partition has."""
+
+    def __call__(self, own: Uncounted) -> NDArray[np.int64]:
+        return np.array([own.content.count()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +122,6 @@ class DaskFrame:
 
     frame: Any
     template: Filing
-    pieces: Pieces
 
     @property
     def home(self) -> Engine:
@@ -97,12 +132,13 @@ class DaskFrame:
 
     def first(self, wanted: Sequence[str], rows: int | None, /) -> Batch | None:
         (own,) = self.template(wanted)
-        contents = map(DaskRows, self.pieces(own.wanted))
-        return first_of((replace(own, content=content) for content in contents), rows)
+        assert isinstance(own, FramePartition)
+        return first_of((own.at(i, 0, None) for i in range(self.frame.npartitions)), rows)
 
     def with_columns(self, wanted: Sequence[str], job: AddColumns, /) -> Any:
         (own,) = self.template(wanted)
-        meta = self.frame._meta.assign(**{name: _series(values[:0], values) for name, values in job.columns.items()})
+        new = {name: values for name, values in job.columns.items() if values is not None}
+        meta = self.frame._meta.assign(**{name: _series(values[:0], values) for name, values in new.items()})
         added = Added(job, of_any_rows(own).wanted, own.steps)
         return self.frame.map_partitions(added, meta=meta, enforce_metadata=False)
 
@@ -122,10 +158,23 @@ class Added:
         except CredoError as error:
             raise (in_partition(error, partition_info["number"]) if partition_info else error) from None
         columns = {}
-        for name, kind in self.job.columns.items():
-            values = np.concatenate([each[name] for each in found]) if found else kind[:0]
-            columns[name] = _series(values, kind, frame.index)
+        for name, kind in self.job.columns.items() if found else ():
+            if kind is None:
+                columns[name] = _of_type([each[name] for each in found], frame[name])
+            else:
+                columns[name] = _series(np.concatenate([each[name] for each in found]), kind, frame.index)
+        if not found:
+            none = {name: kind[:0] for name, kind in self.job.columns.items() if kind is not None}
+            columns = {name: _series(kind, kind, frame.index) for name, kind in none.items()}
         return frame.assign(**columns)
+
+
+def _of_type(parts: Sequence[Any], before: Any) -> Any:
+    """Arrow arrays as a column of the type that it had."""
+    import pandas as pd
+
+    values = [cell for part in parts for cell in part.to_pylist()]
+    return pd.Series(values, index=before.index, dtype=before.dtype)
 
 
 def _series(values: Any, kind: Any, index: Any = None) -> Any:

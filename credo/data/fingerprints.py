@@ -24,7 +24,7 @@ def cell_prints(batch: Batch, names: Sequence[str]) -> Fingerprints:
     """Of each cell of these columns. (columns, rows)"""
     found = np.empty((len(names), batch.rows), dtype=np.uint64)
     for j, name in enumerate(names):
-        found[j] = _cells(batch.column(name))
+        found[j] = column_prints(batch.column(name))
     return found
 
 
@@ -44,8 +44,8 @@ def mixed(bits: Fingerprints, salt: int = 0) -> Fingerprints:
     return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
-def _cells(array: pa.Array) -> Fingerprints:
-    """One column's."""
+def column_prints(array: pa.Array) -> Fingerprints:
+    """Of the cells of one column."""
     kind = array.type
     if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return _numbers(array)

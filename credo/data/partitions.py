@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.data.batches import Batch, Encodings, packed, unpacked
 from credo.data.cutting import recut
-from credo.engines.partitions import Engine, Loaded, Sized
+from credo.engines.partitions import Engine, Loaded, OfFrame, Sized
 from credo.errors import DataError
 from credo.numerics.exact import Array
 
@@ -39,6 +39,14 @@ class Content(Protocol):
 
     def count(self) -> int:
         """How many rows they have."""
+        ...
+
+
+class FrameContent(Content, Protocol):
+    """Rows of any partition of a DataFrame."""
+
+    def at(self, place: int, rows: int | None, /) -> FrameContent:
+        """Those of one, which had so many rows when they were counted, if they were."""
         ...
 
 
@@ -108,6 +116,16 @@ class Partition:
 
     def then(self, step: PartStep) -> Partition:
         return replace(self, steps=(*self.steps, step))
+
+
+@dataclass(frozen=True, eq=False)
+class FramePartition(Partition):
+    """The same of a DataFrame; without rows it stands for any of its partitions."""
+
+    content: FrameContent
+
+    def at(self, place: int, start: int, rows: int | None, /) -> FramePartition:
+        return replace(self, content=self.content.at(place, rows), start=start, rows=rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +204,9 @@ class EachPart(ABC):
     def over(self, parts: Iterator[Batch], /) -> Iterator[Batch]: ...
 
     def shared(self, partitions: Sequence[Partition], /) -> Sequence[Partition]:
+        if isinstance(partitions, OfFrame):
+            changed: Any = partitions.each(lambda own: own.then(self))
+            return cast("Sequence[Partition]", changed)
         return [own.then(self) for own in partitions]
 
 

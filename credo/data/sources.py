@@ -52,7 +52,7 @@ class AddColumns(Protocol):
 
     @property
     def columns(self) -> Mapping[str, Any]:
-        """Of each, an array of its type."""
+        """Of each, an array of its type; None: a column that is there already, and keeps its type."""
         ...
 
     def __call__(self, batch: Batch, /) -> Mapping[str, Any]:

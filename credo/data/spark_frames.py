@@ -7,17 +7,20 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from credo.data import cutting
 from credo.data.batches import Batch
 from credo.data.frames import of_any_rows
-from credo.data.partitions import Held, Partition, PartStep, numbered
+from credo.data.partitions import FramePartition, Held, Partition, PartStep
 from credo.data.sources import AddColumns, Filing, Source
 from credo.data.tables import batch_of, check_names
 from credo.engines import Engine
+from credo.engines.partitions import OfFrame
 from credo.engines.remote import in_partition
-from credo.engines.spark import Spark, SparkPiece, Streamed, explained
+from credo.engines.spark import Spark, SparkPiece, Streamed, explained, partition_number
 from credo.errors import CredoError, DataError
 
 CHANGED = (
@@ -37,6 +40,9 @@ class SparkRows:
     @property
     def home(self) -> Engine:
         return Spark()
+
+    def at(self, place: int, rows: int | None, /) -> SparkRows:
+        return SparkRows(self.piece.at(place), rows)
 
     def read(self, wanted: Sequence[str], /) -> Iterator[Batch]:
         rows = 0
@@ -65,32 +71,31 @@ def open_frame(frame: Any) -> Source:
         return frame.select(*(f"`{name.replace('`', '``')}`" for name in wanted or names[:1]))
 
     @cache
-    def rows() -> list[int]:
+    def rows() -> NDArray[np.int64]:
         """Of each partition."""
-        with explained():
+        with explained(chosen(names[:1])):
             found = chosen(names[:1]).mapInArrow(count_rows, "place long, counted long").toArrow()
-        known = dict(zip(found["place"].to_pylist(), found["counted"].to_pylist(), strict=True))
-        return [known.get(place, 0) for place in range(max(known, default=-1) + 1)]
+        places, counted = (np.asarray(found[name], dtype=np.int64) for name in ("place", "counted"))
+        known = np.zeros(places.max(initial=-1) + 1, dtype=np.int64)
+        known[places] = counted
+        return known
 
-    def files(wanted: Sequence[str]) -> Sequence[Partition]:
-        own = chosen(tuple(wanted))
-        pieces = [SparkRows(SparkPiece(own, place), n) for place, n in enumerate(rows())]
-        return numbered([Partition(piece, tuple(wanted)) for piece in pieces], rows())
+    def any_partition(wanted: Sequence[str]) -> FramePartition:
+        return FramePartition(SparkRows(SparkPiece(chosen(tuple(wanted)), 0)), tuple(wanted))
+
+    def files(wanted: Sequence[str]) -> Sequence[Any]:
+        return OfFrame(any_partition(wanted), chosen(tuple(wanted)), rows())
 
     def template(wanted: Sequence[str]) -> Sequence[Partition]:
-        return [Partition(SparkRows(SparkPiece(chosen(tuple(wanted)), 0)), tuple(wanted))]
+        return [any_partition(wanted)]
 
     return Source.of_files(names, files, frame=SparkFrame(frame, template, chosen, rows))
 
 
 def count_rows(batches: Iterator[Any]) -> Iterator[Any]:
     """What Spark's workers do to count them."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    assert context is not None
     counted = sum(part.num_rows for part in batches)
-    yield pa.record_batch({"place": pa.array([context.partitionId()], pa.int64()), "counted": pa.array([counted])})
+    yield pa.record_batch({"place": pa.array([partition_number()], pa.int64()), "counted": pa.array([counted])})
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +105,7 @@ class SparkFrame:
     frame: Any
     template: Filing
     chosen: Callable[[tuple[str, ...]], Any]  # those columns
-    rows: Callable[[], list[int]]  # of each partition
+    rows: Callable[[], NDArray[np.int64]]  # of each partition
 
     @property
     def home(self) -> Engine:
@@ -111,7 +116,7 @@ class SparkFrame:
 
     def first(self, wanted: Sequence[str], rows: int | None, /) -> Batch | None:
         (own,) = self.template(wanted)
-        there = next((n for n in self.rows() if n), 0)  # a batch ends with its partition
+        there = next((int(n) for n in self.rows() if n), 0)  # a batch ends with its partition
         with explained():
             found = self.chosen(own.wanted).limit(min(rows or cutting.BATCH_ROWS, there)).toArrow()
         batches = replace(own, content=Held((batch_of(found),))).batches()
@@ -122,7 +127,8 @@ class SparkFrame:
 
         (own,) = self.template(wanted)
         schema = StructType([*self.frame.schema.fields])
-        for name, values in job.columns.items():
+        new = {name: values for name, values in job.columns.items() if values is not None}
+        for name, values in new.items():
             schema = schema.add(name, TYPES.get(values.dtype.kind, "string"))
         with explained():
             return self.frame.mapInArrow(Added(job, of_any_rows(own).wanted, own.steps), schema)
@@ -137,10 +143,7 @@ class Added:
     steps: tuple[PartStep, ...]
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        from pyspark import TaskContext
-
-        context, start = TaskContext.get(), 0
-        assert context is not None
+        start = 0
         for part in batches:
             found: Iterator[Batch] = iter([batch_of(part.select(list(self.wanted)))])
             for step in self.steps:
@@ -149,7 +152,14 @@ class Added:
             try:
                 columns = self.job(replace(batch, start=start))
             except CredoError as error:
-                raise in_partition(error, context.partitionId()) from None
+                raise in_partition(error, partition_number()) from None
             start += part.num_rows
-            arrays = [*part.columns, *map(pa.array, columns.values())]
-            yield pa.RecordBatch.from_arrays(arrays, names=[*part.schema.names, *columns])
+            arrays = dict(zip(part.schema.names, part.columns, strict=True))
+            for name, values in columns.items():
+                arrays[name] = _of_type(values, arrays[name].type) if name in arrays else pa.array(values)
+            yield pa.RecordBatch.from_pydict(arrays)
+
+
+def _of_type(values: Any, form: Any) -> Any:
+    whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    return whole.cast(form)

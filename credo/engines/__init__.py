@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from credo.engines.local import Local
-from credo.engines.partitions import Engine, Partition, Sized, opened, sums
+from credo.engines.partitions import Engine, Partition, Sized, Split, opened, sums
 from credo.errors import EngineError
 
 if TYPE_CHECKING:
@@ -95,3 +95,19 @@ def reduce(
 ) -> Result | None:
     """The sum of these by a fixed tree, on the engine that the partitions live on; None of no batches."""
     return at_home(partitions).reduce(job, partitions, total)
+
+
+def reduce_by_key(
+    job: Callable[[Rows], Result],
+    partitions: Iterable[Partition[Rows]],
+    total: Callable[[Sequence[Result]], Result],
+    split: Split,
+) -> Result | None:
+    """The same sum where results have many keys: other machines add up shards of them, which are put together here."""
+    from credo.engines.remote import Remote
+
+    engine = at_home(partitions)
+    if not isinstance(engine, Remote):
+        return engine.reduce(job, partitions, total)
+    shards = engine.reduce_by_key(job, partitions, total, split)
+    return total(shards) if shards else None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
-from itertools import islice
+from functools import cached_property
+from itertools import islice, pairwise, repeat
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -14,8 +13,9 @@ import cloudpickle
 import dask
 from dask.delayed import Delayed, delayed
 
-from credo.engines.partitions import FAN_IN, Partition, Sized, pair_total, run_total, tree
-from credo.engines.remote import Done, Remote, Task, in_partition, watched
+from credo.engines.dask_trees import Computed, FrameWork, Sum, frame_tree, task_of, total_of
+from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, Sized, Split, pair_total, run_total, tree
+from credo.engines.remote import NOTHING, Done, Remote, Task, in_partition, watched
 from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, EngineError
 
@@ -26,14 +26,36 @@ Begun = list[Delayed]  # nodes that Dask works on, or that it has worked on
 WINDOW = 8 * FAN_IN  # partitions that are handed to Dask at a time: whole trees, so that sums are those of any engine
 AHEAD = 2  # windows that Dask works on at a time
 LARGE = 2**16  # bytes from which on something is sent to a worker, and not to the scheduler with the graph
+DIED = "{} can't be computed: several workers died of it, perhaps for lack of memory"
 THREADS = "threads"  # Dask's scheduler where there is no cluster
 
 
+class DaskPieces(Piece):
+    """Rows that Dask computes: those of any partition of a DataFrame."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+
+    @cached_property
+    def _nodes(self) -> list[Delayed]:
+        return [*self.frame.to_delayed()]
+
+    def at(self, place: int) -> DaskPiece:
+        return DaskPiece(self._nodes[place])
+
+    @property
+    def rows(self) -> Any:
+        raise AssertionError("which partition is not said")
+
+
 class DaskPiece(Piece):
-    """Rows that Dask computes: a partition of a DataFrame."""
+    """The rows of one of them."""
 
     def __init__(self, node: Delayed) -> None:
         self.node = node
+
+    def at(self, place: int) -> DaskPiece:  # noqa: ARG002 - it is one already
+        return self
 
     @property
     def rows(self) -> Any:
@@ -71,25 +93,109 @@ class Dask(Remote):
         /,
     ) -> Result | None:
         """By the same tree as anywhere, on the workers: the driver sees how many rows were read, and the total."""
-        task, sums = Task(job, total), Begun()
+        if isinstance(partitions, OfFrame) and len(partitions):
+            whole: Result | None = self._of_frame(Task(job, total), partitions, total)
+            return whole
+        found: list[Result | None] = self._added(Task(job, total), partitions)
+        return found[0]
+
+    def reduce_by_key(
+        self,
+        job: Callable[[Rows], Result],
+        partitions: Iterable[Partition[Rows]],
+        total: Callable[[Sequence[Result]], Result],
+        split: Split,
+        /,
+    ) -> list[Result]:
+        found: list[Result | None] = self._added(Task(job, total, split), partitions)
+        return [shard for shard in found if shard is not None]
+
+    def _added(self, task: Task, partitions: Iterable[Partition[Any]]) -> list[Any]:
+        """The sum, or those of the shards."""
         sent, name = self._sent(cloudpickle.dumps(task)), _named(task)
+        shards = range(1 if task.split is None else SHARDS)
+        sums = [Begun() for _ in shards]
 
         def begin(place: int, window: Sequence[Partition[Any]]) -> Begun:
             leaves = [self._leaf(sent, name, place + i, own) for i, own in enumerate(window)]
-            root = tree(leaves, lambda run: _RUN(sent, run), lambda pair: _PAIR(sent, pair))
-            return self._begin([root, *map(_FACTS, leaves)])
+            roots = []
+            for shard in shards:
+                own = leaves if task.split is None else [_SHARD(sent, leaf, shard) for leaf in leaves]
+                roots.append(tree(own, lambda run: _RUN(sent, run), lambda pair: _PAIR(sent, pair)))
+            return self._begin([*roots, *map(_FACTS, leaves)])
 
         def done() -> Iterator[Done]:
-            for place, (root, *facts) in self._windows(partitions, begin):
-                for i, node in enumerate(facts):
+            for place, nodes in self._windows(partitions, begin):
+                for i, node in enumerate(nodes[len(shards) :]):
                     yield self._value(node, place + i)
-                sums.append(root)
+                for own, root in zip(sums, nodes, strict=False):
+                    own.append(root)
 
         for _ in watched(done(), partitions):
             pass
-        root = tree(sums, lambda one: one[0], lambda pair: _PAIR(sent, pair), fan_in=1)
-        found: Result | None = None if root is None else self._value(*self._begin([root])).results[0]
+        whole = [tree(own, lambda one: one[0], lambda pair: _PAIR(sent, pair), fan_in=1) for own in sums]
+        begun = self._begin([root for root in whole if root is not None])
+        return [self._value(root).results[0] for root in begun] or [None]
+
+    def _of_frame(self, task: Task, partitions: OfFrame, total: Callable[[Sequence[Any]], Any]) -> Any:
+        """The same of a DataFrame, by a graph that Dask's scheduler spells out: what the driver does doesn't depend on
+        how many partitions there are, but for the logarithm of their number."""
+        sent, found = cloudpickle.dumps(task), None
+        blob = packed(partitions.template)[0]
+        bounds = [*pairwise([*doubling(WINDOW, len(partitions)), len(partitions)])]
+
+        def begin(start: int, end: int) -> Any:
+            work = FrameWork(sent, blob, start, partitions.starts[start:end], partitions.counts[start:end])
+            frame = partitions.frame if end - start == len(partitions) else partitions.frame.partitions[start:end]
+            return self._begun(frame_tree(frame, work))
+
+        def done() -> Iterator[Done]:
+            nonlocal found
+            waiting = deque[tuple[int, int, Any]]()
+            try:
+                for start, end in [*bounds, *repeat((0, 0), AHEAD - 1)]:
+                    if end:
+                        waiting.append((start, end, begin(start, end)))
+                    if waiting and (len(waiting) == AHEAD or not end):
+                        first, last, begun = waiting[0]
+                        whole = self._sum_of_frame(begun, partitions, first, last)
+                        waiting.popleft()
+                        found = pair_total([found, whole.results[0]], total)
+                        yield whole
+                        yield from repeat(NOTHING, last - first - 1)
+            finally:
+                if waiting and (client := self.client) is not None:
+                    client.cancel([begun for _, _, begun in waiting])
+
+        for _ in watched(done(), partitions):
+            pass
         return found
+
+    def _begun(self, whole: Any) -> Any:
+        client = self.client
+        try:
+            return whole if client is None else client.compute(whole)
+        except CredoError:
+            raise
+        except Exception as error:
+            raise EngineError(f"Dask can't do the work: {_said(error)}") from error
+
+    def _sum_of_frame(self, begun: Any, partitions: OfFrame, first: int, last: int) -> Done:
+        try:
+            whole: Sum = begun.compute(scheduler=THREADS) if self.client is None else begun.result()
+        except CredoError:
+            raise
+        except Exception as error:
+            if not hasattr(error, "last_worker"):  # of Dask's KilledWorker: reading it again would kill others
+                sent, name = cloudpickle.dumps(Task(_seen)), "credo-search"
+                for place in range(first, last):  # which one was it?
+                    self._value(self._begin([self._leaf(sent, name, place, partitions[place])])[0], place)
+                raise EngineError(f"Dask can't do the work: {_said(error)}") from error
+            place = getattr(error, "task", (0,))[-1]
+            raise EngineError(
+                DIED.format(f"partition {first + place + 1}" if isinstance(place, int) else "the sum")
+            ) from None
+        return whole.done
 
     def _windows(
         self, partitions: Iterable[Partition[Any]], begin: Callable[[int, Sequence[Partition[Any]]], Begun]
@@ -143,11 +249,22 @@ class Dask(Remote):
         except CredoError:
             raise
         except KilledWorker:
-            raise EngineError(
-                f"{where} can't be computed: several workers died of it, perhaps for lack of memory"
-            ) from None
+            raise EngineError(DIED.format(where)) from None
         except Exception as error:
             raise EngineError(f"{where} can't be computed: {_said(error)}") from error
+
+
+def doubling(size: int, end: int) -> Iterator[int]:
+    """Where windows begin, each as large as all before it: sums of whole windows are whole trees.
+
+    >>> [*doubling(256, 2000)]
+    [0, 256, 512, 1024]
+    """
+    if end:
+        yield 0
+    while size < end:
+        yield size
+        size *= 2
 
 
 def _client(given: Any) -> Any:
@@ -172,33 +289,29 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]:.300}"
 
 
-class Computed:
-    """What a piece is where Dask has computed it."""
-
-    def __init__(self, rows: Any) -> None:
-        self.rows = rows
-
-
-@lru_cache(2)
-def _task(sent: bytes) -> Task:
-    """Of several partitions the same: what a model derives from its evidence is derived once a worker."""
-    task: Task = pickle.loads(sent)
-    return task
-
-
 def _work(sent: bytes, place: int, blob: bytes, pieces: Sequence[Any]) -> Done:
     try:
-        return _task(sent)(unpacked(blob, [*map(Computed, pieces)]))
+        return task_of(sent)(unpacked(blob, [*map(Computed, pieces)]))
     except CredoError as error:
         raise in_partition(error, place) from None
 
 
+def _seen(_: Any) -> None:
+    """That it can be read is all."""
+
+
+def _shard(sent: bytes, done: Done, shard: int) -> Done:
+    split, whole = task_of(sent).split, done.results[0]
+    assert split is not None
+    return _summed(None if whole is None else split(whole, shard))
+
+
 def _run(sent: bytes, run: Sequence[Done]) -> Done:
-    return _summed(run_total([done.results[0] for done in run], _total(sent)))
+    return _summed(run_total([done.results[0] for done in run], total_of(sent)))
 
 
 def _pair(sent: bytes, pair: Sequence[Done]) -> Done:
-    return _summed(pair_total([done.results[0] for done in pair], _total(sent)))
+    return _summed(pair_total([done.results[0] for done in pair], total_of(sent)))
 
 
 def _summed(found: Any) -> Done:
@@ -206,15 +319,9 @@ def _summed(found: Any) -> Done:
     return Done([found], 0, [])
 
 
-def _total(sent: bytes) -> Callable[[Sequence[Any]], Any]:
-    total = _task(sent).total
-    assert total is not None
-    return total
-
-
 def _facts(done: Done) -> Done:
     """What the driver is told of a partition whose sum stays on the worker."""
     return done._replace(results=[])
 
 
-_WORK, _RUN, _PAIR, _FACTS = (delayed(each, pure=False) for each in (_work, _run, _pair, _facts))
+_WORK, _RUN, _PAIR, _FACTS, _SHARD = (delayed(each, pure=False) for each in (_work, _run, _pair, _facts, _shard))

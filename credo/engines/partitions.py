@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import chain, groupby, repeat
 from operator import itemgetter
-from typing import Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, overload
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SHARDS = 16  # that results are split into by key
 FAN_IN = 32  # results that are added in one go: uniting levels once for many parts costs little more than once for two
 
 
@@ -57,6 +63,55 @@ class Partition(Protocol[Read]):
 
     def batches(self) -> Iterator[Read]:
         """The rows, batch by batch: what is opened is opened here."""
+        ...
+
+
+class AnyOfFrame(Partition[Read], Protocol[Read]):
+    """Stands for all partitions of a DataFrame."""
+
+    def at(self, place: int, start: int, rows: int | None, /) -> Partition[Read]:
+        """One of them, with how many rows come before it, and how many it has, if they were counted."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class OfFrame(Sequence[Partition[Any]]):
+    """The partitions of a DataFrame: one stands for all and is sent once, since they differ in place and rows alone."""
+
+    template: AnyOfFrame[Any]
+    frame: Any  # of the engine
+    counts: NDArray[np.int64]  # rows of each
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Rows that come before each."""
+        return self.counts.cumsum() - self.counts
+
+    def each(self, changed: Callable[[Any], Any]) -> OfFrame:
+        """All of them changed in the same way."""
+        return replace(self, template=changed(self.template))
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @overload
+    def __getitem__(self, place: int) -> Partition[Any]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Partition[Any]]: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        if not -len(self) <= place < len(self):
+            raise IndexError(place)
+        place %= len(self)
+        return self.template.at(place, int(self.starts[place]), int(self.counts[place]))
+
+
+class Split(Protocol):
+    """Takes results apart by key: shards of different numbers have no key in common, and add to the whole."""
+
+    def __call__(self, result: Any, shard: int, /) -> Any:
+        """What the result has of the keys of a shard, of SHARDS in all."""
         ...
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from credo.engines.local import one_blas_thread, progress
-from credo.engines.partitions import Partition, Sized, added, subtotal
+from credo.engines.partitions import Partition, Sized, Split, added, pair_total, run_total, subtotal, tree
 from credo.errors import CredoError
 from credo.notices import recorded, tell
 
@@ -29,12 +29,22 @@ class Done(NamedTuple):
     notices: list[str]  # that were told there
 
 
+NOTHING = Done([None], 0, [])  # of a partition without rows
+
+
+def joined(results: list[Any], parts: Sequence[Done]) -> Done:
+    """Those results; and the rows and notices of the parts that they come of, equal notices as one."""
+    notices = [*dict.fromkeys(notice for done in parts for notice in done.notices)]
+    return Done(results, sum(done.rows for done in parts), notices)
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """A job over all batches of a partition: the results of each, or with `total` their sum."""
 
     job: Callable[[Any], Any]
     total: Callable[[Sequence[Any]], Any] | None = None
+    split: Split | None = None  # what the sum is taken apart by, after the worker is done with a partition
 
     def __call__(self, partition: Partition[Any]) -> Done:
         """To be called by the worker."""
@@ -59,6 +69,18 @@ class Remote(ABC):
     @abstractmethod
     def run(self, task: Task, partitions: Iterable[Partition[Any]]) -> Iterator[Done]:
         """task(partition) for each, in their order; task and partitions are picklable."""
+
+    def reduce_by_key(
+        self,
+        job: Callable[[Rows], Result],
+        partitions: Iterable[Partition[Rows]],
+        total: Callable[[Sequence[Result]], Result],
+        split: Split,  # noqa: ARG002 - for those who have many workers
+        /,
+    ) -> list[Result]:
+        """The sum in shards, each added up by itself: no worker need hold all keys."""
+        whole = self.reduce(job, partitions, total)
+        return [] if whole is None else [whole]
 
     def map(self, job: Callable[[Rows], Result], partitions: Iterable[Partition[Rows]], /) -> Iterator[Result]:
         done = watched(self.run(Task(job), partitions), partitions)
@@ -87,6 +109,17 @@ def watched(done: Iterable[Done], partitions: Iterable[Partition[Any]]) -> Itera
         if watch:
             watch(number, count)
         yield each
+
+
+def added_runs(parts: Sequence[Done], total: Callable[[Sequence[Any]], Any], runs: bool) -> Done:
+    """The sum of up to 32 partitions, or of up to 32 such sums, by the tree of `added`."""
+    results = [part.results[0] for part in parts]
+    return joined([run_total(results, total) if runs else of_pairs(results, total)], parts)
+
+
+def of_pairs(sums: Sequence[Any], total: Callable[[Sequence[Any]], Any]) -> Any:
+    """The sum of sums of equal numbers of partitions, but for the last."""
+    return tree(sums, lambda one: one[0], lambda pair: pair_total(pair, total), fan_in=1)
 
 
 def in_partition(error: CredoError, place: int) -> CredoError:

@@ -13,18 +13,20 @@ from dataclasses import dataclass
 from itertools import islice, repeat
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
-from credo.engines.partitions import FAN_IN, Partition, Sized, pair_total, run_total, tree
-from credo.engines.remote import Done, Remote, Task, in_partition, watched
+from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, Sized, Split, run_total
+from credo.engines.remote import NOTHING, Done, Remote, Task, added_runs, in_partition, joined, of_pairs, watched
 from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, DataError, EngineError
 
 Rows = TypeVar("Rows", bound=Sized)
 Result = TypeVar("Result")
 
-SCHEMA = "place long, blob binary"  # of what a partition, or several of them, become
+SCHEMA = "place long, shard long, blob binary"  # of what a partition, or several of them, become
 WINDOW = 8 * FAN_IN  # partitions of files that are one job of Spark
 FEW = 2 * FAN_IN  # sums that the driver adds
 SPLIT = (
@@ -33,14 +35,14 @@ SPLIT = (
 )
 
 
-NOTHING = Done([None], 0, [])  # of a partition without rows
-
-
 class SparkPiece(Piece):
     """A partition of a DataFrame, which can be read only where Spark has it."""
 
     def __init__(self, frame: Any, place: int) -> None:
         self.frame, self.place = frame, place
+
+    def at(self, place: int) -> SparkPiece:
+        return SparkPiece(self.frame, place)
 
     def batches(self) -> Iterator[Any]:
         raise DataError(
@@ -54,6 +56,9 @@ class Streamed:
     def __init__(self, batches: Iterator[Any]) -> None:
         self._batches = batches
 
+    def at(self, place: int) -> Streamed:  # noqa: ARG002 - it is there
+        return self
+
     def batches(self) -> Iterator[Any]:
         return self._batches
 
@@ -63,6 +68,9 @@ class Failed:
     """An error that would be the same each time: Spark needs not try again."""
 
     error: CredoError
+
+
+Found = dict[tuple[int, int], Done | Failed]  # by place and shard
 
 
 class Spark(Remote):
@@ -81,7 +89,7 @@ class Spark(Remote):
 
     def run(self, task: Task, partitions: Iterable[Partition[Any]]) -> Iterator[Done]:
         for window in self._windows(partitions):
-            yield from self._collected(self._mapped(task, window), len(window))
+            yield from _in_order(self._table(self._mapped(task, window), _frame_of(window)), len(window))
 
     def reduce(
         self,
@@ -91,19 +99,36 @@ class Spark(Remote):
         /,
     ) -> Result | None:
         """By the same tree as anywhere, on the workers, until few sums are left for the driver."""
-        task, sums = Task(job, total), list[Any]()
+        found: list[Result | None] = self._added(Task(job, total), partitions)
+        return found[0]
+
+    def reduce_by_key(
+        self,
+        job: Callable[[Rows], Result],
+        partitions: Iterable[Partition[Rows]],
+        total: Callable[[Sequence[Result]], Result],
+        split: Split,
+        /,
+    ) -> list[Result]:
+        found: list[Result | None] = self._added(Task(job, total, split), partitions)
+        return [shard for shard in found if shard is not None]
+
+    def _added(self, task: Task, partitions: Iterable[Partition[Any]]) -> list[Any]:
+        """The sum, or those of the shards."""
+        assert task.total is not None
+        sums: list[list[Any]] = [[] for _ in range(1 if task.split is None else SHARDS)]
 
         def done() -> Iterator[Done]:
             for window in self._windows(partitions):
-                whole = self._total(task, window)
-                sums.append(whole.results[0])
+                whole = self._total(task, window, len(sums))
+                for own, result in zip(sums, whole.results, strict=True):
+                    own.append(result)
                 yield whole
                 yield from repeat(NOTHING, len(window) - 1)  # each partition of a window is done with it
 
         for _ in watched(done(), partitions):
             pass
-        found: Result | None = _of_pairs(sums, total)
-        return found
+        return [of_pairs(own, task.total) for own in sums]
 
     def _windows(self, partitions: Iterable[Partition[Any]]) -> Iterator[Sequence[Partition[Any]]]:
         """What is one job of Spark: all of a frame, or some of the partitions that are sent."""
@@ -116,6 +141,10 @@ class Spark(Remote):
 
     def _mapped(self, task: Task, window: Sequence[Partition[Any]]) -> Any:
         """A DataFrame of one row a partition: its number, and what was found there."""
+        if isinstance(window, OfFrame):
+            leaves = FrameLeaves(pickle.dumps(task), packed(window.template)[0], window.starts, window.counts)
+            with explained():
+                return window.frame.mapInArrow(leaves, SCHEMA)
         frame, blobs = None, dict[int, tuple[int, bytes]]()
         for number, partition in enumerate(window):
             blob, pieces = packed(partition)
@@ -130,44 +159,47 @@ class Spark(Remote):
         with explained():
             return frame.mapInArrow(Leaves(pickle.dumps(task), blobs), SCHEMA)
 
-    def _total(self, task: Task, window: Sequence[Partition[Any]]) -> Done:
+    def _total(self, task: Task, window: Sequence[Partition[Any]], shards: int) -> Done:
         found, left, sent = self._mapped(task, window), len(window), pickle.dumps(task)
         runs = True
         with explained():
             while left > FEW:
-                found = found.selectExpr(f"place div {FAN_IN} as node", "place", "blob").groupBy("node")
-                found = found.applyInArrow(Sum(sent, runs), SCHEMA)
+                found = found.selectExpr(f"place div {FAN_IN} as node", "shard", "place", "blob")
+                found = found.groupBy("node", "shard").applyInArrow(_adding(sent, runs), SCHEMA)
                 left, runs = -(-left // FAN_IN), False
-        parts = self._collected(found, left)
+        table, sums = self._table(found, _frame_of(window)), []
         assert task.total is not None
-        results = [done.results[0] for done in parts]
-        if runs:
-            results = [run_total(results[at : at + FAN_IN], task.total) for at in range(0, left, FAN_IN)]
-        return _joined([_of_pairs(results, task.total)], parts)
+        for shard in range(shards):
+            results = [done.results[0] for done in _in_order(table, left, shard)]
+            if runs:
+                results = [run_total(results[at : at + FAN_IN], task.total) for at in range(0, left, FAN_IN)]
+            sums.append(of_pairs(results, task.total))
+        return joined(sums, _in_order(table, left))
 
-    def _collected(self, mapped: Any, count: int) -> list[Done]:
-        with explained():
+    def _table(self, mapped: Any, frame: Any) -> Found:
+        """What was found, by place and shard; or the error that the first partition which has one reports."""
+        with explained(frame):
             table = mapped.toArrow()
-        found = dict(zip(table["place"].to_pylist(), map(pickle.loads, table["blob"].to_pylist()), strict=True))
-        for place in sorted(found):
-            if isinstance(found[place], Failed):
-                raise found[place].error
-        return [found.get(place, NOTHING) for place in range(count)]
+        keys = zip(table["place"].to_pylist(), table["shard"].to_pylist(), strict=True)
+        found: Found = dict(zip(keys, map(pickle.loads, table["blob"].to_pylist()), strict=True))
+        for key in sorted(found):
+            if isinstance(failed := found[key], Failed):
+                raise failed.error
+        return found
 
 
-def _of_pairs(sums: Sequence[Any], total: Callable[[Sequence[Any]], Any]) -> Any:
-    """The sum of sums of equal numbers of partitions, but for the last."""
-    return tree(sums, lambda one: one[0], lambda pair: pair_total(pair, total), fan_in=1)
+def _frame_of(window: Sequence[Partition[Any]]) -> Any:
+    return window.frame if isinstance(window, OfFrame) else None
 
 
-def _joined(results: list[Any], parts: Sequence[Done]) -> Done:
-    notices = [*dict.fromkeys(notice for done in parts for notice in done.notices)]
-    return Done(results, sum(done.rows for done in parts), notices)
+def _in_order(found: Found, count: int, shard: int = 0) -> list[Any]:
+    return [found.get((place, shard), NOTHING) for place in range(count)]
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Errors of Spark in one sentence. Its warning about pandas is left out, since none is used."""
+def explained(frame: Any = None) -> Iterator[None]:
+    """Errors of Spark in one sentence, which says what partition of the frame can't be computed, if it is one. Its
+    warning about pandas is left out, since none is used."""
     from pyspark.errors import PySparkException
 
     try:
@@ -177,7 +209,50 @@ def explained() -> Iterator[None]:
     except PySparkException as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         said = next((line for line in reversed(lines) if _is_error(line)), lines[0] if lines else "it failed")
-        raise EngineError(f"Spark can't do the work: {said:.300}") from error
+        place = None if frame is None else _not_computed(frame)
+        where = "Spark can't do the work" if place is None else f"partition {place + 1} can't be computed"
+        raise EngineError(f"{where}: {said:.300}") from error
+
+
+def _not_computed(frame: Any) -> int | None:
+    """The first partition of a frame that can't be computed: Spark's own errors don't name it. None if all can, or if
+    they can't be computed one by one, as those of Spark Connect."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        rows = frame.rdd
+        count = rows.getNumPartitions()
+    except PySparkException:
+        return None
+
+    def fails(start: int, end: int) -> bool:
+        try:
+            rows.context.runJob(rows, _count, range(start, end))
+        except (PySparkException, Py4JError):
+            return True
+        return False
+
+    return first_failing(fails, count)
+
+
+def first_failing(fails: Callable[[int, int], bool], count: int) -> int | None:
+    """The first of so many things that fails, found by halves, given whether some of a range do.
+
+    >>> first_failing(lambda start, end: start <= 5 < end, 9), first_failing(lambda start, end: False, 9)
+    (5, None)
+    """
+    if not count or not fails(0, count):
+        return None
+    low, high = 0, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fails(low, middle) else (middle, high)
+    return low
+
+
+def _count(rows: Iterator[Any]) -> list[int]:
+    return [sum(1 for _ in rows)]
 
 
 def _is_error(line: str) -> bool:
@@ -186,10 +261,12 @@ def _is_error(line: str) -> bool:
     return bool(colon) and name.replace(".", "").isidentifier() and name.endswith(("Error", "Exception"))
 
 
-def row_of(place: int, found: object) -> Any:
-    return pa.record_batch(
-        {"place": pa.array([place], pa.int64()), "blob": pa.array([pickle.dumps(found)], pa.binary())}
-    )
+def rows_of(place: int, found: Sequence[object], shard: int = 0) -> Any:
+    """A row for each shard, from that one on."""
+    blobs = [*map(pickle.dumps, found)]
+    shards = range(shard, shard + len(blobs))
+    columns = {"place": pa.array([place] * len(blobs), pa.int64()), "shard": pa.array(shards, pa.int64())}
+    return pa.record_batch({**columns, "blob": pa.array(blobs, pa.binary())})
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,36 +277,67 @@ class Leaves:
     blobs: dict[int, tuple[int, bytes]]  # by the partition's place in Spark's frame: its number, and what it is
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        assert context is not None
-        if (place := context.partitionId()) not in self.blobs:
-            return
-        number, blob = self.blobs[place]
-        try:
-            found: Done | Failed = pickle.loads(self.task)(unpacked(blob, [Streamed(batches)]))
-        except CredoError as error:
-            found = Failed(in_partition(error, place))
-        yield row_of(number, found)
+        if (place := partition_number()) in self.blobs:
+            number, blob = self.blobs[place]
+            yield done_rows(self.task, number, place, lambda: unpacked(blob, [Streamed(batches)]))
+        for _ in batches:  # Spark starts another worker in place of one that left rows unread
+            pass
 
 
 @dataclass(frozen=True, eq=False)
-class Sum:
-    """What Spark's workers do with the results of 32 partitions, or with 32 sums: add them by the tree of `added`."""
+class FrameLeaves:
+    """The same of a frame's own partitions: one stands for all."""
 
     task: bytes
-    runs: bool
+    template: bytes
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
-    def __call__(self, key: Any, rows: Any) -> Any:
-        rows = rows.sort_by("place")
-        parts = [*map(pickle.loads, rows["blob"].to_pylist())]
-        failed = next((part for part in parts if isinstance(part, Failed)), None)
-        found = failed if failed is not None else self._sum(parts)
-        return pa.Table.from_batches([row_of(key[0].as_py(), found)])
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        if (place := partition_number()) < len(self.counts):
+            yield done_rows(self.task, place, place, lambda: self._partition(place, batches))
+        for _ in batches:
+            pass
 
-    def _sum(self, parts: Sequence[Done]) -> Done:
-        total = pickle.loads(self.task).total
-        results = [part.results[0] for part in parts]
-        whole = run_total(results, total) if self.runs else _of_pairs(results, total)
-        return _joined([whole], parts)
+    def _partition(self, place: int, batches: Iterator[Any]) -> Any:
+        start, rows = int(self.starts[place]), int(self.counts[place])
+        return unpacked(self.template, [Streamed(batches)]).at(place, start, rows)
+
+
+def partition_number() -> int:
+    """Of the partition that a worker of Spark is at."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    return int(context.partitionId())
+
+
+def done_rows(task: bytes, number: int, place: int, partition: Callable[[], Partition[Any]]) -> Any:
+    own: Task = pickle.loads(task)
+    try:
+        done = own(partition())
+    except CredoError as error:
+        return rows_of(number, [Failed(in_partition(error, place))])
+    if own.split is None:
+        return rows_of(number, [done])
+    whole, nothing = done.results[0], done._replace(rows=0, notices=[])
+    shards = [None if whole is None else own.split(whole, shard) for shard in range(SHARDS)]
+    return rows_of(number, [(nothing if k else done)._replace(results=[each]) for k, each in enumerate(shards)])
+
+
+def _adding(task: bytes, runs: bool) -> Callable[[tuple[pa.Scalar, ...], pa.Table], pa.Table]:
+    """What Spark's workers do with the results of 32 partitions, or with 32 sums: add them by the tree of `added`.
+
+    A function, whose annotations Spark reads: of an object that can be called it would count `self` as an argument.
+    """
+
+    def added_up(key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+        parts = [*map(pickle.loads, rows.sort_by("place")["blob"].to_pylist())]
+        found = next((part for part in parts if isinstance(part, Failed)), None) or added_runs(
+            parts, pickle.loads(task).total, runs
+        )
+        place, shard = (each.as_py() for each in key)
+        return pa.Table.from_batches([rows_of(place, [found], shard)])
+
+    return added_up

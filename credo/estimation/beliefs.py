@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from credo import engines
 from credo.core.description import DescriptionLength, integrated_out
-from credo.core.evidence import Evidence, Part
+from credo.core.evidence import ByLevel, Evidence, Part
 from credo.core.labels import ROWS, UNGROUPED, Label
-from credo.core.learning import Additive, Weight
+from credo.core.learning import Additive, Weight, gather
 from credo.core.membership import Hard
 from credo.core.records import with_fields
 from credo.core.sparse import GroupCounts
@@ -32,6 +32,9 @@ from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.present.plotting import Figure
+
+
+FIRST_ROWS = 4096  # that tell whether groups are many
 
 
 def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[ObservedColumns]) -> Evidence:
@@ -76,6 +79,18 @@ class Beliefs(Additive):
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         return summarise_groups(batch, weight, self.by, [self.reading])
+
+    def gathered(self, data: object, weight: Weight = None) -> Evidence:
+        """The evidence in a table; that of many groups is reduced by group, where other machines do the work."""
+        table = source(data)
+        if table.nearby or not self._many_groups(table):
+            return super().gathered(table, weight)
+        return gather(self.summarise, table, self.needs(table), weight, self.total, ByLevel(self.by))
+
+    def _many_groups(self, table: Source) -> bool:
+        """Whether most of the first rows have a group of their own."""
+        first = table.first([self.by], FIRST_ROWS)
+        return first is not None and len(first.categories(self.by)[1]) > first.rows / 2 >= FIRST_ROWS / 4
 
     def with_evidence(self, evidence: Evidence) -> Beliefs:
         return with_fields(self, evidence=evidence)

@@ -19,7 +19,7 @@ from importlib import import_module
 from math import prod
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from credo.errors import CredoError, NetworkError, SizeError
 from credo.formats.draft import ROOM, many
@@ -53,8 +53,9 @@ def is_network(path: str) -> bool:
     return path.lower().removesuffix(PACKED).endswith((*FORMATS,))
 
 
-def read(path: FilePath) -> Network | MarkovNetwork | HybridNetwork:
-    """A network from a file. Rows whose sum is within 0.01 of 1 are scaled, with a notice."""
+def read(path: FilePath) -> Network | MarkovNetwork | Any:
+    """A network from a file; a HybridNetwork where variables are numbers. Rows of tables whose sum is within 0.01 of 1
+    are scaled, with a notice."""
     form = _format_of(path)
     try:
         found: Network | MarkovNetwork | HybridNetwork = form.read(read_text(path), str(path))

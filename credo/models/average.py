@@ -16,7 +16,7 @@ from credo.data import Batch, Source
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, SchemaError, check_seed, check_whole, counted
 from credo.models.class_predictor import ClassPredictor, Shares
-from credo.models.description import evidence_about, labels_length, log_evidence_of
+from credo.models.description import evidence_about, log_evidence_of, target_length
 from credo.models.jobs import Silent
 from credo.models.label_shift import shifted_shares
 from credo.models.metrics import Scores
@@ -82,7 +82,7 @@ class ModelAverage(ClassPredictor):
         scores = self.scores(data, target=target, weight=weight)
         table = self._labelled(data, target)
         own = sum(model.description_length(table).model for model in self.models)
-        return labels_length(self, scores, len(self.models) - 1, own)
+        return target_length(self, scores, len(self.models) - 1, own)
 
     # Learning
 
@@ -291,7 +291,7 @@ def stacked_weights(models: Sequence[Any], data: object, by: Weighing) -> tuple[
         (lambda m: m.leave_one_out(data)) if by == "loo" else (lambda m: m.cross_validate(data, folds=FOLDS))
     )
     found = [held_out(model) for model in models]
-    truth = [each.log_probabilities[np.arange(len(each.truth)), each.truth] for each in found]
+    truth = [each.of_truth for each in found]
     logs = np.stack(truth, axis=1)  # (rows, models)
     known = np.isfinite(logs).any(axis=1)
     if not known.any():

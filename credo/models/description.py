@@ -20,25 +20,30 @@ if TYPE_CHECKING:
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.metrics import Scores
     from credo.models.mixture.model import Mixture
+    from credo.models.regression.linear import LinearRegression
+    from credo.models.regression.scores import NumberScores
 
 HALF = "½ log₂ n each"
 
 
-def labels_length(
-    model: ClassPredictor, scores: Scores, parameters: float, structure: float, how: str = HALF
+def target_length(
+    model: ClassPredictor | LinearRegression, scores: Scores | NumberScores, parameters: float, structure: float
 ) -> DescriptionLength:
-    """Of labels, whose columns the receiver has: Σ −log₂ P(class | row), by the model that the first part describes."""
-    known = scores.log_probabilities[np.arange(len(scores.truth)), scores.truth]
+    """Of a target, whose columns the receiver has: Σ −log₂ P(target | row), by the model that the first part describes.
+
+    Of numbers, densities are coded: their precision, which all models share, comes on top.
+    """
+    known = scores.of_truth
     data = bits(float(scores.weights @ known)) if (scores.weights > 0).any() else 0.0
     coded = f"column {model.target!r} given the others"
-    return DescriptionLength(coded, structure, parameter_bits(parameters, scores.n), data, scores.n, how)
+    return DescriptionLength(coded, structure, parameter_bits(parameters, scores.n), data, scores.n, HALF)
 
 
 def classifier_length(model: Classifier, data: object, target: object, weight: Weight) -> DescriptionLength:
     """A two-part code with ½ log₂ n bits a parameter, for all classifiers alike: not all have an evidence."""
     scores = model.scores(data, target=target, weight=weight)
     tuned = 0 if model.tuning is None else len(model.tuning.biases) + _weights(model.tuning.weights)
-    return labels_length(model, scores, model.n_parameters + tuned, model.structure_bits(scores.n))
+    return target_length(model, scores, model.n_parameters + tuned, model.structure_bits(scores.n))
 
 
 def _weights(weights: Mapping[str, Mapping[str, float]]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 from credo.data import Batch
 from credo.data.frames import unique_names, with_columns
 from credo.data.sources import Source
-from credo.models.jobs import Job
 
 PREDICTED = "predicted"
+Job = Callable[[Batch], tuple[Any, ...]]  # what is found of each row, and what else there is to tell of the batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class ForEachClass:
         return {name: np.empty(0) for name in self.names}
 
     def __call__(self, batch: Batch) -> Mapping[str, Any]:
-        found, _ = self.job(batch)
+        found, *_ = self.job(batch)
         return {name: found[:, k] for k, name in enumerate(self.names)}
 
 
@@ -50,8 +50,62 @@ class OfClasses:
         return {self.name: self._values}
 
     def __call__(self, batch: Batch) -> Mapping[str, Any]:
-        found, _ = self.job(batch)
+        found, *_ = self.job(batch)
         return {self.name: self._values[found[:, 0].astype(np.intp)]}
+
+
+@dataclass(frozen=True, eq=False)
+class Likeliest:
+    """Of a job that finds P(value | row), the code of the most probable value."""
+
+    job: Job
+
+    def __call__(self, batch: Batch) -> tuple[Any, ...]:
+        found, *_ = self.job(batch)
+        return (found.argmax(1)[:, None],)
+
+
+@dataclass(frozen=True, eq=False)
+class OfNumbers:
+    """A column of numbers."""
+
+    job: Job
+    name: str
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        return {self.name: np.empty(0)}
+
+    def __call__(self, batch: Batch) -> Mapping[str, Any]:
+        found, *_ = self.job(batch)
+        return {self.name: np.asarray(found, dtype=np.float64).reshape(-1)}
+
+
+@dataclass(frozen=True, eq=False)
+class Filled:
+    """Columns of the frame whose missing cells are filled in: of a job that finds an Arrow table."""
+
+    job: Callable[[Batch], Any]
+    names: tuple[str, ...]
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        return dict.fromkeys(self.names)  # of the types that they have
+
+    def __call__(self, batch: Batch) -> Mapping[str, Any]:
+        found = self.job(batch)
+        return {name: found[name] for name in self.names}
+
+
+def filled(table: Source, job: Callable[[Batch], Any], names: Sequence[str]) -> Any:
+    """The frame, missing cells of those columns filled in; they keep their types."""
+    return with_columns(table, table.names, Filled(job, tuple(names)))
+
+
+def numbers(table: Source, wanted: Sequence[str], job: Job, name: str = PREDICTED) -> Any:
+    """The frame with a column of numbers."""
+    (name,) = unique_names([name], table.names)
+    return with_columns(table, wanted, OfNumbers(job, name))
 
 
 def for_each_class(table: Source, wanted: Sequence[str], job: Job, form: str, classes: Sequence[Any]) -> Any:

@@ -296,7 +296,8 @@ def _prior(names: Sequence[Any] | NDArray[Any], given: Any) -> Array:
         raise PriorError(f"a prior must be between 0 and 1, but that of {names[wrong[0]]!r:.60} is {found[wrong[0]]:g}")
     total = float(found.sum())
     if abs(total - 1) > SUMS_TO_1:
-        raise PriorError(f"the prior must sum to 1, but sums to {total:.6g}: divide it by its sum")
+        how = ": divide it by its sum" if total > 0 else ""
+        raise PriorError(f"the prior must sum to 1, but sums to {total:.6g}{how}")
     return found / total
 
 

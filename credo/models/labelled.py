@@ -15,17 +15,14 @@ from credo.blocks.capabilities import Independent, LeavesOut, Limits, Prunes
 from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED, Label
-from credo.core.learning import Additive, Weight
-from credo.core.membership import Hard
-from credo.core.statistics import Counts
-from credo.data import Batch, Source, source
+from credo.core.learning import Weight
+from credo.data import Batch, Source
 from credo.data.schema import Column
-from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
+from credo.errors import EvidenceError
 from credo.families import dirichlet
-from credo.models.class_predictor import NOTHING, ClassPredictor
+from credo.models.class_evidence import ClassEvidence, labelled_rows, labelled_table
 from credo.models.conditional import Conditional, likelihood_of
-from credo.models.forms import CELL_FORMS, TEXT_FORMS, Views, kind_of_form, settled_views
-from credo.models.targets import check_classes, class_codes, with_target
+from credo.models.forms import CELL_FORMS, TEXT_FORMS, Views, kind_of_form
 from credo.notices import tell
 from credo.numerics.exact import Array
 
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from credo.selection.tuning import Tuning
 
 
-class Labelled(ClassPredictor, Additive):  # type: ignore[misc]
+class Labelled(ClassEvidence):
     """log p(row, class) = log P(class) + Σ log p(block | class), over blocks that are independent given the class.
 
     What is learned and how is in the fields of the dataclasses that this is the base of.
@@ -52,17 +49,7 @@ class Labelled(ClassPredictor, Additive):  # type: ignore[misc]
     if TYPE_CHECKING:  # fields of the dataclasses, or properties
 
         @property
-        def target(self) -> str | None: ...
-
-        @property
-        def views(self) -> Views:
-            """The forms that each column is counted in; the model reads the first, a tuning may read all."""
-
-        @property
         def class_smoothing(self) -> float | None: ...
-
-        @property
-        def class_prior(self) -> Mapping[Any, float] | None: ...
 
         @property
         def kinds(self) -> Mapping[str, Any] | None: ...
@@ -83,15 +70,7 @@ class Labelled(ClassPredictor, Additive):  # type: ignore[misc]
 
     def fit(self, data: object, target: object, *, weight: Weight = None) -> Self:
         """Learn from a table with a class in each row: `target` is a column's name, or an array. One additive pass."""
-        table, name = with_target(source(data), target)
-        if isinstance(weight, str):
-            table.require([weight])
-        features = tuple(column for column in table.without(weight).names if column != name)
-        if not features:
-            raise SchemaError(f"there is no column beside {name!r} to learn from")
-        table, views = settled_views(table, features, check_classes(table, name, self.kinds))
-        if not views:
-            raise SchemaError("there is no column to learn from: all of them are ignored")
+        table, name, views = labelled_table(data, target, weight, self.kinds)
         self.check_views(views)
         model = self.prepared(table, name, views, weight).update(table, weight=weight)
         for text in (each for each, (form, *_) in views.items() if form in TEXT_FORMS):
@@ -103,32 +82,6 @@ class Labelled(ClassPredictor, Additive):  # type: ignore[misc]
         """The model before its first row, reading columns as it does; some look at the rows first."""
         return self.replaced(target=target, views=views, evidence=None)
 
-    def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Learn from more rows; classes and categories may be new."""
-        table = self._labelled(data, target)
-        before = self.unlabelled
-        model = super().update(table, weight=weight)
-        left_out = model.unlabelled - before
-        if left_out:
-            tell(f"{counted(left_out, 'row')} without {self.target!r} left out")
-        if model.class_prior is not None:
-            _ = model._given_prior  # refused, where it says nothing of a class
-        if not model.class_weights.any():
-            why = f"every cell of {self.target!r} is missing" if model.unlabelled else "all weights are zero"
-            raise DataError(f"no row has a class: {why}")
-        return model
-
-    def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows: what is left is what would be there had they never come."""
-        table = self._labelled(data, target)
-        if absent := [name for name in self.views if name not in table.names]:
-            raise SchemaError(
-                f"rows are forgotten with all the columns that were learned, but {few([*map(repr, absent)])} "
-                f"{'is' if len(absent) == 1 else 'are'} absent; {suggest(absent[0], table.names)} "
-                "(Where all cells of a column were missing, give it without values.)"
-            )
-        return super().forget(table, weight=weight)
-
     def crowded(self, evidence: Evidence, slack: float = 0.0) -> Label | None:
         limits = (limited for _, block in self.blocks(self.views) if (limited := Limits.of(block)))
         found = (each.crowded(evidence, slack) for each in limits)
@@ -136,13 +89,9 @@ class Labelled(ClassPredictor, Additive):  # type: ignore[misc]
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         assert self.target is not None
-        codes, levels = class_codes(batch, self.target)
-        lost = codes < 0
-        parts = {UNLABELLED: Part((None,), Counts.of_rows(Hard.whole(int(lost.sum()), weight[lost])))}
-        if lost.any():
-            kept = np.flatnonzero(~lost)
-            batch, codes, weight = batch.take(kept), codes[kept], weight[kept]
-        found = self._conditional(self.views).summarise(batch, Hard(codes, len(levels), weight), levels)
+        batch, own, levels, unlabelled = labelled_rows(batch, self.target, weight)
+        parts = {UNLABELLED: Part((None,), unlabelled)}
+        found = self._conditional(self.views).summarise(batch, own, levels)
         return Evidence(found.schema, {**parts, **found.parts})
 
     def _conditional(self, views: Views) -> Conditional:
@@ -184,9 +133,6 @@ class Labelled(ClassPredictor, Additive):  # type: ignore[misc]
                 evidence = block.taken_from(evidence, wider[form])
         return narrow.replaced(evidence=evidence.keeping(narrow.part_names()))
 
-    def with_evidence(self, evidence: Evidence) -> Self:
-        return self.replaced(evidence=evidence)
-
     def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
         """The classes of all folds are known; values that only the held-out rows show aren't."""
         assert self.target is not None
@@ -221,17 +167,6 @@ class Labelled(ClassPredictor, Additive):  # type: ignore[misc]
     # What was learned
 
     @property
-    def seen(self) -> Evidence:
-        if self.evidence is None:
-            raise EvidenceError(NOTHING)
-        return self.evidence
-
-    @property
-    def unlabelled(self) -> float:
-        """The weight of rows without a class: they were left out."""
-        return 0.0 if self.evidence is None else float(self.evidence[UNLABELLED].n.value.sum())
-
-    @property
     def feature_names(self) -> tuple[str, ...]:
         return tuple(self.views)
 
@@ -248,17 +183,6 @@ class Labelled(ClassPredictor, Additive):  # type: ignore[misc]
     def lone_text(self) -> str | None:
         texts = [name for name, forms in self.views.items() if forms[0] in TEXT_FORMS]
         return texts[0] if len(texts) == len(self.views) == 1 else None
-
-    @cached_property
-    def classes(self) -> tuple[Any, ...]:
-        """In the order of the probabilities' columns."""
-        assert self.target is not None or self.evidence is None
-        return self.seen.column(str(self.target)).values
-
-    @property
-    def class_weights(self) -> Array:
-        """The weight of each class's rows."""
-        return np.asarray(self.seen[ROWS].n.value[:, 0])
 
     def log_class_prior(self, n: Array) -> Array:
         """log P(class), of evidence that has so many rows of each. (..., classes)"""
@@ -333,8 +257,3 @@ class Terms:
 
     likelihoods: tuple[tuple[str, Likelihood], ...]
     log_prior: Array  # (classes,)
-
-
-def few(names: Sequence[str]) -> str:
-    """The first of them, and how many there are."""
-    return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")

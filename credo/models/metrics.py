@@ -69,10 +69,10 @@ class Scores:
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """Which rows have a class that the model knew: not the only row of a class when it is left out."""
-        return ~np.isnan(self._of_truth)
+        return ~np.isnan(self.of_truth)
 
     @property
-    def _of_truth(self) -> Array:
+    def of_truth(self) -> Array:
         return self.log_probabilities[np.arange(len(self.truth)), self.truth]
 
     @property
@@ -96,13 +96,13 @@ class Scores:
         """The mean of -log P(truth), in nats, over rows of classes that the model knew; NaN if there are none."""
         if not self.known.any():
             return float("nan")
-        loss = -float(np.average(self._of_truth[self.known], weights=self.weights[self.known]))
+        loss = -float(np.average(self.of_truth[self.known], weights=self.weights[self.known]))
         return 0.0 if loss <= 0 else loss  # and not -0.0, nor what rounding leaves below
 
     @property
     def log_loss_error(self) -> float:
         """The standard error of the log-loss, rows being independent; NaN where it can't be known."""
-        return float(np.sqrt(_variance_of_mean(-self._of_truth[self.known], self.weights[self.known]) + self.estimated))
+        return float(np.sqrt(_variance_of_mean(-self.of_truth[self.known], self.weights[self.known]) + self.estimated))
 
     def log_loss_difference(self, other: Scores) -> tuple[float, float]:
         """This log-loss minus another of the same rows, and the standard error of that difference: rows that are hard
@@ -116,7 +116,7 @@ class Scores:
         if not np.array_equal(self.truth, other.truth):
             raise DataError("scores can be compared if they are of the same rows, and these are of different ones")
         both = self.known & other.known
-        loss, weight = (other._of_truth - self._of_truth)[both], self.weights[both]
+        loss, weight = (other.of_truth - self.of_truth)[both], self.weights[both]
         mean = float(np.average(loss, weights=weight)) if weight.sum() > 0 else float("nan")
         return mean, float(np.sqrt(_variance_of_mean(loss, weight)))
 

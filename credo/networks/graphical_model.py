@@ -344,20 +344,36 @@ class GraphicalModel(Surface):
     ) -> Any:
         """P(variable | the row's other cells), any of which may be missing. (rows, states)
 
-        Rows whose exact answer doesn't fit in memory are estimated from `samples` each; "exact" refuses them.
+        Rows whose exact answer doesn't fit in memory are estimated from `samples` each; "exact" refuses them. Of a
+        Dask or Spark DataFrame: that frame, with a column P(state) for each state, made when it is computed.
         """
         from credo.networks.inference.rows import Predict, answers
 
         target = self._number(variable)
         table, names, fallback = asked_of(self, known_columns(data, self.states), method, samples, seed)
-        parts = answers(Predict(self, names, fallback, target), table)
+        job = Predict(self, names, fallback, target)
+        if table.frame is not None:
+            from credo.models.frame_columns import for_each_class
+
+            return for_each_class(table, names, job, "P({})", self.states[variable])
+        parts = answers(job, table)
         return np.concatenate([np.empty((0, len(self.states[variable]))), *parts])
 
     def predict(
         self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
     ) -> Any:
-        """The most probable state in each row."""
-        best = self.predict_proba(variable, data, method=method, samples=samples, seed=seed).argmax(1)
+        """The most probable state in each row; of a Dask or Spark DataFrame, that frame with a column `predicted`."""
+        from credo.data import source
+
+        table = source(data)
+        if table.frame is not None:
+            from credo.models.frame_columns import Likeliest, most_probable
+            from credo.networks.inference.rows import Predict
+
+            _, names, fallback = asked_of(self, known_columns(table, self.states), method, samples, seed)
+            job = Likeliest(Predict(self, names, fallback, self._number(variable)))
+            return most_probable(table, names, job, self.states[variable])
+        best = self.predict_proba(variable, table, method=method, samples=samples, seed=seed).argmax(1)
         states = self.states[variable]
         return np.array(states, dtype=object if len({*map(type, states)}) > 1 else None)[best]
 
@@ -369,12 +385,19 @@ class GraphicalModel(Surface):
         return np.concatenate([np.empty(0), *answers(Score(self, names, fallback), table)])
 
     def impute(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
-        """The table with its missing cells filled in by their most probable joint state: an Arrow table."""
+        """The table with its missing cells filled in by their most probable joint state: an Arrow table.
+
+        Of a Dask or Spark DataFrame: that frame, filled in when it is computed.
+        """
         import pyarrow as pa
 
-        from credo.networks.inference.rows import Complete, answers
+        from credo.networks.inference.rows import Answer, Complete, answers
 
         table, names, fallback = asked_of(self, data, method, samples, seed)
+        if table.frame is not None:
+            from credo.models.frame_columns import filled
+
+            return filled(table, Answer(Complete(self, names, fallback)), names)
         return pa.concat_tables(answers(Complete(self, names, fallback), table, table.names))
 
     # Inside

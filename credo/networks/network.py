@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from credo.networks.causes.effect import Effect
     from credo.networks.explanation import QueryExplanation
     from credo.networks.fitting import FittingOptions
-    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.inference.coding import CodedRows
     from credo.networks.inference.expectations import Expectations
     from credo.networks.inference.findings import Given
@@ -153,8 +152,9 @@ class Network(DirectedGraph, GraphicalModel):
             self.__dict__["schema"] = other.__dict__["schema"]
 
     @classmethod
-    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork | HybridNetwork:
-        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending."""
+    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork | Any:
+        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending. JSON may
+        hold a linear-Gaussian network: then it is a HybridNetwork."""
         from credo.formats import read
 
         return read(path)
@@ -535,15 +535,17 @@ class Network(DirectedGraph, GraphicalModel):
         cause: str | Sequence[str],
         outcome: str | Sequence[str],
         *,
+        given: Mapping[str, Any] | None = None,
         hidden: str | Sequence[str] | None = None,
         draws: int | None = None,
         seed: int = 0,
     ) -> Effect:
-        """P(outcome | do(cause)) from what is observed, by the simplest adjustment that there is; with credible
-        intervals where the tables were learned. An error says why, where hidden variables prevent it."""
+        """P(outcome | do(cause)) from what is observed, by the simplest adjustment that there is, among those with the
+        states that are given; with credible intervals where the tables were learned. An error says why, where hidden
+        variables prevent it."""
         from credo.networks.causes.effect import network_effect
 
-        return network_effect(self, cause, outcome, hidden, draws, seed)
+        return network_effect(self, cause, outcome, hidden, draws, seed, given)
 
     def explain(
         self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None

@@ -285,7 +285,9 @@ class _Pair:
 
 
 def _dot(a: Array, b: Array) -> Array:
-    return np.asarray(np.einsum("fkj,fkj->f", a, b))
+    """Of each fit: einsum takes three times as long as BLAS. (fits, ...) -> (fits,)"""
+    fits = len(a)
+    return np.asarray(np.matmul(a.reshape(fits, 1, -1), b.reshape(fits, -1, 1)).reshape(fits))
 
 
 def _direction(slope: Array, pairs: deque[_Pair], scale: Array) -> Array:

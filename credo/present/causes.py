@@ -34,8 +34,7 @@ def graph_described(graph: CausalGraph) -> str:
       Drug -> Recovery
       Drug <-> Recovery
     """
-    named = [name for name in graph.hidden if "<->" not in name]
-    hidden = f"; hidden: {', '.join(named)}" if named else ""
+    hidden = f"; hidden: {', '.join(graph.hidden)}" if graph.hidden else ""
     lines = graph_lines(graph)
     more = [f"  ... and {counted(len(lines) - SHOWN, 'more line')}"] if len(lines) > SHOWN + 1 else []
     title = f"Causal graph of {counted(len(graph.observed), 'observed variable')}{hidden}"
@@ -50,13 +49,20 @@ def graph_content(graph: CausalGraph, top: int | None = None) -> list[Content]:
 def effect_described(effect: Effect) -> str:
     """The estimand, why it holds, and the probabilities done and seen."""
     found = effect.identification
-    return "\n".join([found.formula, f"  {found.reason}", "", *table_lines(effect_table(effect))])
+    about = [found.formula, f"  {found.reason}", *_among(effect)]
+    return "\n".join([*about, "", *table_lines(effect_table(effect))])
+
+
+def _among(effect: Effect) -> list[str]:
+    """The states that are given."""
+    told = ", ".join(f"{name}={value}" for name, value in effect.given.items())
+    return [f"  among {told}"] if told else []
 
 
 def effect_table(effect: Effect) -> Table:
-    """A row for each intervention and state of the outcome; of two states, the first."""
-    found, shown = effect.identification, 1 if len(effect.outcome_states) == 2 else len(effect.outcome_states)
-    cells = [(i, k) for i in range(len(effect.cause_states)) for k in range(shown)]
+    """A row for each intervention and state of the outcome; of two states, one."""
+    found = effect.identification
+    cells = [(i, k) for i in range(len(effect.cause_states)) for k in effect.told]
     causes = [_parts(effect.cause_states[i], len(found.causes)) for i, _ in cells]
     outcomes = [_parts(effect.outcome_states[k], len(found.outcomes)) for _, k in cells]
     columns = [TableColumn(f"do({name})", [each[j] for each in causes]) for j, name in enumerate(found.causes)]
@@ -83,5 +89,5 @@ def _finite(p: float) -> float | None:
 def effect_content(effect: Effect, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
     found = effect.identification
     title = f"Effect of {', '.join(found.causes)} on {', '.join(found.outcomes)}"
-    about = [Paragraph(found.formula), Paragraph(found.reason, "note")]
+    about = [Paragraph(found.formula), Paragraph(found.reason, "note"), *map(Paragraph, _among(effect))]
     return [Paragraph(title, "title"), *about, GAP, effect_table(effect)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from credo import __version__
 from credo.asking.protocol import registered
-from credo.present.content import Paragraph
+from credo.present.content import Content, Paragraph
 from credo.present.html import contents_html, image, named
 from credo.present.models import model_content
 from credo.present.page import whole_page
@@ -19,14 +20,14 @@ PAGES = {  # of kinds that have more to show than tables
 }
 
 
-def model_page(model: Any, path: FilePath) -> None:
-    """Write the page, whole or not at all."""
-    text = model_page_of(model).encode(errors="replace")
+def model_page(model: Any, path: FilePath, more: Sequence[Content] = ()) -> None:
+    """Write the page, whole or not at all; at its end what more there is to say, as scores."""
+    text = model_page_of(model, more).encode(errors="replace")
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), [text])
 
 
-def model_page_of(model: Any) -> str:
+def model_page_of(model: Any, more: Sequence[Content] = ()) -> str:
     """The page's HTML: everything that comes from the data is escaped."""
     own = registered(model, PAGES)
     if own is not None:
@@ -37,7 +38,7 @@ def model_page_of(model: Any) -> str:
     title = first.text if isinstance(first, Paragraph) and first.role == "title" else type(model).__name__
     shown = rest if title is not type(model).__name__ else contents
     foot = f'<p class="faint">Made by credo {__version__}.</p>'
-    return whole_page(title, [f"<h1>{named(title)}</h1>", _picture(model), contents_html(shown), foot])
+    return whole_page(title, [f"<h1>{named(title)}</h1>", _picture(model), contents_html([*shown, *more]), foot])
 
 
 def _picture(model: Any) -> str:

@@ -216,7 +216,7 @@ def _by_folds(folds: int, seed: int) -> Judge:
 def _held_out(model: Any, found: Scores | NumberScores | Validation) -> Judged:
     """The mean of −log p over rows that were left out."""
     if isinstance(found, Scores):
-        logs = found.log_probabilities[np.arange(len(found.truth)), found.truth]
+        logs = found.of_truth
         details = {"accuracy": found.accuracy, "rows": found.n}
         about = f"log P({model.target} given the other columns)"
     else:

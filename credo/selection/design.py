@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from credo.blocks.one_hot import LABEL
 from credo.blocks.text.column import Cuts, Words
+from credo.blocks.text.tf_idf import idf
 from credo.core.evidence import Evidence
 from credo.core.labels import ROWS
 from credo.data import Batch
@@ -134,7 +135,7 @@ def _words(model: Any, name: str, parts: Sequence[Batch]) -> tuple[LinearWords, 
     kept = np.sort(order[np.cumsum(often[order]) <= MOST_PRODUCTS // len(model.classes)])
     if not len(kept):
         return None
-    rarity = np.log((counts.shape[0] + 1) / (often[kept] + 1)) + 1
+    rarity = idf(counts.shape[0], often[kept])
     nothing, weights = np.zeros(len(kept)), np.zeros((len(kept), 0))
     term = LinearWords(name, text, words.take(pa.array(kept)).cast(pa.string()), rarity, nothing, weights)
     matrix = term.normalised(counts[:, kept])

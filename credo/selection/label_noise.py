@@ -32,4 +32,5 @@ def with_label_noise(log_joint: Array, log_prior: Array, rates: Array) -> Array:
     alone = np.exp(log_prior - over_last(np.maximum, log_prior))
     noise = rates * (alone / over_last(np.add, alone))
     told *= (1 - over_last(np.add, noise)) / total
-    return np.where(possible, np.log(told + noise), log_joint)
+    with np.errstate(divide="ignore"):  # of a class without a prior
+        return np.where(possible, np.log(told + noise), log_joint)

@@ -19,6 +19,7 @@ import pyarrow as pa
 from credo.blocks.block import Parameter
 from credo.blocks.capabilities import CountsIgnored, Hides, Ignored, OneTerm, WeighsWords, WordByWord
 from credo.blocks.text.column import KnownWords, Texts
+from credo.blocks.text.tf_idf import to_unit_length
 from credo.core.membership import Hard
 from credo.data import Batch
 from credo.data.words import Documents, Reading, Vocabulary
@@ -182,10 +183,8 @@ class LinearWords(LinearTerm, WordByWord, WeighsWords):
 
     def normalised(self, counts: Any) -> Any:
         """The same from counts."""
-        q = np.log1p(counts.data) * self.rarity[counts.indices]
-        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        norms = np.sqrt(np.bincount(rows, q * q, counts.shape[0]))
-        return type(counts)((q / norms[rows], counts.indices, counts.indptr), shape=counts.shape)
+        values = to_unit_length(np.log1p(counts.data) * self.rarity[counts.indices], counts.indptr)
+        return type(counts)((values, counts.indices, counts.indptr), shape=counts.shape)
 
     def add(self, cells: Documents, out: Array) -> None:
         out += self.share * (self.matrix(cells) @ self.weights)

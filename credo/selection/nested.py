@@ -41,10 +41,10 @@ from credo.selection.weighting import Weighting, pooled
 from credo.selection.widening import widened
 
 FOLDS, FEW_FOLDS = 10, 5
-FEW, FEW_TEXTS = 500, 300  # rows up to which there are more folds: the fewer, the more each fold misses them
+FEW, FEW_IN_CELLS = 2000, 999  # rows up to which there are more folds; the same where cells are counted together
 ENOUGH, ENOUGH_IN_CELLS = 2000, 1500  # held-out rows, after which no further fold is looked at
 MANY = 2000  # rows, above which the candidates of a fold are as good as those of all rows
-BLANKED, BLANKED_FOLDS = 400, 4  # rows of a fold with cells blanked, and folds in which some are
+BLANKED, BLANKED_FOLDS = 100, 4  # rows of a fold with cells blanked, and folds in which some are
 MOST_IN_STEP = 2**22  # scores (rows x classes x terms) of all folds, up to which these are tuned in step
 SHARES = "class shares"
 
@@ -146,9 +146,9 @@ def _with_parts(
 
 
 def _folds(sample: Sample, seed: int, in_cells: bool) -> tuple[NDArray[np.intp], range]:
-    """Which fold each row is in, and the folds that are looked at; fewer where a fold takes longer, as with texts, or
-    as cells of several columns are counted together."""
-    few, enough = FEW if sample.encoded is not None else FEW_TEXTS, ENOUGH_IN_CELLS if in_cells else ENOUGH
+    """Which fold each row is in, and the folds that are looked at; fewer where a fold takes longer, as cells of several
+    columns are counted together."""
+    few, enough = (FEW_IN_CELLS, ENOUGH_IN_CELLS) if in_cells else (FEW, ENOUGH)
     count = max(2, min(FOLDS if sample.rows <= few else FEW_FOLDS, sample.rows))
     looked_at = min(count, max(1, -(-enough * count // sample.rows)))
     return sample.folds(count, seed), range(looked_at)
@@ -209,7 +209,7 @@ def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, 
     """
     rows, shares = pool.held_out.rows, pool.shares
     prior = rows.log_prior - np.logaddexp.reduce(rows.log_prior, axis=1, keepdims=True)
-    alone = [*cross_fitted_alone(pool.held_out, pool.blanked, model.class_weights), prior]
+    alone = [*cross_fitted_alone(pool.held_out, pool.stack.discount, model.class_weights), prior]
     scores = [_alone(model, rows, own) for own in alone]
     best = min(scores, key=lambda each: each.log_loss)
     weights = {**{name: shares[name] for name in pool.names}, SHARES: max(0.0, 1 - sum(shares.values()))}
@@ -220,7 +220,7 @@ def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, 
     found.sort(key=lambda each: each.log_loss)
     if given_up is not None:
         name, seen = f"{given_up.name} (given up after {given_up.folds} of {folds} folds)", given_up.pool
-        (own,) = cross_fitted_alone(*seen.only([given_up.name]), model.class_weights)
+        (own,) = cross_fitted_alone(seen.only([given_up.name])[0], pool.stack.discount, model.class_weights)
         last = _alone(model, seen.held_out.rows, own)
         found.append(Tried(name, last.log_loss, last.accuracy))
     return tuple(found)

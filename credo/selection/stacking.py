@@ -161,21 +161,27 @@ def _stacks(held_out: TermScores, features: Array, weights: Array) -> list[Stack
 def cross_fitted(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> Array:
     """log P(class | row), rows of each fold by shares that the other folds gave; of one fold, by halves of it."""
     held_out, blanked = _in_folds(held_out, blanked)
-    return _predicted(held_out, blanked, class_weights, stacks(held_out.rows, _weights_of_others(held_out)))
+    found = stacks(held_out.rows, _weights_of_others(held_out))
+    if held_out.missing.any():
+        others = np.where(blanked.fold == np.unique(held_out.fold)[:, None], 0.0, blanked.rows.weight)
+        found = with_discounts(found, blanked, others, class_weights)
+    return _predicted(held_out, class_weights, found)
 
 
-def cross_fitted_alone(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> list[Array]:
-    """The same for each candidate alone."""
-    held_out, blanked = _in_folds(held_out, blanked)
-    found = stacks_of_each(held_out.rows, _weights_of_others(held_out))
-    return [_predicted(held_out.only([j]), blanked.only([j]), class_weights, own) for j, own in enumerate(found)]
+def cross_fitted_alone(held_out: HeldOut, discount: float, class_weights: Array) -> list[Array]:
+    """The same for each candidate alone, under the pool's discount."""
+    (held_out,) = _in_folds(held_out)
+    each = stacks_of_each(held_out.rows, _weights_of_others(held_out))
+    found = ([replace(stack, discount=discount) for stack in own] for own in each)
+    return [_predicted(held_out.only([j]), class_weights, own) for j, own in enumerate(found)]
 
 
-def _in_folds(held_out: HeldOut, blanked: HeldOut) -> tuple[HeldOut, HeldOut]:
+def _in_folds(held_out: HeldOut, *others: HeldOut) -> list[HeldOut]:
+    """As they are, or in halves where all held-out rows lie in one fold."""
+    every = [held_out, *others]
     if len(np.unique(held_out.fold)) > 1:
-        return held_out, blanked
-    halves = [replace(each, fold=np.arange(each.rows.rows) % 2) for each in (held_out, blanked)]
-    return halves[0], halves[1]
+        return every
+    return [replace(each, fold=np.arange(each.rows.rows) % 2) for each in every]
 
 
 def _weights_of_others(held_out: HeldOut) -> Array:
@@ -184,12 +190,9 @@ def _weights_of_others(held_out: HeldOut) -> Array:
     return np.where(held_out.fold == folds[:, None], 0.0, held_out.rows.weight)
 
 
-def _predicted(held_out: HeldOut, blanked: HeldOut, class_weights: Array, stacks: Sequence[Stack]) -> Array:
+def _predicted(held_out: HeldOut, class_weights: Array, stacks: Sequence[Stack]) -> Array:
     """log P(class | row), by the stack of each row's fold."""
     folds, found = np.unique(held_out.fold), np.empty_like(held_out.rows.log_prior)
-    if held_out.missing.any():
-        others = np.where(blanked.fold == folds[:, None], 0.0, blanked.rows.weight)
-        stacks = with_discounts(stacks, blanked, others, class_weights)
     for k, stack in zip(folds, stacks, strict=True):
         rows = held_out.fold == k
         found[rows] = stack.log_probabilities(held_out.take(rows), class_weights)

@@ -20,11 +20,12 @@ from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.cells import codes_among
 from credo.errors import EvidenceError
+from credo.models.class_evidence import few
 from credo.models.class_predictor import Shares
 from credo.models.classifier import Classifier, WithoutEach
 from credo.models.explaining import Reasons
 from credo.models.forms import Views
-from credo.models.labelled import Terms, few
+from credo.models.labelled import Terms
 from credo.models.naive_bayes import NaiveBayes
 from credo.notices import tell
 from credo.numerics.exact import Array

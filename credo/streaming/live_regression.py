@@ -1,35 +1,27 @@
-"""A mutable twin of a linear regression, for streams of single rows."""
+"""Mutable twins of regressions, for streams of single rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from threading import RLock
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from credo.models.regression.linear import LinearRegression
+from credo.models.regression.logistic import LogisticRegression
 from credo.notices import quietly
 from credo.numerics.distributions import StudentT
-from credo.streaming.waiting_rows import WaitingRows, table_of
+from credo.streaming.waiting_rows import WaitingRows
+
+Model = TypeVar("Model", LinearRegression, LogisticRegression)
 
 
-class LiveRegression:
-    """observe(row) learns a row in place, predict(row) and predictive(row) predict its target, freeze() is the model.
+class _LiveModel(Generic[Model]):
+    """Rows are added a hundred at a time, or when somebody asks, as `update` does it. Threads take turns."""
 
-    Rows are dicts {column: value}; what isn't there, None and NaN are missing. The evidence is that of `update` with
-    the same rows; they are added a hundred at a time, or when somebody asks. Threads take turns.
-
-    >>> rooms = {"rooms": [1, 2, 3, 4], "price": [11.0, 18.0, 32.0, 39.0]}
-    >>> live = LinearRegression(ridge=0).fit(rooms, target="price").live()
-    >>> live.observe({"rooms": 5, "price": 52.0})
-    >>> round(live.predict({"rooms": 6}), 2)
-    61.3
-    """
-
-    def __init__(self, model: LinearRegression) -> None:
-        _ = model.fitted  # refused, where nothing was learned
-        assert model.columns is not None
-        self._turn, self._model = RLock(), model
-        self._waiting = WaitingRows(model.columns)
+    def __init__(self, model: Model, columns: tuple[str, ...]) -> None:
+        self._turn, self._columns = RLock(), columns
+        self._model: Model = model
+        self._waiting = WaitingRows((*columns, str(model.target)))
 
     def observe(self, row: Mapping[str, Any], weight: float = 1.0) -> None:
         """Learn a row; a weight of 0 is none."""
@@ -38,19 +30,7 @@ class LiveRegression:
             if self._waiting.full:
                 self._learn()
 
-    def predict(self, row: Mapping[str, Any]) -> float:
-        """The mean of the row's target."""
-        return float(self.predictive(row).mean())
-
-    def predictive(self, row: Mapping[str, Any]) -> StudentT:
-        """The distribution of the row's target."""
-        model = self.freeze()
-        names = [name for name in (model.columns or ())[:-1] if name in row]
-        with quietly():
-            found = model.predictive(table_of([row], names))
-        return StudentT(found.degrees, float(found.location[0]), float(found.scale[0]))
-
-    def freeze(self) -> LinearRegression:
+    def freeze(self) -> Model:
         """The regression, with all rows that were observed."""
         with self._turn:
             self._learn()
@@ -61,10 +41,69 @@ class LiveRegression:
         if waiting is None:
             return
         table, weights = waiting
-        target = str(self._model.target)
-        if target in table:
+        if any(cell is not None for cell in table.get(str(self._model.target), ())):
             with quietly():
                 self._model = self._model.update(table, weight=weights)
 
+    def _cells(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: row.get(name) for name in self._columns}
+
     def __repr__(self) -> str:
         return f"live {self.freeze()!r}"
+
+
+class LiveRegression(_LiveModel[LinearRegression]):
+    """observe(row) learns a row in place, predict(row) and predictive(row) predict its target, freeze() is the model.
+
+    Rows are dicts {column: value}; what isn't there, None and NaN are missing. The evidence is that of `update` with
+    the same rows.
+
+    >>> rooms = {"rooms": [1, 2, 3, 4], "price": [11.0, 18.0, 32.0, 39.0]}
+    >>> live = LinearRegression(ridge=0).fit(rooms, target="price").live()
+    >>> live.observe({"rooms": 5, "price": 52.0})
+    >>> round(live.predict({"rooms": 6}), 2)
+    61.3
+    """
+
+    def __init__(self, model: LinearRegression) -> None:
+        _ = model.fitted  # refused, where nothing was learned
+        super().__init__(model, (model.columns or ())[:-1])
+
+    def predict(self, row: Mapping[str, Any]) -> float:
+        """The mean of the row's target."""
+        return float(self.predictive(row).mean())
+
+    def predictive(self, row: Mapping[str, Any]) -> StudentT:
+        """The distribution of the row's target."""
+        model = self.freeze()
+        with quietly():
+            return model.predictive(self._cells(row))
+
+
+class LiveLogistic(_LiveModel[LogisticRegression]):
+    """observe(row) learns a row in place, predict_proba(row) and predict(row) predict its class, freeze() is the model.
+
+    What was learned before is, as a Gaussian, the prior of new rows: see `update`. Classes are those of the model.
+
+    >>> hours = {"hours": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "passed": ["no", "no", "yes", "no", "yes", "yes"]}
+    >>> live = LogisticRegression(strength=1).fit(hours, target="passed").live()
+    >>> live.observe({"hours": 7.0, "passed": "yes"})
+    >>> live.predict({"hours": 6.0}), live.freeze().n
+    ('yes', 7.0)
+    """
+
+    def __init__(self, model: LogisticRegression) -> None:
+        _ = model.seen  # refused, where nothing was learned
+        super().__init__(model, model.feature_names)
+
+    def predict_proba(self, row: Mapping[str, Any]) -> dict[Any, float]:
+        """{class: P(class | row)}"""
+        model = self.freeze()
+        with quietly():
+            shares = model.predict_proba([self._cells(row)])[0]
+        return dict(zip(model.classes, shares.tolist(), strict=True))
+
+    def predict(self, row: Mapping[str, Any]) -> Any:
+        """The most probable class."""
+        shares = self.predict_proba(row)
+        return max(shares, key=lambda value: shares[value])

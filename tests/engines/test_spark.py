@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import credo
 from credo import engines
 from credo.engines.partitions import FAN_IN
-from tests.engines.verbs import LONG, QUICK, local, parts_of, spark_frame, table
-from tests.laws.test_engines import VERBS, as_form
+from tests.engines.verbs import FEW, LONG, QUICK, local, parts_of, spark_frame, table
+from tests.laws.test_engines import VERBS, as_form, evidence_bits
 
 pytest.importorskip("pyspark", reason="Spark isn't installed: pip install 'credo-bayes[spark]'")
 pytestmark = [
@@ -54,12 +55,32 @@ def test_files_give_the_same_bits(verb: str, tmp_path: Path, spark: Any, monkeyp
         assert VERBS[verb](data) == here
 
 
-def test_many_partitions_are_added_by_the_workers(spark: Any) -> None:
-    """A tree of three levels, with empty partitions in it; the driver adds few sums."""
-    rows = table()
-    cuts = [*np.unique(np.linspace(0, len(rows), 2 * FAN_IN + 9).astype(int)), len(rows), len(rows)]
-    parts = parts_of(rows, [0, 0, *cuts])
-    assert QUICK["fitted"](spark_frame(spark, parts)) == QUICK["fitted"](local(parts))
+def test_many_partitions_are_added_by_the_workers(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tree of two levels, with empty partitions in it; the driver adds nothing."""
+    monkeypatch.setattr("credo.engines.spark.FEW", 1)
+    rows = table()[["z"]]
+    cuts = np.linspace(0, len(rows), FAN_IN).astype(int)
+    parts = parts_of(rows, [0, 0, *cuts, len(rows), len(rows)])
+    assert len(parts) > FAN_IN
+    prior = credo.NormalInverseGamma(0, 1, 1, 1)
+    here, there = (credo.estimate(data, "z", prior=prior) for data in (local(parts), spark_frame(spark, parts)))
+    assert evidence_bits(there) == evidence_bits(here)
+
+
+def test_models_answer_with_frames(parts: list[pd.DataFrame], spark: Any) -> None:
+    frame, here = spark_frame(spark, parts), local(parts)
+    mix = credo.Mixture(components=2, kinds={**FEW, "kind": "ignore", "mass": "ignore"}, starts=1, steps=4).fit(here)
+    found: Any = mix.responsibilities(frame)  # whose type doesn't tell that it is a frame
+    shares = found.toArrow()
+    own = np.column_stack([shares[f"P({each})"] for each in mix.names])
+    np.testing.assert_array_equal(own, mix.responsibilities(here))
+    net = credo.Network("kind -> seen; kind -> word").fit(here)
+    whole = net.impute(frame)
+    assert whole.schema == frame.schema
+    assert whole.toArrow()["seen"].to_pylist() == net.impute(here)["seen"].to_pylist()
+    line = credo.LinearRegression(kinds={**FEW, "mass": "ignore"}).fit(here, target="z")
+    numbers: Any = line.predict(frame)
+    np.testing.assert_array_equal(numbers.toArrow()["predicted"], line.predict(here))
 
 
 def test_predictions_are_columns_of_the_frame(parts: list[pd.DataFrame], spark: Any) -> None:
@@ -106,7 +127,33 @@ def test_a_bad_partition_is_one_clear_error(parts: list[pd.DataFrame], spark: An
         credo.estimate(frame, "z", prior=credo.NormalMean(0, 1, 1), weight="mass")
 
     def broken(batches: Any) -> Any:
-        raise OSError(f"block 7 of {batches} is corrupt")
+        from pyspark import TaskContext
 
-    with pytest.raises(credo.EngineError, match=r"Spark can't do the work: OSError: block 7"):
+        for batch in batches:
+            if TaskContext.get().partitionId() == 3:
+                raise OSError(f"block 7 of {batch.num_rows} rows is corrupt")
+            yield batch
+
+    with pytest.raises(credo.EngineError, match=r"partition 4 can't be computed: OSError: block 7"):
         credo.estimate(frame.mapInArrow(broken, frame.schema), "z", prior=credo.NormalMean(0, 1, 1))
+
+
+def test_a_file_that_differs_is_one_clear_error(
+    parts: list[pd.DataFrame], spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another schema, and a corrupt file."""
+    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    for i, part in enumerate((parts[0], parts[3], parts[4])):
+        part[["x", "z"]].to_parquet(tmp_path / f"{i}.parquet")
+    data, prior = str(tmp_path / "*.parquet"), credo.NormalMean(0, 1, 1)
+    with engines.using(engines.Spark(spark)):
+        assert credo.estimate(data, "z", prior=prior).n == 699
+        pages = bytearray((tmp_path / "1.parquet").read_bytes())
+        at = pq.read_metadata(tmp_path / "1.parquet").row_group(0).column(1).data_page_offset
+        pages[at : at + 300] = b"\xff" * 300
+        (tmp_path / "1.parquet").write_bytes(pages)
+        with pytest.raises(credo.CredoError, match=r"1\.parquet|partition 2"):
+            credo.estimate(data, "z", prior=prior)
+        parts[3][["x"]].to_parquet(tmp_path / "1.parquet")
+        with pytest.raises(credo.CredoError, match=r"1\.parquet"):
+            credo.estimate(data, "z", prior=prior)

@@ -52,7 +52,7 @@ def test_the_same_counts_and_step_of_em() -> None:
     data = {name: column for name, column in tagged(3, 90).items() if name != "sky"} | {"id": np.arange(90) // 30}
     data["umbrella"] = np.where(np.arange(90) % 7 == 0, None, data["umbrella"])
     data["ice"] = [min(int(value), 9) for value in data["ice"]]
-    batches = [*source(data).sequences(["umbrella", "ice"], by="id")]
+    batches = [batch for own in source(data).sequences(["umbrella", "ice"], by="id") for batch in own.batches()]
     expected, log_likelihood = added([hmm.chain.expect(batch) for batch in batches])
     prior = net.fit({"sky": ["wet"], "umbrella": ["yes"], "ice": [1]}).prior
     shapes = {node.label.name: net.two_slices.tables[name].shape for name, node in net.two_slices.nodes.items()}

@@ -192,3 +192,14 @@ def test_far_and_tiny_numbers() -> None:
     np.testing.assert_allclose(found.mean().weights[1], slope, rtol=1e-9)
     small = PLAIN.fit({"x": np.arange(20.0) * 1e-150}, target=y)
     np.testing.assert_allclose(small.predict({"x": np.arange(20.0) * 1e-150}), found.predict({"x": x}), rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("model", "target"), [(credo.LinearRegression, "y"), (credo.LogisticRegression, "c")], ids=["linear", "logistic"]
+)
+def test_a_category_of_too_many_levels_is_refused_before_it_is_written_out(model: Any, target: str) -> None:
+    """Indicators of all levels in all rows would take 20 GB."""
+    rows = 50_000
+    table = {"zip": [f"z{i}" for i in range(rows)], "y": np.arange(rows) / 7, "c": np.arange(rows) % 2}
+    with pytest.raises(credo.SizeError, match="column 'zip' alone has 50,000: leave it out with kinds="):
+        model(kinds={"zip": "category"}).fit(table, target=target)

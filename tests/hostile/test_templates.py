@@ -15,6 +15,8 @@ RAIN = credo.DynamicNetwork(
     {"Rain": {"yes": 1.0, "no": 0.3}, "Umbrella": {"yes": 0.9, "no": 0.0}},
     first={"Rain": 0.0},
 )
+WRONG: Any = [1]
+NONSENSE: dict[str, Any] = {"nonsense": 1}
 TABLES: dict[str, Any] = {"Rain": {"yes": 0.7, "no": 0.3}}
 
 
@@ -108,7 +110,7 @@ def test_unseen_states() -> None:
         (lambda: RAIN.forecast({"Umbrella": ["no"]}, 0), "steps ahead must be a whole number of at least 1"),
         (lambda: RAIN.forecast([{"Umbrella": ["no"]}, {"Umbrella": ["no"]}]), "one sequence, but there are 2"),
         (lambda: RAIN.live().forecast(), "nothing was observed yet"),
-        (lambda: RAIN.live().observe([1]), "a slice's findings are {variable: state}"),
+        (lambda: RAIN.live().observe(WRONG), "a slice's findings are {variable: state}"),
         (lambda: RAIN.query("Rain"), "write 'Rain[0]'"),
         (lambda: RAIN.query("Sun[1]"), "there is no variable 'Sun'"),
         (lambda: RAIN.query("Rain[1]", {"Rain[x]": "yes"}), "names no variable of a slice"),
@@ -120,7 +122,7 @@ def test_unseen_states() -> None:
         (lambda: RAIN.update({"Rain": ["yes"], "Umbrella": ["no"]}), "the tables are fixed"),
         (lambda: RAIN.forget({"Rain": ["yes"], "Umbrella": ["no"]}), "nothing was learned yet"),
         (lambda: RAIN.fit({"Rain": ["yes"], "Umbrella": ["no"]}, method="lbfgs"), "templates are fitted by EM"),
-        (lambda: RAIN.fit({"Rain": ["yes"], "Umbrella": ["no"]}, nonsense=1), "no option 'nonsense'"),
+        (lambda: RAIN.fit({"Rain": ["yes"], "Umbrella": ["no"]}, **NONSENSE), "no option 'nonsense'"),
         (lambda: credo.DynamicNetwork("previous(A) -> A").filter({"A": ["x"]}), "arrows but no tables"),
         (lambda: credo.DynamicNetwork("previous(A) -> A").unrolled(2), "arrows but no tables"),
         (lambda: credo.DynamicNetwork("previous(A) -> A -> B").fit({"B": ["x", "y"]}), "hidden={'A': 2}"),
@@ -185,9 +187,9 @@ def clinic(arrows: str = "Ward.Outbreak -> Patient.Infected", **tables: Any) -> 
         (lambda: credo.PlateNetwork("", keys={}), "at least one variable"),
         (lambda: credo.PlateNetwork("A.x -> B.y", keys={"C": "c"}), "a key is for 'C', which is no plate"),
         (lambda: credo.PlateNetwork("A.x -> B.y", keys={"A": "k", "B": "k"}), "two plates have one key"),
-        (lambda: credo.PlateNetwork("A.x -> B.y", keys="a"), "keys must be {plate: column"),
+        (lambda: credo.PlateNetwork("A.x -> B.y", keys=WRONG), "keys must be {plate: column"),
         (lambda: CLINIC.given(PATIENTS), "a table is for 'patient', which is no plate"),
-        (lambda: CLINIC.given([1]), "tables by name"),
+        (lambda: CLINIC.given(WRONG), "tables by name"),
         (lambda: CLINIC.given({"Ward": {"ward": [1]}, "Patient": PATIENTS}), "ward=2 in row 2, but the table Ward"),
         (lambda: CLINIC.given({"Ward": {"ward": [1, 1, 2]}, "Patient": PATIENTS}), "ward=1 twice"),
         (lambda: CLINIC.given({"Patient": {**PATIENTS, "ward": [1, None]}}), "no 'ward' in row 2"),

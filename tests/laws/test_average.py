@@ -142,7 +142,7 @@ def test_any_predictor_of_classes_can_be_averaged() -> None:
     assert average.names == ("logistic", "tree", "naive")
     assert found["average"].value <= found["naive"].value
     logistic = lengths["logistic"].model
-    assert lengths["logistic"].value == pytest.approx(-logistic.log_evidence / np.log(2))
+    assert lengths["logistic"].details["L(h)"] == pytest.approx(logistic.n_parameters / 2 * np.log2(logistic.n))
     assert given.about == "p(y given the other columns)"
     message = refused(credo.average, [models["logistic"], models["naive"]], ROWS, "evidence", target="y")
     assert "of p(y given the other columns), and of p(columns a, b, x, y)" in message

@@ -65,6 +65,23 @@ def test_an_estimand_is_the_truncated_factorisation(case: tuple[Network, list[st
     np.testing.assert_allclose(effect_of(same, net, None, 0).table, wanted, atol=1e-10)
 
 
+@settings(max_examples=120, deadline=None)
+@given(confounded(), st.integers(0, 5))
+def test_effects_among_some(case: tuple[Network, list[str], str, str], pick: int) -> None:
+    """P(outcome | do(cause), given), the given being causes or effects of both."""
+    net, hidden, cause, outcome = case
+    more = [name for name in net.parents if name not in hidden and name not in (cause, outcome)]
+    if not more:
+        return
+    known = {name: net.states[name][pick % len(net.states[name])] for name in (more[pick % len(more)], more[0])}
+    found = credo.CausalGraph(net.parents, hidden).identify(cause, outcome, [*known])
+    if not found:
+        assert found.hedge is not None
+        return
+    wanted = [[*net.do({cause: x}).query(outcome, known).values()] for x in net.states[cause]]
+    np.testing.assert_allclose(net.effect(cause, outcome, given=known, hidden=hidden).table, wanted, atol=1e-9)
+
+
 @settings(max_examples=60, deadline=None)
 @given(confounded())
 def test_several_causes_and_outcomes(case: tuple[Network, list[str], str, str]) -> None:

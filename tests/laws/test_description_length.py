@@ -26,7 +26,7 @@ def table() -> dict[str, Any]:
     return {"a": np.array(list("uvw"))[a], "b": np.array(list("uvw"))[b], "x": x, "y": np.where(y, "yes", "no")}
 
 
-CLASSIFIERS = {
+CLASSIFIERS: dict[str, Any] = {
     "naive Bayes": credo.NaiveBayes(),
     "naive Bayes, averaged": credo.NaiveBayes(average=True),
     "Gaussian": credo.GaussianDiscriminant("full"),
@@ -34,7 +34,11 @@ CLASSIFIERS = {
     "AODE": credo.OneDependence(),
     "KDB": credo.KDependence(2),
     "network": credo.NetworkClassifier(),
+    "logistic regression": credo.LogisticRegression(),
 }
+
+
+WITHOUT_STRUCTURE = ("naive Bayes", "naive Bayes, averaged", "Gaussian", "logistic regression")
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -50,7 +54,14 @@ def test_labels_are_coded_as_long_as_is_said(name: str) -> None:
     assert found.parameters == pytest.approx(model.n_parameters / 2 * log2(N))
     assert found.coded == "column 'y' given the others"
     assert found.total == found.structure + found.parameters + found.data
-    assert (found.structure > 0) == (name not in ("naive Bayes", "naive Bayes, averaged", "Gaussian"))
+    assert (found.structure > 0) == (name not in WITHOUT_STRUCTURE)
+
+
+def test_a_logistic_regression_pays_for_its_free_weights_alone() -> None:
+    model = credo.LogisticRegression().fit(table(), target="y")
+    assert model.n_parameters == 1 + 2 + 2 + 1  # two categories of three levels, and a number
+    both = credo.LogisticRegression(interactions=[("a", "b"), ("a", "x")]).fit(table(), target="y")
+    assert both.n_parameters == model.n_parameters + 2 * 2 + 2
 
 
 def test_a_tuned_classifier_pays_for_its_weights() -> None:

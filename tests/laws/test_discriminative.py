@@ -11,6 +11,7 @@ import pytest
 import credo
 from credo import engines
 from credo.data import source
+from credo.selection import pooling
 from credo.selection.design import designed
 from credo.selection.discriminative import LOGISTIC, TREE
 from credo.selection.linear_terms import LinearCells, LinearTerm, LinearWords
@@ -85,6 +86,33 @@ def test_both_are_tried_and_pooled_where_they_help(mixed: Any) -> None:
     without = credo.learn(games(900), target="y", model="naive-bayes")
     assert mixed.report.scores.log_loss < without.report.scores.log_loss - 0.02
     assert not without.tuning.parts
+
+
+def straight(rows: int) -> Table:
+    """Two numbers whose sum tells the class, with noise: nothing for a tree to add."""
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(rows, 2))
+    return {"a": x[:, 0], "b": x[:, 1], "y": np.where(x.sum(1) + rng.normal(size=rows) > 0, "yes", "no")}
+
+
+def test_a_tree_without_hope_is_given_up_and_nothing_else_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    early = credo.learn(straight(300), target="y")
+    assert early.report.tried[-1].name.startswith(f"{TREE} (given up after ")
+    assert early.report.tried[-1].share == 0
+    monkeypatch.setattr(pooling, "_looks", lambda *_: set())
+    whole = credo.learn(straight(300), target="y")
+    assert {each.name: each.share for each in whole.report.tried}[TREE] == 0
+    assert np.array_equal(early.predict_proba(straight(50)), whole.predict_proba(straight(50)))
+    assert early.report.scores.log_loss == whole.report.scores.log_loss
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread", "hopeful"), [(0.05, 0.1, True), (-0.05, 0.1, False), (0.0, 0.4, True), (0.001, 0.001, False)]
+)
+def test_hope_is_a_chance_of_a_clear_gain_that_matters(mean: float, spread: float, hopeful: bool) -> None:
+    """Of 60 rows of 300: z = 3.9; z = -3.9; nothing known yet (P = 16%); a gain of 0.2% of the log-loss."""
+    gain = mean + spread * np.tile([-1.0, 1.0], 30)
+    assert pooling._hopeful(gain, np.full(60, -0.5), np.ones(300)) is hopeful
 
 
 @pytest.mark.parametrize("model", ["mixed", "worded"])

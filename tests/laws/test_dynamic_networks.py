@@ -119,11 +119,14 @@ def test_stretches_are_the_whole(arrows: str, monkeypatch: pytest.MonkeyPatch) -
         parts = [expected_counts(net.chain, coded) for coded, _, _ in net._coded(data, "sequence", None)]
         counted = [counts[name] for counts, _ in parts for name in sorted(counts)]
         shares = [*net.smooth(data, sequence="sequence").values(), *net.filter(data, sequence="sequence").values()]
-        return [*shares, *counted, net.log_prob(data, sequence="sequence")]
+        path = net.decode(data, sequence="sequence").to_pylist()
+        return [*shares, *counted, net.log_prob(data, sequence="sequence"), path]
 
     whole = answers()
     monkeypatch.setattr(slice_passes, "STRETCH", 4 * net.chain.states)
-    for one, other in zip(whole, answers(), strict=True):
+    *parts, path = answers()
+    assert whole.pop() == path
+    for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
 
 
@@ -248,6 +251,8 @@ def test_questions_name_slices() -> None:
     assert credo.ask(net, "P(A[1]=a0, B[1]=b0)") == pytest.approx(
         unrolled.probability({"A[1]": "a0", "B[1]": "b0"}), abs=1e-12
     )
+    either = unrolled.probability({"A[0]": "a0"}) + unrolled.probability({"A[0]": "a1", "A[2]": "a0"})
+    assert credo.ask(net, "P(A[0]=a0 or A[2]=a0)") == pytest.approx(either, abs=1e-12)
     assert {*credo.ask(net, "argmax P(A[0], A[1] | E[1]=e1)")} == {"A[0]", "A[1]"}
     assert credo.ask(net, "explain P(A[1]=a0 | B[1]=b0)").probability == pytest.approx(
         unrolled.query("A[1]", {"B[1]": "b0"})["a0"]

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import credo
-from credo.networks.network import Network
+from credo.networks.network import EXAMPLES, Network
 from tests.networks import joint, networks
+from tests.test_cli import ran
 
 Case = dict[str, Any]  # a state of each variable
 Told = tuple[str, Callable[[Case], bool]]  # the text of an event, and whether it happens
@@ -53,7 +54,7 @@ def test_probabilities_of_events(data: st.DataObject) -> None:
     below = chance(net, is_known)
     question = f"P({text} | {known})"
     if below == 0:
-        with pytest.raises(credo.EvidenceError, match="impossible"):
+        with pytest.raises(credo.CredoError, match=r"impossible|no possible value"):
             credo.ask(net, question)
         return
     both = chance(net, lambda case: holds(case) and is_known(case))
@@ -125,6 +126,11 @@ BAD = {
 def test_bad_questions(question: str) -> None:
     with pytest.raises(credo.QuestionError, match=BAD[question]):
         credo.ask(credo.Network.example("storm"), question)
+
+
+def test_on_the_command_line() -> None:
+    said = ran("ask", str(EXAMPLES / "storm.bif"), "P(ForestFire=yes or Campfire=yes | Storm=yes)")
+    assert "0.433" in said
 
 
 def test_other_models_refuse() -> None:

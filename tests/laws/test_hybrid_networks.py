@@ -92,6 +92,20 @@ def test_order_and_units_dont_matter() -> None:
     assert NET.query("Flu", given) == pytest.approx(shifted.query("Flu", given), abs=1e-9)
 
 
+def test_numbers_far_from_0() -> None:
+    """A billion more changes nothing but the intercept; leave-one-out doesn't see it at all."""
+    near = {name: ROWS[name] for name in ("Flu", "Fever", "Pulse")}
+    far = {**near, "Fever": near["Fever"] + 1e9, "Pulse": near["Pulse"] - 1e9}
+    one, two = (HybridNetwork("Flu -> Fever; Flu, Fever -> Pulse").fit(table) for table in (near, far))
+    np.testing.assert_allclose(one.number_nodes["Pulse"].weights, two.number_nodes["Pulse"].weights, rtol=1e-5)
+    np.testing.assert_allclose(one.number_nodes["Pulse"].variance, two.number_nodes["Pulse"].variance, rtol=1e-5)
+    np.testing.assert_allclose(
+        one.leave_one_out(near).log_probabilities, two.leave_one_out(far).log_probabilities, atol=1e-4
+    )
+    apart = float(two.query("Pulse", {"Fever": 39 + 1e9}).mean()) + 1e9
+    assert apart == pytest.approx(float(one.query("Pulse", {"Fever": 39.0}).mean()), abs=1e-2)
+
+
 def test_left_out_rows_are_refits() -> None:
     """With the priors as all rows have them: what is fixed is their numbers."""
     table = part(ROWS, slice(0, 40))
@@ -132,6 +146,15 @@ def test_categories_alone_are_a_network() -> None:
     assert hybrid.most_probable(given=given) == plain.most_probable(given=given)
     assert hybrid.probability({"Cough": "yes"}, given) == plain.probability({"Cough": "yes"}, given)
     assert dict(hybrid.marginals(given)) == dict(plain.marginals(given))
+
+
+def test_other_distributions_of_categories_are_expanded() -> None:
+    flu = credo.nodes.NoisyOr({"Flu": 0.8, "Cold": 0.4}, leak=0.1)
+    tables = {"Flu": 0.1, "Cold": 0.2, "Ill": flu}
+    plain = credo.Network("Flu, Cold -> Ill", tables)
+    net = HybridNetwork("Flu, Cold -> Ill -> t", {**tables, "t": credo.nodes.Normal({"yes": 38.0, "no": 37.0})})
+    np.testing.assert_allclose(net.tables["Ill"], plain.tables["Ill"], atol=1e-15)
+    assert net.query("Flu", {"Ill": "yes"}) == pytest.approx(plain.query("Flu", {"Ill": "yes"}))
 
 
 def test_a_node_is_a_regression() -> None:
@@ -224,6 +247,35 @@ def test_samples_have_the_posterior(given: dict[str, Any]) -> None:
         else:
             assert abs(column.mean() - found.mean()) < 4 * found.sd / np.sqrt(4000) + 1e-9
     assert net.sample(5, given, seed=3).equals(net.sample(5, given, seed=3))
+
+
+def test_logistic_nodes_are_logistic_regressions(tmp_path: Path) -> None:
+    """Maximum likelihood: the gradient Σ (truth - P) z is 0; more rows lead to the truth; stored, they are the same."""
+    true = HybridNetwork(
+        "g -> s; x -> s",
+        {
+            "g": 0.5,
+            "x": credo.nodes.Normal(20.0, 4.0),
+            "s": credo.nodes.LogisticOfNumbers({"yes": -10.0, "no": 6.0}, {"x": {"yes": 0.5, "no": -0.3}}),
+        },
+    )
+    drawn = true.sample(4000, seed=0)
+    found = HybridNetwork("g -> s; x -> s").fit(drawn, prior="ml")
+    log_odds = np.diff(found.logistic["s"].log_table(
+        {"g": np.array([found.states["g"].index(v) for v in drawn["g"].to_pylist()])}, {"x": drawn["x"].to_numpy()}
+    ), axis=1)[:, 0]  # fmt: skip
+    truth = np.array([v == found.states["s"][1] for v in drawn["s"].to_pylist()])
+    away = truth - 1 / (1 + np.exp(-log_odds))
+    assert abs(away.sum()) < 1e-5
+    assert abs(away @ drawn["x"].to_numpy()) < 1e-4
+    likely = HybridNetwork("g -> s; x -> s").fit(drawn)
+    for g, x in (("yes", 18.0), ("no", 22.0)):
+        assert likely.query("s", {"g": g, "x": x})["yes"] == pytest.approx(
+            true.query("s", {"g": g, "x": x})["yes"], abs=0.05
+        )
+    credo.save(likely, tmp_path / "net.credo")
+    assert credo.load(tmp_path / "net.credo") == likely
+    assert likely.log_prob(drawn).mean() == pytest.approx(true.log_prob(drawn).mean(), abs=0.01)
 
 
 # Missing cells

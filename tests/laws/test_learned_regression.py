@@ -194,3 +194,16 @@ def test_live_rows_are_those_of_an_update() -> None:
         live.observe({"rooms": 3})
     with pytest.raises(credo.EvidenceError):
         credo.LinearRegression().live()
+
+
+def test_live_rows_of_a_logistic_regression_are_those_of_an_update() -> None:
+    first, more = houses(80), houses(30, seed=1)
+    model = credo.LogisticRegression(strength=1.0).fit(first, target="city")
+    live = model.live()
+    for cells in zip(*more.values(), strict=True):
+        live.observe(dict(zip(more, cells, strict=True)))
+    new, updated = {"size": 80.0, "price": 210.0}, model.update(more)
+    shares = dict(zip(updated.classes, updated.predict_proba([new])[0].tolist(), strict=True))
+    assert live.predict_proba(new) == pytest.approx(shares)
+    assert live.predict(new) == max(shares, key=lambda city: shares[city])
+    assert (live.freeze().n, model.n) == (110, 80)

@@ -115,6 +115,8 @@ def test_questions_name_members() -> None:
     expected = unrolled.query("Patient.Infected[ann]", evidence | {"Ward.Outbreak[1]": "yes"})
     assert answer == pytest.approx(expected, abs=1e-12)
     assert credo.ask(given, "P(Patient.Infected[cy]=yes)") == pytest.approx(1.0)
+    either = credo.ask(given, "P(Patient.Infected[dee]=yes or Patient.Infected[eve]=yes)")
+    assert either == pytest.approx(given.any("Patient.Infected", "yes", {"ward": 2}), abs=1e-12)
     assert {v["name"] for v in credo.asking.variables(given)} == {*CLINIC.variables}
 
 
@@ -215,3 +217,29 @@ def test_a_table_may_be_within_two_plates() -> None:
             total[s["s1"]] += float(p)
     expected = total[True] / (total[True] + total[False])
     assert given.query("Student.Clever[s1]")["yes"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_tables_may_be_files(tmp_path: Path) -> None:
+    """Keys are found whatever the tables are."""
+    data = drawn(6, 4)
+    files = {}
+    for plate, table in data.items():
+        files[plate] = str(tmp_path / f"{plate}.csv")
+        rows = [[*table], *zip(*table.values(), strict=True)]
+        Path(files[plate]).write_text("\n".join(",".join(map(str, row)) for row in rows) + "\n")
+    assert same(BARE.fit(files), BARE.fit(data))
+
+
+def test_many_members_of_one_structure_are_answered_together() -> None:
+    """However many siblings are unknown, and wherever these stand, few structures are compiled."""
+    data = drawn(60, 5)
+    rng = np.random.default_rng(6)
+    seen = [None if rng.random() < 0.4 else cell for cell in data["Patient"]["Infected"]]
+    tables = {"Patient": {**data["Patient"], "Infected": seen}, "Test": data["Test"]}
+    given = CLINIC.given(tables)
+    assert len(given.ground.copies()) == 5  # 0 to 4 of 4 patients are unknown
+    unrolled = CLINIC.unrolled(tables)
+    marginals = unrolled.marginals(known(CLINIC, tables))
+    shares = given.predict_proba("Patient.Infected")[:, 0]
+    expected = [marginals[f"Patient.Infected[{member}]"]["yes"] for member in data["Patient"]["patient"]]
+    np.testing.assert_allclose(shares, expected, atol=1e-10)

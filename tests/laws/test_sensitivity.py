@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import credo
+from credo.networks.inference.trees import Trees
 from credo.networks.information import entropy
 from credo.networks.network import Network
 from tests.networks import evidence, networks
@@ -84,6 +85,24 @@ def test_a_function_of_one_entry(case: tuple[Network, str, dict[str, Any], Any],
         assert function(solved) == pytest.approx(wanted, abs=1e-6)
 
 
+def test_two_passes_give_all_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the network's size; two more for each table with zeros."""
+    passes: list[int] = []
+    once = Trees.expect
+
+    def counted(self: Trees, codes: Any, weight: float, counts: Any) -> float:
+        passes.append(1)
+        return once(self, codes, weight, counts)
+
+    monkeypatch.setattr(Trees, "expect", counted)
+    net = Network.random(40, states=(2, 4), max_parents=3, seed=1)
+    net.sensitivity(net.variables[7], {net.variables[3]: net.states[net.variables[3]][0]}).entries()
+    assert len(passes) == 2
+    asia = credo.Network.example("asia")
+    asia.sensitivity("LungCancer", {"XRay": "yes"}).entries()
+    assert len(passes) == 2 + 2 + 2  # TuberculosisOrCancer is a function of its parents
+
+
 def test_a_tornado_of_fitted_tables() -> None:
     """The ends of each bar = queries with the entry at the ends of its credible interval."""
     rows = credo.Network.example("sprinkler").sample(200, seed=0)
@@ -118,7 +137,8 @@ def test_bounds_of_two_intervals_hold_everywhere_between(seed: int) -> None:
     net = Network.random(5, states=(2, 3), seed=int(random.integers(1000)))
     names = [str(each) for each in random.permutation(net.variables)]
     known = {names[0]: net.states[names[0]][0]}
-    found, intervals, places = net.sensitivity(names[1], known), [], []
+    found, intervals = net.sensitivity(names[1], known), list[Any]()
+    places: list[tuple[str, tuple[int, ...]]] = []
     for name in random.choice(net.variables, 2):
         where = tuple(int(random.integers(size)) for size in net.tables[name].shape)
         if (name, where[:-1]) in [(other, at[:-1]) for other, at in places]:

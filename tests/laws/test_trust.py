@@ -82,6 +82,24 @@ def test_few_rows_that_are_separable_leave_a_doubt() -> None:
     assert 0.01 < model.report.scores.log_loss < 0.4
 
 
+def test_a_category_that_never_varied_within_a_class_is_no_proof() -> None:
+    """One column names the class in 44 rows and is shuffled later; twelve others name it three times out of four."""
+
+    def rows(count: int, rng: Rng) -> tuple[Table, Any]:
+        truth = np.arange(count) % 4
+        seen = np.where(rng.random((count, 12)) < 0.75, truth[:, None], rng.integers(0, 4, (count, 12)))
+        return words(np.column_stack([seen, truth])), np.array([f"k{k}" for k in truth])
+
+    losses = []
+    for draw in range(2):
+        rng = np.random.default_rng(draw)
+        columns, truth = rows(44, rng)
+        model = credo.learn(columns, target=truth)
+        new, later = rows(200, rng)
+        losses.append(loss(model, new | {"c12": rng.permutation(new["c12"])}, later))
+    assert np.mean(losses) < 0.6
+
+
 def test_a_class_of_two_rows_takes_no_others_for_certain() -> None:
     rng = np.random.default_rng(5)
     truth = np.array(["a"] * 30 + ["b"] * 30 + ["c"] * 2)

@@ -121,3 +121,19 @@ def test_the_repr_shows_the_boundaries() -> None:
         "  version space: 6 concepts",
     ]
     assert "label noise 0.1" in repr(learned(noise=0.1))
+
+
+def test_questions_are_answered_by_the_vote() -> None:
+    model, row = learned(), "sky=Sunny, air=Warm, humidity=Normal, wind=Weak, water=Warm, forecast=Same"
+    assert credo.ask(model, f"P(enjoy=yes | {row})") == pytest.approx(0.5)
+    assert credo.ask(model, f"P(enjoy | {row})") == pytest.approx({"yes": 0.5, "no": 0.5})
+    assert credo.ask(model, f"argmax P(enjoy | {row.replace('Weak', 'Strong')})") == {"enjoy": "yes"}
+    for question, says in (
+        ("P(enjoy | sky=Sunny)", "give one value of air, as in air=Warm"),
+        (f"P(enjoy | {row}, sky=Rainy)", "leaves sky no possible value"),
+        (f"P(sky | {row})", "about the label, not 'sky'"),
+        (f"P(enjoy | {row}, moon=full)", "no attribute 'moon'"),
+        (f"explain P(enjoy | {row})", "see version_space"),
+    ):
+        with pytest.raises(credo.CredoError, match=says):
+            credo.ask(model, question)

@@ -163,6 +163,46 @@ def test_estimates_are_within_their_errors() -> None:
         FEVER.query("Flu", both, method="exact")
 
 
+def test_switches_that_hang_together_by_tables_are_exact() -> None:
+    """Forty switches, a number below each: the forward algorithm."""
+    random, size = np.random.default_rng(0), 40
+    parents: dict[str, tuple[str, ...]] = {"c0": (), "x0": ("c0",)}
+    nodes: dict[str, Any] = {"c0": 0.5}
+    for i in range(size):
+        parents[f"x{i}"] = (f"c{i}",)
+        nodes[f"x{i}"] = credo.nodes.Normal({"yes": 1.0, "no": -1.0}, {"yes": 1.0, "no": 0.7})
+        if i:
+            parents[f"c{i}"], nodes[f"c{i}"] = (f"c{i - 1}",), {"yes": 0.8, "no": 0.1}
+    net = credo.HybridNetwork(parents, nodes)
+    given = {f"x{i}": float(random.normal()) for i in range(size)}
+    emission = [norm.pdf(given[f"x{i}"], [1.0, -1.0], [1.0, 0.7]) for i in range(size)]
+    forward = np.array([0.5, 0.5]) * emission[0]
+    for i in range(1, size):
+        forward = (forward @ np.array([[0.8, 0.2], [0.1, 0.9]])) * emission[i]
+    assert net.log_probability(given) == pytest.approx(np.log(forward.sum()), abs=1e-9)
+    last = net.query(f"c{size - 1}", given)
+    assert last["yes"] == pytest.approx(forward[0] / forward.sum(), abs=1e-9)
+
+
+def test_many_switches_are_estimated() -> None:
+    """Thirty switches whose numbers are added up: the binomial distribution."""
+    from scipy.stats import binom
+
+    size = 30
+    nodes: dict[str, Any] = {f"c{i}": 0.3 for i in range(size)}
+    nodes |= {f"x{i}": credo.nodes.Normal({"yes": 1.0, "no": 0.0}, 0.5) for i in range(size)}
+    nodes["s"] = credo.nodes.Normal(0.0, 1.0, {f"x{i}": 1.0 for i in range(size)})
+    parents = {f"c{i}": () for i in range(size)} | {f"x{i}": (f"c{i}",) for i in range(size)}
+    net = credo.HybridNetwork({**parents, "s": tuple(f"x{i}" for i in range(size))}, nodes)
+    with pytest.warns(credo.Notice, match="1.07e\\+09 configurations"):
+        found = net.query("c0", {"s": 15.0}, samples=4000)
+    others = binom.pmf(np.arange(size), size - 1, 0.3)
+    sd = np.sqrt(1 + size / 4)
+    yes, no = (p * others @ norm.pdf(15.0, np.arange(size) + k, sd) for p, k in ((0.3, 1), (0.7, 0)))
+    assert 0 < found.standard_error["yes"] < 0.03
+    assert abs(found["yes"] - yes / (yes + no)) < 4 * found.standard_error["yes"]
+
+
 LOGISTIC = credo.HybridNetwork(
     "Age -> Ill -> Temp",
     {

@@ -72,7 +72,7 @@ def test_passes_are_sums_over_paths(choice: str, depth: float, zeros: bool) -> N
             counted = np.zeros(steps.shape)
             pass_backward(logs, starts, False, np.ones(1), keys, steps, forward, np.zeros(3), backward, counted)
             came, ends, best = np.zeros((rows, 3), np.int32), np.zeros(1, np.int32), np.zeros(1)
-            pass_best(logs, starts, first, keys, np.log(steps), came, ends, best)
+            pass_best(logs, starts, False, first, keys, np.log(steps), np.zeros(3), came, ends, best)
         assert totals[0] == pytest.approx(total, rel=1e-12)
         found = np.exp(forward[1:] + backward)
         np.testing.assert_allclose(found / found.sum(1, keepdims=True), shares, atol=1e-10)

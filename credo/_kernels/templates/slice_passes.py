@@ -160,16 +160,17 @@ def pass_backward(
 
 @late_kernel_of(lambda logs, *_: 2 * logs.size * logs.shape[1])
 def pass_best(
-    logs: Array, starts: Starts, log_initial: Array, keys: Starts, log_transitions: Array,
-    came_from: Codes, ends: Codes, log_best: Array,
+    logs: Array, starts: Starts, continues: bool, log_initial: Array, keys: Starts, log_transitions: Array,
+    reached: Array, came_from: Codes, ends: Codes, log_best: Array,
 ) -> None:  # fmt: skip
-    """Viterbi over whole sequences: came_from[t, j] is the state before state j of slice t on the best path to it;
-    ends[n] is the last state of sequence n's best path, log_best[n] its log p; of equal ones, the first."""
+    """Viterbi over a stretch of slices: reached[j] = log p of the best path to state j, from stretch to stretch;
+    came_from[t, j] is the state before it. ends[n] is the state of sequence n's best path at its last slice of the
+    stretch, log_best[n] the path's log p; of equal ones, the first."""
     states = logs.shape[1]
-    reached, best = np.empty(states), np.empty(states)
+    best = np.empty(states)
     for n in range(starts.shape[0] - 1):
         for t in range(starts[n], starts[n + 1]):
-            if t == starts[n]:
+            if t == starts[n] and not (n == 0 and continues):
                 for j in range(states):
                     reached[j] = log_initial[j] + logs[t, j]
                 continue

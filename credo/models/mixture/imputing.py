@@ -16,6 +16,7 @@ from credo.data import Batch
 from credo.data.cells import instants
 from credo.errors import DataError, check_seed
 from credo.models.discriminant import GaussianDiscriminant
+from credo.models.frame_columns import filled
 from credo.notices import tell_of_columns
 from credo.numerics.exact import Array
 
@@ -29,6 +30,8 @@ def imputed(mixture: Mixture, data: object, draws: bool, seed: int) -> Any:
     table = model.opened(data)
     model._present(table)
     fill = Fill(model, draws, check_seed(seed))
+    if table.frame is not None and not draws:  # draws differ from row to row, whose numbers a lazy frame doesn't know
+        return filled(table, fill, [name for name in table.names if name in model.views])
     parts = [*engines.map(fill, table.partitions([*table.keys, *table.names]))]
     if not parts:
         raise DataError("the data is empty: there are no rows to fill in")

@@ -189,11 +189,11 @@ class Mixture(Surface):
     # Prediction
 
     def predict(self, data: object) -> NDArray[Any]:
-        """The most probable component of each row."""
+        """The most probable component of each row; of a Dask or Spark DataFrame, that frame with `predicted`."""
         return self.classifier.predict(data)
 
     def responsibilities(self, data: object) -> Array:
-        """P(component | row) (rows, components)"""
+        """P(component | row) (rows, components); of a Dask or Spark DataFrame, that frame with a column for each."""
         return self.classifier.predict_proba(data)
 
     def log_prob(self, data: object) -> Array:
@@ -213,7 +213,8 @@ class Mixture(Surface):
 
     def impute(self, data: object, *, draws: bool = False, seed: int = 0) -> Any:
         """An Arrow table without missing cells: each is as expected given the row's known ones (the mean of a number,
-        the most probable category), or drawn from its distribution."""
+        the most probable category), or drawn from its distribution. Of a Dask or Spark DataFrame: that frame, its
+        missing cells filled in when it is computed, unless they are drawn."""
         from credo.models.mixture.imputing import imputed
 
         return imputed(self, data, draws, seed)

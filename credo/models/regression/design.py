@@ -55,7 +55,7 @@ class Design:
         return self.moments(batch, y, weight, {UNLABELLED: unlabelled})
 
     def moments(self, batch: Batch, y: Array, weight: Array, beside: Mapping[Label, Part]) -> Evidence:
-        batch, member = batch.filled(self.readings.names), Hard.whole(batch.rows, weight)
+        batch, member = self.readings.checked(batch), Hard.whole(batch.rows, weight)
         bordered = self._whole_numbers(batch, y)
         if bordered is not None:
             keys, moments = [*map(number_feature, self.readings.names)], CrossMoments.of_bordered(bordered, member)

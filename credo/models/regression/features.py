@@ -7,10 +7,11 @@ also has an indicator "is missing", so that missing cells may differ from the av
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import prod
 
 import numpy as np
 
@@ -66,10 +67,18 @@ class Readings:
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         """Sums of each feature by itself, from which their centres and the shares of missing cells follow."""
-        batch, member = batch.filled(self.names), Hard.whole(batch.rows, weight)
+        batch, member = self.checked(batch), Hard.whole(batch.rows, weight)
         features, z = one_hot_rows(batch, self.names, self.categories)
         moments = Part((None, FEATURES), Moments.of(z, member))
         return self.beside(batch, member, features, {ROWS: Part((None,), Counts.of_rows(member)), LABEL: moments})
+
+    def checked(self, batch: Batch) -> Batch:
+        """With all columns. Refuse more features than a regression can weigh before any is written out."""
+        batch = batch.filled(self.names)
+        sizes = {name: len(batch.categories(name)[1]) if name in self.categories else 1 for name in self.names}
+        width = sum(sizes.values()) + sum(sizes[a] * sizes[b] for a, b in self.interactions)
+        check_width(width, sizes)
+        return batch
 
     def beside(self, batch: Batch, member: Hard, features: Sequence[str], parts: Mapping[Label, Part]) -> Evidence:
         """Evidence with these parts, and how often each value of a category was seen: its levels follow from it."""
@@ -151,12 +160,7 @@ class Features:
 
     def checked(self) -> Features:
         """Refuse more features than a regression can weigh."""
-        if self.width > MOST:
-            widest = max(self.schema, key=lambda column: len(self.mains[column.name]))
-            raise SizeError(
-                f"the columns have {self.width:,} terms, and a regression takes up to {MOST:,}; column {widest.name!r} "
-                f"alone has {len(self.mains[widest.name]):,}: leave it out with kinds={{{widest.name!r}: 'ignore'}}"
-            )
+        check_width(self.width, {column.name: len(_mains_of(column)) for column in self.schema})
         return self
 
     @property
@@ -177,6 +181,14 @@ class Features:
     def sources(self) -> tuple[tuple[str, ...], ...]:
         """The column, or the two columns, that each feature is made of."""
         return tuple(source for _, source in self._terms)
+
+    def free(self, sources: Iterable[tuple[str, ...]] | None = None) -> int:
+        """How many of the features, or of those of some columns and interactions, can vary by themselves: indicators of
+        a category's levels add up to 1, so that one of them follows from the others."""
+        levels = {column.name: 2 if column.levels is None else len(column.levels) for column in self.schema}
+        own = self.groups if sources is None else sources
+        marks = sum(len(each) == 1 and each[0] in self.missing for each in own)
+        return marks + sum(prod(levels[name] - 1 for name in each) for each in own)
 
     @cached_property
     def groups(self) -> dict[tuple[str, ...], Positions]:
@@ -242,6 +254,16 @@ class Features:
         if marks or products:
             z = np.column_stack([z, *marks, *products])
         return z, {(name, UNSEEN_VALUES): n for name, n in unseen.items() if n}
+
+
+def check_width(width: int, sizes: Mapping[str, int]) -> None:
+    """Refuse so many features, of columns that have so many each."""
+    if width > MOST:
+        widest = max(sizes, key=lambda name: sizes[name])
+        raise SizeError(
+            f"the columns have {width:,} terms or more, and a regression takes up to {MOST:,}; column {widest!r} alone "
+            f"has {sizes[widest]:,}: leave it out with kinds={{{widest!r}: 'ignore'}}"
+        )
 
 
 def _mains_of(column: Column) -> list[str]:

@@ -285,22 +285,15 @@ class LinearRegression(Additive):
         return 0.0 if self.evidence is None else self.fitted.log_evidence()
 
     def description_length(self, data: object, *, target: object = None, weight: Weight = None) -> DescriptionLength:
-        """Bits of the target's numbers given the other columns, with the parameters integrated out: -log₂ p(targets).
+        """Bits of the target's numbers given the other columns: the weights that are free, the intercept and the noise
+        take ½ log₂ n each. Numbers are coded to one unit: only lengths of the same target can be compared."""
+        from credo.core.description import arrow_bits
+        from credo.models.description import target_length
 
-        Of the rows that were learned. Numbers are coded to one unit: only lengths of the same target can be compared.
-        """
-        from credo.core.description import DescriptionLength, bits
-
-        found = self.fit(data, self.target if target is None else target, weight=weight)
-        fits = bits(found._likelihood_at_best())
-        coded = f"column {found.target!r} given the others"
-        parameters = bits(found.log_evidence()) - fits
-        return DescriptionLength(coded, 0.0, parameters, fits, found.n, "integrated out under their prior")
-
-    def _likelihood_at_best(self) -> float:
-        """log p(targets) under the line that fits best."""
-        variance = max(float(self.maximum_likelihood().variance), np.finfo(float).tiny)
-        return float(-self.n / 2 * (np.log(2 * np.pi * variance) + 1))
+        scores, features = self.scores(data, target=target, weight=weight), self.fitted.basis.features
+        kept = {features.sources[i] for i in self.fitted.basis.kept.tolist()}
+        chosen = arrow_bits({"": [*map(str, kept)]}, len(features.groups)) if self.select else 0.0
+        return target_length(self, scores, features.free(kept) + 2 + (self.noise == "student"), chosen)
 
     def parameters(self) -> Any:
         """An Arrow table: the prediction for an average row, and each term's weight with its 95% credible interval.
@@ -322,8 +315,17 @@ class LinearRegression(Additive):
     # Prediction
 
     def predict(self, data: object) -> Array:
-        """The mean of each row's predictive distribution. Missing cells, and unseen values, count as the average."""
-        return self._collected(data, Means(self.fitted))
+        """The mean of each row's predictive distribution. Missing cells, and unseen values, count as the average.
+
+        Of a Dask or Spark DataFrame: that frame, with a column `predicted`, made when it is computed.
+        """
+        table, job = self.opened(data), Means(self.fitted)
+        if table.frame is None:
+            return self._collected(table, job)
+        from credo.models.frame_columns import numbers
+
+        frame: Array = numbers(table, present(table, self._readings.names, self.target), job)
+        return frame
 
     def predictive(self, data: Any) -> StudentT:
         """The distribution of each row's target (mean, interval, log_prob, sample); of one row, that of one number."""

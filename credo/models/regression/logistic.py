@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, get_ar
 import numpy as np
 import pyarrow as pa
 
-from credo.core.description import DescriptionLength, bits
+from credo.core.description import DescriptionLength
 from credo.core.evidence import Evidence
 from credo.core.labels import ROWS, UNLABELLED
 from credo.core.learning import FoldDraw, Weight, gather
 from credo.data import Batch, source
 from credo.data.schema import Column
-from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_whole, counted, suggest
+from credo.errors import DataError, EvidenceError, PriorError, check_whole, counted, suggest
+from credo.models.class_evidence import labelled_table
 from credo.models.class_predictor import NOTHING, ClassPredictor
-from credo.models.description import labels_length
+from credo.models.description import target_length
 from credo.models.explaining import Reasons, Spoken, placed_words
-from credo.models.forms import Views, kind_of_form, settled_views
+from credo.models.forms import Views, kind_of_form
 from credo.models.jobs import Silent
 from credo.models.metrics import Scores
 from credo.models.regression.encoding import ColumnSums, RowEncoding
@@ -29,12 +30,13 @@ from credo.models.regression.laplace import LaplacePosterior
 from credo.models.regression.logistic_fitting import Fitting, Method
 from credo.models.regression.logistic_validation import cross_validated, left_out
 from credo.models.regression.texts import text_settings
-from credo.models.targets import check_classes, with_target
 from credo.notices import tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from credo.streaming.live_regression import LiveLogistic
 
 Estimate = Literal["bayes", "map", "ml"]
 Choice = Literal["auto", "evidence", "cross-validation"]
@@ -99,19 +101,12 @@ class LogisticRegression(ClassPredictor):
 
     def fit(self, data: object, target: object, *, weight: Weight = None) -> Self:
         """Learn from a table with a class in each row: `target` is a column's name, or an array."""
-        table, name = with_target(source(data), target)
+        table = source(data)
         if table.once:
             raise DataError(
                 "logistic regression reads the rows several times, and an iterator can be read only once: give a table"
             )
-        if isinstance(weight, str):
-            table.require([weight])
-        features = tuple(column for column in table.without(weight).names if column != name)
-        if not features:
-            raise SchemaError(f"there is no column beside {name!r} to learn from")
-        table, views = settled_views(table, features, check_classes(table, name, self.kinds))
-        if not views:
-            raise SchemaError("there is no column to learn from: all of them are ignored")
+        table, name, views = labelled_table(table, target, weight, self.kinds)
         sums = ColumnSums(name, Readings.of(views, self.interactions), text_settings(views, self.kinds))
         seen = gather(sums, table, [name, *views], weight, Evidence.total).ordered()
         model = self._begun(name, views, seen, sums.encoding(seen))
@@ -186,6 +181,12 @@ class LogisticRegression(ClassPredictor):
         """Refused, for the same reason."""
         self.__add__(None)
 
+    def live(self) -> LiveLogistic:
+        """A mutable twin that learns one row at a time: see credo.streaming.live_regression."""
+        from credo.streaming.live_regression import LiveLogistic
+
+        return LiveLogistic(self)
+
     # What was learned
 
     @property
@@ -227,8 +228,11 @@ class LogisticRegression(ClassPredictor):
 
     @property
     def n_parameters(self) -> int:
-        """How many numbers the model has: an intercept and the features' weights, for each class but one."""
-        return (1 + self.encoding.width) * (len(self.classes) - 1)
+        """How many free numbers the model has: an intercept and the features' weights, for each class but one. Of a
+        category with k levels, k - 1 are free."""
+        own = self.encoding.features
+        words = sum(text.width for text in self.encoding.texts)
+        return (1 + words + (0 if own is None else own.free())) * (len(self.classes) - 1)
 
     @property
     def log_likelihood(self) -> float:
@@ -245,15 +249,8 @@ class LogisticRegression(ClassPredictor):
         return found
 
     def description_length(self, data: object, *, target: object = None, weight: Weight = None) -> DescriptionLength:
-        """L(h) + L(classes | columns, h) in bits. Of the rows that were learned, L(h) is log₂ P(classes | weights) less
-        log₂ evidence: the total is −log₂ evidence. Of others, or without an evidence, weights take ½ log₂ n each."""
-        scores = self.scores(data, target=target, weight=weight)
-        evidence = self.seen.log_evidence
-        if evidence is None or not np.isclose(scores.n, self.n, rtol=1e-9):
-            return labels_length(self, scores, self.n_parameters, 0.0)
-        fitted = bits(self.log_likelihood)
-        how, coded = "by Laplace's evidence", f"column {self.target!r} given the others"
-        return DescriptionLength(coded, 0.0, bits(evidence) - fitted, fitted, scores.n, how)
+        """L(h) + L(classes | columns, h) in bits; a weight takes ½ log₂ n."""
+        return target_length(self, self.scores(data, target=target, weight=weight), self.n_parameters, 0.0)
 
     def weights(self, *, interval: float = 0.95) -> Any:
         """An Arrow table: each feature's weight, what a unit of it adds to the log-odds, and its credible interval.

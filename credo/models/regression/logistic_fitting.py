@@ -182,7 +182,8 @@ class Fitting:
 
     def _concluded(self, mode: Mode, strengths: Array) -> Learned:
         if not mode.converged:
-            tell(f"the {len(mode.history)} steps didn't reach the most probable weights: steps= allows more")
+            steps = min(len(mode.history), self.model.steps)  # the history of gradient steps begins before the first
+            tell(f"the {steps:,} steps didn't reach the most probable weights: steps= allows more")
         posterior = self.posterior(mode, self.groups.prior(strengths), flat_intercept=True)
         named = dict(zip(self.model.encoding.groups, strengths.tolist(), strict=True))
         return Learned(posterior, named, mode.history)

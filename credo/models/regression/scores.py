@@ -37,6 +37,11 @@ class NumberScores:
     def n(self) -> float:
         return float(self.weights.sum())
 
+    @property
+    def of_truth(self) -> Array:
+        """log p(truth) of each row."""
+        return self.log_probabilities
+
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """Which rows could be predicted."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from credo.blocks.capabilities import Ignored
 from credo.blocks.text.column import NEW_WORDS, KnownWords, Texts
+from credo.blocks.text.tf_idf import idf, to_unit_length
 from credo.core.evidence import Evidence
 from credo.data import Batch
 from credo.data.words import Reading, Vocabulary
@@ -54,8 +55,7 @@ class TextFeatures:
         holding = np.asarray(evidence[block.documents].n.along(0))
         kept = np.flatnonzero(block.cuts.kept(holding))
         texts = float(evidence[block.texts].n.value.sum())
-        idf = 1.0 + np.log((1.0 + texts) / (1.0 + holding[kept]))
-        return cls(name, how, evidence.schema[block.axis].levels.take(kept), idf)
+        return cls(name, how, evidence.schema[block.axis].levels.take(kept), idf(texts, holding[kept]))
 
     @property
     def width(self) -> int:
@@ -72,11 +72,7 @@ class TextFeatures:
     def read(self, batch: Batch) -> tuple[SparseRows, Ignored]:
         """The texts, and how many of them hold unseen words alone."""
         found = batch.encoded(KnownWords(self.name, self.vocabulary))
-        sizes = np.diff(found.starts)
-        values = (1.0 + np.log(found.counts)) * self.idf[found.words]
-        if len(values):
-            squares = np.add.reduceat(np.append(values**2, 0.0), found.starts[:-1]) * (sizes > 0)
-            values /= np.repeat(np.sqrt(np.where(sizes > 0, squares, 1.0)), sizes)
-        unseen = int(((found.unseen > 0) & (sizes == 0)).sum())
+        values = to_unit_length((1.0 + np.log(found.counts)) * self.idf[found.words], found.starts)
+        unseen = int(((found.unseen > 0) & (np.diff(found.starts) == 0)).sum())
         ignored = {(self.name, NEW_WORDS): unseen} if unseen else {}
         return SparseRows(found.starts, found.words, values, self.width), ignored

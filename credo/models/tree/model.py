@@ -13,18 +13,18 @@ import pyarrow as pa
 from credo.blocks.block import UNSEEN_VALUES
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED, Label
-from credo.core.learning import Additive, FoldDraw, RowWeights, Weight
+from credo.core.learning import FoldDraw, RowWeights, Weight
 from credo.core.membership import Hard
 from credo.core.statistics import Counts
 from credo.data import Batch, source
 from credo.data.schema import Column, Schema
-from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_whole, counted, suggest
-from credo.models.class_predictor import NOTHING, ClassPredictor, Shares
+from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_whole, suggest
+from credo.models.class_evidence import NO_COLUMN, ClassEvidence, labelled_rows, labelled_table
+from credo.models.class_predictor import NOTHING, Shares
 from credo.models.explaining import Reasons, Step
-from credo.models.forms import TEXT_FORMS, Views, settled_views
+from credo.models.forms import TEXT_FORMS, Views
 from credo.models.jobs import Silent
 from credo.models.metrics import Scores
-from credo.models.targets import check_classes, class_codes, with_target
 from credo.models.tree.binning import Bins, LevelBins, read_cells
 from credo.models.tree.describing import Outline, TreeLength, outlined, tree_length
 from credo.models.tree.folds import cross_validated
@@ -33,7 +33,7 @@ from credo.models.tree.paths import path
 from credo.models.tree.prunings import Prune, Prunings, learned
 from credo.models.tree.sampling import held, sampled
 from credo.models.tree.structure import Structure
-from credo.notices import tell, tell_of_columns
+from credo.notices import tell_of_columns
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ TEXTS = "a tree doesn't read texts (naive Bayes and logistic regression do)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DecisionTree(ClassPredictor, Additive):
+class DecisionTree(ClassEvidence):
     """P(class | row) from the leaf that a row comes to: (n of the class + a)/(n + K a), a Dirichlet posterior's mean.
 
     prune: "average", the default, weighs all prunings of the grown tree by prior · evidence and predicts with their
@@ -110,18 +110,12 @@ class DecisionTree(ClassPredictor, Additive):
 
         The tree is grown and pruned on up to 2²⁰ rows, which are held in memory; then its leaves count all rows.
         """
-        table, name = with_target(source(data), target)
-        if isinstance(weight, str):
-            table.require([weight])
-        features = tuple(column for column in table.without(weight).names if column != name)
-        if not features:
-            raise SchemaError(f"there is no column beside {name!r} to learn from")
-        table, views = settled_views(held(table), features, check_classes(table, name, self.kinds))
+        table, name, views = labelled_table(held(source(data)), target, weight, self.kinds)
         texts = [each for each, (form, *_) in views.items() if form in TEXT_FORMS]
         tell_of_columns(((each, TEXTS) for each in texts), "ignored")
         views = {each: forms for each, forms in views.items() if each not in texts}
         if not views:
-            raise SchemaError("there is no column to learn from: all of them are ignored")
+            raise SchemaError(NO_COLUMN)
         sample = sampled(table, name, views, weight)
         if not len(sample.truth):
             raise DataError(f"no row has a class: every cell of {name!r} is missing, or weighs nothing")
@@ -133,43 +127,23 @@ class DecisionTree(ClassPredictor, Additive):
             return grown.update(table, weight=weight)
         levels = sample.levels[name].levels
         member = Hard(rows.truth, classes, rows.weight)
-        return grown._taught(grown._evidence(levels, member, Counts.of_pairs(*leaves), sample.unlabelled))
+        evidence = grown._evidence(levels, member, Counts.of_pairs(*leaves), sample.unlabelled)
+        return grown.with_evidence(evidence)._checked(0.0)
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
         """Learn from more rows: the leaves count them, and posteriors and averages follow; the branches stay."""
-        new = self.gathered(self._labelled(data, target), weight)
-        return self._taught(self.evidence.grown(new) if self.evidence else new.ordered())
-
-    def _taught(self, evidence: Evidence) -> Self:
-        """With more evidence than before."""
-        before, model = self.unlabelled, self.with_evidence(evidence)
-        if left_out := model.unlabelled - before:
-            tell(f"{counted(left_out, 'row')} without {self.target!r} left out")
-        if model.class_prior is not None:
-            _ = model._given_prior  # refused, where it says nothing of a class
-        if not model.class_weights.any():
-            why = f"every cell of {self.target!r} is missing" if model.unlabelled else "all weights are zero"
-            raise DataError(f"no row has a class: {why}")
-        return model
+        return super().update(data, target=target, weight=weight)
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
         """Unlearn rows, exactly: the leaves count what they would, had the rows never come; the branches stay."""
-        table = self._labelled(data, target)
-        if absent := [name for name in self.views if name not in table.names]:
-            raise SchemaError(f"rows are forgotten with all the columns that were learned, but {absent[0]!r} is absent")
-        return super().forget(table, weight=weight)
+        return super().forget(data, target=target, weight=weight)
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         assert self.target is not None
-        codes, levels = class_codes(batch, self.target)
-        lost = codes < 0
-        unlabelled = Counts.of_rows(Hard.whole(int(lost.sum()), weight[lost]))
-        if lost.any():
-            kept = np.flatnonzero(~lost)
-            batch, codes, weight = batch.take(kept), codes[kept], weight[kept]
+        batch, own, levels, unlabelled = labelled_rows(batch, self.target, weight)
         cells, _ = read_cells(self.columns, batch)
-        leaves = Counts.of_pairs(*self._tree.leaf_weights(cells, codes, weight, len(levels)))
-        return self._evidence(levels, Hard(codes, len(levels), weight), leaves, unlabelled)
+        leaves = Counts.of_pairs(*self._tree.leaf_weights(cells, own.codes, own.weight, own.groups))
+        return self._evidence(levels, own, leaves, unlabelled)
 
     def _evidence(self, levels: Any, member: Hard, leaves: Counts, unlabelled: Counts) -> Evidence:
         """Rows of each class, in all and in each leaf."""
@@ -179,9 +153,6 @@ class DecisionTree(ClassPredictor, Additive):
         return Evidence(
             Schema((Column(self.target, "category", levels),)), {UNLABELLED: Part((None,), unlabelled), **parts}
         )
-
-    def with_evidence(self, evidence: Evidence) -> Self:
-        return self.replaced(evidence=evidence)
 
     def mergeable(self, other: Self) -> str | None:
         if self.target != other.target:
@@ -199,30 +170,10 @@ class DecisionTree(ClassPredictor, Additive):
     # What was learned
 
     @property
-    def seen(self) -> Evidence:
-        if self.evidence is None:
-            raise EvidenceError(NOTHING)
-        return self.evidence
-
-    @property
     def _tree(self) -> Structure:
         if self.structure is None:
             raise EvidenceError(NOTHING)
         return self.structure
-
-    @property
-    def unlabelled(self) -> float:
-        """The weight of rows without a class: they were left out."""
-        return 0.0 if self.evidence is None else float(self.evidence[UNLABELLED].n.value.sum())
-
-    @cached_property
-    def classes(self) -> tuple[Any, ...]:
-        """In the order of the probabilities' columns."""
-        return self.seen.column(str(self.target)).values
-
-    @property
-    def class_weights(self) -> Array:
-        return np.asarray(self.seen[ROWS].n.value[:, 0])
 
     @property
     def features(self) -> Mapping[str, Column]:
@@ -329,7 +280,7 @@ class DecisionTree(ClassPredictor, Additive):
         """log P(class of the row | its other cells): a tree says nothing of how probable these are."""
         table = self._labelled(data, None)
         scores = self.scores(table)
-        return np.asarray(scores.log_probabilities[np.arange(len(scores.truth)), scores.truth])
+        return np.asarray(scores.of_truth)
 
     @property
     def outline(self) -> Outline:

@@ -64,15 +64,20 @@ class CausalGraph(DirectedGraph, Shown):
         """The graph of the observed variables alone."""
         return Projection.of(self.parents, self.hidden)
 
-    def identify(self, cause: str | Sequence[str], outcome: str | Sequence[str]) -> Identification:
-        """How P(outcome | do(cause)) follows from what is observed: by back-door or front-door adjustment, by the
-        general algorithm, or not at all."""
+    def identify(
+        self, cause: str | Sequence[str], outcome: str | Sequence[str], given: str | Sequence[str] = ()
+    ) -> Identification:
+        """How P(outcome | do(cause), given) follows from what is observed: by back-door or front-door adjustment, by
+        the general algorithm, or not at all."""
         from credo.networks.causes.identification import identify
 
         causes, outcomes = self._asked(cause, "a cause"), self._asked(outcome, "an outcome")
+        known = self._asked(given, "what is given") if given else ()
         if both := {*causes} & {*outcomes}:
             raise SchemaError(f"{min(both)!r} is cause and outcome: an effect is of one variable on another")
-        return identify(self.parents, self.hidden, causes, outcomes)
+        if both := {*known} & {*causes, *outcomes}:
+            raise SchemaError(f"{min(both)!r} is given: an effect is of and on other variables")
+        return identify(self.parents, self.hidden, causes, outcomes, known)
 
     def effect(
         self,
@@ -80,12 +85,14 @@ class CausalGraph(DirectedGraph, Shown):
         outcome: str | Sequence[str],
         data: object,
         *,
+        given: Mapping[str, Any] | None = None,
         prior: Any = None,
         weight: Weight = None,
         draws: int | None = None,
         seed: int = 0,
     ) -> Effect:
-        """P(outcome | do(cause)), estimated from rows of the observed variables, with credible intervals.
+        """P(outcome | do(cause)), estimated from rows of the observed variables, with credible intervals; among those
+        with the states that are given.
 
         The observed variables' distribution is learned as a network, by default with Dirichlet(1) for each row of a
         table; the estimand is evaluated for `draws` (1000) from its posterior. An effect that isn't identifiable is an
@@ -93,12 +100,12 @@ class CausalGraph(DirectedGraph, Shown):
         """
         from credo.networks.causes.effect import effect_of
 
-        found = self.identify(cause, outcome)
+        found = self.identify(cause, outcome, [*(given or {})])
         if not found:
             raise NetworkError(found.reason)
         self._check_columns(data, weight)
         net = self.observed_network().fit(data, prior=prior, weight=weight)
-        return effect_of(found, net, draws, seed)
+        return effect_of(found, net, draws, seed, given)
 
     def observed_network(self) -> Network:
         """Arrows between the observed variables that can represent all of their distributions under this graph. They

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +16,7 @@ from credo.networks.causes.estimand import mentioned, value_of
 from credo.networks.causes.identification import Identification
 from credo.networks.factor import Factor
 from credo.networks.graph import reached
-from credo.networks.inference.findings import NOTHING
+from credo.networks.inference.findings import NOTHING, affirmative, state
 from credo.networks.inference.sizes import check_table
 from credo.networks.missing_information import hidden_rows
 from credo.numerics.distributions import checked_mass
@@ -53,6 +53,7 @@ class Effect(Shown):
     table: Array  # (states of the cause, states of the outcome)
     seen: Array
     draws: Array | None = None  # (draws, states of the cause, states of the outcome)
+    given: Mapping[str, Any] = field(default_factory=dict)  # the states of those among whom the effect is
 
     def __getitem__(self, state: Any) -> dict[Any, float]:
         """P(outcome | do(cause = state)) as {state: probability}."""
@@ -69,19 +70,25 @@ class Effect(Shown):
         return {each: (float(a), float(b)) for each, a, b in zip(self.outcome_states, low, high, strict=True)}
 
     def difference(self, to: Any = None, base: Any = None, outcome: Any = None, mass: float = 0.95) -> Difference:
-        """P(outcome | do(to)) - P(outcome | do(base)), the average causal effect; of two states, by default the first
-        against the second, and the outcome's first state."""
+        """P(outcome | do(to)) - P(outcome | do(base)), the average causal effect; of two states, by default "yes"
+        against "no", or the first against the second; and the outcome "yes", or the first."""
         if (to is None or base is None) and len(self.cause_states) != 2:
             known = ", ".join(map(str, self.cause_states))
             raise SchemaError(f"a difference is between two states of the cause ({known}): name both")
-        one = 0 if to is None else self._cause(to)
+        one = affirmative(self.cause_states) if to is None else self._cause(to)
         two = 1 - one if base is None else self._cause(base)
-        k = 0 if outcome is None else self._outcome(outcome)
+        k = affirmative(self.outcome_states) if outcome is None else self._outcome(outcome)
         value = float(self.table[one, k] - self.table[two, k])
         if self.draws is None:
             return Difference(value, None)
         low, high = _ends(self.draws[:, one, k] - self.draws[:, two, k], mass)
         return Difference(value, (float(low), float(high)))
+
+    @property
+    def told(self) -> list[int]:
+        """The states of the outcome that are shown: of two, one says it all."""
+        size = len(self.outcome_states)
+        return [affirmative(self.outcome_states)] if size == 2 else [*range(size)]
 
     def _cause(self, state: Any) -> int:
         return _place(state, self.cause_states, self.identification.causes)
@@ -120,9 +127,10 @@ def network_effect(
     net: Network,
     cause: str | Sequence[str],
     outcome: str | Sequence[str],
-    hidden: str | Sequence[str] | None,
-    draws: int | None,
-    seed: int,
+    hidden: str | Sequence[str] | None = None,
+    draws: int | None = None,
+    seed: int = 0,
+    given: Mapping[str, Any] | None = None,
 ) -> Effect:
     """The effect in a network with tables; variables that were hidden when these were fitted count as hidden."""
     from credo.networks.causes.causal_graph import CausalGraph
@@ -131,21 +139,27 @@ def network_effect(
     if hidden is None:
         parts = () if net.evidence is None else net.evidence.parts
         hidden = [name for name in net.parents if hidden_rows(name) in parts]
-    found = CausalGraph(net.parents, hidden).identify(cause, outcome)
+    found = CausalGraph(net.parents, hidden).identify(cause, outcome, [*(given or {})])
     if not found:
         raise NetworkError(found.reason)
-    return effect_of(found, net, draws, seed)
+    return effect_of(found, net, draws, seed, given)
 
 
-def effect_of(found: Identification, net: Network, draws: int | None, seed: int) -> Effect:
+def effect_of(
+    found: Identification,
+    net: Network,
+    draws: int | None = None,
+    seed: int = 0,
+    given: Mapping[str, Any] | None = None,
+) -> Effect:
     """The estimand with the network's tables, and with tables drawn from their posterior."""
     from credo.networks.table_beliefs import concentrations, drawn_tables
 
     size, random = check_whole("draws", DRAWS if draws is None else draws, 1), np.random.default_rng(check_seed(seed))
-    evaluation = Evaluation.of(found, net)
+    evaluation = Evaluation.of(found, net, given or {})
     (table,), (seen,) = evaluation.of_joint(evaluation.queried(net)[None])
     if np.isnan(table).any():
-        raise _undefined(found, net, table)
+        raise _undefined(found, net, table, given or {})
     drawn: Array | None = None
     if has_posterior(net):
         alphas, parts = concentrations(net), list[Array]()
@@ -154,7 +168,8 @@ def effect_of(found: Identification, net: Network, draws: int | None, seed: int)
             parts.append(evaluation.of_joint(evaluation.drawn(drawn_tables(net, wide, random), some))[0])
         whole = np.concatenate(parts)
         drawn = whole[~np.isnan(whole).any((1, 2))]
-    return Effect(found, _states(net, found.causes), _states(net, found.outcomes), table, seen, drawn)
+    told = {name: net.states[name][code] for name, code in zip(found.given, evaluation.codes, strict=True)}
+    return Effect(found, _states(net, found.causes), _states(net, found.outcomes), table, seen, drawn, told)
 
 
 def has_posterior(net: Network) -> bool:
@@ -176,15 +191,17 @@ class Evaluation:
     net: Network
     names: tuple[str, ...]  # that the estimand mentions
     above: tuple[str, ...]  # these and their ancestors, on which alone they depend
+    codes: tuple[int, ...]  # of the states that are given
 
     @classmethod
-    def of(cls, found: Identification, net: Network) -> Evaluation:
+    def of(cls, found: Identification, net: Network, given: Mapping[str, Any]) -> Evaluation:
         assert found.estimand is not None
-        asked = mentioned(found.estimand) | {*found.causes, *found.outcomes}
+        codes = tuple(state(net.potentials, net._number(name), given[name]) for name in found.given)
+        asked = mentioned(found.estimand) | {*found.causes, *found.outcomes, *found.given}
         names = tuple(name for name in net.parents if name in asked)
         check_table([len(net.states[name]) for name in names])
         above = reached(names, net.parents)
-        return cls(found, net, names, tuple(name for name in net.parents if name in above))
+        return cls(found, net, names, tuple(name for name in net.parents if name in above), codes)
 
     def cells(self, names: Sequence[str]) -> int:
         return prod(len(self.net.states[name]) for name in names)
@@ -205,12 +222,13 @@ class Evaluation:
                 parts[wanted] = whole.sum_out([name for name in self.names if name not in wanted])
             return parts[wanted]
 
-        ends = (DRAW, *found.causes, *found.outcomes)
+        ends = (DRAW, *found.causes, *found.outcomes, *found.given)
         full = Factor(ends, np.ones([draws, *(len(self.net.states[name]) for name in ends[1:])]))
         shape = [draws, self.cells(found.causes), self.cells(found.outcomes)]
         assert found.estimand is not None
-        done = (full * value_of(found.estimand, joint)).over(ends).table.reshape(shape)
-        both = joint(frozenset(ends[1:])).over(ends).table.reshape(shape)
+        known: tuple[Any, ...] = (..., *self.codes)
+        done = (full * value_of(found.estimand, joint)).over(ends).table[known].reshape(shape)
+        both = joint(frozenset(ends[1:])).over(ends).table[known].reshape(shape)
         with np.errstate(invalid="ignore"):
             return done, both / both.sum(2, keepdims=True)
 
@@ -231,8 +249,10 @@ class Evaluation:
         return np.array([self.queried(self.net._like(parameters=some)) for some in each])
 
 
-def _undefined(found: Identification, net: Network, table: Array) -> EvidenceError:
+def _undefined(found: Identification, net: Network, table: Array, given: Mapping[str, Any]) -> EvidenceError:
     """Positivity fails: a state of the cause never occurs where it would have to."""
+    if given and net.log_probability(dict(given)) == -np.inf:
+        return EvidenceError(f"the evidence is impossible: {', '.join(f'{n}={v}' for n, v in given.items())}")
     place = int(np.flatnonzero(np.isnan(table).any(1))[0])
     state = _states(net, found.causes)[place]
     some = f", for each state of {', '.join(found.adjustment)}" if found.adjustment else ""

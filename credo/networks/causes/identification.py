@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Literal
 
 from credo.networks.causes.c_factors import Hedge, identified
-from credo.networks.causes.estimand import Conditional, Expression, product_of, sum_of, written
+from credo.networks.causes.estimand import Conditional, Expression, product_of, quotient_of, sum_of, written
 from credo.networks.causes.projection import Projection
 from credo.networks.graph import Parents, children, connected, reached
 from credo.networks.separation import smallest_separator
@@ -28,6 +28,7 @@ class Identification:
     estimand: Expression | None
     adjustment: tuple[str, ...] = ()  # the back-door set, or the mediators of the front door
     hedge: Hedge | None = None
+    given: tuple[str, ...] = ()  # the effect is that among those with some states of these
 
     @property
     def identifiable(self) -> bool:
@@ -39,14 +40,15 @@ class Identification:
         >>> Identification(("Drug",), ("Recovery",), "", None).wanted
         'P(Recovery | do(Drug))'
         """
-        return f"P({', '.join(self.outcomes)} | do({', '.join(self.causes)}))"
+        done = f"do({', '.join(self.causes)})"
+        return f"P({', '.join(self.outcomes)} | {', '.join([done, *self.given])})"
 
     @property
     def formula(self) -> str:
         """The estimand, as in books."""
         if self.estimand is None:
             return ""
-        return f"{self.wanted} = {written(self.estimand, (*self.causes, *self.outcomes))}"
+        return f"{self.wanted} = {written(self.estimand, (*self.causes, *self.outcomes, *self.given))}"
 
     @property
     def reason(self) -> str:
@@ -56,7 +58,8 @@ class Identification:
             case "no causal path":
                 return f"no directed path leads from {_listed(self.causes)} to {_listed(self.outcomes)}: no effect"
             case "back-door" if not several:
-                return "back-door adjustment for nothing: cause and outcome have no common causes"
+                known = f" given {_listed(self.given)}" if self.given else ""
+                return f"no adjustment: no path that begins with an arrow into the cause is open{known}"
             case "back-door":
                 return (
                     f"back-door adjustment for {several}: all paths that begin with an arrow into the cause are blocked"
@@ -85,18 +88,24 @@ def _listed(names: Collection[str]) -> str:
 
 
 def identify(
-    parents: Parents, hidden: Collection[str], causes: tuple[str, ...], outcomes: tuple[str, ...]
+    parents: Parents,
+    hidden: Collection[str],
+    causes: tuple[str, ...],
+    outcomes: tuple[str, ...],
+    given: tuple[str, ...] = (),
 ) -> Identification:
     """The simplest way that there is. `parents` has the hidden variables, too."""
-    below = children(parents)
-    if not reached(causes, below) & {*outcomes}:
-        return Identification(causes, outcomes, "no causal path", Conditional(outcomes))
-    adjustment = back_door(parents, hidden, causes, outcomes)
+    after = reached(causes, children(parents))
+    if not after & {*outcomes, *given}:
+        return Identification(causes, outcomes, "no causal path", Conditional(outcomes, given), given=given)
+    adjustment = None if after & {*given} else back_door(parents, hidden, causes, outcomes, given)
     if adjustment is not None:
-        estimand: Expression = Conditional(outcomes, (*causes, *adjustment))
+        estimand: Expression = Conditional(outcomes, (*causes, *given, *adjustment))
         if adjustment:
-            estimand = sum_of(adjustment, product_of([estimand, Conditional(adjustment)]))
-        return Identification(causes, outcomes, "back-door", estimand, adjustment)
+            estimand = sum_of(adjustment, product_of([estimand, Conditional(adjustment, given)]))
+        return Identification(causes, outcomes, "back-door", estimand, adjustment, given=given)
+    if given:
+        return _conditional(parents, hidden, causes, outcomes, given)
     mediators = front_door(parents, hidden, causes, outcomes)
     if mediators is not None:
         inner = product_of([Conditional(outcomes, (*causes, *mediators)), Conditional(causes)])
@@ -108,15 +117,51 @@ def identify(
     return Identification(causes, outcomes, "c-components", found)
 
 
+def _conditional(
+    parents: Parents,
+    hidden: Collection[str],
+    causes: tuple[str, ...],
+    outcomes: tuple[str, ...],
+    given: tuple[str, ...],
+) -> Identification:
+    """P(y | do(x), z) = P(y, z | do(x)) / P(z | do(x)); before, each z that may be done instead of seen joins x
+    (Shpitser and Pearl 2006, IDC)."""
+    done, seen = list(causes), list(given)
+    while moved := next((name for name in seen if _may_be_done(parents, done, outcomes, seen, name)), None):
+        seen.remove(moved)
+        done.append(moved)
+    found = identified(Projection.of(parents, hidden), frozenset(done), frozenset((*outcomes, *seen)))
+    if isinstance(found, Hedge):
+        return Identification(causes, outcomes, "", None, hedge=found, given=given)
+    whole = quotient_of(found, sum_of(outcomes, found)) if seen else found
+    return Identification(causes, outcomes, "c-components", whole, given=given)
+
+
+def _may_be_done(
+    parents: Parents, done: Collection[str], outcomes: Collection[str], seen: Collection[str], name: str
+) -> bool:
+    """Whether seeing a variable is as doing it: no path leads from it to the outcomes but through its own effects."""
+    cut = {
+        each: () if each in done else tuple(parent for parent in own if parent != name)
+        for each, own in parents.items()
+    }
+    return not connected([name], {*done, *seen} - {name}, cut) & {*outcomes}
+
+
 def back_door(
-    parents: Parents, hidden: Collection[str], causes: Collection[str], outcomes: Collection[str]
+    parents: Parents,
+    hidden: Collection[str],
+    causes: Collection[str],
+    outcomes: Collection[str],
+    given: Collection[str] = (),
 ) -> tuple[str, ...] | None:
-    """The fewest observed variables that block all paths into the causes, none of them an effect of these."""
+    """The fewest observed variables that, with those given, block all paths into the causes; none of them an effect of
+    these."""
     after = reached(causes, children(parents))
     allowed = {name for name in parents if name not in after and name not in hidden and name not in outcomes}
     cut = {name: tuple(each for each in own if each not in causes) for name, own in parents.items()}
-    found = smallest_separator(causes, outcomes, (), allowed, cut)
-    return None if found is None else tuple(name for name in parents if name in found)
+    found = smallest_separator(causes, outcomes, given, allowed, cut)
+    return None if found is None else tuple(name for name in parents if name in found and name not in given)
 
 
 def front_door(
@@ -127,7 +172,8 @@ def front_door(
     if len(causes) > 1 or len(outcomes) > 1:
         return None
     below = children(parents)
-    between = (reached(causes, below) & reached(outcomes, parents)) - {*causes, *outcomes}
+    after, before = reached(causes, below), reached(outcomes, parents)
+    between = (after & before) - {*causes, *outcomes}
     known = [name for name in parents if name in between and name not in hidden]
     if len(known) > CANDIDATES:
         return None

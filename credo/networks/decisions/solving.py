@@ -183,7 +183,7 @@ def _relevant(
     for name in scope:
         axis = kept.index(name)
         if np.ptp(table, axis=axis).max(initial=0.0) <= SAME * size:
-            table = table.take(0, axis)
+            table = np.asarray(table.take(0, axis))
             kept.remove(name)
     others = tuple(name for name in known if name not in kept)
     return tuple(kept), tuple(states[name] for name in kept), others, table

@@ -14,7 +14,7 @@ from credo.errors import SizeError
 from credo.networks import graph
 from credo.networks.hybrid.findings import HybridFindings
 from credo.networks.hybrid.gaussian import SPARSE, Solved, solved_dense, solved_sparse
-from credo.networks.hybrid.number_node import Codes, NumberNode
+from credo.networks.hybrid.number_node import Codes, Equations, NumberNode
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
@@ -54,6 +54,7 @@ class Component:
     switches: tuple[str, ...]  # category parents that aren't known
     sizes: tuple[int, ...]  # how many states each switch has
     findings: HybridFindings
+    equations: Equations  # of all numbers of the network
 
     @property
     def configurations(self) -> int:
@@ -94,39 +95,46 @@ class Component:
         if count == 1 and len(self.unknown) > SPARSE:
             return self._sparse(codes)
         every = {name: np.full(count, code, dtype=np.intp) for name, code in self.findings.states.items()} | dict(codes)
-        coefficients = np.zeros((count, len(self.nodes), len(self.unknown)))
-        constant, variance = np.zeros((2, count, len(self.nodes)))
+        some = 1 if all(node.parallel for node in self.nodes) else count  # of which the covariance is found
+        coefficients, variance = np.zeros((some, len(self.nodes), len(self.unknown))), np.zeros((some, len(self.nodes)))
+        constant = np.zeros((count, len(self.nodes)))
         for i, node in enumerate(self.nodes):
-            intercept, weights, variance[:, i] = node.at(every)
-            constant[:, i] = -intercept
+            intercept, weights, own = node.at(every)
+            weights, own = np.broadcast_to(weights, (count, len(node.numbers))), np.broadcast_to(own, (count,))
+            constant[:, i], variance[:, i] = -intercept, own[:some]
             for j, name in enumerate((node.name, *node.numbers)):
-                weight = 1.0 if j == 0 else -weights[..., j - 1]
+                weight = np.ones(count) if j == 0 else -weights[:, j - 1]
                 if name in self.places:
-                    coefficients[:, i, self.places[name]] += weight
+                    coefficients[:, i, self.places[name]] += weight[:some]
                 else:
                     constant[:, i] += weight * self.findings.values[name]
         return solved_dense(coefficients, constant, variance)
 
     def _sparse(self, codes: Mapping[str, Codes]) -> Solved:
+        """Rows of the equations of all numbers; those of nodes below categories are put in."""
         from scipy import sparse
 
-        every = self.findings.states | {name: int(code[0]) for name, code in codes.items()}
-        rows, columns, cells = list[int](), list[int](), list[float]()
-        constant, variance = np.zeros((2, len(self.nodes)))
-        places, values = self.places, self.findings.values
-        for i, node in enumerate(self.nodes):
-            where = tuple(every[name] for name in node.categories)
-            constant[i], variance[i] = -node.intercept[where], node.variance[where]
-            weights = [1.0, *(-node.weights[where]).tolist()]
-            for name, weight in zip((node.name, *node.numbers), weights, strict=True):
-                if name in places:
-                    rows.append(i)
-                    columns.append(places[name])
-                    cells.append(weight)
-                else:
-                    constant[i] += weight * values[name]
-        shape = (len(self.nodes), len(self.unknown))
-        return solved_sparse(sparse.csc_array((cells, (rows, columns)), shape=shape), constant, variance)
+        place = self.equations.place
+        own = np.array([place[node.name] for node in self.nodes])
+        unknown = np.array([place[name] for name in self.unknown])
+        coefficients = self.equations.coefficients[own]
+        constant, variance = -self.equations.intercept[own], self.equations.variance[own]
+        below = [i for i, node in enumerate(self.nodes) if node.categories]
+        if below:
+            every = self.findings.states | {name: int(code[0]) for name, code in codes.items()}
+            coefficients = coefficients.tolil()
+            for i in below:
+                node = self.nodes[i]
+                where = tuple(every[name] for name in node.categories)
+                constant[i], variance[i] = -node.intercept[where], node.variance[where]
+                coefficients[i, place[node.name]] = 1.0
+                for name, weight in zip(node.numbers, node.weights[where].tolist(), strict=True):
+                    coefficients[i, place[name]] = -weight
+        known = np.zeros(len(place))
+        for name, value in self.findings.values.items():
+            known[place[name]] = value
+        whole = sparse.csc_array(coefficients)
+        return solved_sparse(whole[:, unknown], constant + whole @ known, variance)
 
 
 def components(net: HybridNetwork, names: Iterable[str], findings: HybridFindings) -> list[Component]:
@@ -158,4 +166,4 @@ def _component(net: HybridNetwork, nodes: list[NumberNode], findings: HybridFind
     unknown = dict.fromkeys(name for node in nodes for name in _numbers(node) if name not in findings.values)
     above = dict.fromkeys(name for node in nodes for name in node.categories if name not in findings.states)
     sizes = tuple(len(net.states[name]) for name in above)
-    return Component(tuple(nodes), tuple(unknown), tuple(above), sizes, findings)
+    return Component(tuple(nodes), tuple(unknown), tuple(above), sizes, findings, net.equations)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from credo.errors import NetworkError, suggest
 from credo.networks.graph import Parents
 from credo.networks.hybrid.number_node import LogisticNode, NumberNode
+from credo.networks.network import Network
+from credo.networks.nodes.distribution import Distribution
 from credo.networks.nodes.logistic_of_numbers import LogisticOfNumbers
 from credo.networks.nodes.normal import Normal
 from credo.networks.tables import States, states_of, table_of
@@ -36,7 +40,7 @@ def declared(parents: Parents, nodes: Mapping[str, Any], given: Mapping[str, Seq
     for name in (name for name in parents if name not in numbers):
         node = nodes[name]
         categories = [each for each in parents[name] if each not in numbers]
-        table = None if isinstance(node, LogisticOfNumbers | LogisticNode) else node
+        table = None if isinstance(node, LogisticOfNumbers | LogisticNode | Distribution) else node
         states[name] = states_of(name, (given or {}).get(name), table, categories)
     return Declared(states, {name: _node(name, nodes[name], above, states, numbers) for name, above in parents.items()})
 
@@ -50,12 +54,26 @@ def _node(name: str, node: Any, above: Sequence[str], states: States, numbers: s
             return node
         case Normal() | LogisticOfNumbers():
             return node.node(name, of_categories, of_numbers, states)
+        case Distribution() if not of_numbers:
+            return _expanded(name, node, of_categories, states)
         case _ if of_numbers:
             raise NetworkError(
                 f"{name!r} is a category with the number {of_numbers[0]!r} as a parent, so that it needs no table but "
                 "a credo.nodes.LogisticOfNumbers (or turn the arrow round)"
             )
     table = table_of(name, node, of_categories, states)
+    table.flags.writeable = False
+    return table
+
+
+def _expanded(name: str, node: Distribution, above: tuple[str, ...], states: States) -> Array:
+    """The table of a noisy-OR or another distribution of categories."""
+    family = (*above, name)
+    tables: dict[str, Any] = {each: np.full(len(states[each]), 1.0 / len(states[each])) for each in above}
+    own = Network({each: () if each != name else above for each in family}, tables | {name: node}, {
+        each: states[each] for each in family
+    })  # fmt: skip
+    table = np.array(own.tables[name])
     table.flags.writeable = False
     return table
 

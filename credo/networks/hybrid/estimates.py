@@ -24,11 +24,12 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
 
+DRAWS = 20_000  # by default: numbers are integrated out, so that fewer draws do than where all variables are drawn
 METHOD = "likelihood-weighting"
 ENOUGH = 100.0  # effective samples, from which on standard errors can be relied on
 PARTS = 4096  # of a mixture that stands for draws
 SMOOTH = 0.3  # of Silverman's bandwidth, for numbers of which only draws are known
-CONFIGURATIONS = 256  # of categories that are solved at once
+CELLS = 2**22  # floats of the matrices that are solved at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +167,9 @@ class Drawing:
         every, place = np.unique(cells, axis=0, return_inverse=True)
         place = place.reshape(-1)
         own = [name for name in self.asked if name in component.places]
-        for start in range(0, len(every), CONFIGURATIONS):
-            part = every[start : start + CONFIGURATIONS]
+        step = max(16, CELLS // (len(component.unknown) * len(component.nodes) + 1))
+        for start in range(0, len(every), step):
+            part = every[start : start + step]
             here = np.flatnonzero((place >= start) & (place < start + len(part)))
             solved = component.solved({name: part[:, j] for j, name in enumerate(switches)})
             self.log_weight[here] += solved.log_density[place[here] - start]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.errors import EvidenceError, SizeError
+from credo.networks.answers import Estimated
 from credo.networks.factor import WIDEST, Factor
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.hybrid.answers import JointNumbers, NumberAnswer
@@ -220,8 +221,16 @@ class Exact:
     def number(self, name: str) -> NumberAnswer:
         """p(number | findings): a mixture over the switches that it depends on."""
         own = self._solution(name)
-        shares = self.shares(own.component.switches)
-        return NumberAnswer(shares, own.one(name))
+        switches, law = own.component.switches, own.one(name)
+        if not switches:
+            return NumberAnswer(self.shares(switches), law)
+        model = self._informed[0]
+        found = model.query([*switches], self.findings.discrete(self.net, model.states), **self.how)
+        answer = NumberAnswer(np.array([*found.values()]), law)
+        if not isinstance(found, Estimated):
+            return answer
+        error = found.total(np.asarray(law.mean()).tolist()).standard_error
+        return answer.estimated(error, found.effective_samples, found.method, found.reliable)
 
     def numbers(self, names: Sequence[str]) -> JointNumbers:
         """Several together: a mixture over the switches of all, numbers of different components apart."""

@@ -74,7 +74,7 @@ class HybridEM:
             shares = pattern.responsibilities * weight[:, None]
             self._count(tables, counts, pattern, shares)
             self._add(sums, pattern, shares)
-        parts = {t.label: Part(t.axes, t.expected(counts[name])) for name, t in tables.items()}
+        parts = {t.label: t.expected([counts[name]], self.net.tables[name]) for name, t in tables.items()}
         for line in lines.values():
             parts[line.label] = Part(line.axes, self._statistics(line, sums))
         return Evidence(self.schema, parts), log_likelihood
@@ -120,7 +120,7 @@ class HybridEM:
         nodes: dict[str, Any] = {}
         for name in self.net.parents:
             if name in tables:
-                nodes[name] = tables[name].mode(self.tables[name], evidence[tables[name].label])
+                nodes[name] = tables[name].mode(self.tables[name], evidence[tables[name].label].n.value)
             else:
                 line = lines[name]
                 nodes[name] = line.node(mode_line(self.lines[name], name, evidence[line.label]), self.sizes)

@@ -60,7 +60,9 @@ class Dense:
 
 
 def solved_dense(coefficients: Array, constant: Array, variance: Array) -> Dense:
-    """coefficients: A (configurations, factors, unknown); constant: c and variance: v (configurations, factors)."""
+    """coefficients: A (configurations, factors, unknown); constant: c and variance: v (configurations, factors).
+
+    A and v have one configuration where they are the same for all."""
     weighted = coefficients / variance[..., None]
     precision = np.swapaxes(weighted, 1, 2) @ coefficients
     scale = 1.0 / np.sqrt(np.diagonal(precision, axis1=1, axis2=2))  # units of their own for each number
@@ -71,9 +73,12 @@ def solved_dense(coefficients: Array, constant: Array, variance: Array) -> Dense
     except np.linalg.LinAlgError:
         raise _degenerate() from None
     whole = (np.swapaxes(inverse, 1, 2) @ inverse) * scale[:, :, None] * scale[:, None, :]
-    right = -(np.swapaxes(weighted, 1, 2) @ constant[..., None])
-    mean = (whole @ right)[..., 0]
+    mean = np.zeros((len(constant), coefficients.shape[-1]))
+    for _ in range(2):  # the second time with what is left: numbers far from 0 lose digits in the first
+        left = constant[..., None] + coefficients @ mean[..., None]
+        mean = mean - (whole @ (np.swapaxes(weighted, 1, 2) @ left))[..., 0]
     log_determinant = 2 * (np.log(np.diagonal(root, axis1=1, axis2=2)) - np.log(scale)).sum(1)
+    whole = np.broadcast_to(whole, (len(mean), *whole.shape[1:]))
     return Dense(_log_density(coefficients, constant, variance, mean, log_determinant), mean, whole)
 
 
@@ -129,7 +134,9 @@ def solved_sparse(coefficients: Any, constant: Array, variance: Array) -> Sparse
     diagonal = factor.U.diagonal()
     if not (diagonal > 0).all():
         raise _degenerate()
-    mean = scale * factor.solve(scale * -(weighted.T @ constant))
+    mean = np.zeros(len(scale))
+    for _ in range(2):
+        mean = mean - scale * factor.solve(scale * (weighted.T @ (constant + coefficients @ mean)))
     log_determinant = np.log(diagonal).sum() - 2 * np.log(scale).sum()
     away = constant + coefficients @ mean
     known = len(variance) - len(mean)
@@ -157,7 +164,7 @@ def selected_variances(factor: Any) -> Array | None:
         if len(below):
             parent = int(below[0])
             known, block = blocks[parent]
-            places = np.searchsorted(known, below)
+            places = known.searchsorted(below)
             inner = block[places[:, None], places]
             column = -(inner @ weights[j])
             own[1:, 1:], own[1:, 0], own[0, 1:] = inner, column, column
@@ -198,8 +205,8 @@ def _among(some: Any, rows: Any) -> bool:
     """Whether these are among others, both in order."""
     if len(rows) < len(some):
         return False
-    places = np.searchsorted(rows, some)
-    return places[-1] < len(rows) and np.array_equal(rows[places], some)
+    places = rows.searchsorted(some)
+    return places[-1] < len(rows) and bool((rows[places] == some).all())
 
 
 def _degenerate() -> NetworkError:

@@ -13,7 +13,7 @@ from credo.core.membership import Codes
 from credo.data import Batch, source
 from credo.errors import DataError, EvidenceError
 from credo.networks.hybrid.learning import HybridLearner, NodeShape, shapes_of
-from credo.networks.hybrid.line_priors import flat, resolved
+from credo.networks.hybrid.line_priors import LinePosterior, expected_variance, line_posterior
 from credo.networks.inference.state_index import StateIndex
 from credo.networks.learning import ROUNDING, state_codes
 from credo.networks.nodes.table import Table
@@ -22,12 +22,12 @@ from credo.numerics.distributions import Normal
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.families.linear_gaussian import LinearGaussian
     from credo.networks.hybrid.network import HybridNetwork
 
 
 def leave_one_out(net: HybridNetwork, data: object, weight: Any) -> Validation:
     learner, table, weights = HybridLearner.of(net), source(data), Weights.of(weight)
+    learner._check_additive("leave rows out")
     if net.history:
         raise EvidenceError(
             "the nodes were fitted by EM: what they would be without a row takes a refit; fit parts of the rows"
@@ -54,16 +54,16 @@ class LeaveOneOut:
 
     learner: HybridLearner
     weights: RowWeights
-    lines: dict[str, LinearGaussian]
+    lines: dict[str, LinePosterior]
 
     @classmethod
     def of(cls, learner: HybridLearner, weights: RowWeights) -> LeaveOneOut:
         net, found = learner.network, dict[str, Any]()
         for name, line in shapes_of(net.parents, learner.numbers)[1].items():
-            prior = resolved(net.prior.line(name), name, net.evidence[line.label])
-            if prior is None:
+            after = line_posterior(net.prior.line(name), name, net.evidence[line.label])
+            if after is None:
                 raise EvidenceError("leave-one-out of numbers needs a prior: under 'ml', fit parts of the rows")
-            found[name] = prior.posterior(flat(net.evidence[line.label]))
+            found[name] = after
         return cls(learner, weights, found)
 
     def __call__(self, batch: Batch) -> tuple[Array, Array]:
@@ -100,15 +100,14 @@ class LeaveOneOut:
 
     def _log_density(self, line: NodeShape, codes: dict[str, Codes], numbers: dict[str, Array], weight: Array) -> Array:
         sizes = {name: len(states) for name, states in self.learner.network.states.items()}
-        at, after = line.configuration(codes, sizes, len(weight)), self.lines[line.name]
-        z = np.column_stack([np.ones(len(weight)), *(numbers[name] for name in line.numbers)])
+        at, (after, pivot) = line.configuration(codes, sizes, len(weight)), self.lines[line.name]
+        centred = [numbers[name] - middle for name, middle in zip(line.columns, pivot, strict=True)]
+        z, y = np.column_stack([np.ones(len(weight)), *centred[:-1]]), centred[-1]
         inverse = np.linalg.inv(after.precision)[at]
         gain = np.einsum("nij,nj->ni", inverse, z)
         leverage = weight * np.einsum("ni,ni->n", gain, z)
-        away = numbers[line.name] - np.einsum("ni,ni->n", after.location[at], z)
+        away = y - np.einsum("ni,ni->n", after.location[at], z)
         left = 1.0 - leverage
-        expected = numbers[line.name] - away / left
         shape = after.shape[at] - weight / 2
-        scale = after.scale[at] - weight * away**2 / left / 2
-        variance = np.where(shape > 1, scale / np.where(shape > 1, shape - 1, 1.0), scale / (shape + 1))
-        return np.asarray(Normal(expected, np.sqrt(variance)).log_prob(numbers[line.name]))
+        variance = expected_variance(shape, after.scale[at] - weight * away**2 / left / 2)
+        return np.asarray(Normal(y - away / left, np.sqrt(variance)).log_prob(y))

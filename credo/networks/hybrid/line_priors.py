@@ -71,9 +71,8 @@ class Pooled(NamedTuple):
 
     weights: Array  # the intercept first
     variance: float
-    mean: Array  # of the number parents
-    spread: Array  # their covariance
-    n: float
+    mean: Array  # of the number parents, and of the number itself
+    spread: Array  # the covariance of the number parents
 
 
 def pooled_line(name: str, statistics: CrossMoments) -> Pooled:
@@ -92,7 +91,7 @@ def pooled_line(name: str, statistics: CrossMoments) -> Pooled:
         raise DataError(
             f"column {name!r} is constant, {mean[-1]:.6g}: a Gaussian of it would have no spread, so leave it out"
         )
-    return Pooled(weights, max(float(variance), ROUNDED * own), mean[:-1], scatter[:-1, :-1], n)
+    return Pooled(weights, max(float(variance), ROUNDED * own), mean, scatter[:-1, :-1])
 
 
 def as_all_rows(cases: float, pooled: Pooled) -> LinearGaussian:
@@ -101,20 +100,62 @@ def as_all_rows(cases: float, pooled: Pooled) -> LinearGaussian:
     precision = cases/n Σzz′, E[σ²] = the variance about the line of all rows. Where there are no category parents, the
     posterior's line is that of least squares.
     """
+    about = as_all_rows_about_means(cases, pooled)
+    shift = np.eye(len(pooled.weights))
+    shift[0, 1:] = pooled.mean[:-1]
+    precision = shift.T @ about.precision @ shift
+    return LinearGaussian(pooled.weights, (precision + precision.T) / 2, about.shape, about.scale)
+
+
+def as_all_rows_about_means(cases: float, pooled: Pooled) -> LinearGaussian:
+    """The same for numbers less their means: where these are far from 0, nothing is lost."""
     spread = pooled.spread * (1.0 - SHRUNK) + SHRUNK * np.diag(np.diagonal(pooled.spread))
     still = np.diagonal(spread) <= 0
-    spread = spread + np.diag(np.where(still, np.maximum(pooled.mean**2, 1.0), 0.0))  # of a constant parent
+    spread = spread + np.diag(np.where(still, np.maximum(pooled.mean[:-1] ** 2, 1.0), 0.0))  # of a constant parent
     centred = np.zeros((len(pooled.weights),) * 2)
     centred[0, 0], centred[1:, 1:] = 1.0, spread
-    shift = np.eye(len(pooled.weights))
-    shift[0, 1:] = pooled.mean
-    precision = cases * shift.T @ centred @ shift
-    return LinearGaussian(pooled.weights, (precision + precision.T) / 2, 1.0 + cases / 2, cases / 2 * pooled.variance)
+    line = np.concatenate([[0.0], pooled.weights[1:]])
+    return LinearGaussian(line, cases * centred, 1.0 + cases / 2, cases / 2 * pooled.variance)
 
 
 def resolved(prior: LinePrior, name: str, statistics: CrossMoments) -> LinearGaussian | None:
     """The prior as numbers; None for maximum likelihood."""
     return as_all_rows(prior, pooled_line(name, statistics)) if isinstance(prior, float) else prior
+
+
+class LinePosterior(NamedTuple):
+    """What is believed of the line at each configuration, of numbers less a pivot."""
+
+    after: LinearGaussian
+    pivot: Array  # of the number parents, and of the number itself
+
+    @property
+    def weights(self) -> Array:
+        """The expected ones, of the numbers as they are; the intercept first. (configurations, weights)"""
+        slopes = self.after.location[:, 1:]
+        start = self.after.location[:, 0] + self.pivot[-1] - slopes @ self.pivot[:-1]
+        return np.column_stack([start, slopes])
+
+
+def line_posterior(prior: LinePrior, name: str, statistics: CrossMoments) -> LinePosterior | None:
+    """None for maximum likelihood."""
+    if prior is None:
+        return None
+    pivot = np.zeros(statistics.first.shape[-1])
+    if isinstance(prior, float):
+        pooled = pooled_line(name, statistics)
+        pivot, prior = pooled.mean, as_all_rows_about_means(prior, pooled)
+    return LinePosterior(_posterior(prior, name, flat(statistics).about(pivot)), pivot)
+
+
+def _posterior(prior: LinearGaussian, name: str, statistics: CrossMoments) -> LinearGaussian:
+    try:
+        return prior.posterior(statistics)
+    except np.linalg.LinAlgError:
+        raise DataError(
+            f"the line of {name!r} can't be told from its rows: its parents are so far from 0, or depend on each other "
+            "so closely, that floats don't show their spread"
+        ) from None
 
 
 def flat(statistics: CrossMoments) -> CrossMoments:
@@ -126,12 +167,16 @@ def flat(statistics: CrossMoments) -> CrossMoments:
 def predictive_line(prior: LinePrior, name: str, statistics: CrossMoments) -> Line:
     """The posterior means of weights (the intercept first) and variance at each configuration; of maximum likelihood,
     those of least squares, and where a configuration has too few rows, those of all rows. (configurations, ...)"""
-    found = resolved(prior, name, statistics)
+    found = line_posterior(prior, name, statistics)
     if found is None:
         return _least_squares(name, flat(statistics))
-    after = found.posterior(flat(statistics))
-    spread = np.where(after.shape > 1, after.scale / np.where(after.shape > 1, after.shape - 1, 1.0), np.nan)
-    return Line(after.location, np.where(np.isnan(spread), after.scale / (after.shape + 1), spread))
+    return Line(found.weights, expected_variance(found.after.shape, found.after.scale))
+
+
+def expected_variance(shape: Array, scale: Array) -> Array:
+    """scale/(shape - 1); where that isn't finite, the mode, scale/(shape + 1)."""
+    enough = shape > 1
+    return np.asarray(np.where(enough, scale / np.where(enough, shape - 1, 1.0), scale / (shape + 1)))
 
 
 def _least_squares(name: str, statistics: CrossMoments) -> Line:
@@ -156,4 +201,4 @@ def mode_line(prior: LinearGaussian | None, name: str, statistics: CrossMoments)
     """EM's M-step: the most probable weights and variance at each configuration."""
     if prior is None:
         return _least_squares(name, flat(statistics))
-    return prior.posterior(flat(statistics)).mode()
+    return _posterior(prior, name, flat(statistics)).mode()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,13 @@ class NumberNode:
     def __post_init__(self) -> None:
         for each in ("intercept", "weights", "variance"):  # arrays also of no axes
             object.__setattr__(self, each, np.asarray(getattr(self, each), dtype=np.float64))
+
+    @cached_property
+    def parallel(self) -> bool:
+        """Whether weights and variance are the same at all configurations: only intercepts differ."""
+        weights = self.weights.reshape(self.variance.size, len(self.numbers))
+        variance = self.variance.reshape(-1)
+        return bool((weights == weights[:1]).all() and (variance == variance[:1]).all())
 
     def at(self, codes: Mapping[str, Codes]) -> tuple[Array, Array, Array]:
         """Intercepts, weights and variances at configurations of the category parents."""
@@ -56,6 +65,32 @@ class NumberNode:
         return all(np.array_equal(a, b) for a, b in pairs)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """xᵢ - Σ weightᵢⱼ xⱼ = interceptᵢ + noise, of all numbers without category parents; rows of others are empty."""
+
+    place: Mapping[str, int]
+    coefficients: Any  # a SciPy sparse matrix (numbers, numbers)
+    intercept: Array
+    variance: Array
+
+    @classmethod
+    def of(cls, nodes: Mapping[str, NumberNode]) -> Equations:
+        from scipy import sparse
+
+        place = {name: i for i, name in enumerate(nodes)}
+        rows, columns, cells = list[int](), list[int](), list[float]()
+        intercept, variance = np.zeros(len(nodes)), np.ones(len(nodes))
+        for i, node in enumerate(nodes.values()):
+            if node.categories:
+                continue
+            intercept[i], variance[i] = node.intercept, node.variance
+            rows += [i] * (len(node.numbers) + 1)
+            columns += [i, *(place[name] for name in node.numbers)]
+            cells += [1.0, *(-node.weights).tolist()]
+        return cls(place, sparse.csr_array((cells, (rows, columns)), shape=(len(nodes),) * 2), intercept, variance)
 
 
 @dataclass(frozen=True, eq=False)

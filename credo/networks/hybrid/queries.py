@@ -157,7 +157,8 @@ def all_marginals(net: HybridNetwork, given: Given, method: Method, samples: int
     if not net.numbers and not net.logistic:
         return dict(net.category_network.marginals(given, **how))
     findings = HybridFindings.of(net, given)
-    asked = [name for name in net.parents if name not in findings.hard]
+    known = findings.hard
+    asked = [name for name in net.parents if name not in known]
 
     def exact() -> dict[str, Any]:
         found: dict[str, Any] = {}

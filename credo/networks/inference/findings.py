@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +101,16 @@ def state(potentials: Potentials, v: int, value: object) -> int:
     if found is None:
         raise EvidenceError(f"{potentials.names[v]!r} has no state {value!r}; {suggest(value, potentials.states[v])}")
     return found
+
+
+def affirmative(states: Sequence[Any]) -> int:
+    """Of two states, the one that says yes: what people ask about first; else the first.
+
+    >>> affirmative(["no", "yes"]), affirmative(["a", "b"]), affirmative(["1", "0"])
+    (1, 0, 0)
+    """
+    said = [str(each).lower() in TRUTH[True] for each in states]
+    return said.index(True) if len(states) == 2 and any(said) else 0
 
 
 def find_state(index: StateIndex, v: int, value: object) -> int | None:

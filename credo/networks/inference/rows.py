@@ -202,6 +202,16 @@ class Complete(RowQuery):
         return pa.table(own)
 
 
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The answer to a query alone."""
+
+    query: RowQuery
+
+    def __call__(self, batch: Batch) -> Any:
+        return self.query(batch).answer
+
+
 def answers(query: RowQuery, table: Source, names: Sequence[str] | None = None) -> Iterator[Any]:
     """The answers for each batch of a table, in order; notices tell of values that aren't states, and of estimates."""
     unknown, estimated = dict[str, Unseen](), Estimated()

@@ -76,8 +76,8 @@ def bounds_of(
 def vertices(row: Array, ends: Mapping[int, tuple[float, float]]) -> Iterator[Array]:
     """The vertices of the rows whose entries are within these intervals; the other entries share the rest as before.
 
-    >>> [[round(float(x), 2) for x in each] for each in vertices(np.array([0.2, 0.2, 0.6]), {0: (0.1, 0.3)})]
-    [[0.1, 0.22, 0.68], [0.3, 0.17, 0.52]]
+    >>> [[round(float(x), 4) for x in each] for each in vertices(np.array([0.2, 0.2, 0.6]), {0: (0.1, 0.3)})]
+    [[0.1, 0.225, 0.675], [0.3, 0.175, 0.525]]
     """
     places, others = [*ends], [i for i in range(len(row)) if i not in ends]
     points = {values for values in product(*(ends[i] for i in places)) if others}

@@ -11,7 +11,7 @@ import numpy as np
 
 from credo.core.records import Shown
 from credo.errors import EvidenceError, SchemaError, check_whole, suggest
-from credo.networks.inference.findings import Findings, Given, state
+from credo.networks.inference.findings import Findings, Given, affirmative, state
 from credo.networks.inference.sizes import exact_only
 from credo.networks.sensitivity.slopes import Slopes, table_slopes
 from credo.numerics.exact import Array
@@ -68,9 +68,9 @@ class OneWay:
         return x if 0 <= x <= 1 else None
 
 
-def listed(sizes: Array) -> Array:
-    """The sizes of a table's entries in one row; of two states, 0 for the second."""
-    return (sizes * [1.0, 0.0] if sizes.shape[-1] == 2 else sizes).reshape(-1)
+def listed(sizes: Array, states: Sequence[Any]) -> Array:
+    """The sizes of a table's entries in one row; of two states, 0 for one of them."""
+    return (sizes * np.eye(2)[affirmative(states)] if len(states) == 2 else sizes).reshape(-1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,11 +108,11 @@ class Sensitivity(Shown):
 
     def entries(self, top: int | None = TOP) -> list[Entry]:
         """The entries that move the answer most, the largest derivative first; None: all that move it. Of two states,
-        only the first is listed: the other's derivative is the opposite."""
+        one is listed: the other's derivative is the opposite."""
         if top is not None:
             check_whole("top", top, 1)
         names = [*self.derivatives]
-        flat = np.concatenate([listed(self.derivatives[name]) for name in names])
+        flat = np.concatenate([listed(self.derivatives[name], self.net.states[name]) for name in names])
         starts = np.cumsum([0, *(self.derivatives[name].size for name in names)])
         order = np.argsort(-np.abs(flat), kind="stable")
         moving = order[np.abs(flat[order]) > 0][:top]

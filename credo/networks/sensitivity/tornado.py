@@ -69,8 +69,8 @@ def tornado_of(found: Sensitivity, mass: float, change: float | None, top: int) 
     bars: list[tuple[float, str, int]] = []
     ends: dict[str, tuple[Array, Array, Array, Array]] = {}
     for name, (low, high) in ranges.items():
-        ends[name] = low, high, *(_answer(found, name, x) for x in (low, high))
-        wide = listed(np.nan_to_num(np.abs(ends[name][3] - ends[name][2])))
+        ends[name] = low, high, _answer(found, name, low), _answer(found, name, high)
+        wide = listed(np.nan_to_num(np.abs(ends[name][3] - ends[name][2])), net.states[name])
         best = np.argsort(-wide, kind="stable")[:top]
         bars += [(float(wide[place]), name, int(place)) for place in best if wide[place] > 0]
     bars.sort(key=lambda each: -each[0])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from credo.engines.local import one_blas_thread
 from credo.errors import DataError, NetworkError, SchemaError, check_seed, check_whole, suggest
 from credo.networks import graph
+from credo.networks.directed_graph import DirectedGraph
 from credo.networks.hybrid.network import HybridNetwork
 from credo.networks.network import Network
 from credo.networks.structure.columns import Columns, ColumnSearch, read_columns
@@ -43,7 +44,7 @@ def learn_structure(
     forbidden: Named = (),
     tiers: Sequence[str | Iterable[str]] | None = None,
     max_parents: int | None = None,
-    start: Network | Named | None = None,
+    start: DirectedGraph | Named | None = None,
     bins: int | None = None,
     kinds: Mapping[str, str] | None = None,
     weight: Weight = None,
@@ -51,7 +52,7 @@ def learn_structure(
     prior: Any = 1.0,
     seed: int = 0,
     **options: Any,
-) -> Network | HybridNetwork:
+) -> Network | Any:
     """The network whose arrows have the best score that the search finds; its tables are learned from the same rows.
 
     "auto" is bic for categories, bge for numbers, conditional-gaussian for both; and exact search for up to 10
@@ -143,8 +144,8 @@ class Task:
         return self.named(parents).fit(columns.arrow(), prior=prior, weight=columns.weight)
 
     def fitted_with_numbers(self, parents: Parents, prior: Any) -> Network | HybridNetwork:
-        """With tables and lines learned from all rows. The arrows alone, where one leads from a number to a category
-        (tests of independence find such), or where a column can't have a line."""
+        """With tables and lines learned from all rows; the arrows alone, where a column can't have a line. (Tests of
+        independence find arrows from numbers to categories, too, which get logistic nodes if no cell is missing.)"""
         columns, bare = self.columns, self.named(parents)
         kinds = {column.name: "number" for column in columns.numbers}
         kinds |= {column.name: "category" for column in columns.categories}
@@ -231,11 +232,11 @@ def _without_numbers_before_categories(known: Constraints, columns: Columns) -> 
     return Constraints(known.variables, known.required, known.forbidden | pairs, known.tiers, known.max_parents)
 
 
-def _start(given: Network | Named | None, known: Constraints) -> Parents:
+def _start(given: DirectedGraph | Named | None, known: Constraints) -> Parents:
     """The starting graph by number; what is required, if none is given."""
     if given is None:
         return known.required_parents
-    arrows: Any = given.parents if isinstance(given, Network) else given
+    arrows: Any = given.parents if isinstance(given, DirectedGraph) else given
     if not isinstance(arrows, str | Iterable):
         raise NetworkError(f"start must be a network, or arrows as in 'A -> B', but is {given!r:.60}")
     parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)

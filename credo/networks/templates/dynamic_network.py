@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from credo.core.evidence import Evidence
+    from credo.models.hidden_markov.reading import SequenceTable
     from credo.networks.answers import Posterior
     from credo.networks.fitting import FittingOptions
     from credo.networks.inference.findings import Given
     from credo.networks.templates.jobs import SliceJob
     from credo.networks.templates.live import LiveSlices
+    from credo.networks.templates.reading import CodeSlices
     from credo.networks.templates.slice_chain import CodedSlices, SliceChain
 
 MOST_UNROLLED = 100_000  # variables of an unrolled network
@@ -351,27 +353,34 @@ class DynamicNetwork(Template):
         return names
 
     def _coded(self, data: object, sequence: str | None, order: str | None) -> Iterator[tuple[CodedSlices, Any, Any]]:
-        from credo.networks.templates.reading import CodeSlices, coded_findings, is_findings
+        from credo.networks.templates.reading import coded_findings, is_findings
 
         if is_findings(data):
             return iter([(coded_findings(self.slice_network.potentials, data), {}, None)])  # type: ignore[arg-type]
-        rows = self._table(data, sequence, order)
-        names = tuple(name for name in rows.names if name in self.parents)
-        return engines.map(CodeSlices(self.states, names, RowWeights(), strict=False), rows.partitions())
+        code, rows = self._table(data, sequence, order)
+        return engines.map(code, rows.partitions())
 
-    def _table(self, data: object, sequence: str | None, order: str | None) -> Any:
+    def _table(self, data: object, sequence: str | None, order: str | None) -> tuple[CodeSlices, SequenceTable]:
+        """The sequences of a table, and the job that codes them."""
         from credo.data import source
-        from credo.networks.templates.reading import sequence_table
+        from credo.networks.templates.reading import CodeSlices, sequence_table
 
         table = source(data)
         by = self.sequence if sequence is None and self.sequence in table.names else sequence
         when = self.order if order is None and self.order in table.names else order
-        return sequence_table(table, self.parents, by, when)
+        rows = sequence_table(table, self.parents, by, when)
+        names = tuple(name for name in rows.names if name in self.parents)
+        return CodeSlices(self.states, names, RowWeights(), strict=False), rows
 
     def _collected(self, job: SliceJob, data: object, sequence: str | None, order: str | None) -> dict[str, Any]:
-        from credo.networks.templates.jobs import collected
+        from credo.networks.templates.jobs import Answered, AnswerSlices, collected
+        from credo.networks.templates.reading import is_findings
 
-        return collected(job, self._coded(data, sequence, order))
+        if is_findings(data):
+            coded = self._coded(data, sequence, order)
+            return collected(job, (Answered(job.of(each), {}, None) for each, _, _ in coded))
+        code, rows = self._table(data, sequence, order)
+        return collected(job, engines.map(AnswerSlices(job, code), rows.partitions()))
 
     def __repr__(self) -> str:
         from credo.present.templates import described

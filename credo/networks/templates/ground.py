@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.engines.partitions import Loaded
 from credo.networks import graph
@@ -23,6 +24,8 @@ from credo.numerics.exact import Array
 
 Family = tuple[int, tuple[int, ...]]  # a variable's number, -1 - number if it is given; its parents, by place
 Structure = tuple[Family, ...]
+Shapes = NDArray[np.uint64]
+ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +77,18 @@ class Ground:
         found: Places = self.components[self.families[name]].max(1)
         return found
 
+    @cached_property
+    def shapes(self) -> Shapes:
+        """A number for what hangs below each copy, from products of odd numbers: equal ones are nearly always of equal
+        shapes. Siblings in their order have the same structure more often; nothing else depends on it."""
+        found: Shapes = np.where(self.codes < 0, ODD[0], ODD[1])
+        for v, name in enumerate(reversed(graph.in_order(self.parents))):
+            families = self.families[name][self.component_of_family(name) >= 0]
+            own = (found[families[:, -1]] + np.uint64(v)) * ODD[2]
+            for k in range(families.shape[1] - 1):
+                np.add.at(found, families[:, k], (own ^ (own >> np.uint64(31))) * (ODD[3] + np.uint64(2 * k)))
+        return found
+
     def named(self, number: int) -> str:
         """What a copy is called."""
         name = self.variable_of(number)
@@ -105,7 +120,7 @@ class Ground:
             for component, family in zip(place[mine].tolist(), self.families[name][mine].tolist(), strict=True):
                 families.setdefault(component, []).append(family)
             for component, own in families.items():
-                growing.setdefault(component, Assembly()).add(v, above, own)
+                growing.setdefault(component, Assembly(self.shapes)).add(v, above, own)
         groups: dict[Structure, list[list[int]]] = {}
         for each in growing.values():
             groups.setdefault(tuple(each.structure), []).append(each.numbers)
@@ -117,21 +132,26 @@ class Ground:
 
 @dataclass(eq=False)
 class Assembly:
-    """A component as it grows: parents before children, and siblings in the order of their parents."""
+    """A component as it grows: parents before children, and siblings in the order of their parents and shapes."""
 
+    shapes: Shapes
     numbers: list[int] = field(default_factory=list)
     structure: list[Family] = field(default_factory=list)
     place: dict[int, int] = field(default_factory=dict)
 
     def add(self, v: int, above: Sequence[int], families: Sequence[Sequence[int]]) -> None:
         """The tables of one variable. Parents that aren't there yet are known ones, of another component."""
-        for family in families:
-            for variable, parent in zip(above, family, strict=False):
+        shapes = self.shapes[[family[-1] for family in families]].tolist()
+        keyed = [
+            (tuple(self.place.get(parent, -1) for parent in family[:-1]), shape, family)
+            for family, shape in zip(families, shapes, strict=True)
+        ]
+        for _, _, family in sorted(keyed):
+            *parents, own = family
+            for variable, parent in zip(above, parents, strict=True):
                 if parent not in self.place:
                     self._append(parent, (-1 - variable, ()))
-        placed = sorted((tuple(self.place[parent] for parent in family[:-1]), family[-1]) for family in families)
-        for parents, own in placed:
-            self._append(own, (v, parents))
+            self._append(own, (v, tuple(self.place[parent] for parent in parents)))
 
     def _append(self, number: int, family: Family) -> None:
         self.place[number] = len(self.numbers)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from credo.data.sequences import SequenceBatch
 from credo.networks.inference.coding import Unseen
 from credo.networks.templates.contraction import Scope
-from credo.networks.templates.reading import tell_unseen
+from credo.networks.templates.reading import CodeSlices, tell_unseen
 from credo.networks.templates.slice_answers import marginals, most_probable
 from credo.networks.templates.slice_chain import CodedSlices, Places, SliceChain
 from credo.networks.templates.slice_passes import SlicePasses
@@ -79,11 +80,30 @@ class LogProb:
         return {"log_prob": SlicePasses.of(self.chain, coded).totals}
 
 
-def collected(job: SliceJob, parts: Iterable[tuple[CodedSlices, dict[str, Unseen], Places | None]]) -> dict[str, Any]:
+class Answered(NamedTuple):
+    """The answers about a batch, values that are no states, and where rows that were put in order came from."""
+
+    answer: dict[str, Any]
+    unknown: dict[str, Unseen]
+    places: Places | None
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerSlices:
+    """What an engine does with a batch of sequences."""
+
+    job: SliceJob
+    code: CodeSlices
+
+    def __call__(self, batch: SequenceBatch) -> Answered:
+        coded, unknown, places = self.code(batch)
+        return Answered(self.job.of(coded), unknown, places)
+
+
+def collected(job: SliceJob, parts: Iterable[Answered]) -> dict[str, Any]:
     """The answers of all batches, rows in the table's order; a notice tells of values that are no states."""
     found, unknown = [job.empty], dict[str, Unseen]()
-    for coded, unseen, places in parts:
-        answer = job.of(coded)
+    for answer, unseen, places in parts:
         ordered = places is not None and job.by_row
         found.append({name: own[places] if ordered else own for name, own in answer.items()})
         for name, (cells, value) in unseen.items():

@@ -8,7 +8,7 @@ import numpy as np
 
 from credo.networks.templates import slices
 from credo.networks.templates.contraction import Scope, marginal
-from credo.networks.templates.slice_chain import Cases, CodedSlices, SliceChain
+from credo.networks.templates.slice_chain import Cases, CodedSlices, Places, SliceChain
 from credo.networks.templates.slice_factors import Codes, SliceFactors, distinct
 from credo.networks.templates.slice_passes import Passed, SlicePasses, best_paths
 from credo.numerics.exact import Array
@@ -88,7 +88,9 @@ def expected_counts(chain: SliceChain, coded: CodedSlices) -> tuple[dict[str, Ar
         for cases in own.seen.cases:
             boundary = marginal(joint[cases.rows], of, cases.part.boundary).reshape(len(cases.rows), -1)
             size = len(cases.codes[cases.part.names[0]])
-            weights: Array = np.stack([np.bincount(cases.which, each, size) for each in boundary.T], 1) * 1.0
+            weights = np.zeros((size, boundary.shape[1]))
+            for b, column in enumerate(boundary.T):
+                weights[:, b] = np.bincount(cases.which, column, size)
             model = chain.first if cases.part in chain.first.emissions else chain.later
             _count_part(counts, chain, model, cases, weights, own)
         for cases in own.seen.coupled:
@@ -126,6 +128,7 @@ def _add(counts: dict[str, Array], name: str, more: Array) -> None:
 def most_probable(chain: SliceChain, coded: CodedSlices) -> tuple[Codes, Array]:
     """The most probable states of all variables in all rows (Viterbi), and log p of each sequence. (names, rows)"""
     seen, path, logs = best_paths(chain, coded)
+    likelihoods = chain.likelihoods_of(coded)
     found = {name: own.copy() for name, own in zip(coded.names, coded.codes, strict=True)}
     of = chain.later.interface
     if of:
@@ -134,14 +137,17 @@ def most_probable(chain: SliceChain, coded: CodedSlices) -> tuple[Codes, Array]:
     known: dict[str, Codes] = dict(found)
     for name in of:
         known[slices.previous(name)] = np.append(np.int32(0), found[name][:-1]).astype(np.int32)
-    for cases in (*seen.cases, *seen.coupled):
-        _complete(chain, cases, known, seen.likelihoods)
+    for own, parts in seen:
+        for cases in parts:
+            _complete(chain, cases, own.a + cases.rows, known, likelihoods)
     return np.stack([known[name] for name in coded.names]), logs
 
 
-def _complete(chain: SliceChain, cases: Cases, known: dict[str, Codes], likelihoods: Mapping[str, Array]) -> None:
+def _complete(
+    chain: SliceChain, cases: Cases, rows: Places, known: dict[str, Codes], likelihoods: Mapping[str, Array]
+) -> None:
     """One variable after the other: its state on the best completion, given those before."""
-    part, rows = cases.part, cases.rows
+    part = cases.part
     boundary = {name: np.eye(chain.sizes[name]) for name in part.boundary}
     every = {name: likelihoods[name] for name in part.names} | boundary
     names = (*part.boundary, *part.names)

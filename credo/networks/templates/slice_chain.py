@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from credo.networks.tables import States
 
 Places = NDArray[np.intp]
+FEW_CASES = 256  # of what can be seen of a part, of which all tables are made and kept
+FEW_NUMBERS = 2**16  # of transitions that are kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,7 @@ class Cases:
     rows: Places
     which: Places  # (rows,)
     codes: Mapping[str, Codes]  # (cases,)
+    every: bool  # whether these are all cases that there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +123,19 @@ class SliceChain:
 
     def likelihoods_of(self, coded: CodedSlices) -> Likelihoods:
         """P(seen | state) by code; the last row, code -1, is that of a missing cell."""
-        found = {}
-        for name in self.names:
-            size = self.sizes[name]
-            more = coded.likelihoods.get(name, np.empty((0, size)))
-            found[name] = np.concatenate([np.eye(size), more, np.ones((1, size))])
-        return found
+        more = coded.likelihoods
+        if not more:
+            return self._of_states
+        return {name: _by_code(self.sizes[name], more.get(name)) for name in self.names}
+
+    @cached_property
+    def _of_states(self) -> Likelihoods:
+        return {name: _by_code(self.sizes[name], None) for name in self.names}
+
+    @cached_property
+    def _kept(self) -> dict[tuple[str, Scope, bool], Array]:
+        """Tables of parts with few cases, of all of them: in the first slice or later, by its names, summed or best."""
+        return {}
 
     def read(self, coded: CodedSlices, a: int, b: int, *, continues: bool = False, best: bool = False) -> Seen:
         """Rows a to b; continues: the first goes on with a sequence; best: of the most probable states of other
@@ -134,22 +145,33 @@ class SliceChain:
         inside = coded.starts[:-1][(coded.starts[:-1] >= a) & (coded.starts[:-1] < b)]
         begins[inside - a] = True
         begins[:1] &= not continues
-        logs = np.zeros((b - a, self.states))
+        logs, found = np.zeros((b - a, self.states)), list[Cases]()
         with np.errstate(divide="ignore"):
             for name in self.later.interface:
                 if (codes[name] >= 0).any():
                     table = spread(likelihoods[name], (name,), self.later.interface, self.sizes)
                     logs += np.log(table.reshape(len(table), -1))[codes[name]]
-            found = list[Cases]()
-            for model, rows in ((self.first, np.flatnonzero(begins)), (self.later, np.flatnonzero(~begins))):
-                for part in model.emissions if len(rows) else ():
-                    cases = _cases(part, part.names, rows, codes, likelihoods)
-                    table = part.summed(cases.codes, likelihoods, part.boundary, best=best)
-                    wide = spread(table, part.boundary, self.later.interface, self.sizes)
-                    logs[rows] += np.log(wide.reshape(len(wide), -1))[cases.which]
-                    found.append(cases)
-        keys, transitions, coupled = self._transitions(np.flatnonzero(~begins), b - a, codes, likelihoods, best)
+        first, later = np.flatnonzero(begins), np.flatnonzero(~begins)
+        for which, model, rows in (("first", self.first, first), ("later", self.later, later)):
+            for part in model.emissions if len(rows) else ():
+                cases = _cases(part, part.names, rows, codes, likelihoods)
+                logs[rows] += self._log_emission(which, cases, likelihoods, best)[cases.which]
+                found.append(cases)
+        keys, transitions, coupled = self._transitions(later, b - a, codes, likelihoods, best)
         return Seen(logs, keys, transitions, tuple(found), coupled, likelihoods)
+
+    def _log_emission(self, which: str, cases: Cases, likelihoods: Likelihoods, best: bool) -> Array:
+        """log P(seen | interface state), of each case. (cases, states)"""
+        key = which, cases.part.names, best
+        if cases.every and key in self._kept:
+            return self._kept[key]
+        table = cases.part.summed(cases.codes, likelihoods, cases.part.boundary, best=best)
+        wide = spread(table, cases.part.boundary, self.later.interface, self.sizes)
+        with np.errstate(divide="ignore"):
+            found = np.log(wide.reshape(len(wide), -1))
+        if cases.every:
+            self._kept[key] = found
+        return found
 
     def _transitions(
         self, rows: Places, size: int, codes: Mapping[str, Codes], likelihoods: Likelihoods, best: bool
@@ -159,21 +181,52 @@ class SliceChain:
         transitions = model.base.reshape(1, self.states, -1) if model.before else np.ones((1, 1, 1))
         if not model.couplings or not len(rows):
             return keys, transitions, ()
-        of_all = _cases(model.couplings[0], model.coupled, rows, codes, likelihoods)
+        of_all = _cases(model.couplings[0], model.coupled, rows, codes, likelihoods, FEW_NUMBERS // self.states**2)
         keys[rows] = of_all.which
-        found = list[Cases]()
-        for part in model.couplings:
-            cases = Cases(part, rows, of_all.which, {name: of_all.codes[name] for name in part.names})
-            table = part.summed(cases.codes, likelihoods, part.boundary, best=best)
-            wide = spread(table, part.boundary, model.boundary, self.sizes)
+        each = [{name: of_all.codes[name] for name in part.names} for part in model.couplings]
+        found = tuple(
+            Cases(part, rows, of_all.which, own, of_all.every) for part, own in zip(model.couplings, each, strict=True)
+        )
+        key = "coupled", model.coupled, best
+        if of_all.every and key in self._kept:
+            return keys, self._kept[key], found
+        for cases in found:
+            table = cases.part.summed(cases.codes, likelihoods, cases.part.boundary, best=best)
+            wide = spread(table, cases.part.boundary, model.boundary, self.sizes)
             transitions = transitions * wide.reshape(len(wide), self.states, self.states)
-            found.append(cases)
-        return keys, transitions, tuple(found)
+        if of_all.every:
+            self._kept[key] = transitions
+        return keys, transitions, found
+
+
+def _by_code(size: int, more: Array | None) -> Array:
+    """P(seen | state): of each state, of what isn't one state, and of a missing cell."""
+    beyond = np.empty((0, size)) if more is None else more
+    return np.concatenate([np.eye(size), beyond, np.ones((1, size))])
 
 
 def _cases(
-    part: Part, names: Scope, rows: Places, codes: Mapping[str, Codes], likelihoods: Likelihoods
+    part: Part, names: Scope, rows: Places, codes: Mapping[str, Codes], likelihoods: Likelihoods, most: int = FEW_CASES
 ) -> Cases:
-    own = [codes[name][rows] for name in names]
-    first, which = distinct(own, [len(likelihoods[name]) - 1 for name in names])
-    return Cases(part, rows, which, {name: each[first] for name, each in zip(names, own, strict=True)})
+    """The different cases; or all that there are, if these are few and their tables can be kept."""
+    own, sizes = [codes[name][rows] for name in names], [len(likelihoods[name]) - 1 for name in names]
+    hard = all(likelihoods[name].shape == (size + 1, size) for name, size in zip(names, sizes, strict=True))
+    if hard and prod(size + 1 for size in sizes) <= min(most, FEW_CASES):
+        which = np.zeros(len(rows), dtype=np.intp)
+        for each, size in zip(own, sizes, strict=True):
+            which = which * (size + 1) + each % (size + 1)
+        return Cases(part, rows, which, every_case(names, tuple(sizes)), every=True)
+    first, which = distinct(own, sizes)
+    return Cases(part, rows, which, {name: each[first] for name, each in zip(names, own, strict=True)}, every=False)
+
+
+@lru_cache(maxsize=1024)
+def every_case(names: Scope, sizes: tuple[int, ...]) -> Mapping[str, Codes]:
+    """The codes of all cases, in the order of their numbers; the last of each variable, -1, is a missing cell.
+
+    >>> every_case(("rain",), (2,))
+    {'rain': array([ 0,  1, -1], dtype=int32)}
+    """
+    grid = np.indices([size + 1 for size in sizes]).reshape(len(sizes), -1)
+    known = np.where(grid == np.array(sizes)[:, None], -1, grid).astype(np.int32)
+    return dict(zip(names, known, strict=True))

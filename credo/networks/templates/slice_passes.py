@@ -15,7 +15,7 @@ from credo._kernels.hidden_markov.paths import trace_back
 from credo._kernels.templates.slice_passes import pass_backward, pass_best, pass_forward
 from credo.errors import EvidenceError
 from credo.models.hidden_markov.passes import Stretch, stretches_of
-from credo.networks.templates.slice_chain import CodedSlices, Seen, SliceChain
+from credo.networks.templates.slice_chain import Cases, CodedSlices, Seen, SliceChain
 from credo.networks.templates.slice_factors import Codes
 from credo.numerics.exact import Array
 
@@ -129,17 +129,21 @@ def impossible(coded: CodedSlices, row: int) -> EvidenceError:
     return EvidenceError(f"{place} is impossible: no states of the hidden variables allow {after}")
 
 
-def best_paths(chain: SliceChain, coded: CodedSlices) -> tuple[Seen, Codes, Array]:
-    """The interface's most probable joint states of each row, other variables at their best; and log p. (rows,),
-    (sequences,)"""
-    seen = chain.read(coded, 0, coded.rows, best=True)
+def best_paths(chain: SliceChain, coded: CodedSlices) -> tuple[list[tuple[Stretch, tuple[Cases, ...]]], Codes, Array]:
+    """What is seen in each stretch; the interface's most probable joint states of each row, other variables at their
+    best; and log p. (rows,), (sequences,)"""
+    found, reached = list[tuple[Stretch, tuple[Cases, ...]]](), np.zeros(chain.states)
     came_from = np.zeros((coded.rows, chain.states), dtype=np.int32)
     ends, logs = np.zeros(len(coded.starts) - 1, dtype=np.int32), np.empty(len(coded.starts) - 1)
-    with np.errstate(divide="ignore"):
-        log_transitions = np.log(seen.transitions)
-    pass_best(seen.logs, coded.starts, chain.log_initial, seen.keys, log_transitions, came_from, ends, logs)
+    for own in stretches_of(coded.starts, _edges(chain, coded.rows)):
+        seen = chain.read(coded, own.a, own.b, continues=own.continues, best=True)
+        with np.errstate(divide="ignore"):
+            log_transitions = np.log(seen.transitions)
+        args = seen.logs, own.starts, own.continues, chain.log_initial, seen.keys, log_transitions
+        pass_best(*args, reached, came_from[own.a : own.b], ends[own.own], logs[own.own])
+        found.append((own, (*seen.cases, *seen.coupled)))
     if np.isneginf(logs).any():
         SlicePasses.of(chain, coded)  # which says where it becomes impossible
     path = np.zeros(coded.rows, dtype=np.int32)
     trace_back(path, coded.starts, ends, came_from)
-    return seen, path, logs + coded.log_scale
+    return found, path, logs + coded.log_scale

@@ -1,0 +1,52 @@
+"""Spark Connect, whose driver is another process: the bits of the local engine. It can't share a process with Spark."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+import credo
+from tests.engines.verbs import FEW, local, parts_of, spark_frame, table
+from tests.laws.test_engines import evidence_bits
+
+
+@pytest.mark.slow
+def test_spark_connect_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("pyspark", "grpc", "grpc_status", "zstandard"):
+        pytest.importorskip(package, reason=f"Spark Connect isn't installed: {package}; pip install 'pyspark[connect]'")
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    command = [sys.executable, "-m", "tests.engines.test_spark_connect"]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert (found.returncode, found.stdout) == (0, "the same\n"), found.stderr[-2000:]
+
+
+def main() -> None:
+    from pyspark.sql import SparkSession
+
+    from credo.engines import java
+
+    parts = parts_of(table())
+    with TemporaryDirectory(prefix="credo-") as folder:
+        java.provided(Path(folder))
+        builder = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false")
+        session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+        try:
+            frame = spark_frame(session, parts)
+            assert type(frame).__module__.startswith("pyspark.sql.connect")
+            there, here = (credo.NaiveBayes(kinds=FEW).fit(data, target="kind") for data in (frame, local(parts)))
+            assert evidence_bits(there) == evidence_bits(here)
+            named = there.predict(frame).toArrow()["predicted"].to_pylist()
+            assert named == here.predict(local(parts)).tolist()
+        finally:
+            session.stop()
+    sys.stdout.write("the same\n")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    main()
