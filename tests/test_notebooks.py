@@ -48,7 +48,7 @@ def test_a_page_about_a_model(name: str, tmp_path: Path) -> None:
     page = Reader(model_page_of(model))
     tags = [tag for tag, _ in page.seen]
     assert tags.count("h1") == 1
-    assert "script" not in tags
+    assert tags.count("script") == (name == "classifier")  # it sorts tables
     assert all(str(about.get("src", "data:")).startswith("data:") for _, about in page.seen)
     model_page(model, tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == model_page_of(model)

@@ -16,7 +16,8 @@ from credo.data.partitions import FramePartition, Partition, PartStep
 from credo.data.sources import AddColumns, Filing, Source, first_of
 from credo.data.tables import check_names, open_table
 from credo.engines import Engine
-from credo.engines.dask import Computed, Dask, DaskPiece, DaskPieces
+from credo.engines.dask import Dask, DaskPiece, DaskPieces
+from credo.engines.dask_trees import Computed
 from credo.engines.partitions import Loaded, OfFrame
 from credo.engines.remote import in_partition
 from credo.errors import CredoError, DataError, SchemaError

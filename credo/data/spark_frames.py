@@ -73,7 +73,7 @@ def open_frame(frame: Any) -> Source:
     @cache
     def rows() -> NDArray[np.int64]:
         """Of each partition."""
-        with explained():
+        with explained(chosen(names[:1])):
             found = chosen(names[:1]).mapInArrow(count_rows, "place long, counted long").toArrow()
         places, counted = (np.asarray(found[name], dtype=np.int64) for name in ("place", "counted"))
         known = np.zeros(places.max(initial=-1) + 1, dtype=np.int64)

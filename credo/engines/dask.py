@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice, pairwise, repeat
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import cloudpickle
 import dask
-import numpy as np
 from dask.delayed import Delayed, delayed
-from numpy.typing import NDArray
 
+from credo.engines.dask_trees import Computed, FrameWork, Sum, frame_tree, task_of, total_of
 from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, Sized, Split, pair_total, run_total, tree
-from credo.engines.remote import NOTHING, Done, Remote, Task, added_runs, in_partition, watched
+from credo.engines.remote import NOTHING, Done, Remote, Task, in_partition, watched
 from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, EngineError
 
@@ -292,88 +289,11 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]:.300}"
 
 
-class Computed:
-    """What a piece is where Dask has computed it."""
-
-    def __init__(self, rows: Any) -> None:
-        self.rows = rows
-
-    def at(self, place: int) -> Computed:  # noqa: ARG002 - it is there
-        return self
-
-
-@lru_cache(2)
-def _task(sent: bytes) -> Task:
-    """Of several partitions the same: what a model derives from its evidence is derived once a worker."""
-    task: Task = pickle.loads(sent)
-    return task
-
-
 def _work(sent: bytes, place: int, blob: bytes, pieces: Sequence[Any]) -> Done:
     try:
-        return _task(sent)(unpacked(blob, [*map(Computed, pieces)]))
+        return task_of(sent)(unpacked(blob, [*map(Computed, pieces)]))
     except CredoError as error:
         raise in_partition(error, place) from None
-
-
-@dataclass(frozen=True, eq=False)
-class FrameWork:
-    """The task over partitions of a frame, one of which stands for all: a worker gets it once."""
-
-    sent: bytes
-    template: bytes
-    first: int  # place of the first of these partitions
-    starts: NDArray[np.int64]
-    counts: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class FrameLeaf:
-    """The task over one of them, computed."""
-
-    token: str  # what is computed again is another result
-
-    def __call__(self, frame: Any, work: FrameWork, partition_info: dict[str, int] | None = None) -> Done:
-        assert partition_info is not None
-        i = partition_info["number"]
-        place, start, rows = work.first + i, int(work.starts[i]), int(work.counts[i])
-        try:
-            return _task(work.sent)(unpacked(work.template, [Computed(frame)]).at(place, start, rows))
-        except CredoError as error:
-            raise in_partition(error, place) from None
-
-
-def frame_tree(frame: Any, work: FrameWork) -> Any:
-    """The sum over a frame's partitions, not computed yet: runs of 32, of these again runs of 32, as trees of pairs."""
-    import pandas as pd
-    from dask.dataframe.dask_expr import new_collection
-    from dask.dataframe.dask_expr._reductions import TreeReduce
-
-    shared, meta = delayed(work, pure=False, traverse=False), pd.Series([], dtype=object, name="found")
-    each = frame.map_partitions(FrameLeaf(uuid4().hex), shared, meta=meta, enforce_metadata=False)
-    adding = Adding(work.sent)
-    return new_collection(TreeReduce(each.expr, Adding, 0, adding, adding, {}, {}, FAN_IN))
-
-
-class Sum(NamedTuple):
-    """Of a run of partitions, or of several runs."""
-
-    done: Done
-
-
-@dataclass(frozen=True, eq=False)
-class Adding:
-    """Adds what up to 32 partitions gave, or up to 32 sums of them."""
-
-    sent: bytes
-
-    __name__ = "credo-sum"
-
-    def __call__(self, parts: Sequence[Done | Sum]) -> Sum:
-        runs = isinstance(parts[0], Done)
-        return Sum(
-            added_runs([part.done if isinstance(part, Sum) else part for part in parts], _total(self.sent), runs)
-        )
 
 
 def _seen(_: Any) -> None:
@@ -381,28 +301,22 @@ def _seen(_: Any) -> None:
 
 
 def _shard(sent: bytes, done: Done, shard: int) -> Done:
-    split, whole = _task(sent).split, done.results[0]
+    split, whole = task_of(sent).split, done.results[0]
     assert split is not None
     return _summed(None if whole is None else split(whole, shard))
 
 
 def _run(sent: bytes, run: Sequence[Done]) -> Done:
-    return _summed(run_total([done.results[0] for done in run], _total(sent)))
+    return _summed(run_total([done.results[0] for done in run], total_of(sent)))
 
 
 def _pair(sent: bytes, pair: Sequence[Done]) -> Done:
-    return _summed(pair_total([done.results[0] for done in pair], _total(sent)))
+    return _summed(pair_total([done.results[0] for done in pair], total_of(sent)))
 
 
 def _summed(found: Any) -> Done:
     """In a class of our own: of a dict, Dask sends the keys apart, and named tuples among them as plain ones."""
     return Done([found], 0, [])
-
-
-def _total(sent: bytes) -> Callable[[Sequence[Any]], Any]:
-    total = _task(sent).total
-    assert total is not None
-    return total
 
 
 def _facts(done: Done) -> Done:

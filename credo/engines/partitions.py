@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, groupby, repeat
 from operator import itemgetter
-from typing import Any, Protocol, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, overload
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 SHARDS = 16  # that results are split into by key
 FAN_IN = 32  # results that are added in one go: uniting levels once for many parts costs little more than once for two
@@ -84,7 +85,7 @@ class OfFrame(Sequence[Partition[Any]]):
     @cached_property
     def starts(self) -> NDArray[np.int64]:
         """Rows that come before each."""
-        return np.cumsum(self.counts) - self.counts
+        return self.counts.cumsum() - self.counts
 
     def each(self, changed: Callable[[Any], Any]) -> OfFrame:
         """All of them changed in the same way."""

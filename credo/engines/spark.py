@@ -6,7 +6,6 @@ Rows go to the workers as Arrow record batches (`mapInArrow`): no pandas is invo
 from __future__ import annotations
 
 import pickle
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,7 +29,6 @@ Result = TypeVar("Result")
 SCHEMA = "place long, shard long, blob binary"  # of what a partition, or several of them, become
 WINDOW = 8 * FAN_IN  # partitions of files that are one job of Spark
 FEW = 2 * FAN_IN  # sums that the driver adds
-FAILED_TASK = re.compile(r"Task (\d+) in stage \S+ failed")  # a task's number is that of its partition
 SPLIT = (
     "a sequence goes on in the next partition of the Spark frame: keep each in one, as in "
     "frame.repartition(sequence).sortWithinPartitions(sequence, order)"
@@ -91,7 +89,7 @@ class Spark(Remote):
 
     def run(self, task: Task, partitions: Iterable[Partition[Any]]) -> Iterator[Done]:
         for window in self._windows(partitions):
-            yield from self._collected(self._mapped(task, window), len(window))
+            yield from _in_order(self._table(self._mapped(task, window), _frame_of(window)), len(window))
 
     def reduce(
         self,
@@ -169,7 +167,7 @@ class Spark(Remote):
                 found = found.selectExpr(f"place div {FAN_IN} as node", "shard", "place", "blob")
                 found = found.groupBy("node", "shard").applyInArrow(_adding(sent, runs), SCHEMA)
                 left, runs = -(-left // FAN_IN), False
-        table, sums = self._table(found), []
+        table, sums = self._table(found, _frame_of(window)), []
         assert task.total is not None
         for shard in range(shards):
             results = [done.results[0] for done in _in_order(table, left, shard)]
@@ -178,12 +176,9 @@ class Spark(Remote):
             sums.append(of_pairs(results, task.total))
         return joined(sums, _in_order(table, left))
 
-    def _collected(self, mapped: Any, count: int) -> list[Done]:
-        return _in_order(self._table(mapped), count)
-
-    def _table(self, mapped: Any) -> Found:
+    def _table(self, mapped: Any, frame: Any) -> Found:
         """What was found, by place and shard; or the error that the first partition which has one reports."""
-        with explained():
+        with explained(frame):
             table = mapped.toArrow()
         keys = zip(table["place"].to_pylist(), table["shard"].to_pylist(), strict=True)
         found: Found = dict(zip(keys, map(pickle.loads, table["blob"].to_pylist()), strict=True))
@@ -193,13 +188,18 @@ class Spark(Remote):
         return found
 
 
+def _frame_of(window: Sequence[Partition[Any]]) -> Any:
+    return window.frame if isinstance(window, OfFrame) else None
+
+
 def _in_order(found: Found, count: int, shard: int = 0) -> list[Any]:
     return [found.get((place, shard), NOTHING) for place in range(count)]
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Errors of Spark in one sentence. Its warning about pandas is left out, since none is used."""
+def explained(frame: Any = None) -> Iterator[None]:
+    """Errors of Spark in one sentence, which says what partition of the frame can't be computed, if it is one. Its
+    warning about pandas is left out, since none is used."""
     from pyspark.errors import PySparkException
 
     try:
@@ -209,9 +209,50 @@ def explained() -> Iterator[None]:
     except PySparkException as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         said = next((line for line in reversed(lines) if _is_error(line)), lines[0] if lines else "it failed")
-        task = FAILED_TASK.search(f"{error} {error.__context__}")  # Spark says it in what it doesn't show
-        where = f"partition {int(task[1]) + 1} can't be computed" if task else "Spark can't do the work"
+        place = None if frame is None else _not_computed(frame)
+        where = "Spark can't do the work" if place is None else f"partition {place + 1} can't be computed"
         raise EngineError(f"{where}: {said:.300}") from error
+
+
+def _not_computed(frame: Any) -> int | None:
+    """The first partition of a frame that can't be computed: Spark's own errors don't name it. None if all can, or if
+    they can't be computed one by one, as those of Spark Connect."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        rows = frame.rdd
+        count = rows.getNumPartitions()
+    except PySparkException:
+        return None
+
+    def fails(start: int, end: int) -> bool:
+        try:
+            rows.context.runJob(rows, _count, range(start, end))
+        except (PySparkException, Py4JError):
+            return True
+        return False
+
+    return first_failing(fails, count)
+
+
+def first_failing(fails: Callable[[int, int], bool], count: int) -> int | None:
+    """The first of so many things that fails, found by halves, given whether some of a range do.
+
+    >>> first_failing(lambda start, end: start <= 5 < end, 9), first_failing(lambda start, end: False, 9)
+    (5, None)
+    """
+    if not count or not fails(0, count):
+        return None
+    low, high = 0, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fails(low, middle) else (middle, high)
+    return low
+
+
+def _count(rows: Iterator[Any]) -> list[int]:
+    return [sum(1 for _ in rows)]
 
 
 def _is_error(line: str) -> bool:

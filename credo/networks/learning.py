@@ -296,8 +296,10 @@ def expected_evidence(network: Network, rows: CodedRows) -> tuple[Evidence, floa
             place = "a row" if rows.start is None else f"row {rows.start + row + 1}"
             raise EvidenceError(f"{place}: {error}") from None
     found: dict[Label, Part] = {}
-    by_node = network.factorisation.split(network.potentials.split(counts))
-    for name, node in network.nodes.items():
+    pieces, nodes = network.potentials.split(counts), network.nodes
+    one_each = not network.forms
+    by_node = dict(zip(nodes, ([p] for p in pieces), strict=True)) if one_each else network.factorisation.split(pieces)
+    for name, node in nodes.items():
         add_tied(found, node.expected_label, node.expected(by_node[name], network.parameters[name]))
     counted = rows.weight > 0
     return Evidence(network.schema, found), float(rows.weight[counted] @ logs[counted])

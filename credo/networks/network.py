@@ -16,11 +16,13 @@ from credo.errors import EvidenceError, NetworkError, PriorError, suggest
 from credo.networks import graph
 from credo.networks.directed_graph import DirectedGraph
 from credo.networks.factor import Factor
+from credo.networks.factorisation import Factorisation
 from credo.networks.fixed import Fixed
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.inference.sizes import SAMPLES, Method
+from credo.networks.lazy_tables import LazyTables
 from credo.networks.nodes.distribution import Distribution, Family
-from credo.networks.specification import Arrows, Factorisation, Specification, Tables
+from credo.networks.specification import Arrows, Specification
 from credo.networks.tables import States, checked_ties, table_of
 from credo.notices import tell
 from credo.numerics.exact import Array
@@ -109,7 +111,7 @@ class Network(DirectedGraph, GraphicalModel):
     def _fix(self, parameters: dict[str, Array]) -> None:
         for each in parameters.values():
             each.flags.writeable = False  # trees and samples are made from it once
-        tables = Tables(Fixed(parameters), self.nodes) if self.forms else Fixed(parameters)
+        tables = LazyTables(Fixed(parameters), self.nodes) if self.forms else Fixed(parameters)
         object.__setattr__(self, "tables", tables)
 
     def _learn(self, prior: Any, evidence: Any) -> None:
@@ -232,14 +234,14 @@ class Network(DirectedGraph, GraphicalModel):
     def table_rows(self, name: str, most: int) -> tuple[Array, int]:
         """At most so many rows of a variable's table, and how many it has: it needn't be made for that."""
         shape = tuple(len(self.states[each]) for each in (*self.parents[name], name))
-        if isinstance(self.tables, Tables):
+        if isinstance(self.tables, LazyTables):
             return self.tables.first_rows(name, shape, most), prod(shape[:-1])
         return self.tables[name].reshape(-1, shape[-1])[:most], prod(shape[:-1])
 
     @property
     def parameters(self) -> Mapping[str, Array]:
         """Of each node: its table, or what its distribution has in place of one."""
-        return self.tables.parameters if isinstance(self.tables, Tables) else self.tables
+        return self.tables.parameters if isinstance(self.tables, LazyTables) else self.tables
 
     @cached_property
     def distributions(self) -> Mapping[str, Distribution]:

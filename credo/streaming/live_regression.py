@@ -19,7 +19,8 @@ class _LiveModel(Generic[Model]):
     """Rows are added a hundred at a time, or when somebody asks, as `update` does it. Threads take turns."""
 
     def __init__(self, model: Model, columns: tuple[str, ...]) -> None:
-        self._turn, self._model, self._columns = RLock(), model, columns
+        self._turn, self._columns = RLock(), columns
+        self._model: Model = model
         self._waiting = WaitingRows((*columns, str(model.target)))
 
     def observe(self, row: Mapping[str, Any], weight: float = 1.0) -> None:

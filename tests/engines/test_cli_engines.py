@@ -32,7 +32,7 @@ def files(tmp_path: Path) -> Path:
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "credo", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_an_unknown_engine_is_refused(files: Path) -> None:
@@ -136,8 +136,7 @@ def test_a_cluster_of_spark_by_its_address(files: Path, monkeypatch: pytest.Monk
     def start(role: str, *arguments: str) -> None:
         command = [str(Path(pyspark.__file__).parent / "bin" / "spark-class"), f"org.apache.spark.deploy.{role}"]
         command += ["--host", "127.0.0.1", "--webui-port", "0", *arguments]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        started.append(subprocess.Popen(command, cwd=files, **quiet))
+        started.append(subprocess.Popen(command, cwd=files, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     try:
         start("master.Master", "--port", str(port))

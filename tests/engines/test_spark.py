@@ -70,7 +70,8 @@ def test_many_partitions_are_added_by_the_workers(spark: Any, monkeypatch: pytes
 def test_models_answer_with_frames(parts: list[pd.DataFrame], spark: Any) -> None:
     frame, here = spark_frame(spark, parts), local(parts)
     mix = credo.Mixture(components=2, kinds={**FEW, "kind": "ignore", "mass": "ignore"}, starts=1, steps=4).fit(here)
-    shares = mix.responsibilities(frame).toArrow()
+    found: Any = mix.responsibilities(frame)  # whose type doesn't tell that it is a frame
+    shares = found.toArrow()
     own = np.column_stack([shares[f"P({each})"] for each in mix.names])
     np.testing.assert_array_equal(own, mix.responsibilities(here))
     net = credo.Network("kind -> seen; kind -> word").fit(here)
@@ -78,7 +79,8 @@ def test_models_answer_with_frames(parts: list[pd.DataFrame], spark: Any) -> Non
     assert whole.schema == frame.schema
     assert whole.toArrow()["seen"].to_pylist() == net.impute(here)["seen"].to_pylist()
     line = credo.LinearRegression(kinds={**FEW, "mass": "ignore"}).fit(here, target="z")
-    np.testing.assert_array_equal(line.predict(frame).toArrow()["predicted"], line.predict(here))
+    numbers: Any = line.predict(frame)
+    np.testing.assert_array_equal(numbers.toArrow()["predicted"], line.predict(here))
 
 
 def test_predictions_are_columns_of_the_frame(parts: list[pd.DataFrame], spark: Any) -> None:

@@ -102,7 +102,12 @@ def test_queries() -> None:
 
 def test_learning() -> None:
     table = {"A": ["u", "v", "u", "v"] * 5, "x": np.arange(20.0), "y": np.sin(np.arange(20.0))}
-    assert "turn the arrow round" in refused(HybridNetwork("x -> A").fit, table)
+    assert "need complete rows" in refused(HybridNetwork("x -> A").fit, {**table, "x": [None, *range(19)]})
+    logistic = HybridNetwork("x -> A").fit(table)
+    assert "fit again" in refused(logistic.update, table)
+    assert "fit again" in refused(logistic.forget, table)
+    assert "fit again" in refused(logistic.leave_one_out, table)
+    assert "alone" in refused(logistic.belief, "A")
     assert "hidden variables" in refused(HybridNetwork("A -> z; A -> x").fit, table)
     assert "constant" in refused(HybridNetwork("A -> x").fit, {**table, "x": [3.0] * 20}, kinds={"x": "number"})
     assert "positive" in refused(HybridNetwork("A -> x").fit, table, prior=-1)

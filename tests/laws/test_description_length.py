@@ -26,7 +26,7 @@ def table() -> dict[str, Any]:
     return {"a": np.array(list("uvw"))[a], "b": np.array(list("uvw"))[b], "x": x, "y": np.where(y, "yes", "no")}
 
 
-CLASSIFIERS = {
+CLASSIFIERS: dict[str, Any] = {
     "naive Bayes": credo.NaiveBayes(),
     "naive Bayes, averaged": credo.NaiveBayes(average=True),
     "Gaussian": credo.GaussianDiscriminant("full"),

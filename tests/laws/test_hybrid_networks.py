@@ -249,6 +249,35 @@ def test_samples_have_the_posterior(given: dict[str, Any]) -> None:
     assert net.sample(5, given, seed=3).equals(net.sample(5, given, seed=3))
 
 
+def test_logistic_nodes_are_logistic_regressions(tmp_path: Path) -> None:
+    """Maximum likelihood: the gradient Σ (truth - P) z is 0; more rows lead to the truth; stored, they are the same."""
+    true = HybridNetwork(
+        "g -> s; x -> s",
+        {
+            "g": 0.5,
+            "x": credo.nodes.Normal(20.0, 4.0),
+            "s": credo.nodes.LogisticOfNumbers({"yes": -10.0, "no": 6.0}, {"x": {"yes": 0.5, "no": -0.3}}),
+        },
+    )
+    drawn = true.sample(4000, seed=0)
+    found = HybridNetwork("g -> s; x -> s").fit(drawn, prior="ml")
+    log_odds = np.diff(found.logistic["s"].log_table(
+        {"g": np.array([found.states["g"].index(v) for v in drawn["g"].to_pylist()])}, {"x": drawn["x"].to_numpy()}
+    ), axis=1)[:, 0]  # fmt: skip
+    truth = np.array([v == found.states["s"][1] for v in drawn["s"].to_pylist()])
+    away = truth - 1 / (1 + np.exp(-log_odds))
+    assert abs(away.sum()) < 1e-5
+    assert abs(away @ drawn["x"].to_numpy()) < 1e-4
+    likely = HybridNetwork("g -> s; x -> s").fit(drawn)
+    for g, x in (("yes", 18.0), ("no", 22.0)):
+        assert likely.query("s", {"g": g, "x": x})["yes"] == pytest.approx(
+            true.query("s", {"g": g, "x": x})["yes"], abs=0.05
+        )
+    credo.save(likely, tmp_path / "net.credo")
+    assert credo.load(tmp_path / "net.credo") == likely
+    assert likely.log_prob(drawn).mean() == pytest.approx(true.log_prob(drawn).mean(), abs=0.01)
+
+
 # Missing cells
 
 

@@ -90,5 +90,5 @@ def test_interactions_are_pairs_of_columns() -> None:
 
 def test_too_many_terms_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 3)
-    with pytest.raises(credo.SizeError, match=r"have 11 terms.*up to 3; column 'sex' alone has 2"):
+    with pytest.raises(credo.SizeError, match=r"have 9 terms or more.*up to 3; column 'sex' alone has 2"):
         Features.of(source(TABLE), READ)

@@ -93,6 +93,26 @@ def test_em_climbs_and_no_component_is_narrower_than_the_rounding(block: Any, es
         assert np.min(deviations) == pytest.approx(np.sqrt(1 / 12), rel=0.05)  # rows beside them belong to it, too
 
 
+@pytest.mark.parametrize("estimate", ["map", "ml"])
+@pytest.mark.parametrize("covariance", ["full", "tied"])
+def test_rounded_numbers_that_covary_where_cells_are_missing(covariance: Any, estimate: Literal["map", "ml"]) -> None:
+    """em refuses an objective that falls; the variance of a missing cell follows from that of the known one."""
+    whole = heaped().block
+    assert whole is not None
+    holes = np.random.default_rng(2).random(whole.shape) < [[0.3, 0.1]]
+    batch = Batch(0, len(whole), {}, np.where(holes, np.nan, whole), COLUMNS)
+    settings = at_mode(Settings(estimate=estimate, strength=0.01))
+    rounded = Joint(COLUMNS, covariance).rounded({"x": 1.0, "y": 1.0})
+    model = Mixture(Conditional((rounded,), settings, "group"), LEVELS)
+    first = np.linspace(1.0, 0.0, batch.rows)[:, None]
+    start = model.with_evidence(model.evidence(batch, Soft(np.hstack([0.9 * first + 0.05, 0.95 - 0.9 * first]))))
+    fitted = em(start, lambda: [batch], steps=100, tolerance=0.0)
+    deviations = [line.estimates for line in fitted.model.conditional.describe() if line.name == "sd"]
+    assert np.min(deviations) >= (0.999 if estimate == "ml" else 0.98) * np.sqrt(1 / 12)  # the mode is a little below
+    if (covariance, estimate) == ("full", "ml"):
+        assert np.min(deviations) == pytest.approx(np.sqrt(1 / 12), rel=1e-6)  # of the rows that are alike
+
+
 @pytest.mark.parametrize("spread", [0.05, 0.3, 1.0, 5.0])
 def test_the_density_is_a_bound_of_the_probability_of_the_interval(spread: float) -> None:
     """log N(x) - δ²/24σ² ≤ log P(x - δ/2 < y < x + δ/2)/δ, and close to it where δ is small."""

@@ -264,7 +264,7 @@ def random_child(random: np.random.Generator, above: list[str]) -> Any:
         rule = "".join(random.choice(["{} and ", "{} or ", "{} xor ", "not {} or "]).format(name) for name in above[1:])
         return nodes.Deterministic(f"{rule}{above[0]}")
     if kind == 3:
-        keys = [tuple(random.choice(["yes", "no", None]) for _ in above) for _ in range(3)]
+        keys = [tuple(("yes", "no", None)[k] for k in random.integers(3, size=len(above))) for _ in range(3)]
         rows = {key if len(above) > 1 else key[0]: float(random.random()) for key in keys}
         return nodes.DefaultTable(float(random.random()), rows)
     if kind == 4:

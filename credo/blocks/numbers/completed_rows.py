@@ -67,6 +67,20 @@ class Normals(NamedTuple):
         once[:, used], twice[wide] = first, second
         return CrossMoments.of_centred(CentredSums(n, once, twice, pivot))
 
+    def blurred(self, x: Array, weights: Array, blur: Array) -> Array:
+        """What is to be added to the products where known cells have variances D: Σᵢ wᵢₖ B D B′, B being the regression
+        of all cells on the row's known ones. (groups, d, d)"""
+        covariance = np.linalg.inv(self.precision)
+        found = np.zeros_like(covariance)
+        for known, rows in patterns(x) if len(x) else ():
+            if known.any():
+                inside = np.flatnonzero(known)
+                among = covariance[:, :, inside]
+                regression = np.linalg.solve(among[:, inside], among.swapaxes(1, 2)).swapaxes(1, 2)
+                n = weights[rows].sum(0)[:, None, None]
+                found += n * (regression * blur[inside]) @ regression.swapaxes(1, 2)
+        return symmetric(found)
+
     def _sums(self, x: Array, weights: Array) -> tuple[Array, Array, Array]:
         """n, E[Σu] and E[Σuu′], u being x less the shift and a group's mean."""
         groups, d = self.mean.shape

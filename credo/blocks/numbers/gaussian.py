@@ -70,7 +70,7 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden, Rounds):
 
     names: tuple[str, ...]
     covariance: Literal["full", "tied"]
-    blur: tuple[float, ...] = ()  # δ²/12 of each column, where numbers are known to be rounded, and no cell is missing
+    blur: tuple[float, ...] = ()  # δ²/12 of each column, where numbers are known to be rounded
 
     def keeps(self, label: Label) -> bool:
         return label.counted in ("joint", "completed", "known")
@@ -98,6 +98,8 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden, Rounds):
             return self._whole(evidence[self._every], groups) if self.blur and self.labels(evidence) else evidence
         filled = now.completed_moments(x, member) if isinstance(now, JointLikelihood) else begun(x, member)
         known = Moments.of(x, Soft(member.weights.sum(1, keepdims=True)))
+        if self.blur:
+            known = replace(known, second=known.second + known.n * Exact.of(np.array(self.blur)))
         parts = {COMPLETED: Part((groups,), filled), KNOWN: Part((None, None), known)}
         return Evidence(Schema(tuple(Column(name, "number") for name in self.names)), parts)
 
@@ -378,7 +380,14 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
 
     def completed_moments(self, cells: Array, member: Soft) -> CrossMoments:
         """What is expected of whole rows, of those with any known cell."""
-        return self._normals.completed(cells, self.varying, self.shift, member)
+        found = self._normals.completed(cells, self.varying, self.shift, member)
+        if self.blur is None:
+            return found
+        n, first, second = found.sums
+        wide = np.ix_(np.arange(self.classes), np.flatnonzero(self.varying), np.flatnonzero(self.varying))
+        more = np.zeros(second.shape)
+        more[wide] = self._normals.blurred(self._varying_cells(cells), member.weights, self.blur[self.varying])
+        return CrossMoments(n, first, second + Exact.of(more))
 
     def expected_tied(self, rows: Rows) -> tuple[CentredSums, HiddenGroups] | None:
         """What is expected of whole rows whose group is hidden; None where their products are better taken group by

@@ -11,7 +11,6 @@ from credo.core.evidence import Evidence
 from credo.core.learning import RowWeights, Weight
 from credo.data import Source
 from credo.errors import EvidenceError, SchemaError, counted
-from credo.models.hidden_markov.column_emissions import covariance_of
 from credo.models.hidden_markov.expecting import HiddenChain
 from credo.models.hidden_markov.fitting import (
     Continued,
@@ -164,7 +163,7 @@ def unfitted(
     model: HiddenMarkov, given: Given | None, weights: RowWeights, numbers: Numbers | None = None
 ) -> HiddenChain:
     """As EM takes it, before it has parameters."""
-    conditional = fitting(model._conditional(None), numbers or {}, covariance_of(model.emission))
+    conditional = fitting(model._conditional(None), numbers or {})
     return model._chain(conditional, "ml" if model.estimate == "ml" else "mean", given, weights)
 
 

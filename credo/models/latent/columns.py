@@ -59,16 +59,14 @@ def recorded_numbers(table: Source, views: Views) -> Numbers:
 def hidden_blocks(
     views: Views, kinds: Mapping[str, Any] | None, covariance: Covariance, numbers: Numbers | None = None
 ) -> tuple[Block, ...]:
-    """A block for each form; number columns covary as `covariance` says. While EM runs, rounded numbers are known to be
-    (not where cells of columns that covary are missing)."""
+    """A block for each form; number columns covary as `covariance` says. While EM runs, rounded numbers are known to
+    be."""
     blocks = tuple(block for _, block in with_covariance(blocks_of(views, kinds), covariance))
-    return blocks if not numbers else rounded_blocks(blocks, numbers, covariance)
+    return blocks if not numbers else rounded_blocks(blocks, numbers)
 
 
-def rounded_blocks(blocks: Sequence[Block], numbers: Numbers, covariance: Covariance) -> tuple[Block, ...]:
+def rounded_blocks(blocks: Sequence[Block], numbers: Numbers) -> tuple[Block, ...]:
     steps = {name: each.resolution for name, each in numbers.items() if each.resolution > 0}
-    if covariance in ("full", "tied") and any(each.missing for each in numbers.values()):
-        steps = {}
     found = ((block, Rounds.of(block)) for block in blocks)
     return tuple(
         block if rounds is None or steps.keys().isdisjoint(block.names) else rounds.rounded(steps)
@@ -87,9 +85,9 @@ def at_mode(settings: Settings) -> Settings:
     return replace(settings, estimate="map", smoothing=settings.smoothing + 1.0, log_rates=True)
 
 
-def fitting(conditional: Conditional, numbers: Numbers, covariance: Covariance) -> Conditional:
+def fitting(conditional: Conditional, numbers: Numbers) -> Conditional:
     """The same columns as EM takes them."""
-    blocks = rounded_blocks(conditional.blocks, numbers, covariance)
+    blocks = rounded_blocks(conditional.blocks, numbers)
     return replace(conditional, blocks=blocks, settings=at_mode(conditional.settings))
 
 

@@ -261,8 +261,8 @@ def check_width(width: int, sizes: Mapping[str, int]) -> None:
     if width > MOST:
         widest = max(sizes, key=lambda name: sizes[name])
         raise SizeError(
-            f"the columns have {width:,} terms, and a regression takes up to {MOST:,}; column {widest!r} alone has "
-            f"{sizes[widest]:,}: leave it out with kinds={{{widest!r}: 'ignore'}}"
+            f"the columns have {width:,} terms or more, and a regression takes up to {MOST:,}; column {widest!r} alone "
+            f"has {sizes[widest]:,}: leave it out with kinds={{{widest!r}: 'ignore'}}"
         )
 
 

@@ -226,7 +226,7 @@ class Evaluation:
         full = Factor(ends, np.ones([draws, *(len(self.net.states[name]) for name in ends[1:])]))
         shape = [draws, self.cells(found.causes), self.cells(found.outcomes)]
         assert found.estimand is not None
-        known = (..., *self.codes)
+        known: tuple[Any, ...] = (..., *self.codes)
         done = (full * value_of(found.estimand, joint)).over(ends).table[known].reshape(shape)
         both = joint(frozenset(ends[1:])).over(ends).table[known].reshape(shape)
         with np.errstate(invalid="ignore"):

@@ -28,6 +28,8 @@ def belief(net: HybridNetwork, name: str, given: Mapping[str, Any] | None) -> Be
     net._known(name)
     if net.evidence is None:
         raise EvidenceError("the network's nodes are fixed: beliefs are about nodes that were learned with fit")
+    if name in net.logistic:
+        raise EvidenceError(f"{name!r} has a logistic node, of which the most probable weights are known alone")
     tables, lines = shapes_of(net.parents, HybridLearner.of(net).numbers)
     above = lines[name].categories if name in lines else tables[name].parents
     where = _where(net, name, above, given or {})

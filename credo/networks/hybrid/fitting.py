@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from credo.data.profile import infer_schema
 from credo.data.schema import Schema
 from credo.errors import DataError, NetworkError, SchemaError, check_whole, counted, suggest
 from credo.networks.hybrid.expectation import HybridEM
-from credo.networks.hybrid.learning import HybridLearner, shapes_of
+from credo.networks.hybrid.learning import HybridLearner, NodeShape, logistic_shapes, shapes_of
 from credo.networks.hybrid.line_priors import ROUNDED, HybridPriors, resolved
 from credo.networks.hybrid.number_node import NumberNode
 from credo.networks.hybrid.rows import HybridRows, RowInference, kept_rows
@@ -47,12 +48,44 @@ def fitted(
     _check_columns(net, table.without(weight).names)
     known, states = _kinds(net, table, kinds), _declared(net)
     numbers = {name for name, kind in known.items() if kind == "number"}
-    shapes_of(net.parents, numbers)  # refuses categories that depend on numbers
+    logistic = logistic_shapes(net.parents, numbers)
     bare = HybridNetwork(net.parents, None, None, HybridPriors.of(prior, numbers, {*net.parents} - numbers))
     learner = HybridLearner(bare, None, known, states)
-    if not _incomplete(learner, table):
+    incomplete = _incomplete(learner, table)
+    if logistic:
+        if incomplete:
+            raise DataError(
+                f"{next(iter(logistic))!r} has numbers among its parents, and logistic nodes need complete rows"
+            )
+        return _with_logistic(learner, logistic, table, weight)
+    if not incomplete:
         return learner.update(table, weight=weight).network
     return _by_em(learner, table, Weights.of(weight), steps, tolerance)
+
+
+def _with_logistic(
+    learner: HybridLearner, shapes: Mapping[str, NodeShape], table: Source, weight: Weight
+) -> HybridNetwork:
+    """Tables and lines by adding up rows, logistic nodes by Newton's method over all of them."""
+    from credo.networks.hybrid.logistic_fitting import fitted_logistic
+    from credo.networks.hybrid.network import HybridNetwork
+
+    evidence = learner.gathered(table, weight).ordered()
+    states = {column.name: column.values for column in evidence.schema if column.levels is not None}
+    reading, weights = replace(learner, states=states), Weights.of(weight)
+    parts = [
+        (*reading.read(batch)[:2], weights.of_rows(batch))
+        for batch in weights.batches(table, learner.network.variables)
+    ]
+    codes = {name: np.concatenate([own[0][name] for own in parts]) for name in states}
+    numbers = {name: np.concatenate([own[1][name] for own in parts]) for name in learner.numbers}
+    row_weights = np.concatenate([own[2] for own in parts])
+    sizes, prior = {name: len(own) for name, own in states.items()}, learner.network.prior
+    nodes = {
+        name: fitted_logistic(shape, codes, numbers, sizes, row_weights, prior.default)
+        for name, shape in shapes.items()
+    }
+    return HybridNetwork(learner.network.parents, nodes, None, prior, evidence)
 
 
 def _check_columns(net: HybridNetwork, columns: Sequence[str]) -> None:

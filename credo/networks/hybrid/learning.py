@@ -11,7 +11,7 @@ import numpy as np
 
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.learning import Additive, Weight
+from credo.core.learning import Additive, Validation, Weight
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Counts, CrossMoments
 from credo.data import Batch, Source
@@ -21,7 +21,7 @@ from credo.families.linear_gaussian import Line
 from credo.networks.graph import Parents
 from credo.networks.hybrid.declared import Declared, Node, split_parents
 from credo.networks.hybrid.line_priors import HybridPriors, predictive_line
-from credo.networks.hybrid.number_node import NumberNode
+from credo.networks.hybrid.number_node import LogisticNode, NumberNode
 from credo.networks.inference.state_index import StateIndex
 from credo.networks.learning import inferred, state_codes
 from credo.networks.nodes.table import Table
@@ -88,35 +88,43 @@ class NodeShape:
 
 
 def shapes_of(parents: Parents, numbers: set[str]) -> tuple[dict[str, Table], dict[str, NodeShape]]:
-    """What tables and lines are learned from; a category with a number among its parents is refused."""
+    """What tables and lines are learned from. Of a category with numbers among its parents, the states are counted."""
     tables, lines = dict[str, Table](), dict[str, NodeShape]()
     for name, above in parents.items():
         of_categories, of_numbers = split_parents(above, numbers)
         if name in numbers:
             lines[name] = NodeShape(name, of_categories, of_numbers)
-        elif of_numbers:
-            raise NetworkError(
-                f"{name!r} is a category with the number {of_numbers[0]!r} as a parent, and logistic nodes aren't "
-                "learned by fit: turn the arrow round, cut the number in bins, or fit credo.LogisticRegression and "
-                "give its weights as a credo.nodes.LogisticOfNumbers"
-            )
         else:
-            tables[name] = Table(name, of_categories)
+            tables[name] = Table(name, () if of_numbers else of_categories)
     return tables, lines
 
 
-def derived(parents: Parents, prior: Any, evidence: Evidence) -> tuple[HybridPriors, Declared]:
-    """The prior, and the states and nodes that follow from it and the evidence."""
+def logistic_shapes(parents: Parents, numbers: set[str]) -> dict[str, NodeShape]:
+    """The categories with numbers among their parents."""
+    found = {name: NodeShape(name, *split_parents(above, numbers)) for name, above in parents.items()}
+    return {name: shape for name, shape in found.items() if shape.numbers and name not in numbers}
+
+
+def derived(
+    parents: Parents, prior: Any, evidence: Evidence, logistic: Mapping[str, LogisticNode]
+) -> tuple[HybridPriors, Declared]:
+    """The prior, and the states and nodes that follow from it and the evidence, beside logistic nodes."""
     if {column.name for column in evidence.schema} != {*parents}:
         raise EvidenceError("the evidence isn't this network's: its columns aren't the variables")
     numbers = {column.name for column in evidence.schema if column.kind == "number"}
+    for name in logistic_shapes(parents, numbers).keys() ^ logistic.keys():
+        raise NetworkError(
+            f"{name!r} needs a logistic node if it is a category with numbers among its parents, else none"
+        )
     tables, lines = shapes_of(parents, numbers)
     states = {name: evidence.schema[name].values for name in parents if name not in numbers}
     sizes = {name: len(values) for name, values in states.items()}
     made = HybridPriors.of(prior, numbers, states)
     nodes: dict[str, Node] = {}
     for name in parents:
-        if name in tables:
+        if name in logistic:
+            nodes[name] = logistic[name]
+        elif name in tables:
             table = tables[name].mean(made.tables[name], evidence[tables[name].label])
             table.flags.writeable = False
             nodes[name] = table
@@ -185,6 +193,24 @@ class HybridLearner(Additive):
         columns = {column.name: column for column in schema} | {name: Column(name, "number") for name in numbers}
         return codes, numbers, Schema(tuple(columns[name] for name in self.network.parents))
 
+    def update(self, data: object, *, weight: Weight = None) -> Self:
+        self._check_additive("learn from more rows")
+        return super().update(data, weight=weight)
+
+    def discount(self, factor: float) -> Self:
+        self._check_additive("be discounted")
+        return super().discount(factor)
+
+    def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
+        self._check_additive("be cross-validated without refits")
+        return super().cross_validate(data, folds, weight=weight, seed=seed)
+
+    def _check_additive(self, what: str) -> None:
+        for name in self.network.logistic:
+            raise EvidenceError(
+                f"{name!r} has a logistic node, without statistics that add: it can't {what}; fit again"
+            )
+
     def with_evidence(self, evidence: Evidence) -> Self:
         network = self.network.with_evidence(evidence, self.network.history)
         return replace(self, network=network, evidence=evidence)
@@ -206,6 +232,7 @@ class HybridLearner(Additive):
         return super().__add__(other)
 
     def _check_counted(self, what: str) -> None:
+        self._check_additive(what)
         if self.network.history:
             raise EvidenceError(
                 f"the nodes were fitted by EM, from expected sums, and can't {what} exactly: fit again; update and "

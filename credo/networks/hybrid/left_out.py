@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 def leave_one_out(net: HybridNetwork, data: object, weight: Any) -> Validation:
     learner, table, weights = HybridLearner.of(net), source(data), Weights.of(weight)
+    learner._check_additive("leave rows out")
     if net.history:
         raise EvidenceError(
             "the nodes were fitted by EM: what they would be without a row takes a refit; fit parts of the rows"

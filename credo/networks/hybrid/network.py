@@ -48,7 +48,7 @@ class HybridNetwork(DirectedGraph, Surface):
     >>> round(net.query("Fever").mean(), 6)  # 0.1 · 39 + 0.9 · 36.8
     37.02
     >>> round(net.query("Flu", given={"Fever": 38.5})["yes"], 4)
-    0.9732
+    0.9562
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
@@ -80,8 +80,10 @@ class HybridNetwork(DirectedGraph, Surface):
         graph.in_order(parents)  # refuses cycles
         if nodes is not None and not isinstance(nodes, Mapping):
             raise NetworkError(f"nodes must be {{name: table or node}}, but are {nodes!r:.60}")
-        if nodes and evidence is not None:
+        beside = dict(nodes or {}) if evidence is not None else {}
+        if not all(isinstance(node, LogisticNode) for node in beside.values()):
             raise NetworkError("nodes are either given, and fixed, or derived from evidence: not both")
+        nodes = None if beside else nodes
         found = (
             declared(parents, nodes, states)
             if nodes
@@ -89,7 +91,7 @@ class HybridNetwork(DirectedGraph, Surface):
         )
         self._set(parents, found, prior, None, tuple(history), dict(done or {}))
         if evidence is not None:
-            self._learn(prior, evidence)
+            self._learn(prior, evidence, beside)
 
     def _set(
         self, parents: Any, found: Declared, prior: Any, evidence: Any, history: tuple[float, ...], done: Any
@@ -98,11 +100,11 @@ class HybridNetwork(DirectedGraph, Surface):
         for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
 
-    def _learn(self, prior: Any, evidence: Evidence) -> None:
-        """Set prior and evidence, and derive states and nodes from them."""
+    def _learn(self, prior: Any, evidence: Evidence, logistic: Mapping[str, LogisticNode]) -> None:
+        """Set prior and evidence, and derive states and nodes from them, but logistic ones."""
         from credo.networks.hybrid.learning import derived
 
-        made, found = derived(self.parents, prior, evidence)
+        made, found = derived(self.parents, prior, evidence, logistic)
         self._set(self.parents, found, made, evidence, self.history, dict(self.done))
 
     # What it is made of
@@ -146,8 +148,8 @@ class HybridNetwork(DirectedGraph, Surface):
 
     @property
     def fixed_nodes(self) -> Mapping[str, Node]:
-        """The nodes, unless they are derived from evidence."""
-        return self.nodes if self.evidence is None else {}
+        """The nodes that aren't derived from evidence."""
+        return self.nodes if self.evidence is None else self.logistic
 
     @property
     def fixed_states(self) -> Mapping[str, tuple[Any, ...]]:
@@ -309,7 +311,8 @@ class HybridNetwork(DirectedGraph, Surface):
         tolerance: float = 1e-10,
     ) -> HybridNetwork:
         """Learn the nodes: tables by counting, lines by conjugate regression at each configuration of category
-        parents; by EM where cells are missing. What was learned before is dropped.
+        parents; by EM where cells are missing. What was learned before is dropped. Logistic nodes get their most
+        probable weights; they have no statistics that add, so that a network with them is fitted again for more rows.
 
         The prior is a number of cases (default 1): Dirichlet(prior) for tables, and for lines so many rows that look
         like all rows together; "ml" is maximum likelihood; {name: any of these, a DirichletCategorical, or a
@@ -341,7 +344,7 @@ class HybridNetwork(DirectedGraph, Surface):
 
     def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> HybridNetwork:
         """The same arrows and prior, with nodes derived from that evidence."""
-        return HybridNetwork(self.parents, None, None, self.prior, evidence, history)
+        return HybridNetwork(self.parents, self.logistic, None, self.prior, evidence, history)
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
         """log p(row) of each row, by nodes learned from the other folds."""

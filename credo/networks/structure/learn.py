@@ -144,8 +144,8 @@ class Task:
         return self.named(parents).fit(columns.arrow(), prior=prior, weight=columns.weight)
 
     def fitted_with_numbers(self, parents: Parents, prior: Any) -> Network | HybridNetwork:
-        """With tables and lines learned from all rows. The arrows alone, where one leads from a number to a category
-        (tests of independence find such), or where a column can't have a line."""
+        """With tables and lines learned from all rows; the arrows alone, where a column can't have a line. (Tests of
+        independence find arrows from numbers to categories, too, which get logistic nodes if no cell is missing.)"""
         columns, bare = self.columns, self.named(parents)
         kinds = {column.name: "number" for column in columns.numbers}
         kinds |= {column.name: "category" for column in columns.categories}

@@ -81,7 +81,7 @@ class Ground:
     def shapes(self) -> Shapes:
         """A number for what hangs below each copy, from products of odd numbers: equal ones are nearly always of equal
         shapes. Siblings in their order have the same structure more often; nothing else depends on it."""
-        found = np.where(self.codes < 0, ODD[0], ODD[1])
+        found: Shapes = np.where(self.codes < 0, ODD[0], ODD[1])
         for v, name in enumerate(reversed(graph.in_order(self.parents))):
             families = self.families[name][self.component_of_family(name) >= 0]
             own = (found[families[:, -1]] + np.uint64(v)) * ODD[2]

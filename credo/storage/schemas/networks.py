@@ -49,14 +49,14 @@ SCHEMAS = (
             "prior": optional(PRIORS.type),
             "evidence": optional(EVIDENCE.type),
             "history": tuple_of(NUMBER),  # of EM's objective
-            "distributions": mapping(TEXT, DISTRIBUTION),  # that aren't tables; without parameters that were learned
+            "forms": mapping(TEXT, DISTRIBUTION),  # of distributions that aren't tables; with parameters that are fixed
         },
-        attributes={"tables": "fixed_tables", "distributions": "fixed_distributions"},
-        arguments={"parents": "arrows", "tables": "tables", "distributions": "distributions"},
+        attributes={"tables": "fixed_tables", "forms": "fixed_distributions"},
+        arguments={"parents": "arrows", "tables": "tables", "forms": "distributions"},
         upgrades=(
             lambda values: {**values, "tied": {}, "prior": None, "evidence": None},
             lambda values: {**values, "history": ()},
-            lambda values: {**values, "distributions": {}},
+            lambda values: {**values, "forms": {}},
         ),
         consistent=_learned_tables,
     ),

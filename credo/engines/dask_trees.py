@@ -1,0 +1,102 @@
+"""What Dask's workers do with partitions, and the tree by which a DataFrame's are added up."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+from dask.delayed import delayed
+from numpy.typing import NDArray
+
+from credo.engines.partitions import FAN_IN
+from credo.engines.remote import Done, Task, added_runs, in_partition
+from credo.engines.sending import unpacked
+from credo.errors import CredoError
+
+
+class Computed:
+    """What a piece is where Dask has computed it."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+
+    def at(self, place: int) -> Computed:  # noqa: ARG002 - it is there
+        return self
+
+
+@lru_cache(2)
+def task_of(sent: bytes) -> Task:
+    """Of several partitions the same: what a model derives from its evidence is derived once a worker."""
+    task: Task = pickle.loads(sent)
+    return task
+
+
+def total_of(sent: bytes) -> Callable[[Sequence[Any]], Any]:
+    total = task_of(sent).total
+    assert total is not None
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class FrameWork:
+    """The task over partitions of a frame, one of which stands for all: a worker gets it once."""
+
+    sent: bytes
+    template: bytes
+    first: int  # place of the first of these partitions
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class FrameLeaf:
+    """The task over one of them, computed."""
+
+    token: str  # what is computed again is another result
+
+    def __call__(self, frame: Any, work: FrameWork, partition_info: dict[str, int] | None = None) -> Done:
+        assert partition_info is not None
+        i = partition_info["number"]
+        place, start, rows = work.first + i, int(work.starts[i]), int(work.counts[i])
+        try:
+            return task_of(work.sent)(unpacked(work.template, [Computed(frame)]).at(place, start, rows))
+        except CredoError as error:
+            raise in_partition(error, place) from None
+
+
+def frame_tree(frame: Any, work: FrameWork) -> Any:
+    """The sum over a frame's partitions, not computed yet: runs of 32, of these again runs of 32, as trees of pairs."""
+    import pandas as pd
+    from dask.dataframe.dask_expr import new_collection
+    from dask.dataframe.dask_expr._reductions import TreeReduce
+
+    shared, meta = delayed(work, pure=False, traverse=False), pd.Series([], dtype=object, name="found")
+    each = frame.map_partitions(FrameLeaf(uuid4().hex), shared, meta=meta, enforce_metadata=False)
+    adding = Adding(work.sent)
+    return new_collection(TreeReduce(each.expr, Adding, 0, adding, adding, {}, {}, FAN_IN))
+
+
+class Sum(NamedTuple):
+    """Of a run of partitions, or of several runs."""
+
+    done: Done
+
+
+@dataclass(frozen=True, eq=False)
+class Adding:
+    """Adds what up to 32 partitions gave, or up to 32 sums of them."""
+
+    sent: bytes
+
+    __name__ = "credo-sum"
+
+    def __call__(self, parts: Sequence[Done | Sum]) -> Sum:
+        runs = isinstance(parts[0], Done)
+        return Sum(
+            added_runs([part.done if isinstance(part, Sum) else part for part in parts], total_of(self.sent), runs)
+        )

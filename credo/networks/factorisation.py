@@ -1,0 +1,56 @@
+"""A network as a product of factors, of which some may be over auxiliary variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from credo.networks.factor import Factor
+from credo.networks.tables import States
+from credo.numerics.exact import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Factorisation:
+    """The factors of all nodes: first each variable's own, then those of auxiliary variables."""
+
+    pieces: Mapping[str, tuple[tuple[tuple[str | int, ...], Array], ...]]  # of each node
+    states: States
+
+    @cached_property
+    def auxiliary(self) -> dict[str, int]:
+        """The names of auxiliary variables, and how many states each has."""
+        return {
+            self._names[name][i]: piece.shape[-1]
+            for name, (_, *others) in self.pieces.items()
+            for i, (_, piece) in enumerate(others)
+        }
+
+    @cached_property
+    def _names(self) -> dict[str, list[str]]:
+        """Of each node's auxiliary variables: names that no variable has."""
+        found: dict[str, list[str]] = {}
+        for name, (_, *others) in self.pieces.items():
+            mark = "'"
+            while others and any(f"{name}{mark}{i}" in self.states for i in range(len(others))):
+                mark += "'"
+            found[name] = [f"{name}{mark}{i}" for i in range(len(others))]
+        return found
+
+    @cached_property
+    def factors(self) -> tuple[Factor, ...]:
+        own = [self._factor(name, pieces[0]) for name, pieces in self.pieces.items()]
+        return (*own, *(self._factor(name, each) for name, (_, *others) in self.pieces.items() for each in others))
+
+    def _factor(self, name: str, piece: tuple[tuple[str | int, ...], Array]) -> Factor:
+        scope, table = piece
+        return Factor(tuple(each if isinstance(each, str) else self._names[name][each] for each in scope), table)
+
+    def split(self, values: Sequence[Array]) -> dict[str, list[Array]]:
+        """Something of each factor, by node."""
+        found, at = {}, len(self.pieces)
+        for i, (name, (_, *others)) in enumerate(self.pieces.items()):
+            found[name] = [values[i], *values[at : at + len(others)]]
+            at += len(others)
+        return found
