@@ -13,8 +13,8 @@ from credo.blocks.block import Likelihood
 from credo.blocks.categories import CategoriesLikelihood
 from credo.blocks.conjugate import ConjugateLikelihood
 from credo.blocks.counts import CountsLikelihood
-from credo.blocks.numbers.gaussian import JointLikelihood
-from credo.blocks.numbers.independent import NumbersLikelihood
+from credo.blocks.numbers.gaussian_likelihood import JointLikelihood
+from credo.blocks.numbers.independent_likelihood import NumbersLikelihood
 from credo.blocks.numbers.spherical import SphericalLikelihood
 from credo.numerics.distributions import Categorical, Distribution, Normal, StudentT
 from credo.numerics.exact import Array

@@ -22,7 +22,8 @@ from credo.blocks.joint_gaussians import JointGaussians, distinct_patterns
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
-from credo.core.statistics import CrossMoments, Positions
+from credo.core.moments import CrossMoments
+from credo.core.statistics import Positions
 from credo.data import Batch
 from credo.data.cells import codes_among
 from credo.data.schema import Column, Derived, Schema

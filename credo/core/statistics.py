@@ -7,30 +7,23 @@ The leading axis is the groups.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from operator import add, sub
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from credo._kernels.core.sums import ALIKE, FAINT, add_moments_hard, add_products_hard, add_sums_hard, add_weights_soft
+from credo._kernels.core.sums import add_sums_hard, add_weights_soft
 from credo._kernels.data.codes import count_pairs
-from credo.core import soft_sums
-from credo.core.few_products import FEW_PRODUCTS, add_few_products
-from credo.core.membership import Codes, Hard, Membership, Soft
+from credo.core.membership import Codes, Hard, Membership
 from credo.errors import EvidenceError
 from credo.numerics.arrays import Positions as Positions
 from credo.numerics.exact import Array, Exact, Largest
 
 ALONE = 1e-12  # of a group's weight: what is left of it when its only row goes
 ROUNDING = 2.0**-90  # what a long chain of pair sums may lose, relative to the largest of its terms
-CLOSE = 2.0**-30  # of a sum of squares: below it, sums are taken about the mean
-MANY_PRODUCTS = 2**23  # rows x columns²: from here on, compiling a kernel for rows of weight 1 pays
-FEW = 8  # rows whose sums lose nothing
-CORRELATED = 1e-6  # by which rounding may move the eigenvalues of a correlation matrix
 OF_WEIGHTS = 1e-12  # by which sums of the same weights may differ as floats, relative to themselves
 
 
@@ -248,200 +241,6 @@ class Totals(Statistics):
 
 
 @dataclass(frozen=True, eq=False)
-class Moments(Statistics):
-    """n = Σ wᵢₖ, first = Σ wᵢₖ xᵢⱼ, second = Σ wᵢₖ xᵢⱼ², over the known cells of column j. (groups, columns)
-
-    >>> x = np.array([[1e9 + 1], [1e9 + 2], [1e9 + 3]])
-    >>> float(Moments.of(x, Hard.whole(3)).scatter[0, 0])
-    2.0
-    """
-
-    first: Exact
-    second: Exact
-
-    @property
-    def weight(self) -> Array:
-        return np.asarray(self.n.value.max(-1, initial=0.0))
-
-    @classmethod
-    def of(cls, x: Array, member: Membership) -> Moments:
-        return cls.of_tiles([(0, x)], x.shape[1], member)
-
-    @classmethod
-    def of_tiles(cls, tiles: Iterable[tuple[int, Array]], columns: int, member: Membership) -> Moments:
-        """Of rows that come a few after others, each time with the place of the first."""
-        if isinstance(member, Soft):
-            return cls._of_soft_tiles(tiles, columns, member)
-        high, low, rest = np.zeros((3, 3, member.groups, columns))
-        for start, x in tiles:
-            rows = slice(start, start + len(x))
-            add_moments_hard(x, member.codes[rows], member.weight[rows], high, low, rest)
-        return cls.of_pairs(high, low, rest)
-
-    @classmethod
-    def _of_soft_tiles(cls, tiles: Iterable[tuple[int, Array]], columns: int, member: Soft) -> Moments:
-        """Plain sums of some rows are added up in pairs: so rows in order lose no digits."""
-        total = cls(*(Exact.zeros((member.groups, columns)) for _ in range(3)))
-        with np.errstate(invalid="ignore", over="ignore"):  # infinities are reported by whoever reads the cells
-            for start, x in tiles:
-                total = total + cls.of_centred(soft_sums.moments(x, member.weights[start : start + len(x)]))
-        return total
-
-    @classmethod
-    def of_centred(cls, sums: soft_sums.CentredSums, shift: ArrayLike | None = None) -> Moments:
-        """From plain sums about pivots, which may be counted from a shift."""
-        n, first, second, pivot = map(Exact.of, sums)
-        return cls(n, *_uncentred(n, first, second, pivot if shift is None else pivot + Exact.of(shift)))
-
-    @classmethod
-    def of_pairs(cls, high: Array, low: Array, rest: Array) -> Moments:
-        """From sums of 1, x and x², each of three floats. (3, groups, columns)"""
-        return cls(*(Exact.of(*pair) + Exact.of(more) for *pair, more in zip(high, low, rest, strict=True)))
-
-    @classmethod
-    def of_scatter(cls, n: Array, mean: Array, scatter: Array) -> Moments:
-        """The sums of rows with such a mean and scatter."""
-        total = Exact.of(n) * mean
-        return cls(Exact.of(n), total, total * mean + Exact.of(scatter))
-
-    def about(self, shift: Array) -> Moments:
-        """The same of x - shift: Σ(x - c) = Σx - nc, Σ(x - c)² = Σx² - 2cΣx + nc². Nothing is lost."""
-        c = Exact.of(shift)
-        moved = self.first - self.n * c
-        return Moments(self.n, moved, self.second - (self.first + moved) * c)
-
-    @cached_property
-    def mean(self) -> Array:
-        return (self.first / self.n).value
-
-    @cached_property
-    def scatter(self) -> Array:
-        """Σ w (x - mean)² = second - first²/n; 0 where what is left may be rounding, of numbers that are alike, or is
-        too faint."""
-        found = (self.second - self.first * (self.first / self.n)).value
-        return np.where(found > np.maximum(ALIKE * self.second.high, FAINT), found, 0.0)
-
-    def _settled(self, before: Moments) -> Moments:
-        alike = self.first * (self.first / self.n)
-        rounded = np.abs((self.second - alike).value) <= ALIKE * before.second.high
-        return Moments(self.n, self.first, alike.where(rounded, self.second))
-
-    def _drowned(self, before: Moments) -> bool:
-        return _drowned(self.first.value * self.mean, self.second.value, before.second.high)
-
-    def _possible(self, before: Moments) -> bool:
-        scatter = (self.second - self.first * (self.first / self.n)).value
-        return bool((scatter >= -ROUNDING * before.second.high).all())
-
-
-@dataclass(frozen=True, eq=False)
-class CrossMoments(Statistics):
-    """n = Σ wᵢₖ (groups,), first = Σ wᵢₖ xᵢ (groups, d), second = Σ wᵢₖ xᵢxᵢ′ (groups, d, d), over whole rows."""
-
-    first: Exact
-    second: Exact
-
-    @classmethod
-    def of(cls, x: Array, member: Membership) -> CrossMoments:
-        if isinstance(member, Hard):
-            return cls.of_bordered(_bordered(x), member)
-        return cls.of_centred(soft_sums.products(x, member.weights))
-
-    @classmethod
-    def of_bordered(cls, cells: Array, member: Hard) -> CrossMoments:
-        """Of rows (1, x); many are summed fastest where they lie column by column in memory."""
-        found = cls._of_products(cells, member)
-        close = found._close(member)
-        if not close.any():
-            return found
-        about = np.where(close, found.mean, 0.0)
-        n, first, second = cls._of_products(_bordered(_away(cells[:, 1:], member.codes, about)), member).sums
-        return cls(n, *_uncentred(n[:, None], first, second, Exact.of(about), products=True))
-
-    @classmethod
-    def of_centred(cls, sums: soft_sums.CentredSums) -> CrossMoments:
-        """From plain sums about pivots."""
-        n, first, second, pivot = map(Exact.of, sums)
-        first, second = _uncentred(n[:, None], first, second, pivot, products=True)
-        return cls(n, first, Exact(*map(soft_sums.symmetric, (second.high, second.low))))  # to the last bit
-
-    @classmethod
-    def _of_products(cls, cells: Array, member: Hard) -> CrossMoments:
-        rows, size = cells.shape
-        high, low = np.zeros((2, member.groups, size, size))
-        few = rows * size**2 <= FEW_PRODUCTS and not add_products_hard.is_ready
-        if rows * size**2 >= MANY_PRODUCTS and member.groups == 1 and (member.weight == 1).all():
-            from credo._kernels.core.cut_products import add_products_whole
-
-            known = member.codes >= 0
-            lanes = np.ascontiguousarray((cells if known.all() else cells[known]).T)
-            add_products_whole(lanes, np.maximum(lanes.max(1), -lanes.min(1)), high[0], low[0])
-        else:
-            cells = np.ascontiguousarray(cells)
-            (add_few_products if few else add_products_hard)(cells, member.codes, member.weight, high, low)
-        return cls.of_pairs(high, low)
-
-    def _close(self, member: Hard) -> NDArray[np.bool_]:
-        """Where many numbers lie so close together, far from 0, that their sums are taken about their mean: there
-        x - mean is exact. (groups, d)"""
-        every = np.arange(self.first.shape[1])
-        squares = self.second[:, every, every]
-        raw = (squares - self.first * (self.first / self.n[:, None])).value
-        many = np.bincount(member.codes + 1, minlength=member.groups + 1)[1:] > FEW
-        return np.asarray((raw < CLOSE * squares.high) & many[:, None])
-
-    @classmethod
-    def of_pairs(cls, high: Array, low: Array) -> CrossMoments:
-        """From sums of (1, x)(1, x)′, of which the lower triangle counts. (groups, 1 + d, 1 + d)"""
-        high, low = (np.tril(part) + np.tril(part, -1).swapaxes(1, 2) for part in (high, low))
-        sums = Exact.of(high, low)
-        return cls(sums[:, 0, 0], sums[:, 1:, 0], sums[:, 1:, 1:])
-
-    def about(self, shift: Array) -> CrossMoments:
-        """The same of x - shift, (columns,): Σ(x - c)(x - c)′ = Σxx′ - c(Σx)′ - (Σx)c′ + ncc′. Nothing is lost."""
-        pivot = Exact.of(np.broadcast_to(-shift, self.first.shape))
-        return CrossMoments(self.n, *_uncentred(self.n[:, None], self.first, self.second, pivot, products=True))
-
-    @cached_property
-    def mean(self) -> Array:
-        return (self.first / self.n[..., None]).value
-
-    @cached_property
-    def scatter(self) -> Array:
-        """Σ w (x - mean)(x - mean)′ = second - first first′/n"""
-        mean = self.first / self.n[..., None]
-        return (self.second - self.first[..., :, None] * mean[..., None, :]).value
-
-    def _settled(self, before: CrossMoments) -> CrossMoments:
-        alike = self.first[..., :, None] * (self.first / self.n[..., None])[..., None, :]
-        away = np.einsum("...ii->...i", (self.second - alike).value)
-        rounded = np.abs(away) <= ALIKE * np.einsum("...ii->...i", before.second.high)
-        return CrossMoments(self.n, self.first, alike.where(rounded[..., :, None] | rounded[..., None, :], self.second))
-
-    def _drowned(self, before: CrossMoments) -> bool:
-        own, all_ = (np.einsum("...ii->...i", sums.second.value) for sums in (self, before))
-        return _drowned(self.first.value * self.mean, own, all_)
-
-    def possible(self) -> bool:
-        """Also whether correlations are those of any columns: their matrix has no negative eigenvalue."""
-        if not super().possible() or (self.second.high != self.second.high.swapaxes(-1, -2)).any():
-            return False
-        scatter = self.scatter
-        size = np.sqrt(np.maximum(np.einsum("...ii->...i", scatter), 0.0))
-        size = np.where(size > 0, size, np.inf)
-        correlations = scatter / size[..., :, None] / size[..., None, :]
-        try:
-            np.linalg.cholesky(correlations + CORRELATED * np.eye(scatter.shape[-1]))
-        except np.linalg.LinAlgError:
-            return False
-        return True
-
-    def _possible(self, before: CrossMoments) -> bool:
-        diagonal = np.einsum("...ii->...i", self.scatter)
-        return bool((diagonal >= -ROUNDING * np.einsum("...ii->...i", before.second.high)).all())
-
-
-@dataclass(frozen=True, eq=False)
 class Extremes(Statistics):
     """n = Σ wᵢₖ and the largest xᵢ of group k. (groups,) A maximum adds but has no subtraction."""
 
@@ -463,12 +262,6 @@ class Extremes(Statistics):
 def exceeds(observations: Array, rows: Array, slack: float) -> bool:
     """Whether a group has more observations than rows, beyond slack and what rounding makes of weights."""
     return bool((observations > rows * (1 + OF_WEIGHTS) + slack).any())
-
-
-def _drowned(squared: Array, left: Array, before: Array) -> bool:
-    """Of sums of squares, which are kept to about 100 bits; `squared` is n times the square of the mean."""
-    size = np.maximum(left, squared)
-    return bool(((size > 0) & (before > 2.0**70 * size) & (2.0**-100 * before > 1e-6 * (left - squared))).any())
 
 
 def _flat(sums: Any, axes: int) -> Any:
@@ -510,23 +303,3 @@ def _weights_of(cells: Codes | NDArray[np.int64], size: int, weight: Array) -> E
     high, low = np.zeros((2, size, 1))
     add_sums_hard(np.ones((len(cells), 1)), cells, weight, high, low)
     return Exact.of(high[:, 0], low[:, 0])
-
-
-def _bordered(x: Array) -> Array:
-    """(1, x)"""
-    return np.column_stack([np.ones(len(x)), x])
-
-
-def _away(x: Array, codes: Codes, pivot: Array) -> Array:
-    """x - the pivot of its group; a row of no group stays."""
-    return np.asarray(x - np.append(pivot, np.zeros((1, pivot.shape[1])), axis=0)[codes])
-
-
-def _uncentred(n: Exact, first: Exact, second: Exact, pivot: Exact, products: bool = False) -> tuple[Exact, Exact]:
-    """Sums about 0 from sums about a pivot p: Σx = Σz + np, Σxx′ = Σzz′ + p(Σz)′ + (Σz)p′ + npp′."""
-    shifted = first + n * pivot
-    if not products:
-        return shifted, second + (first + shifted) * pivot
-    row, column = pivot[..., None, :], pivot[..., :, None]
-    second = second + first[:, None, :] * column + first[:, :, None] * row
-    return shifted, second + n[:, :, None] * column * row

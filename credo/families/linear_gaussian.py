@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.core.membership import Membership
-from credo.core.statistics import CrossMoments
+from credo.core.moments import CrossMoments
 from credo.errors import DataError, EvidenceError, PriorError
 from credo.families.family import Family
 from credo.families.normal_inverse_wishart import is_positive_definite

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from credo.core.membership import Membership
-from credo.core.statistics import Moments
+from credo.core.moments import Moments
 from credo.errors import EvidenceError
 from credo.families.family import Family
 from credo.numerics.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT, shown

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from credo.core.membership import Membership
-from credo.core.statistics import CrossMoments
+from credo.core.moments import CrossMoments
 from credo.errors import PriorError
 from credo.families.family import Family
 from credo.families.normal import Gaussian

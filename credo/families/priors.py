@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from credo._kernels.core.sums import FAINT
-from credo.core.statistics import Counts, Moments, Totals
+from credo.core.moments import Moments
+from credo.core.statistics import Counts, Totals
 from credo.data import Source
 from credo.data.cells import TRUTHS
 from credo.data.profile import Profile, profile

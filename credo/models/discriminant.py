@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from credo.blocks.block import Block, Estimate, Settings
-from credo.blocks.numbers.gaussian import JointLikelihood
-from credo.blocks.numbers.independent import NumbersLikelihood
+from credo.blocks.numbers.gaussian_likelihood import JointLikelihood
+from credo.blocks.numbers.independent_likelihood import NumbersLikelihood
 from credo.blocks.numbers.spherical import SphericalLikelihood
 from credo.core.evidence import Evidence
 from credo.errors import EvidenceError, PriorError, SchemaError, suggest

@@ -11,7 +11,8 @@ from scipy.stats import gamma, t
 
 import credo
 from credo.core.membership import Hard
-from credo.core.statistics import Moments, Totals
+from credo.core.moments import Moments
+from credo.core.statistics import Totals
 from credo.errors import EvidenceError
 from credo.families.priors import default
 

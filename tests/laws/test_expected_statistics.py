@@ -11,7 +11,8 @@ import pytest
 
 from credo.blocks.block import Block, Settings
 from credo.blocks.numbers import completed_rows, gaussian
-from credo.blocks.numbers.gaussian import COMPLETED, Joint, JointLikelihood
+from credo.blocks.numbers.gaussian import COMPLETED, Joint
+from credo.blocks.numbers.gaussian_likelihood import JointLikelihood
 from credo.blocks.numbers.independent import Numbers
 from credo.blocks.numbers.patterns import patterns, runs_of
 from credo.blocks.numbers.spherical import Spherical
@@ -19,7 +20,7 @@ from credo.core import soft_sums
 from credo.core.em import Expected, em
 from credo.core.evidence import Evidence
 from credo.core.membership import Hard, Soft
-from credo.core.statistics import CrossMoments, Moments
+from credo.core.moments import CrossMoments, Moments
 from credo.data import Batch
 from credo.models.conditional import Conditional
 from tests.laws.test_conditional import LIKELIHOODS, SETTINGS, halves

@@ -195,7 +195,7 @@ def test_intervals_hold_their_mass(case: Case) -> None:
 
 def test_a_distant_outlier_leaves_no_trace() -> None:
     """After an outlier of 10⁹, plain floats get the second digit of the variance wrong."""
-    from credo.core.statistics import CrossMoments, Moments
+    from credo.core.moments import CrossMoments, Moments
 
     rng = np.random.default_rng(0)
     x = rng.normal(size=(1000, 2))
@@ -211,7 +211,7 @@ def test_a_distant_outlier_leaves_no_trace() -> None:
 
 @pytest.mark.slow
 def test_thousands_of_cycles_leave_what_a_fresh_fit_gives() -> None:
-    from credo.core.statistics import Moments
+    from credo.core.moments import Moments
 
     rng = np.random.default_rng(1)
     x = rng.normal(1e6, 1, (200, 2)) * [1, 1e-3]
@@ -228,7 +228,7 @@ def test_thousands_of_cycles_leave_what_a_fresh_fit_gives() -> None:
 
 
 def test_what_was_never_seen_cannot_be_taken_away() -> None:
-    from credo.core.statistics import Moments
+    from credo.core.moments import Moments
 
     x = np.array([[1.0], [2.0]])
     seen = Moments.of(x, Hard.whole(2))

@@ -128,7 +128,7 @@ def test_the_evidence_is_a_chain_of_predictions(model: credo.LinearRegression) -
     from dataclasses import replace
 
     from credo.core.membership import Hard
-    from credo.core.statistics import CrossMoments
+    from credo.core.moments import CrossMoments
 
     def evidence(n: int) -> float:
         sums = CrossMoments.of(np.column_stack([z, y])[:n], Hard.whole(n))

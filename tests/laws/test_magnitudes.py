@@ -11,7 +11,7 @@ import pytest
 import credo
 from credo.core.labels import Label
 from credo.core.membership import Hard
-from credo.core.statistics import CrossMoments, Moments
+from credo.core.moments import CrossMoments, Moments
 
 KINDS: list[Any] = [Moments, CrossMoments]
 kinds = pytest.mark.parametrize("kind", KINDS)

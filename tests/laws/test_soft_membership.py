@@ -26,8 +26,9 @@ from credo.blocks.text.multinomial import Binary, Logs, Words
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS
 from credo.core.membership import Hard, Membership, Soft
+from credo.core.moments import CrossMoments, Moments
 from credo.core.sparse import GroupCounts, WordSums
-from credo.core.statistics import Counts, CrossMoments, Extremes, Moments, Totals
+from credo.core.statistics import Counts, Extremes, Totals
 from credo.data import Batch
 from credo.data.schema import Column, Schema
 from credo.data.words import Reading

@@ -11,7 +11,7 @@ from credo._kernels.core.cut_products import add_products_whole
 from credo._kernels.core.sums import add_products_hard
 from credo.core.few_products import add_few_products
 from credo.core.membership import Hard
-from credo.core.statistics import MANY_PRODUCTS, CrossMoments
+from credo.core.moments import MANY_PRODUCTS, CrossMoments
 
 
 @pytest.mark.parametrize("rows", [0, 1, 70])

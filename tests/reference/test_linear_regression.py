@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 import credo
 from credo.core.membership import Hard
-from credo.core.statistics import CrossMoments
+from credo.core.moments import CrossMoments
 from credo.data import source
 from credo.families.linear_gaussian import LinearGaussian
 from credo.models.regression import subsets

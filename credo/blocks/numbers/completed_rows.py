@@ -18,8 +18,9 @@ from credo.blocks.numbers.hidden_rows import PADDED
 from credo.blocks.numbers.missing import Filled
 from credo.blocks.numbers.patterns import patterns, runs_of
 from credo.core.membership import Soft
+from credo.core.moments import CrossMoments, Moments
 from credo.core.soft_sums import SMALL, CentredSums, symmetric
-from credo.core.statistics import ALONE, CrossMoments, Moments
+from credo.core.statistics import ALONE
 from credo.families.normal_inverse_wishart import JointGaussian
 from credo.numerics.exact import Array
 

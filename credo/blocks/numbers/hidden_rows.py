@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from credo.core.moments import Moments
 from credo.core.soft_sums import CentredSums, symmetric
-from credo.core.statistics import Moments
 from credo.numerics.exact import Array
 
 PADDED = 3  # columns after each matrix's own: kernels take four at a time

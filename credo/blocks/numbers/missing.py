@@ -14,14 +14,14 @@ from credo.blocks.numbers.covariances import most_likely, regression
 from credo.core.em import Expected, em
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.statistics import CrossMoments
+from credo.core.moments import CrossMoments
 from credo.data.schema import Schema
 from credo.engines.partitions import Loaded
 from credo.families.normal_inverse_wishart import JointGaussian
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
-    from credo.blocks.numbers.gaussian import JointLikelihood
+    from credo.blocks.numbers.gaussian_likelihood import JointLikelihood
 
 WHOLE = Label("joint")  # moments of whole rows
 NO_COLUMNS = Schema(())  # whose levels the moments run over

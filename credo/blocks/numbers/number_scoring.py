@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from credo.blocks.block import Settings
-from credo.blocks.numbers.independent import NumbersLikelihood, columns_as_groups
+from credo.blocks.numbers.independent_likelihood import NumbersLikelihood, columns_as_groups
 from credo.blocks.scoring import Cells, RowFlags, Scorer
 from credo.core.evidence import NEVER
 from credo.core.membership import Hard
-from credo.core.statistics import Moments, Positions
+from credo.core.moments import Moments
+from credo.core.statistics import Positions
 from credo.data import Batch
 from credo.errors import EvidenceError
 from credo.families import NormalInverseGamma

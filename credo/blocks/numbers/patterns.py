@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.core.labels import Label
-from credo.core.statistics import CrossMoments, Moments
+from credo.core.moments import CrossMoments, Moments
 from credo.numerics.exact import Array, Exact
 
 Flags = NDArray[np.bool_]

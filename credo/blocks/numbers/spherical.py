@@ -29,7 +29,8 @@ from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership, Soft
-from credo.core.statistics import ALONE, Moments
+from credo.core.moments import Moments
+from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.errors import EvidenceError

@@ -25,7 +25,8 @@ from credo.blocks.numbers.logarithms import logarithms
 from credo.blocks.tally import PredictingTally, Row, Tally, grown
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.statistics import CrossMoments, Moments, Totals
+from credo.core.moments import CrossMoments, Moments
+from credo.core.statistics import Totals
 from credo.data.cells import LARGEST, check_finite, check_positive, entered, numbered, numbers
 from credo.data.schema import Column, Kind, Schema
 from credo.data.tables import array_of

@@ -18,7 +18,8 @@ from credo.blocks.one_hot import FEATURES, LABEL, missing_feature, number_featur
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import UNLABELLED, Label
 from credo.core.membership import Hard
-from credo.core.statistics import Counts, CrossMoments, Positions
+from credo.core.moments import CrossMoments
+from credo.core.statistics import Counts, Positions
 from credo.data import Batch
 from credo.data.cells import LARGEST
 from credo.models.regression.features import Features, Readings, features_of

@@ -31,7 +31,8 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, Label
 from credo.core.learning import Weight, gather
 from credo.core.membership import Hard
-from credo.core.statistics import Counts, Moments, Positions
+from credo.core.moments import Moments
+from credo.core.statistics import Counts, Positions
 from credo.data import Batch, Source
 from credo.data.schema import Column, Schema
 from credo.errors import SchemaError, SizeError, suggest

@@ -10,7 +10,8 @@ import numpy as np
 
 from credo.blocks.capabilities import Ignored
 from credo.core.evidence import Evidence
-from credo.core.statistics import CrossMoments, Positions
+from credo.core.moments import CrossMoments
+from credo.core.statistics import Positions
 from credo.data import Batch
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.regression.design import Design, scales_of

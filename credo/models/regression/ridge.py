@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from credo.core.statistics import CrossMoments
+from credo.core.moments import CrossMoments
 from credo.numerics.exact import Array
 
 WEAKEST, STRONGEST = 1e-10, 1e8  # strengths that are tried, in rows

@@ -22,8 +22,9 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.membership import Hard, Soft
+from credo.core.moments import CrossMoments
 from credo.core.records import with_fields
-from credo.core.statistics import CrossMoments, Positions, Totals
+from credo.core.statistics import Positions, Totals
 from credo.data import Batch, Source
 from credo.data.schema import Schema
 from credo.errors import DataError, check_whole, counted

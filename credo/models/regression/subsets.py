@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from credo.core.statistics import CrossMoments, Positions
+from credo.core.moments import CrossMoments
+from credo.core.statistics import Positions
 from credo.models.regression.features import TIMES, Features
 from credo.models.regression.ridge import RESOLVED
 from credo.numerics.exact import Array

@@ -11,8 +11,8 @@ import numpy as np
 
 from credo.core.em import Expected
 from credo.core.evidence import Evidence, Part
+from credo.core.moments import CrossMoments
 from credo.core.soft_sums import CentredSums
-from credo.core.statistics import CrossMoments
 from credo.data.schema import Schema
 from credo.errors import EvidenceError
 from credo.families.linear_gaussian import Line, LinearGaussian

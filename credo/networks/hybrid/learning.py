@@ -13,7 +13,8 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.learning import Additive, Validation, Weight
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import Counts, CrossMoments
+from credo.core.moments import CrossMoments
+from credo.core.statistics import Counts
 from credo.data import Batch, Source
 from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, NetworkError, suggest

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo.core.statistics import CrossMoments
+from credo.core.moments import CrossMoments
 from credo.errors import DataError, PriorError, suggest
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.networks.table_priors import TablePriors

@@ -152,8 +152,8 @@ SCHEMAS = (
     Stored("Counts", "credo.core.statistics:Counts", {"n": EXACT.type}, consistent=_possible),
     Stored("PairCounts", "credo.core.statistics:PairCounts", {"n": EXACT.type}, consistent=_possible),
     Stored("FamilyCounts", "credo.core.statistics:FamilyCounts", {"n": EXACT.type}, consistent=_possible),
-    Stored("Moments", "credo.core.statistics:Moments", MOMENTS, consistent=_possible),
-    Stored("CrossMoments", "credo.core.statistics:CrossMoments", MOMENTS, consistent=_possible),
+    Stored("Moments", "credo.core.moments:Moments", MOMENTS, consistent=_possible),
+    Stored("CrossMoments", "credo.core.moments:CrossMoments", MOMENTS, consistent=_possible),
     Stored(
         "Totals",
         "credo.core.statistics:Totals",

@@ -185,7 +185,7 @@ def _joint_holds(label: Label, part: Part, block: Joint, target: str) -> bool:
     """Whether a pattern of missing cells has the moments of the columns that it knows; completed rows have those of all
     columns, and beside them those of each column's known cells."""
     from credo.blocks.numbers.gaussian import COMPLETED, KNOWN
-    from credo.core.statistics import CrossMoments, Moments
+    from credo.core.moments import CrossMoments, Moments
 
     width = len(block.names)
     if label == KNOWN:

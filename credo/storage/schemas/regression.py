@@ -79,7 +79,8 @@ def _scores_hold(scores: NumberScores) -> bool:
 def _noise_holds(noise: StudentNoise) -> bool:
     """Whether the expected sums are those of the features that are kept."""
     from credo.blocks.one_hot import LABEL
-    from credo.core.statistics import CrossMoments, Totals
+    from credo.core.moments import CrossMoments
+    from credo.core.statistics import Totals
     from credo.models.regression.robust import NOISE
 
     width, kept, parts = noise.features.width, noise.kept, noise.expected.parts

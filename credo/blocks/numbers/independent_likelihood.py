@@ -1,0 +1,444 @@
+"""log p(x | class) of numbers that are independent within a class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from credo._kernels.blocks.gaussians import add_left_out, add_normals, add_students
+from credo._kernels.core.sums import ALIKE
+from credo.blocks.block import Parameter, Settings
+from credo.blocks.capabilities import (
+    CountsIgnored,
+    Draws,
+    Expects,
+    Ignored,
+    KnowsFarRows,
+    LogEvidence,
+    LogPrior,
+    Points,
+    SharedFactor,
+)
+from credo.blocks.numbers.hidden_rows import NormalColumns
+from credo.blocks.numbers.logarithms import logarithms
+from credo.blocks.numbers.student_runs import ends_of_runs
+from credo.blocks.scoring import ScoredColumns
+from credo.core.membership import Hard
+from credo.core.moments import Moments
+from credo.core.statistics import ALONE, Positions
+from credo.data import Batch
+from credo.data.batches import NumberMatrix
+from credo.errors import EvidenceError
+from credo.families import NormalInverseGamma
+from credo.families.normal import Gaussian, StudentTerms, log_likelihood
+from credo.families.priors import of_numbers
+from credo.numerics.exact import Array
+from credo.numerics.special import log_gamma_ratio
+
+if TYPE_CHECKING:
+    from credo.blocks.numbers.number_scoring import NumberScorer
+
+LOST = 1e-5  # what is left of a sum of squares without a row, at which digits were lost
+INTEGRATED = ("bayes", "mean")  # estimates that follow from the posterior's parameters
+CHUNK = 2**20  # cells of rows that are left out one by one, exactly
+
+
+@dataclass(frozen=True, eq=False)
+class NumbersLikelihood(
+    ScoredColumns, KnowsFarRows, LogPrior, LogEvidence, Points, Expects, SharedFactor, CountsIgnored, Draws
+):
+    """log p(x | class) of independent numbers: Student's t where parameters are integrated out, else a normal."""
+
+    names: tuple[str, ...]
+    logs: bool
+    statistics: Moments  # (classes, columns)
+    settings: Settings
+    weights: Array | None = None  # (columns,)
+    dates: bool = False
+    blur: Array | None = None  # (columns,): δ²/12, where numbers are known to be rounded
+    part_of: tuple[NumbersLikelihood, Positions] | None = None  # what each column has is found there once, for all
+
+    def read(self, batch: Batch) -> Array:
+        x = batch.encoded(NumberMatrix(self.names))
+        return logarithms(x) if self.logs else x
+
+    def read_counting_ignored(self, batch: Batch) -> tuple[Array, Ignored]:
+        if not self.logs:
+            return self.read(batch), {}
+        x = batch.matrix(self.names)
+        lost = zip(self.names, (x <= 0).sum(0), strict=True)
+        return logarithms(x), {(name, "numbers that have no logarithm"): int(n) for name, n in lost if n}
+
+    def base(self, cells: Array) -> Array | float:
+        """The density of x = exp(z) is that of z over x."""
+        return -np.nansum(cells, axis=1) if self.logs else 0.0
+
+    @cached_property
+    def pooled(self) -> Moments:
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole.pooled.take(1, at)
+        return self.statistics.pooled()
+
+    @cached_property
+    def varying(self) -> Any:
+        """Which columns are used: those with any variance."""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole.varying[at]
+        return self.pooled.scatter[0] > 0
+
+    @cached_property
+    def shift(self) -> Array:
+        """Near the columns' means: numbers are taken about it, so that a mean of 10⁹ costs no digits. (columns,)"""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return np.asarray(whole.shift[at])
+        return np.asarray(self.pooled.mean[0])
+
+    @cached_property
+    def shifted(self) -> Moments:
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole.shifted.take(1, at)
+        return self.statistics.about(self.shift)
+
+    @cached_property
+    def prior(self) -> NormalInverseGamma:
+        """About the shift, as is all that follows."""
+        return of_numbers(columns_as_groups(self.pooled.about(self.shift)), self.settings.strength)
+
+    @cached_property
+    def posterior(self) -> NormalInverseGamma:
+        return self.prior.posterior(columns_as_groups(self.shifted))
+
+    @cached_property
+    def gaussian(self) -> Gaussian:
+        """The point estimate, about the shift. (classes, columns)"""
+        estimate = self.settings.estimate
+        if estimate != "ml":
+            found: Gaussian = self.posterior.mode() if estimate == "map" else self.posterior.mean()
+            return found
+        found = self.prior.maximum_likelihood(columns_as_groups(self.shifted))
+        empty = ~(self.statistics.n.value > 0).any(1, keepdims=True)  # a class without rows has no probability anyway
+        found = Gaussian(np.where(empty, 0.0, found.mean), np.where(empty, 1.0, found.variance))
+        wrong = np.argwhere(~(found.variance > 0) & self.varying)
+        if len(wrong):
+            raise EvidenceError(
+                f"maximum likelihood has no variance for column {self.names[wrong[0, 1]]!r} in one of the classes, "
+                "where all its cells are alike or missing: use estimate='bayes'"
+            )
+        return found
+
+    def log_prior(self) -> float:
+        """log N(μ; m, σ²/s) + log InverseGamma(σ²), of the columns with any variance."""
+        with np.errstate(all="ignore"):  # the others have no density
+            found = self.prior.log_prior(self.gaussian)
+        return float(np.where(self.varying, found, 0.0).sum())
+
+    @property
+    def normals(self) -> NormalColumns | None:
+        """The point estimate, where all columns have a say, once each."""
+        if self.settings.estimate == "bayes" or self.logs or self.weights is not None or not self.varying.all():
+            return None
+        return NormalColumns(self.shift, *self.gaussian, self._log_peaks(self.gaussian.variance))
+
+    @property
+    def _centre(self) -> Array:
+        """Where each class expects its numbers. (classes, columns)"""
+        if self.settings.estimate != "bayes":
+            return np.asarray(self.gaussian.mean)
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole._centre[:, at]
+        return np.asarray(self.posterior.location)
+
+    def _log_peaks(self, variance: Array) -> Array:
+        """-½ log 2πσ², less δ²/24σ². (classes, columns)"""
+        blur = 0.0 if self.blur is None else self.blur / variance
+        return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + blur))
+
+    def add(self, cells: Array, out: Array) -> None:
+        weights = self.varying * (1.0 if self.weights is None else self.weights)
+        if not self.varying.any():
+            return
+        if self.settings.estimate == "bayes":
+            inverse, power, constant = self._student
+            power, constant = power * weights, constant * weights
+            add_students(cells, self.shift, self._centre, inverse, power, constant, ends_of_runs(power), out)
+        else:
+            variance = np.where(self.varying, self.gaussian.variance, 1.0)
+            constant = self._log_peaks(variance) * weights
+            add_normals(cells, self.shift, self._centre, 0.5 * weights / variance, constant, out)
+
+    @cached_property
+    def _student(self) -> StudentTerms:
+        """(classes, columns)"""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return StudentTerms(*(part[:, at] for part in whole._student))
+        posterior = self.posterior
+        return StudentTerms.of(posterior.strength, posterior.shape, np.where(self.varying, posterior.scale, 1.0))
+
+    def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
+        """By one kernel; exactly one by one where digits were lost, or weights differ from 1."""
+        if not self.varying.all():
+            if self.varying.any():
+                places = np.flatnonzero(self.varying).tolist()
+                self.pick(places).add_left_out(self.cells_of(cells, places), own, out)
+            return
+        if self.settings.estimate == "ml":
+            _ = self.gaussian  # refused, where a class has no variance
+        unsure, scores = own.weight != 1.0, np.zeros_like(out)
+        student, mean = self.settings.estimate == "bayes", self.shifted.mean
+        limit, others, mine, ends = self._without_one
+        add_left_out(cells, self.shift, limit, own.codes, mean, others, mine, ends, student, scores, unsure)
+        rows = np.flatnonzero(unsure)
+        scores[rows] = 0.0
+        for j in range(len(self.names) if len(rows) else 0):
+            scores[rows] += self._exactly(cells[rows, j], j, own.take(rows))
+        out += scores
+
+    def scorer(self) -> NumberScorer | None:
+        from credo.blocks.numbers.number_scoring import NumberScorer
+
+        return NumberScorer(self, self.statistics, self.settings) if self.settings.estimate in INTEGRATED else None
+
+    def cells_to_score(self, cells: Array) -> Array:
+        return cells
+
+    @property
+    def _strength(self) -> float:
+        return 0.0 if self.settings.estimate == "ml" else self.settings.strength
+
+    @cached_property
+    def _without_one(self) -> tuple[Array, Array, Array, Any]:
+        """What the kernel needs: limits of squares, tables of classes that a row isn't in and of its own, and ends.
+
+        With M the mean of all N numbers, the prior without z has the mean M - (z - M)/(N - 1), and its spread is a
+        quadratic in z, as is then the posterior's of a class whose mean is m: both are written in u = z - m.
+        """
+        if self.part_of is not None:
+            whole, at = self.part_of
+            limit, others, mine, _ = whole._without_one
+            return limit[at], others[:, at], mine[:, at], ends_of_runs(others[:, at, 5])
+        with np.errstate(all="ignore"):  # of ignored columns
+            return self._tables_without_one()
+
+    def _tables_without_one(self) -> tuple[Array, Array, Array, Any]:
+        s, own = self._strength, self.shifted
+        n, mean, scatter = own.n.value, own.mean, own.scatter
+        everyone = self.pooled.about(self.shift)
+        size, squares = everyone.n.value[0], everyone.scatter[0]
+        share = 1 / np.where(size > 1, size - 1, 1.0)  # of a row of weight 1: there must be more than that
+        away = everyone.mean[0] - mean
+        prior = s * share * (squares - share * size * away**2)
+        slopes = 2 * s * share**2 * size * away, -s * share**2 * size
+
+        def table(n: Array, own: Array, grown: Array | float) -> Array:
+            """`grown` is 1/n of the class's rows but this: by it the class's mean moves, its own row being lost."""
+            pull, factor, power, constant = self._left_out(n, s)
+            far, step = away * (1 + share), grown - share  # the prior's mean lies at far + step·u
+            b = (
+                scatter + prior + pull * n * far**2,
+                slopes[0] + 2 * pull * n * far * step,
+                slopes[1] + pull * n * step**2,
+            )
+            spread = np.where(b[0] > 0, b[0], 1.0)
+            root = np.sqrt(factor / spread)
+            a = -pull * far * root, (1 + grown - pull * step) * root
+            constant = constant - 0.5 * np.log(spread / self._unit)
+            parts = (b[0] / spread, b[1] / spread, (b[2] - own) / spread, *a, power, constant)
+            return np.stack(np.broadcast_arrays(*parts), axis=-1)
+
+        left = np.maximum(n - 1, 0.0)
+        inverse = np.where(left > 0, 1 / np.where(left > 0, left, 1.0), 0.0)
+        others, mine = table(n, np.zeros_like(n), 0.0), table(left, n * inverse, inverse)
+        return (1 - LOST) * squares / (share * size), others, mine, ends_of_runs(others[..., 5])
+
+    @cached_property
+    def _unit(self) -> Array:
+        """A variance in which the rows' spreads are measured: what classes share is left out. (columns,)"""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return np.asarray(whole._unit[at])
+        return np.where(self.varying, self.pooled.scatter[0] / np.maximum(self.pooled.n.value[0], 1), 1.0)
+
+    def _left_out(self, n: Array, s: float) -> tuple[Array, Array, Array, Array]:
+        """Of classes with n rows: the prior's pull, factors of squared distances, powers and constants."""
+        after = s + n
+        shape = 1 + after / 2
+        pull = s / np.where(after > 0, after, 1.0)
+        if self.settings.estimate == "bayes":
+            grow = after / (after + 1)
+            return pull, grow, shape + 0.5, log_gamma_ratio(shape) + 0.5 * np.log(grow / np.pi)
+        factor = {"map": after + 5, "mean": after, "ml": after}[self.settings.estimate]
+        with np.errstate(divide="ignore"):
+            return pull, 0.5 * factor, shape, 0.5 * np.log(factor)
+
+    def _exactly(self, x: Array, j: int, own: Hard) -> Array:
+        """Column j of rows left out one by one, in pairs of floats; 0 where it is ignored. (rows, classes)"""
+        prior, statistics, varies = self._without_each(x, j, own)
+        likelihood = np.zeros((len(x), len(self.statistics.n.value)))
+        if not varies.any():
+            return likelihood
+        z = x[varies, None] - self.shift[j]
+        if self.settings.estimate == "bayes":
+            found = prior.posterior(statistics).predictive().log_prob(z)
+        else:
+            if self.settings.estimate == "ml":
+                point = prior.maximum_likelihood(statistics)
+                if not (point.variance > 0).all():
+                    raise EvidenceError(
+                        f"without one of its rows, a class has no variance in column {self.names[j]!r}, so that "
+                        "maximum likelihood can't predict it: use estimate='bayes'"
+                    )
+            else:
+                after = prior.posterior(statistics)
+                point = after.mode() if self.settings.estimate == "map" else after.mean()
+            found = -0.5 * ((z - point.mean) ** 2 / point.variance + np.log(point.variance))
+        likelihood[varies] = found + 0.5 * np.log(self._unit[j])
+        return likelihood
+
+    def _without_each(self, x: Array, j: int, own: Hard) -> tuple[NormalInverseGamma, Moments, Any]:
+        """The prior (rows, 1) and the statistics (rows, classes, 1) without each row, where the column still varies.
+
+        A row's own number is taken away in the pairs of floats that it was added in.
+        """
+        member, shift = Hard.of(np.arange(len(x)), len(x), own.weight), self.shift[j : j + 1]
+        alone = Moments.of(np.where(np.isnan(x), 0.0, x)[:, None], member).about(shift)
+        column = self.shifted.take(1, np.array([j]))
+        everyone = column.pooled() - alone
+        left = everyone.n.value[:, 0] > ALONE * column.n.value.sum()
+        varies = ~np.isnan(x) & left & (everyone.scatter[:, 0] > ALIKE * self.pooled.second.high[0, j])
+        rows = np.flatnonzero(varies)
+        others = Moments(*(part[rows][:, None] for part in everyone.sums))
+        return of_numbers(others, self.settings.strength), column.leaving_out(alone[rows], own.codes[rows]), varies
+
+    def mahalanobis(self, cells: Array) -> Array:
+        """Distances over the known cells, in standard deviations of the point estimate. (rows, classes)"""
+        found = np.zeros((len(cells), len(self.statistics.n.value)))
+        point = (
+            self
+            if self.settings.estimate != "bayes"
+            else replace(self, settings=replace(self.settings, estimate="mean"), part_of=None)
+        )
+        variance = np.where(self.varying, point.gaussian.variance, 1.0)
+        for k, mean in enumerate(point.gaussian.mean):
+            away = np.where(self.varying, cells - self.shift - mean, 0.0)
+            found[:, k] = np.sqrt(np.nansum(away**2 / variance[k], axis=1))
+        return found
+
+    def pick(self, places: Sequence[int]) -> Self:
+        names, weights = tuple(self.names[j] for j in places), None if self.weights is None else self.weights[places]
+        at = np.array(places, dtype=np.intp)
+        part = (self, at) if self.part_of is None else (self.part_of[0], self.part_of[1][at])
+        blur, own = None if self.blur is None else self.blur[at], self.statistics.take(1, at)
+        return replace(self, names=names, statistics=own, weights=weights, blur=blur, part_of=part)
+
+    def rows_of(self, cells: Array, rows: Any) -> Array:
+        return np.asarray(cells[rows])
+
+    def far(self, cells: Array, alike: Self, log_odds: Array, certain: float) -> Any:
+        """Outside of where the probable side's density is above the other's peak, weighed by the odds."""
+        own_peak, same_peak = self._peaks, alike._peaks
+        below, above = (np.full(len(self.names), -np.inf), np.full(len(self.names), np.inf))
+        for side, room, asked in (
+            (self, own_peak - same_peak + log_odds - certain, log_odds > certain),
+            (alike, same_peak - own_peak.max(0) - log_odds - certain, log_odds < -certain),
+        ):
+            low, high = side._within(np.where(self.varying, room, 0.0))
+            below, above = np.where(asked, low, below), np.where(asked, high, above)
+        outside = (cells < below) | (cells > above)
+        return (outside & self.varying).any(1)
+
+    @property
+    def _peaks(self) -> Array:
+        """The log-density of each class at its centre. (classes, columns)"""
+        if self.settings.estimate == "bayes":
+            return self._student[2]
+        return np.asarray(-0.5 * np.log(2 * np.pi * np.where(self.varying, self.gaussian.variance, 1.0)))
+
+    def _within(self, room: Array) -> tuple[Array, Array]:
+        """Between which numbers every class's log-density is less than `room` below its peak; nowhere, if room < 0."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.settings.estimate == "bayes":
+                inverse, power, _ = self._student
+                reach = np.sqrt(np.expm1(room / power) / inverse)
+            else:
+                reach = np.sqrt(2 * room * self.gaussian.variance)
+        reach = np.where(room > 0, reach, -np.inf)
+        return (self.shift + self._centre - reach).max(0), (self.shift + self._centre + reach).min(0)
+
+    def cells_of(self, cells: Array, places: Sequence[int]) -> Array:
+        return np.ascontiguousarray(cells[:, places])
+
+    def weighted(self, weights: Array) -> Self:
+        return replace(self, weights=weights)
+
+    def as_one(self) -> Self:
+        return replace(self, statistics=self.pooled, part_of=None)
+
+    def log_evidence(self) -> Array:
+        """log p(column's cells | their classes). (columns,)"""
+        found = self.prior.log_evidence(columns_as_groups(self.shifted)).sum(0)
+        return np.where(self.varying, found, 0.0)
+
+    def log_likelihood_at(self, other: Self) -> float:
+        own = self.statistics.about(other.shift)
+        at = Gaussian(other.gaussian.mean, np.where(other.varying, other.gaussian.variance, 1.0))
+        return float(np.where(other.varying, log_likelihood(own.n.value, own.mean, own.scatter, at), 0.0).sum())
+
+    def points(self, cells: Array) -> Array:
+        return np.asarray((cells - self.shift)[:, self.varying] / np.sqrt(self._unit[self.varying]))
+
+    def expected_cells(self, cells: Array, shares: Array) -> dict[str, Any]:  # noqa: ARG002 - columns are independent
+        """Of logarithms, the exponential of their mean."""
+        mean = shares @ self._centre + self.shift
+        mean = np.where(self.varying, mean, np.where(self.pooled.n.value[0] > 0, self.shift, np.nan))
+        mean = np.exp(mean) if self.logs else mean
+        return {name: mean[:, j] for j, name in enumerate(self.names)}
+
+    def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
+        """The same of a single column, without each row. (rows,)"""
+        found = np.zeros(len(cells))
+        for start in range(0, len(cells), step := max(1, CHUNK // len(self.statistics.n.value))):
+            rows = slice(start, start + step)
+            part = Hard(own.codes[rows], own.groups, own.weight[rows])
+            prior, statistics, varies = self._without_each(cells[rows, 0], 0, part)
+            found[rows][varies] = prior.log_evidence(statistics).sum(1)
+        return found
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        if self.settings.estimate == "bayes":
+            law = self.posterior.predictive()
+            degrees, place, scale = (np.asarray(part)[classes] for part in (law.degrees, law.location, law.scale))
+            drawn = place + scale * rng.standard_t(degrees)
+        else:
+            mean, variance = (np.broadcast_to(part, self.statistics.n.shape)[classes] for part in self.gaussian)
+            drawn = mean + np.sqrt(variance) * rng.standard_normal(mean.shape)
+        drawn = drawn + self.shift
+        drawn = np.where(self.varying, np.exp(drawn) if self.logs else drawn, np.nan)
+        return {name: drawn[:, j] for j, name in enumerate(self.names)}
+
+    def parameters(self) -> list[Parameter]:
+        mean, variance = self.gaussian.mean + self.shift, self.gaussian.variance
+        what = " log" if self.logs else ""
+        first, unit = ("mean, days since 1970-01-01", "sd, days") if self.dates else (f"mean{what}", f"sd{what}")
+        lines = []
+        for j, name in enumerate(self.names):
+            lines += [Parameter(name, first, mean[:, j]), Parameter(name, unit, np.sqrt(variance[:, j]))]
+        return lines
+
+    @property
+    def free_parameters(self) -> int:
+        return 2 * int(np.prod(self.statistics.n.shape))
+
+
+def columns_as_groups(moments: Moments) -> Moments:
+    """Every column of every class as a group of its own. (classes, columns, 1)"""
+    return Moments(*(part.reshape((*part.shape, 1)) for part in moments.sums))
