@@ -7,6 +7,7 @@ import sys
 import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,8 @@ def main() -> None:
             assert type(frame).__module__.startswith("pyspark.sql.connect")
             there, here = (credo.NaiveBayes(kinds=FEW).fit(data, target="kind") for data in (frame, local(parts)))
             assert evidence_bits(there) == evidence_bits(here)
-            named = there.predict(frame).toArrow()["predicted"].to_pylist()
+            answered: Any = there.predict(frame)
+            named = answered.toArrow()["predicted"].to_pylist()
             assert named == here.predict(local(parts)).tolist()
         finally:
             session.stop()
