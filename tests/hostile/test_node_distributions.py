@@ -57,6 +57,7 @@ def made(child: Any, **states: Any) -> Network:
         (nodes.Deterministic(lambda a, b: 1 / 0), "the function of 'Y' fails for A=yes, B=yes: division by zero"),  # noqa: ARG005
         (nodes.Deterministic({("yes", "yes"): "yes"}), "says nothing for A=yes, B=no"),
         (nodes.Deterministic({"yes": "yes"}), "must name a state of each parent"),
+        (nodes.DefaultTable(0.1, {("yes", None): 0.2, ("yes", "no"): 0.3}), "never counts, since"),
         (nodes.TreeTable({"C": {"yes": 0.5, "no": 0.5}}), "'Y' has a branch for 'C', which is no parent"),
         (nodes.TreeTable({"A": {"yes": 0.5}}), "has no branch for A=no"),
         (nodes.TreeTable({"A": {"yes": 0.5, "maybe": 0.5}}), "'Y' names the state A=maybe"),
