@@ -82,11 +82,13 @@ _PUBLIC = {
     "sum_rule": "credo.numerics.probability_rules",
     "total_probability": "credo.numerics.probability_rules",
 }
-_ROOMS = {"engines": "credo.engines", "nodes": "credo.networks.nodes"}  # modules whose names are public, too
+# modules whose names are public, too
+_ROOMS = {"engines": "credo.engines", "errors": "credo.errors", "nodes": "credo.networks.nodes"}
 __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:
     from credo import engines as engines
+    from credo import errors as errors
     from credo.asking import ask as ask
     from credo.data.documents import documents as documents
     from credo.data.reading import read as read

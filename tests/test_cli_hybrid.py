@@ -41,6 +41,8 @@ def test_questions(flu: str) -> None:
     shown = json.loads(ran("ask", flu, "P(Pulse | Fever=38)", "--json"))
     assert shown["distribution"]["mean"] == pytest.approx(85.0)
     assert shown["distribution"]["variance"] == pytest.approx(25.0)
+    assert shown["distribution"]["family"] == "normal"
+    assert "mixture of 2" in ran("ask", flu, "P(Fever)")
     assert "yes" in ran("ask", flu, "argmax P(Flu | Pulse=100)")
     assert "Pulse" in ran("ask", flu, "explain P(Flu=yes | Pulse=95)")
     assert "probability 0" in refused("ask", flu, "P(Fever=39)")

@@ -57,6 +57,15 @@ def test_show_prints_a_saved_diagram(tmp_path: Path) -> None:
     said = ran("show", str(tmp_path / "oil.credo"))
     assert "Expected utility 22.5" in said
     assert "Seismic" in said
+    OIL.write(tmp_path / "oil.xdsl")
+    assert "Expected utility 22.5" in ran("show", str(tmp_path / "oil.xdsl"))
+
+
+def test_a_tornado_fits_its_figure() -> None:
+    """Names of entries are long; what is below the axis must not be cut off."""
+    figure = credo.Network.example("asia").sensitivity("LungCancer", {"XRay": "yes"}, "yes").tornado(top=8).plot()
+    figure._repr_png_()  # type: ignore[attr-defined]
+    assert figure.axes[0].xaxis.label.get_window_extent().x1 <= figure.bbox.x1
 
 
 BAD: dict[str, tuple[Callable[[], Any], str]] = {

@@ -177,3 +177,9 @@ def test_load_says_what_the_file_holds(tmp_path: Path) -> None:
     assert credo.load(path, credo.Belief).mean() == 2 / 3
     with pytest.raises(credo.StorageError, match="holds a Belief, not a Classifier"):
         credo.load(path, credo.Classifier)
+
+
+def test_rooms_are_there_without_an_import() -> None:
+    """`except credo.errors.SizeError`, whatever was loaded before."""
+    for name in ("engines", "errors", "nodes"):
+        assert credo.__getattr__(name).__name__.startswith("credo.")

@@ -69,7 +69,7 @@ def _event_answer(model: Any, asked: Adapter, question: Question, inference: Inf
     if question.kind != "P":
         raise question.error(f"{question.kind} takes no conditions that are joined by or, and or not: P does", at)
     if not isinstance(asked, AnswersEvents):
-        raise question.error(f"or, and and not are for networks, not for a {type(model).__name__}", at)
+        raise question.error(f"or, and and not are for networks of categories, not for a {type(model).__name__}", at)
     return asked.event(question, inference)
 
 

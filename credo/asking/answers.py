@@ -98,11 +98,12 @@ def _estimated(answer: float) -> AnswerData:
 
 
 def _law(law: Any) -> Law:
+    family = getattr(law, "form", type(law).__name__)
     if not hasattr(law, "cdf"):
-        return {"family": type(law).__name__}
+        return {"family": family}
     low, high = law.interval(0.95)
     moments = {"mean": float(law.mean()), "variance": float(law.variance())}
-    return {"family": type(law).__name__, **moments, "interval": [float(low), float(high)]}  # type: ignore[typeddict-item]
+    return {"family": family, **moments, "interval": [float(low), float(high)]}  # type: ignore[typeddict-item]
 
 
 def _explained(answer: Any) -> dict[str, Any]:

@@ -15,6 +15,10 @@ from credo.asking.question import Question
 from credo.errors import DataError
 from credo.networks.inference.sizes import SAMPLES, Method
 
+INSTEAD = {  # of models that answer no questions, what does
+    "PlateNetwork": ": say which members there are: model.given(tables) answers",
+    "InfluenceDiagram": ": model.following(model.policy()) is a network",
+}
 ADAPTERS = {
     "credo.networks.graphical_model.GraphicalModel": "credo.asking.networks.NetworkAdapter",
     "credo.networks.templates.dynamic_network.DynamicNetwork": "credo.asking.templates.SlicesAdapter",
@@ -126,9 +130,9 @@ def adapter(model: object) -> Adapter:
     """The adapter of a model."""
     found = registered(model, ADAPTERS)
     if found is None:
-        raise DataError(
-            f"questions go to networks, classifiers and beliefs, but this is of type {type(model).__name__}"
-        )
+        kind = type(model).__name__
+        hint = INSTEAD.get(kind, "")
+        raise DataError(f"questions go to networks, classifiers and beliefs, but this is of type {kind}{hint}")
     made: Adapter = found(model)
     return made
 

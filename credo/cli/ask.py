@@ -44,6 +44,8 @@ def ask(file: str, questions: Sequence[str], top: int | None, as_json: bool, **i
     \b
     P(A, B | C=c)           joint probabilities of A and B, given C
     P(A=a | C!=c)           one probability; also A in {x, y}, 2 < A <= 5
+    P(A=a or not B=b)       conditions joined by or, and, not (networks)
+    P(A[2]=a | C[0]=c)      slices of a dynamic network, counted from 0
     C={yes: 0.8, no: 1}     uncertain evidence: the likelihood of each value
     do(C=c)                 an intervention that sets C (networks with arrows)
     argmax P(A | C=c)       the most probable value of A

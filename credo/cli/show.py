@@ -21,7 +21,8 @@ def show(file: str, top: int | None) -> None:
     For a table (.csv .tsv .jsonl .parquet .arrow, or a pattern such as 'logs/*.csv'): each column's kind, the share of
     missing cells, and some values. For a .credo file: what was learned, from which columns, with which prior; groups
     are in the order of `credo estimate`, the largest mean first. For a network (.bif .xdsl .net and others, see `credo
-    convert --help`): each variable's states and parents, and the tables of a small network.
+    convert --help`): each variable's states and parents, and the tables of a small network; for
+    an influence diagram (.xdsl), its best policy.
 
     \b
     Examples:
@@ -32,7 +33,7 @@ def show(file: str, top: int | None) -> None:
     """
     from credo.cli.saved import loaded_network
     from credo.data.profile import profile
-    from credo.formats import is_network
+    from credo.formats import holds_diagram, is_network, read_diagram
     from credo.present.content import GAP, Paragraph
     from credo.present.models import model_content
     from credo.present.tables import profile_content
@@ -45,7 +46,8 @@ def show(file: str, top: int | None) -> None:
             title = Paragraph(f"{file}: {header['kind']}, saved by credo {header['credo']}", "title")
             contents = [title, GAP, *model_content(load(file), top)]
         elif is_network(file):
-            contents = model_content(loaded_network(file), top)
+            read = read_diagram if holds_diagram(file) else loaded_network
+            contents = model_content(read(file), top)
         else:
             contents = profile_content(profile(opened_data(file)), file, top)
     show_content(contents)

@@ -14,6 +14,7 @@ formats but .json; in .uai they become 0, 1, ... .
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from math import prod
@@ -73,6 +74,14 @@ def read_diagram(path: FilePath) -> InfluenceDiagram:
 
     _check_diagram(path)
     return xdsl_diagrams.read(read_text(path), str(path))
+
+
+def holds_diagram(path: FilePath) -> bool:
+    """Whether a file is GeNIe's, with decisions or utilities."""
+    from credo.formats.xdsl import DECISIONS
+
+    ends = str(path).lower().removesuffix(PACKED).endswith(".xdsl")
+    return ends and re.search(rf"<({'|'.join(sorted(DECISIONS))})\s+id=", read_text(path)) is not None
 
 
 def write_diagram(diagram: InfluenceDiagram, path: FilePath) -> None:

@@ -155,7 +155,19 @@ def _array(name: str, values: object) -> Array:
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise NetworkError(f"the table of {name!r} must be numbers, but is {values!s:.60}") from None
+        raise NetworkError(f"the table of {name!r} must be numbers, but is {_called(values)}") from None
+
+
+def _called(values: object) -> str:
+    """What stands where a table should be; of a node that is none, who takes it."""
+    from credo.networks.nodes.distribution import Distribution
+    from credo.networks.nodes.logistic_of_numbers import LogisticOfNumbers
+    from credo.networks.nodes.normal import Normal
+
+    taker = "HybridNetwork" if isinstance(values, Normal | LogisticOfNumbers) else "Network"
+    if isinstance(values, Normal | LogisticOfNumbers | Distribution):
+        return f"a {type(values).__name__}, which a credo.{taker} takes"
+    return f"{values!s:.60}"
 
 
 def checked_ties(

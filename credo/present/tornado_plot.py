@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.patches import Patch
+
 from credo.present.plotting import Figure, unmathed
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ def plot_tornado(found: Tornado, ax: Any = None) -> AnyFigure:
             ax.barh(row, end - found.probability, left=found.probability, height=0.7, color=colour)
     ax.axvline(found.probability, color="0.3", linewidth=0.8)
     ax.set_yticks([*rows], [unmathed(f"{bar.entry} {bar.low:.3g} to {bar.high:.3g}") for bar in found.bars], fontsize=7)
-    ax.set(xlabel=unmathed(f"{found.title}; entries within {found.within}"))
+    ax.set_xlabel(unmathed(f"{found.title}\nentries within {found.within}"))
+    ax.legend(handles=[Patch(color=LOW, label="entry low"), Patch(color=HIGH, label="entry high")], fontsize=7)
     drawn: AnyFigure = ax.figure
     return drawn

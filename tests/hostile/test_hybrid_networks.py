@@ -97,6 +97,8 @@ def test_queries() -> None:
     assert "a number" in refused(NET.do, {"Fever": (38, 39)})
     assert "one state" in refused(NET.do, {"Flu": ["yes", "no"]})
     assert "at least 0" in refused(NET.sample, -1)
+    assert "a seed must be" in refused(NET.sample, 1, seed="x")
+    assert NET.sample(3).num_rows == 3  # without a seed
     assert NET.log_probability({"Fever": 1e6}) < -1e10
 
 

@@ -164,6 +164,11 @@ CLINIC = credo.PlateNetwork(
     {"Ward.Outbreak": 0.1, "Patient.Infected": {"yes": 0.5, "no": 0.0}},
     keys=KEYS,
 )
+WARDS = credo.PlateNetwork(
+    "Ward.Outbreak -> Patient.Infected -> Test.Result",
+    {"Ward.Outbreak": 0.1, "Patient.Infected": {"yes": 0.5, "no": 0.0}, "Test.Result": {"yes": 0.9, "no": 0.1}},
+    keys=KEYS,
+)
 PATIENTS: dict[str, Any] = {"patient": ["ann", "bob"], "ward": [1, 2], "Infected": ["yes", None]}
 
 
@@ -196,6 +201,9 @@ def clinic(arrows: str = "Ward.Outbreak -> Patient.Infected", **tables: Any) -> 
         (lambda: CLINIC.given({"Patient": {"patient": ["a"], "Infected": ["no"]}}), "no other table names its members"),
         (lambda: CLINIC.given({"Ward": {"ward": [1]}, "Patient": {"patient": ["a"]}}), "doesn't refer to Ward"),
         (lambda: CLINIC.given({"Patient": {"ward": [1]}}), "no column 'patient', its key"),
+        (lambda: seen().any("Patient.Infected", "yes", where={"wrd": 1}), "known: patient, ward, Infected. Did"),
+        (lambda: credo.ask(CLINIC, "P(Ward.Outbreak[1]=yes)"), "say which members there are: model.given(tables)"),
+        (lambda: WARDS.given({"Ward": {"ward": [1]}, "Test": {"patient": ["a"]}}), "no table Patient that says which"),
         (lambda: seen().query("Patient.Infected"), "write 'Patient.Infected[ann]'"),
         (lambda: seen().query("Patient.Infected[cy]"), "Patient has no member 'cy'"),
         (lambda: seen().query("Patient.Age[ann]"), "no variable 'Patient.Age'"),

@@ -96,6 +96,10 @@ def test_bad_calls() -> None:
         net.counterfactual("Thunder", {}, {})
     with pytest.raises(credo.SchemaError, match="no variable 'X'"):
         net.counterfactual("Thunder", {}, {"X": "no"})
+    with pytest.raises(credo.SchemaError, match=r"known: Storm, [^*]*Did you mean 'ForestFire'"):
+        net.counterfactual("ForestFre", {}, {"ForestFire": "no"})
+    with pytest.raises(credo.EvidenceError, match="'ForestFire' has no state 'nope'"):
+        net.counterfactual("Storm", {}, {"ForestFire": "nope"})
     assert net.counterfactual("Storm", {"Thunder": "yes"}, {"ForestFire": "no"}) == pytest.approx(
         net.query("Storm", {"Thunder": "yes"})
     )

@@ -236,6 +236,9 @@ def test_it_is_stored(arrows: str, tmp_path: Path) -> None:
         credo.save(each, tmp_path / "net.credo")
         again = credo.load(tmp_path / "net.credo")
         assert repr(again) == repr(each)
+        assert again == each
+        assert hash(again) == hash(each)
+        assert again != random_dynamic(arrows, 12)
         assert dict(again.states) == dict(each.states)
         for name, table in each.tables.items():
             np.testing.assert_array_equal(again.tables[name], table)

@@ -135,5 +135,5 @@ def test_on_the_command_line() -> None:
 
 def test_other_models_refuse() -> None:
     belief = credo.BetaBernoulli(1, 1).update([1, 0])
-    with pytest.raises(credo.QuestionError, match="are for networks, not for a Belief"):
+    with pytest.raises(credo.QuestionError, match="are for networks of categories, not for a Belief"):
         credo.ask(belief, "P(theta > 0.5 or theta < 0.1)")

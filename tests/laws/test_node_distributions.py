@@ -187,6 +187,19 @@ def test_a_tree_is_grown_by_the_evidence_of_its_leaves() -> None:
         bare.nodes["y"].estimate(None, grown.evidence)
 
 
+def test_a_tree_may_be_a_single_leaf(tmp_path: Path) -> None:
+    bare = Network("a -> y", {"y": nodes.TreeTable()})
+    rows = {"a": ["yes", "no"] * 10, "y": ["yes", "yes", "no", "no"] * 5}
+    found = bare.fit(rows)
+    assert found.tables["y"].tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert found.update(rows).forget(rows) == found
+    assert found.fit(rows) == found
+    credo.save(found, tmp_path / "net.credo")
+    assert credo.load(tmp_path / "net.credo").update(rows) == found.update(rows)
+    with quietly():
+        assert bare.fit({"a": [*rows["a"], None], "y": [*rows["y"], "yes"]}).query("y", {"a": "yes"})["yes"] > 0.5
+
+
 @kinds
 def test_storage_and_pickles(kind: str, tmp_path: Path) -> None:
     net = LEARNED[kind]

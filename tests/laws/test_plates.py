@@ -195,6 +195,8 @@ def test_they_are_stored(tmp_path: Path) -> None:
         credo.save(each, tmp_path / "plates.credo")
         again = credo.load(tmp_path / "plates.credo")
         assert repr(again) == repr(each)
+        assert again == each
+        assert again != credo.PlateNetwork(CLINIC.parents, keys={**CLINIC.keys, "Ward": "w"})
         assert (again.keys, again.states) == (each.keys, each.states)
     assert "Patient.Infected" in repr(CLINIC)
     assert CLINIC.plot() is not None

@@ -203,6 +203,8 @@ def test_bad_questions() -> None:
         net.sensitivity("Rain", value="perhaps")
     with pytest.raises(credo.DataError, match="change must be a share"):
         net.sensitivity("Rain").tornado(change=2.0)
+    with pytest.raises(credo.EvidenceError, match="must be a number, but is 'x'"):
+        net.sensitivity("Rain").function("Rain", "yes", {"Cloudy": "yes"}).solve("x")  # type: ignore[arg-type]
     with pytest.raises(credo.EvidenceError, match="no findings"):
         net.evidence_impact("Rain", {})
     wide = Network(

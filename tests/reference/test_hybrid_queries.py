@@ -213,6 +213,20 @@ LOGISTIC = credo.HybridNetwork(
 )
 
 
+def test_the_standard_error_of_a_mean_is_that_of_all_draws() -> None:
+    """The mixture that stands for the draws has fewer parts; its mean must not be noisier than the error says."""
+
+    def integral(work: Any) -> float:
+        return float(quad(lambda a: work(a) * expit(0.08 * a - 4) * norm.pdf(a, 50, 15), -60, 160, epsabs=1e-12)[0])
+
+    mean = integral(lambda a: a) / integral(lambda _: 1.0)
+    away = []
+    for seed in range(20):
+        age = number(LOGISTIC.query("Age", {"Ill": "yes"}, method="likelihood-weighting", seed=seed))
+        away.append((float(age.mean()) - mean) / age.standard_error)
+    assert np.sqrt(np.mean(np.square(away))) < 1.5
+
+
 def test_logistic_nodes_against_integration() -> None:
     def integral(work: Any) -> float:
         return float(quad(lambda a: work(a) * norm.pdf(a, 50, 15), -60, 160, epsabs=1e-12)[0])

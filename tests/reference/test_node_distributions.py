@@ -265,6 +265,7 @@ def random_child(random: np.random.Generator, above: list[str]) -> Any:
         return nodes.Deterministic(f"{rule}{above[0]}")
     if kind == 3:
         keys = [tuple(("yes", "no", None)[k] for k in random.integers(3, size=len(above))) for _ in range(3)]
+        keys.sort(key=lambda key: key.count(None))  # special ones first
         rows = {key if len(above) > 1 else key[0]: float(random.random()) for key in keys}
         return nodes.DefaultTable(float(random.random()), rows)
     if kind == 4:

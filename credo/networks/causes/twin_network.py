@@ -28,6 +28,9 @@ def counterfactual(
     if not isinstance(do, Mapping) or not do:
         raise SchemaError(f"a counterfactual needs what is done, as in do={{'Drug': 'no'}}, not {do!r:.60}")
     twin, copies = twin_network(net, tuple(do))
+    net.do(do)  # refuses what can't be done, by its own name and not by its copy's
+    for name in [variables] if isinstance(variables, str) else variables:
+        net._known(name)
     asked = copies.get(variables, variables) if isinstance(variables, str) else [copies.get(v, v) for v in variables]
     return twin.do({copies[name]: value for name, value in do.items()}).query(asked, given, method=method)
 

@@ -36,6 +36,11 @@ class NumberAnswer(Mixed):
     reliable: bool = True
 
     @property
+    def form(self) -> str:
+        """Normal, or a mixture of how many."""
+        return "normal" if len(self.shares) == 1 else f"mixture of {len(self.shares)}"
+
+    @property
     def sd(self) -> float:
         return float(np.sqrt(self.variance()))
 
@@ -59,10 +64,9 @@ class NumberAnswer(Mixed):
 
     def __repr__(self) -> str:
         low, high = (float(end) for end in self.interval(0.95))
-        parts = "normal" if len(self.shares) == 1 else f"mixture of {len(self.shares)}"
         error = f" ± {self.standard_error:.1g}" if self.method != "exact" else ""
         mark = "" if self.reliable else ", unreliable"
-        return f"{parts}, mean {float(self.mean()):.6g}{error}, sd {self.sd:.4g}, 95% {low:.6g} to {high:.6g}{mark}"
+        return f"{self.form}, mean {float(self.mean()):.6g}{error}, sd {self.sd:.4g}, 95% {low:.6g} to {high:.6g}{mark}"
 
 
 def known_number(value: float) -> NumberAnswer:

@@ -93,15 +93,16 @@ class Particles:
         parts, place = np.unique(pairs, axis=0, return_inverse=True)
         weight = np.asarray(np.bincount(place.reshape(-1), self.weight, len(parts)), dtype=np.float64)
         if len(parts) > PARTS:
-            parts = pairs[self._chosen()]
+            parts = pairs[self._chosen(np.argsort(self.means[:, j]))]
             weight = np.full(len(parts), 1.0 / len(parts))
         variance = parts[:, 1] if (parts[:, 1] > 0).all() else parts[:, 1] + self._bandwidth(j) ** 2
         return parts[:, 0], variance, weight
 
-    def _chosen(self) -> Codes:
-        """Draws in proportion to their weights."""
-        ends = np.cumsum(self.weight)
-        return np.minimum(np.searchsorted(ends, (np.arange(PARTS) + 0.5) / PARTS), len(ends) - 1)
+    def _chosen(self, order: Codes | None = None) -> Codes:
+        """Draws in proportion to their weights, evenly in an order: by a number's size, its mean stays that of all."""
+        own = np.arange(len(self.weight)) if order is None else order
+        ends = np.cumsum(self.weight[own])
+        return own[np.minimum(np.searchsorted(ends, (np.arange(PARTS) + 0.5) / PARTS), len(ends) - 1)]
 
     def _bandwidth(self, j: int) -> float:
         away = self.means[:, j] - self.weight @ self.means[:, j]

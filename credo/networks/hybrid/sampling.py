@@ -31,8 +31,8 @@ def sampled_table(net: HybridNetwork, size: int, given: Given, seed: int | None)
     net._check_nodes()
     if not isinstance(size, int | np.integer) or size < 0:
         raise DataError(f"the number of rows must be whole and at least 0, but is {size!r:.60}")
-    check_seed(seed)
-    findings, random = HybridFindings.of(net, given), np.random.default_rng(seed)
+    random = np.random.default_rng(None if seed is None else check_seed(seed))
+    findings = HybridFindings.of(net, given)
     names = tuple(name for name in net.parents if name in net.numbers)
     if not findings.names - {*net.done} or not size:
         making = Drawing(net, findings, names, int(size), random)

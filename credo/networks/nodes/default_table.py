@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, Self
 
 from credo.errors import NetworkError
@@ -51,6 +52,7 @@ class DefaultTable(ReadRows):
     def node(self, family: Family) -> ReadingNode:
         check_parents(family, "DefaultTable")
         patterns = [_pattern(family, key) for key in self.exceptions]
+        _check_reached(family, [*self.exceptions], patterns)
         steps = [*enumerate(family.shape[:-1])]
 
         def move(i: int, place: tuple[int, ...], x: int) -> tuple[int, ...]:
@@ -82,3 +84,13 @@ def _pattern(family: Family, key: Any) -> tuple[int | None, ...]:
         raise NetworkError(f"an exception of {family.name!r} must name a state of each of {named}, but is {key!r:.60}")
     pairs = zip(family.parents, states, strict=True)
     return tuple(None if state is None else family.code(parent, state) for parent, state in pairs)
+
+
+def _check_reached(family: Family, keys: Sequence[Any], patterns: Sequence[tuple[int | None, ...]]) -> None:
+    """The first exception that fits counts: one that never does is a mistake in their order."""
+    for (i, above), (j, own) in combinations(enumerate(patterns), 2):
+        if all(a is None or a == b for a, b in zip(above, own, strict=True)):
+            raise NetworkError(
+                f"the exception {keys[j]!r:.60} of {family.name!r} never counts, since {keys[i]!r:.60} before it fits "
+                "whenever it does: give special ones first"
+            )

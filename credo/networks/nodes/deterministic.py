@@ -119,7 +119,7 @@ class Deterministic(ReadRows):
         ).read(self.rule)
         about = parents_of(rule)
         for unread in (parent for i, parent in enumerate(family.parents) if i not in about):
-            raise NetworkError(f"the rule of {family.name!r} doesn't name its parent {unread!r}")
+            raise NetworkError(f"the rule of {family.name!r} doesn't depend on its parent {unread!r}")
         steps = [*enumerate(family.shape[:-1])]
         state = _final(family, rule, ends)
         return Reading.of(rule, steps, lambda i, place, x: given_state(place, i, x), state, family.name)

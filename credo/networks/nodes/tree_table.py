@@ -61,7 +61,7 @@ class TreeTable(ReadRows):
 
     def node(self, family: Family) -> Any:
         check_parents(family, "TreeTable")
-        if self.tree is None:
+        if self.tree is None and not self.grown:  # one that grew may be a single leaf, and bare, that is None
             return UngrownNode(family)
         leaves: list[Leaf] = []
         tree = _read(family, self.tree, "", leaves)

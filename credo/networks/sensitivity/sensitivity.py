@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,6 +61,8 @@ class OneWay:
 
     def solve(self, probability: float) -> float | None:
         """The value of the entry at which the answer has a probability; None where no value between 0 and 1 does."""
+        if not isinstance(probability, Real) or float(probability) != float(probability):
+            raise EvidenceError(f"the answer's probability must be a number, but is {probability!r:.60}")
         a, b = self.slopes
         rate = a - probability * b
         if rate == 0:

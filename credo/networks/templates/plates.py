@@ -212,6 +212,10 @@ def _check_reached(name: str, parent: str, plates: Mapping[str, Plate], keys: Ma
             f"the arrow {parent} -> {name} leads from many members to one: arrows lead from a plate to those within "
             "it, and any, all and count ask about many"
         )
+    if plates[own].batch is None:
+        raise SchemaError(
+            f"{name!r} has the parent {parent!r}, but there is no table {own} that says which {other} each is in"
+        )
     wanted = f"no column {keys[other]!r}" if other in keys else f"{other} has no key that it could refer to"
     raise SchemaError(f"{name!r} has the parent {parent!r}, but the table {own} doesn't refer to {other}: {wanted}")
 
@@ -261,7 +265,7 @@ def chosen_members(
     """Members whose cells are as said: columns of their table, or keys of members that they are within."""
     flags = np.ones(plate.size, dtype=np.bool_)
     by_key = {key: other for other, key in keys.items() if other in plate.refers}
-    known = [*(plate.batch.names if plate.batch is not None else ()), *by_key]
+    known = dict.fromkeys([*(plate.batch.names if plate.batch is not None else ()), *by_key])
     for column, value in (where or {}).items():
         wanted = {*value} if isinstance(value, list | tuple | set | frozenset) else {value}
         if plate.batch is not None and column in plate.batch.names:
@@ -270,7 +274,7 @@ def chosen_members(
             other = plates[by_key[column]]
             cells = [other.members[i] for i in plate.refers[other.name]]
         else:
-            raise SchemaError(f"{plate.name} has no column {column!r}; {suggest(column, known)}")
+            raise SchemaError(f"{plate.name} has no column {column!r}; {suggest(column, [*known])}")
         flags &= np.array([cell in wanted for cell in cells], dtype=np.bool_)
     if not flags.any():
         shown = ", ".join(f"{column}={value!r:.40}" for column, value in (where or {}).items())
