@@ -105,13 +105,14 @@ class Deterministic(ReadRows):
         size = codes.itemsize
 
         def move(i: int, place: bytes, x: int) -> bytes:
-            """What is left of the table: parents read in different states, after which it is the same, are one place."""
+            """What is left of the table: states after which it is the same lead to one place."""
             rest = prod(shape[i + 1 :]) * size
             return place[x * rest : (x + 1) * rest]
 
-        return Reading.of(
-            codes.tobytes(), [*enumerate(shape)], move, lambda place: int(np.frombuffer(place, np.int64)[0]), family.name
-        )
+        def final(place: bytes) -> int:
+            return int(np.frombuffer(place, np.int64)[0])
+
+        return Reading.of(codes.tobytes(), [*enumerate(shape)], move, final, family.name)
 
     def _by_rule(self, family: Family) -> Reading:
         assert isinstance(self.rule, str)

@@ -153,8 +153,8 @@ class Parser:
         found = self._rule(tree, names)
         if isinstance(found, Count | Extreme):
             raise self._fault(
-                f"has {ast.unparse(tree):.60}, which is no truth value, inside another part: at_least(k, A, B, ...) and "
-                "A == 'state' are true or false"
+                f"has {ast.unparse(tree):.60}, which is no truth value, inside another part; at_least(k, A, ...) and "
+                "A == 'state' are"
             )
         return found
 
