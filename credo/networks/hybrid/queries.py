@@ -13,7 +13,7 @@ import numpy as np
 from credo.errors import EvidenceError, NetworkError, SchemaError, SizeError, check_seed
 from credo.networks.answers import Estimated, EstimatedNumber, MostProbable
 from credo.networks.explanation import QueryExplanation
-from credo.networks.hybrid.answers import Answer, JointNumbers, NumberAnswer, known_number
+from credo.networks.hybrid.answers import Answer, JointNumbers, NumberAnswer, covariance_roots, known_number
 from credo.networks.hybrid.estimates import METHOD, drawn_particles
 from credo.networks.hybrid.exact import Exact
 from credo.networks.hybrid.findings import HybridFindings, number_or_interval
@@ -296,7 +296,7 @@ def _estimated_chance(
     if len(names) > 1:
         assert drawn.covariances is not None
         random = np.random.default_rng([seed, 1])
-        roots = np.linalg.cholesky(drawn.covariances + 1e-300 * np.eye(len(drawn.names)))
+        roots = covariance_roots(drawn.covariances)
         points = points + (roots @ random.standard_normal((*points.shape, 1)))[..., 0]
     for name in names:
         j, (low, high) = drawn.names.index(name), intervals[name]
