@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import credo
+from credo.errors import EvidenceError
 from credo.networks.hybrid.fitting import fitted as fit_hybrid
 from credo.networks.hybrid.line_priors import resolved
 from credo.networks.hybrid.network import HybridNetwork
@@ -233,6 +234,32 @@ def test_the_most_probable_states() -> None:
     assert found.log_joint == pytest.approx(np.log(p), abs=1e-9)
     for j, name in enumerate(counted.numbers):
         assert found[name] == pytest.approx(mean[j], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("variables", "given"),
+    [(["Flu"], {"Sex": "yes"}), (["Fever"], {"Flu": {"yes": 2.0, "no": 4.0}}), (["Sex"], {"Fever": 38.0, "Flu": "no"})],
+)
+def test_the_joint_of_the_most_probable_states_has_all_findings(variables: list[str], given: dict[str, Any]) -> None:
+    """Also those that don't matter for the variables, and those that are likelihoods."""
+    found = NET.most_probable(variables, given)
+    states = {name: found[name] for name in variables if name in NET.states}
+    assert found.log_joint == pytest.approx(NET.log_probability({**given, **states}), abs=1e-9)
+
+
+def test_impossible_rows_are_refused() -> None:
+    sure = credo.HybridNetwork("A -> x", {"A": [1.0, 0.0], "x": credo.nodes.Normal({"yes": 1.0, "no": 2.0})})
+    rows = {"A": ["yes", "no"]}
+    with pytest.raises(EvidenceError, match="row 2: the evidence is impossible"):
+        sure.predict("x", rows)
+    with pytest.raises(EvidenceError, match="row 2: the evidence is impossible"):
+        sure.impute(rows)
+
+
+def test_a_logistic_node_has_its_own_prior() -> None:
+    rows = {"x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "y": ["a", "a", "b", "a", "b", "b"]}
+    weak, strong = (credo.HybridNetwork("x -> y").fit(rows, prior={"y": cases}) for cases in (1, 50))
+    assert np.abs(strong.logistic["y"].weights).max() < np.abs(weak.logistic["y"].weights).max()
 
 
 @pytest.mark.parametrize("given", [{}, {"x3": 0.5, "c1": "s0"}, {"x2": (0.0, None)}])

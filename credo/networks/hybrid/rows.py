@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from credo.data import Batch, Source
 from credo.engines.partitions import Loaded
-from credo.errors import DataError, NetworkError, SchemaError, SizeError
+from credo.errors import DataError, EvidenceError, NetworkError, SchemaError, SizeError
 from credo.networks.hybrid.learning import numbers_of
 from credo.networks.inference.coding import Coder
 from credo.networks.inference.state_index import StateIndex
@@ -61,6 +61,13 @@ class Pattern:
     @property
     def log_prob(self) -> Array:
         return np.asarray(np.logaddexp.reduce(self.log_joint, axis=1))
+
+    def check(self, batch: Batch) -> None:
+        """Refuse an impossible row."""
+        impossible = np.isneginf(self.log_prob)
+        if impossible.any():
+            row = batch.number(int(self.rows[impossible.argmax()]))
+            raise EvidenceError(f"row {row}: the evidence is impossible: its cells have probability 0 together")
 
     @property
     def responsibilities(self) -> Array:
@@ -263,10 +270,11 @@ def predict_proba(net: HybridNetwork, variable: str, data: object) -> Array:
     inference = RowInference(net)
     i, size = inference.categories.index(variable), len(net.states[variable])
     parts = [np.empty((0, size))]
-    for _, rows in inference.batches(data):
+    for batch, rows in inference.batches(data):
         rows.codes[:, i] = -1
         found = np.zeros((rows.rows, size))
         for pattern in inference.patterns(rows):
+            pattern.check(batch)
             shares = pattern.responsibilities
             for k in range(size):
                 found[pattern.rows, k] = np.where(pattern.codes[:, :, i] == k, shares, 0.0).sum(1)
@@ -281,10 +289,11 @@ def predict(net: HybridNetwork, variable: str, data: object) -> Any:
         return np.array(states, dtype=object if len({*map(type, states)}) > 1 else None)[best]
     inference = RowInference(net)
     j, parts = inference.numbers.index(variable), [np.empty(0)]
-    for _, rows in inference.batches(data):
+    for batch, rows in inference.batches(data):
         rows.numbers[:, j] = np.nan
         found = np.zeros(rows.rows)
         for pattern in inference.patterns(rows):
+            pattern.check(batch)
             shares = pattern.responsibilities
             for where, completed, _ in inference.completed(pattern):
                 np.add.at(found, pattern.rows[where[0]], shares[where] * completed[:, j])
@@ -299,6 +308,7 @@ def impute(net: HybridNetwork, data: object) -> Any:
     for batch, rows in inference.batches(data):
         codes, numbers = rows.codes.copy(), rows.numbers.copy()
         for pattern in inference.patterns(rows):
+            pattern.check(batch)
             best = pattern.log_joint.argmax(1)
             chosen = pattern.codes[np.arange(len(best)), best]
             codes[pattern.rows] = chosen
