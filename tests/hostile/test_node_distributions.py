@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from credo import nodes
@@ -38,6 +39,8 @@ def made(child: Any, **states: Any) -> Network:
         (nodes.NoisyMax({"A": [0.5, 0.6], "B": [0.5, 0.5]}), "must be probabilities that sum to 1"),
         (nodes.NoisyMax({"A": [0.5], "B": [0.5, 0.5]}), "must have 2 numbers, but has 1"),
         (nodes.NoisyMax({"A": [0.5, 0.5], "B": [0.5, 0.5]}, order=("yes",)), "the order of 'Y' must have each state"),
+        (nodes.NoisyMax({"A": [0.5, 0.5], "B": [0.5, 0.5]}, leak=np.array([0.9, 0.9])), "must be probabilities"),
+        (nodes.Normal({"yes": 1.0, "no": 2.0}), "'Y' is a Normal, about numbers, .* use HybridNetwork"),
         (nodes.Deterministic("A and C"), "names 'C', which is no parent"),
         (nodes.Deterministic("A and"), "can't be read"),
         (nodes.Deterministic("A + B"), "has a part that can't be read: A \\+ B"),
