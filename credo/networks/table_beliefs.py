@@ -111,6 +111,13 @@ def averaged(
     return _summed(keys, np.array([[*each.values()] for each in answers]), np.array(logs), size)
 
 
+def has_posterior(net: Network) -> bool:
+    """Whether all distributions are tables with a posterior."""
+    if net.evidence is None or net.forms:
+        return False
+    return all(net.prior[node.label.name] is not None for node in net.nodes.values())
+
+
 def concentrations(network: Network) -> dict[Label, Array]:
     """The posterior of each table, as a Dirichlet for each of its rows; tied nodes share theirs."""
     found: dict[Label, Array] = {}

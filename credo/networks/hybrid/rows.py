@@ -92,7 +92,7 @@ class RowInference:
     @cached_property
     def switches(self) -> list[int]:
         """The categories that numbers depend on."""
-        used = {name for node in self.net.number_nodes.values() for name in node.categories}
+        used = {name for node in self.net.numbers.values() for name in node.categories}
         return [i for i, name in enumerate(self.categories) if name in used]
 
     def patterns(self, rows: HybridRows) -> Iterator[Pattern]:
@@ -151,11 +151,7 @@ class RowInference:
         by_name = {name: codes[:, :, i] for i, name in enumerate(self.categories)}
         cells = {name: numbers[:, j, None] for j, name in enumerate(self.numbers)}
         return sum(
-            (
-                self.net.number_nodes[name].log_density(by_name, cells)
-                for name in self.numbers
-                if name not in self.net.done
-            ),
+            (self.net.numbers[name].log_density(by_name, cells) for name in self.numbers if name not in self.net.done),
             np.zeros(codes.shape[:2]),
         )
 
@@ -191,7 +187,7 @@ class RowInference:
             place = {name: j for j, name in enumerate(self.numbers)}
             mean, whole = np.zeros(len(self.numbers)), np.zeros((len(self.numbers),) * 2)
             for j, name in enumerate(self.numbers):
-                node = self.net.number_nodes[name]
+                node = self.net.numbers[name]
                 where = tuple(state[each] for each in node.categories)
                 above, weights = [place[each] for each in node.numbers], node.weights[where]
                 mean[j] = node.intercept[where] + weights @ mean[above]
