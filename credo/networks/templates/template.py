@@ -18,6 +18,7 @@ from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.core.evidence import Evidence
+    from credo.networks.network import Network
 
 FIXED = "the tables are fixed, and no evidence is known behind them: learn them with fit"
 
@@ -60,6 +61,18 @@ class Template(Surface, ABC):
     def fixed_tables(self) -> Mapping[str, Array]:
         """The tables, unless they are derived from evidence."""
         return self.tables if self.evidence is None else {}
+
+    @property
+    @abstractmethod
+    def _copied(self) -> Network:
+        """The network that is copied."""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether arrows, states and tables are the same, in whatever order they were given."""
+        return self._copied == other._copied if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.parents))
 
     def discount(self, factor: float) -> Self:
         """All evidence times a factor between 0 and 1, so that what is old counts less."""
