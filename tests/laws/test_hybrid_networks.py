@@ -398,9 +398,7 @@ def test_beliefs_have_intervals() -> None:
     line = NET.belief("Pulse", {"Sex": "yes"})
     low, high = line.interval(0.95).weights
     assert low[1] < 8.0 < high[1]
-    np.testing.assert_allclose(
-        line.mean().weights[1:], NET.numbers["Pulse"].weights[NET.states["Sex"].index("yes")]
-    )
+    np.testing.assert_allclose(line.mean().weights[1:], NET.numbers["Pulse"].weights[NET.states["Sex"].index("yes")])
     assert NET.belief("Flu").mean()["yes"] == pytest.approx(float(NET.tables["Flu"][NET.states["Flu"].index("yes")]))
 
 

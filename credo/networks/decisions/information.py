@@ -82,7 +82,7 @@ def _decision(diagram: InfluenceDiagram, before: str | None, given: Given) -> st
     taken = checked_evidence(diagram, given)
     left = [name for name in diagram.decisions if name not in taken]
     if before is not None:
-        if diagram.checked_decision(before) in taken:
+        if diagram._checked_decision(before) in taken:
             raise EvidenceError(f"the decision {before!r} was taken: information before it is worth nothing")
         return before
     if not left:
