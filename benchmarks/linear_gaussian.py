@@ -59,7 +59,7 @@ def pgmpy_network(net: credo.HybridNetwork) -> Any:
 
     model = LinearGaussianBayesianNetwork([(above, name) for name, own in net.parents.items() for above in own])
     model.add_nodes_from(net.parents)
-    for name, node in net.number_nodes.items():
+    for name, node in net.numbers.items():
         beta = [float(node.intercept), *node.weights.tolist()]
         model.add_cpds(LinearGaussianCPD(name, beta, float(np.sqrt(node.variance)), [*node.numbers]))
     return model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 SHOWN = 60  # characters of a question that an error repeats
@@ -147,6 +147,13 @@ def check_whole(name: str, value: Any, least: int, error: type[CredoError] = Net
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise error(f"{name} must be a whole number of at least {least}, but is {value!r:.60}")
     return int(value)
+
+
+def check_discount(factor: Any) -> float:
+    """A factor that evidence is multiplied by."""
+    if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < float(factor) <= 1:
+        raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r:.60}")
+    return float(factor)
 
 
 class EngineError(CredoError, RuntimeError):

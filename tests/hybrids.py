@@ -84,7 +84,7 @@ class Counted:
         size = len(self.numbers)
         intercept, noise, weights = np.zeros(size), np.zeros(size), np.zeros((size, size))
         for j, name in enumerate(self.numbers):
-            node = self.net.number_nodes[name]
+            node = self.net.numbers[name]
             where = tuple(self.net.states[each].index(state[each]) for each in node.categories)
             intercept[j], noise[j] = node.intercept[where], node.variance[where]
             for parent, weight in zip(node.numbers, node.weights[where], strict=True):

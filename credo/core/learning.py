@@ -24,7 +24,7 @@ from credo.data import Batch, Source, cells, source
 from credo.data.fingerprints import cell_prints, fingerprints
 from credo.engines import Partition
 from credo.engines.partitions import Split
-from credo.errors import DataError, EvidenceError, check_whole
+from credo.errors import DataError, EvidenceError, check_discount, check_whole
 from credo.numerics.exact import Array
 
 Weight = Any  # None, a column's name, or an array with one weight a row
@@ -96,9 +96,8 @@ class Additive(Surface, ABC):
 
     def discount(self, factor: float) -> Self:
         """All evidence times a factor between 0 and 1, as when old rows count less."""
-        if not (isinstance(factor, int | float | np.number) and 0 < factor <= 1):
-            raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r}")
-        return self if self.evidence is None else self.with_evidence(self.evidence * factor)
+        share = check_discount(factor)
+        return self if self.evidence is None else self.with_evidence(self.evidence * share)
 
     def __add__(self, other: Self) -> Self:
         """The evidence of both, the prior counted once."""

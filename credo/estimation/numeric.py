@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from credo.core.description import DescriptionLength, integrated_out
 from credo.core.learning import Weights
 from credo.data import source
-from credo.errors import CredoError, DataError, EvidenceError, PriorError
+from credo.errors import CredoError, DataError, EvidenceError, PriorError, check_discount
 from credo.estimation.observations import only_column
 from credo.numerics.distributions import Categorical, Real, Seed, plain
 from credo.numerics.exact import Array
@@ -159,9 +159,7 @@ class Numeric:
 
     def discount(self, factor: float) -> Numeric:
         """All evidence times a factor above 0 and at most 1."""
-        if not 0 < factor <= 1:
-            raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r}")
-        return self._blank.update(self.values, self.weights * factor)
+        return self._blank.update(self.values, self.weights * check_discount(factor))
 
     @property
     def _blank(self) -> Numeric:

@@ -88,13 +88,13 @@ def _check_arcs(arcs: Any, net: HybridNetwork, file: str) -> None:
 
 def written(net: HybridNetwork) -> str:
     """The network as text; all its variables must be numbers."""
-    if net.states or not net.number_nodes or net.done:
+    if net.states or not net.numbers or net.done:
         raise NetworkError(
             "JSON holds networks whose variables are all numbers, or all categories: store this one with credo.save"
         )
     arcs = [[parent, child] for child, above in net.parents.items() for parent in above]
     cpds = {}
-    for name, node in net.number_nodes.items():
+    for name, node in net.numbers.items():
         weights: dict[str, list[float]] = dict(zip(node.numbers, ([w] for w in node.weights.tolist()), strict=True))
         cpds[name] = {
             "coefficients": {INTERCEPT: [float(node.intercept)]} | weights,

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from credo.networks.learning import TableLearner
     from credo.networks.markov_network import MarkovNetwork
     from credo.networks.nodes.node import DistributionNode, Node
-    from credo.networks.sensitivity.findings import EvidenceImpact
+    from credo.networks.sensitivity.evidence_impact import EvidenceImpact
     from credo.networks.sensitivity.sensitivity import Sensitivity
 
 EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
@@ -575,7 +575,7 @@ class Network(DirectedGraph, GraphicalModel):
 
     def evidence_impact(self, variable: str, given: Given) -> EvidenceImpact:
         """How each finding moves P(variable | given), alone and beside the others, in probabilities and bits."""
-        from credo.networks.sensitivity.findings import evidence_impact
+        from credo.networks.sensitivity.evidence_impact import evidence_impact
 
         return evidence_impact(self, variable, given)
 

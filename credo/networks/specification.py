@@ -43,6 +43,9 @@ class Specification:
             for unknown in (name for name in named if name not in parents):
                 raise NetworkError(f"a {what} is for {unknown!r}, which isn't there; {suggest(unknown, parents)}")
         forms = {name: each for name, each in tables.items() if isinstance(each, Distribution)}
+        for name in (name for name, each in tables.items() if name not in forms and hasattr(each, "node")):
+            kind = type(tables[name]).__name__
+            raise NetworkError(f"{name!r} is a {kind}, about numbers, and a Network has categories: use HybridNetwork")
         for name in (name for name, above in parents.items() if len(above) > MOST_PARENTS and name not in forms):
             count = len(parents[name])
             raise NetworkError(f"{name!r} has {count} parents: more than {MOST_PARENTS} can't have a table")

@@ -78,8 +78,14 @@ def belief(network: Network, name: str, given: Mapping[str, Any] | None) -> Beli
     node = network.nodes[name]
     if isinstance(node, ReadingNode):
         row = (int(node.reading.row([np.array([code]) for code in row])[0]),)
+    return belief_of_row(name, network.states[name], prior, counts, row)
+
+
+def belief_of_row(
+    name: str, states: tuple[Any, ...], prior: DirichletCategorical, counts: Counts, row: tuple[int, ...]
+) -> Belief:
+    """About one row of a table."""
     alpha = np.broadcast_to(prior.concentration, counts.n.shape)[row]
-    states = network.states[name]
     column = Column(VALUES, "category", states_array(states), len(states))
     part = Part((None, VALUES), Counts(counts.n[row].reshape((1, len(states)))))
     family = DirichletCategorical(dict(zip(column.values, alpha.tolist(), strict=True)))
@@ -109,6 +115,13 @@ def averaged(
         )
     keys = tuple(answers[0])
     return _summed(keys, np.array([[*each.values()] for each in answers]), np.array(logs), size)
+
+
+def has_posterior(net: Network) -> bool:
+    """Whether all distributions are tables with a posterior."""
+    if net.evidence is None or net.forms:
+        return False
+    return all(net.prior[node.label.name] is not None for node in net.nodes.values())
 
 
 def concentrations(network: Network) -> dict[Label, Array]:

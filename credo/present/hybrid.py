@@ -12,7 +12,7 @@ from credo.networks.hybrid.number_node import LogisticNode, NumberNode
 from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
 from credo.present.layout import layout
 from credo.present.network_plot import MARGINALS, Arrow, Card, NetworkPicture, drawn_picture
-from credo.present.networks import CELL, NAMED, SMALL_NETWORK, TABLE_ROWS, TOP, WIDE
+from credo.present.networks import CELL, SMALL_NETWORK, TABLE_ROWS, TOP, WIDE, arrow_lines
 from credo.present.numbers import count_of, listed
 
 if TYPE_CHECKING:
@@ -51,17 +51,8 @@ def described(net: HybridNetwork) -> str:
       yes: N(39, 0.5²)
       no: N(36.8, 0.5²)
     """
-    lines = [*_arrows(net), *_nodes(net)]
+    lines = [*arrow_lines(headline(net), net.parents), *_nodes(net)]
     return "\n".join(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines)
-
-
-def _arrows(net: HybridNetwork) -> list[str]:
-    lines = [headline(net)]
-    for name, above in [*net.parents.items()][:NAMED]:
-        lines.append(f"  {', '.join(above)} -> {name}" if above else f"  {name}")
-    if len(net.parents) > NAMED:
-        lines.append(f"  ... and {counted(len(net.parents) - NAMED, 'more variable')}")
-    return lines
 
 
 def _nodes(net: HybridNetwork) -> list[str]:
@@ -117,7 +108,11 @@ def hybrid_content(net: HybridNetwork, top: int | None = None) -> list[Content]:
     top = top or TOP
     if len(net.parents) <= SMALL_NETWORK:
         learned = [GAP, Paragraph("\n".join(learned_from(net)), "note")] if net.evidence is not None else []
-        return [Paragraph("\n".join(_arrows(net))), *learned, Paragraph("\n".join(_nodes(net)), "lines")]
+        return [
+            Paragraph("\n".join(arrow_lines(headline(net), net.parents))),
+            *learned,
+            Paragraph("\n".join(_nodes(net)), "lines"),
+        ]
     names = [*net.parents][:top]
     kinds = [listed(net.states[name], len(net.states[name])) if name in net.states else "number" for name in names]
     table = Table(

@@ -23,7 +23,7 @@ CONTENTS = {
     "credo.networks.decisions.policy.DecisionTable": "credo.present.decisions.decision_content",
     "credo.networks.decisions.policy.Policy": "credo.present.decisions.policy_content",
     "credo.networks.information.InformationGains": "credo.present.decisions.gains_content",
-    "credo.networks.sensitivity.findings.EvidenceImpact": "credo.present.sensitivity.impact_content",
+    "credo.networks.sensitivity.evidence_impact.EvidenceImpact": "credo.present.sensitivity.impact_content",
     "credo.networks.sensitivity.sensitivity.Sensitivity": "credo.present.sensitivity.sensitivity_content",
     "credo.networks.sensitivity.tornado.Tornado": "credo.present.sensitivity.tornado_content",
     "credo.networks.templates.dynamic_network.DynamicNetwork": "credo.present.templates.template_content",

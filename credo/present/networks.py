@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -47,7 +47,12 @@ def described(net: Network) -> str:
       yes     0.25  0.75
       no      0.01  0.99
     """
-    return "\n".join([*_arrows(net), *(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in _tables(net))])
+    return "\n".join(
+        [
+            *arrow_lines(headline(net), net.parents),
+            *(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in _tables(net)),
+        ]
+    )
 
 
 def learned_from(net: Network) -> list[str]:
@@ -81,13 +86,11 @@ def _prior_said(net: Network) -> str:
     return f"prior Dirichlet({first.concentration:g})" if not first.concentration.ndim else f"prior {first}"
 
 
-def _arrows(net: Network) -> list[str]:
-    lines = [headline(net)]
-    for name, above in [*net.parents.items()][:NAMED]:
-        lines.append(f"  {', '.join(above)} -> {name}" if above else f"  {name}")
-    if len(net.parents) > NAMED:
-        lines.append(f"  ... and {counted(len(net.parents) - NAMED, 'more variable')}")
-    return lines
+def arrow_lines(title: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+    """A title, and the arrows into each of the first variables."""
+    lines = [f"  {', '.join(above)} -> {name}" if above else f"  {name}" for name, above in parents.items()]
+    more = [f"  ... and {counted(len(lines) - NAMED, 'more variable')}"] if len(lines) > NAMED else []
+    return [title, *lines[:NAMED], *more]
 
 
 def _tables(net: Network) -> list[str]:
@@ -135,7 +138,11 @@ def network_content(net: Network, top: int | None = None) -> list[Content]:
     top = top or TOP
     if len(net.parents) <= SMALL_NETWORK:
         learned = [GAP, Paragraph("\n".join(learned_from(net)), "note")] if net.evidence is not None else []
-        return [Paragraph("\n".join(_arrows(net))), *learned, Paragraph("\n".join(_tables(net)), "lines")]
+        return [
+            Paragraph("\n".join(arrow_lines(headline(net), net.parents))),
+            *learned,
+            Paragraph("\n".join(_tables(net)), "lines"),
+        ]
     names = [*net.parents][:top]
     states = [net.states.get(name, ()) for name in names]  # none without tables
     table = Table(

@@ -11,7 +11,7 @@ from credo.present.content import Content, Drawing, Paragraph, Table, TableColum
 from credo.present.plain_text import table_lines
 
 if TYPE_CHECKING:
-    from credo.networks.sensitivity.findings import EvidenceImpact
+    from credo.networks.sensitivity.evidence_impact import EvidenceImpact
     from credo.networks.sensitivity.sensitivity import Sensitivity
     from credo.networks.sensitivity.tornado import Tornado
 

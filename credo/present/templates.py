@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from credo.errors import counted
 from credo.present.content import Content, Paragraph
-from credo.present.networks import SMALL_NETWORK, WIDE, cpt_lines
+from credo.present.networks import SMALL_NETWORK, WIDE, arrow_lines, cpt_lines
 from credo.present.numbers import count_of
 
 if TYPE_CHECKING:
     from credo.networks.templates.dynamic_network import DynamicNetwork
     from credo.networks.templates.plate_network import PlateNetwork
-
-NAMED = 40  # variables that are named
 
 
 def described(net: DynamicNetwork) -> str:
@@ -44,8 +42,7 @@ def template_content(net: DynamicNetwork, top: int | None = None) -> list[Conten
 def described_plates(net: PlateNetwork) -> str:
     """Plates, arrows, and the tables of a small network."""
     plates = ", ".join(dict.fromkeys(name.partition(".")[0] for name in net.parents))
-    lines = [f"PlateNetwork of {counted(len(net.parents), 'variable')}; plates: {plates}"]
-    lines += [f"  {', '.join(above)} -> {name}" if above else f"  {name}" for name, above in net.parents.items()]
+    lines = arrow_lines(f"PlateNetwork of {counted(len(net.parents), 'variable')}; plates: {plates}", net.parents)
     if net.evidence is not None and net.history:
         lines.append(f"fitted by EM: {count_of(len(net.history) - 1, 'step')}")
     for name, above in net.parents.items() if net.tables and len(net.parents) <= SMALL_NETWORK else ():
@@ -55,11 +52,8 @@ def described_plates(net: PlateNetwork) -> str:
 
 def _arrows(net: DynamicNetwork) -> list[str]:
     through = ", ".join(net.interface) or "none"
-    lines = [f"DynamicNetwork of {counted(len(net.parents), 'variable')} a slice; the interface: {through}"]
-    for name, above in [*net.parents.items()][:NAMED]:
-        lines.append(f"  {', '.join(above)} -> {name}" if above else f"  {name}")
-    if len(net.parents) > NAMED:
-        lines.append(f"  ... and {counted(len(net.parents) - NAMED, 'more variable')}")
+    title = f"DynamicNetwork of {counted(len(net.parents), 'variable')} a slice; the interface: {through}"
+    lines = arrow_lines(title, net.parents)
     if net.evidence is not None:
         how = f", fitted by EM: {count_of(len(net.history) - 1, 'step')}" if net.history else ""
         lines.append(f"learned from {count_of(round(net.n, 6), 'row')}{how}")

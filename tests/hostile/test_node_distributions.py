@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from credo import nodes
@@ -38,6 +39,8 @@ def made(child: Any, **states: Any) -> Network:
         (nodes.NoisyMax({"A": [0.5, 0.6], "B": [0.5, 0.5]}), "must be probabilities that sum to 1"),
         (nodes.NoisyMax({"A": [0.5], "B": [0.5, 0.5]}), "must have 2 numbers, but has 1"),
         (nodes.NoisyMax({"A": [0.5, 0.5], "B": [0.5, 0.5]}, order=("yes",)), "the order of 'Y' must have each state"),
+        (nodes.NoisyMax({"A": [0.5, 0.5], "B": [0.5, 0.5]}, leak=np.array([0.9, 0.9])), "must be probabilities"),
+        (nodes.Normal({"yes": 1.0, "no": 2.0}), "'Y' is a Normal, about numbers, .* use HybridNetwork"),
         (nodes.Deterministic("A and C"), "names 'C', which is no parent"),
         (nodes.Deterministic("A and"), "can't be read"),
         (nodes.Deterministic("A + B"), "has a part that can't be read: A \\+ B"),
@@ -52,6 +55,9 @@ def made(child: Any, **states: Any) -> Network:
         (nodes.Deterministic("sum(A, B)"), "calls 'sum', which isn't one of"),
         (nodes.Deterministic("__import__('os') or A or B"), "calls '__import__'"),
         (nodes.Deterministic("count(A, B)"), "counts to"),
+        (nodes.Deterministic("count(A) and B"), "has count\\(A\\), which is no truth value, inside another part"),
+        (nodes.Deterministic("not max(A, B)"), "has max\\(A, B\\), which is no truth value"),
+        (nodes.Deterministic("at_least(1, count(A), B)"), "has count\\(A\\), which is no truth value"),
         (nodes.Deterministic(lambda a, b: "perhaps"), "gives 'perhaps', no state of it"),  # noqa: ARG005
         (nodes.Deterministic(lambda a, b: None), "gives None, no state of it"),  # noqa: ARG005
         (nodes.Deterministic(lambda a, b: 1 / 0), "the function of 'Y' fails for A=yes, B=yes: division by zero"),  # noqa: ARG005
@@ -135,6 +141,18 @@ def test_rules_are_read_as_they_are_meant() -> None:
         assert made(nodes.Deterministic(rule)).tables["Y"][..., 0].tolist() == [[1.0, 0.0], [0.0, 1.0]]
     odd = Network({"my a": (), "Y": ("my a",)}, {"my a": 0.5, "Y": nodes.Deterministic("not `my a`")})
     assert odd.query("Y", {"my a": "yes"})["no"] == 1.0
+    for rule in ("A xor (B or B)", "(A) xor(B)", "A xor xor(B, False)"):
+        assert made(nodes.Deterministic(rule)).tables["Y"][..., 0].tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    quoted = made(nodes.Deterministic("A == 'this xor that' or B == 'no'"), A=("this xor that", "`other`"))
+    assert quoted.tables["Y"][..., 0].tolist() == [[1.0, 1.0], [0.0, 1.0]]
+
+
+def test_a_function_of_many_parents_remembers_what_matters() -> None:
+    """Counts of 12 parents, not their 4096 configurations."""
+    names = tuple(f"c{i}" for i in range(12))
+    half = nodes.Deterministic(lambda *x: x.count("yes") >= 6)
+    net = Network({**dict.fromkeys(names, ()), "y": names}, {**dict.fromkeys(names, 0.5), "y": half})
+    assert net.query("y")["yes"] == pytest.approx(0.5 + 924 / 2**13)
 
 
 def test_too_many_parents() -> None:

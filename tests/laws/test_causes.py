@@ -169,3 +169,14 @@ def test_fitted_networks_know_what_was_hidden() -> None:
     with pytest.raises(credo.NetworkError, match="isn't identifiable"):
         net.effect("X", "Y")
     assert net.effect("X", "Y", hidden=()).draws is not None
+
+
+def test_counterfactuals_beside_large_noisy_nodes() -> None:
+    """Their tables are never made."""
+    causes = [f"c{i}" for i in range(40)]
+    noisy = credo.nodes.NoisyOr(dict.fromkeys(causes, 0.1))
+    net = credo.Network(
+        {**{name: [] for name in causes}, "X": causes, "N": [], "Y": ["X", "N"]},
+        {**dict.fromkeys(causes, 0.05), "X": noisy, "N": 0.1, "Y": credo.nodes.Deterministic("X xor N")},
+    )
+    assert net.counterfactual("Y", {"X": "yes", "Y": "yes"}, do={"X": "no"})["no"] == pytest.approx(1.0)

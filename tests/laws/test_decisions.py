@@ -137,6 +137,12 @@ def test_decisions_that_were_taken(diagram: InfluenceDiagram) -> None:
     np.testing.assert_allclose([*policy[first].expected_utilities().values()], [*each.values()], atol=1e-9)
 
 
+def test_what_is_given_as_none_is_unknown() -> None:
+    diagram = InfluenceDiagram("A -> U; D -> U", {"A": 0.5}, {"U": [[1.0, 0.0], [0.0, 1.0]]}, ["D"])
+    assert diagram.value_of_information("A", given={"A": None}) == diagram.value_of_information("A") == 0.5
+    assert [each.name for each in diagram.what_to_ask(given={"A": None}).questions] == ["A"]
+
+
 @settings(max_examples=40, deadline=None)
 @given(diagrams())
 def test_information_is_never_worth_less_than_nothing(diagram: InfluenceDiagram) -> None:

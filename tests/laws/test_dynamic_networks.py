@@ -288,3 +288,13 @@ def test_a_hundred_thousand_slices() -> None:
     tail, short = smoothed[-50:], net.smooth(rows.slice(99_000), "A")[-50:]
     np.testing.assert_allclose(tail, short, atol=1e-9)  # what is far away doesn't matter
     assert net.decode(rows).num_rows == 100_000
+
+
+def test_networks_are_the_same_if_their_tables_are() -> None:
+    rows, more = {"A": ["x", "y", "y"], "B": ["u", "u", "v"]}, {"A": ["y", "x"], "B": ["v", "u"]}
+    net, turned = (credo.DynamicNetwork(arrows) for arrows in ("previous(A) -> A -> B", "A -> B; previous(A) -> A"))
+    assert net == turned
+    assert hash(net) == hash(turned)
+    assert net.fit(rows) == turned.fit(rows) != net
+    assert net.fit(rows).update(more).forget(more) == net.fit(rows) != net.fit(more)
+    assert net != credo.DynamicNetwork("A -> B") != "A -> B"

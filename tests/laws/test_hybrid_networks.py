@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import credo
+from credo.errors import EvidenceError
 from credo.networks.hybrid.fitting import fitted as fit_hybrid
 from credo.networks.hybrid.line_priors import resolved
 from credo.networks.hybrid.network import HybridNetwork
@@ -44,8 +45,8 @@ def with_holes(table: dict[str, Any], share: float, seed: int = 1) -> dict[str, 
 
 def close(one: HybridNetwork, other: HybridNetwork, within: float) -> bool:
     same = all(np.allclose(table, other.tables[name], atol=within, rtol=0) for name, table in one.tables.items())
-    for name, node in one.number_nodes.items():
-        theirs = other.number_nodes[name]
+    for name, node in one.numbers.items():
+        theirs = other.numbers[name]
         for each in ("intercept", "weights", "variance"):
             same &= np.allclose(getattr(node, each), getattr(theirs, each), atol=within, rtol=within)
     return same
@@ -97,8 +98,8 @@ def test_numbers_far_from_0() -> None:
     near = {name: ROWS[name] for name in ("Flu", "Fever", "Pulse")}
     far = {**near, "Fever": near["Fever"] + 1e9, "Pulse": near["Pulse"] - 1e9}
     one, two = (HybridNetwork("Flu -> Fever; Flu, Fever -> Pulse").fit(table) for table in (near, far))
-    np.testing.assert_allclose(one.number_nodes["Pulse"].weights, two.number_nodes["Pulse"].weights, rtol=1e-5)
-    np.testing.assert_allclose(one.number_nodes["Pulse"].variance, two.number_nodes["Pulse"].variance, rtol=1e-5)
+    np.testing.assert_allclose(one.numbers["Pulse"].weights, two.numbers["Pulse"].weights, rtol=1e-5)
+    np.testing.assert_allclose(one.numbers["Pulse"].variance, two.numbers["Pulse"].variance, rtol=1e-5)
     np.testing.assert_allclose(
         one.leave_one_out(near).log_probabilities, two.leave_one_out(far).log_probabilities, atol=1e-4
     )
@@ -162,7 +163,7 @@ def test_a_node_is_a_regression() -> None:
     table = {"x": ROWS["Fever"], "z": np.sin(np.arange(300.0)), "y": ROWS["Pulse"]}
     line = credo.LinearRegression(ridge=0).fit(table, target="y").maximum_likelihood()
     for prior in (1.0, 30.0, "ml"):
-        node = HybridNetwork("x, z -> y").fit(table, prior=prior).number_nodes["y"]
+        node = HybridNetwork("x, z -> y").fit(table, prior=prior).numbers["y"]
         assert [float(node.intercept), *node.weights.tolist()] == pytest.approx(line.weights.tolist(), rel=1e-8)
         assert float(node.variance) == pytest.approx(float(line.variance), rel=1e-8)
 
@@ -170,7 +171,7 @@ def test_a_node_is_a_regression() -> None:
 def test_a_number_below_categories_is_a_mixture() -> None:
     found = NET.query("Fever")
     shares = NET.query("Flu")
-    node = NET.number_nodes["Fever"]
+    node = NET.numbers["Fever"]
     for x in (36.0, 38.0, 39.5):
         parts = [shares[s] * np.exp(-((x - m) ** 2) / v / 2) / np.sqrt(2 * np.pi * v) for s, m, v in
                  zip(NET.states["Flu"], node.intercept, node.variance, strict=True)]  # fmt: skip
@@ -210,7 +211,7 @@ def test_interventions_cut_arrows() -> None:
     complete = {name: [column[0].item()] for name, column in ROWS.items() if name != "Fever"}
     assert done.log_prob(complete)[0] == pytest.approx(
         NET.log_prob({**complete, "Fever": [40.0]})[0]
-        - NET.number_nodes["Fever"].log_density(
+        - NET.numbers["Fever"].log_density(
             {"Flu": np.array([NET.states["Flu"].index(complete["Flu"][0])])}, {"Fever": np.array([40.0])}
         )[0]
     )
@@ -233,6 +234,32 @@ def test_the_most_probable_states() -> None:
     assert found.log_joint == pytest.approx(np.log(p), abs=1e-9)
     for j, name in enumerate(counted.numbers):
         assert found[name] == pytest.approx(mean[j], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("variables", "given"),
+    [(["Flu"], {"Sex": "yes"}), (["Fever"], {"Flu": {"yes": 2.0, "no": 4.0}}), (["Sex"], {"Fever": 38.0, "Flu": "no"})],
+)
+def test_the_joint_of_the_most_probable_states_has_all_findings(variables: list[str], given: dict[str, Any]) -> None:
+    """Also those that don't matter for the variables, and those that are likelihoods."""
+    found = NET.most_probable(variables, given)
+    states = {name: found[name] for name in variables if name in NET.states}
+    assert found.log_joint == pytest.approx(NET.log_probability({**given, **states}), abs=1e-9)
+
+
+def test_impossible_rows_are_refused() -> None:
+    sure = credo.HybridNetwork("A -> x", {"A": [1.0, 0.0], "x": credo.nodes.Normal({"yes": 1.0, "no": 2.0})})
+    rows = {"A": ["yes", "no"]}
+    with pytest.raises(EvidenceError, match="row 2: the evidence is impossible"):
+        sure.predict("x", rows)
+    with pytest.raises(EvidenceError, match="row 2: the evidence is impossible"):
+        sure.impute(rows)
+
+
+def test_a_logistic_node_has_its_own_prior() -> None:
+    rows = {"x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "y": ["a", "a", "b", "a", "b", "b"]}
+    weak, strong = (credo.HybridNetwork("x -> y").fit(rows, prior={"y": cases}) for cases in (1, 50))
+    assert np.abs(strong.logistic["y"].weights).max() < np.abs(weak.logistic["y"].weights).max()
 
 
 @pytest.mark.parametrize("given", [{}, {"x3": 0.5, "c1": "s0"}, {"x2": (0.0, None)}])
@@ -287,9 +314,9 @@ def test_em_never_falls_and_finds_what_complete_rows_show() -> None:
     assert len(found.history) > 2
     assert min(np.diff(found.history)) >= -1e-9 * abs(found.history[-1])
     assert found.n == pytest.approx(1500)
-    assert float(np.max(np.abs(found.number_nodes["Fever"].intercept - whole.number_nodes["Fever"].intercept))) < 0.1
+    assert float(np.max(np.abs(found.numbers["Fever"].intercept - whole.numbers["Fever"].intercept))) < 0.1
     assert np.abs(found.tables["Cough"] - whole.tables["Cough"]).max() < 0.06
-    np.testing.assert_allclose(found.number_nodes["Pulse"].weights, whole.number_nodes["Pulse"].weights, atol=0.6)
+    np.testing.assert_allclose(found.numbers["Pulse"].weights, whole.numbers["Pulse"].weights, atol=0.6)
 
 
 def test_em_is_at_a_maximum() -> None:
@@ -301,9 +328,9 @@ def test_em_is_at_a_maximum() -> None:
     table = {"x": x, "y": [float(value) if there else None for value, there in zip(y, known, strict=True)]}
     found = HybridNetwork("x -> y").fit(table, prior="ml", tolerance=1e-14)
     slope, start = np.polyfit(x[known], y[known], 1)
-    assert float(found.number_nodes["y"].weights[0]) == pytest.approx(slope, abs=1e-5)
-    assert float(found.number_nodes["y"].intercept) == pytest.approx(start, abs=1e-5)
-    assert float(found.number_nodes["x"].intercept) == pytest.approx(x.mean(), abs=1e-9)
+    assert float(found.numbers["y"].weights[0]) == pytest.approx(slope, abs=1e-5)
+    assert float(found.numbers["y"].intercept) == pytest.approx(start, abs=1e-5)
+    assert float(found.numbers["x"].intercept) == pytest.approx(x.mean(), abs=1e-9)
     assert found.history[-1] == pytest.approx(float(found.log_prob(table).sum()), rel=1e-6)
 
 
@@ -332,10 +359,10 @@ def test_structure_learning_gives_a_known_hybrid_back() -> None:
     found = credo.learn_structure(true.sample(3000, seed=0))
     assert isinstance(found, HybridNetwork)
     assert true.shd(found) == 0
-    for name, node in true.number_nodes.items():
-        order = [found.number_nodes[name].categories.index(each) for each in node.categories]
+    for name, node in true.numbers.items():
+        order = [found.numbers[name].categories.index(each) for each in node.categories]
         states = [[found.states[each].index(state) for state in true.states[each]] for each in node.categories]
-        theirs = found.number_nodes[name].intercept.transpose(order)[np.ix_(*states)]
+        theirs = found.numbers[name].intercept.transpose(order)[np.ix_(*states)]
         np.testing.assert_allclose(theirs, node.intercept, atol=0.25)
     assert found.log_prob(true.sample(500, seed=1)).mean() == pytest.approx(
         true.log_prob(true.sample(500, seed=1)).mean(), abs=0.05
@@ -371,9 +398,7 @@ def test_beliefs_have_intervals() -> None:
     line = NET.belief("Pulse", {"Sex": "yes"})
     low, high = line.interval(0.95).weights
     assert low[1] < 8.0 < high[1]
-    np.testing.assert_allclose(
-        line.mean().weights[1:], NET.number_nodes["Pulse"].weights[NET.states["Sex"].index("yes")]
-    )
+    np.testing.assert_allclose(line.mean().weights[1:], NET.numbers["Pulse"].weights[NET.states["Sex"].index("yes")])
     assert NET.belief("Flu").mean()["yes"] == pytest.approx(float(NET.tables["Flu"][NET.states["Flu"].index("yes")]))
 
 

@@ -116,7 +116,7 @@ def test_numbers_have_arrows_and_lines(score: str) -> None:
     assert skeleton(found) == {frozenset("ab"), frozenset("bd"), frozenset("cd")}
     assert {("b", "d"), ("c", "d")} <= arrows(found)
     assert isinstance(found, credo.HybridNetwork)
-    assert {*found.number_nodes} == {*"abcd"}
+    assert {*found.numbers} == {*"abcd"}
 
 
 def test_mixed_tables_have_numbers_below_categories() -> None:

@@ -169,6 +169,23 @@ def test_no_leak_is_learned_where_it_is_0() -> None:
     assert found.tables["y"][1, 1, 1, 1].tolist() == [0.0, 1.0]
 
 
+@pytest.mark.parametrize("leak", [None, 0.0])
+@pytest.mark.parametrize("kind", [nodes.NoisyOr, nodes.NoisyMax])
+def test_a_stored_network_learns_a_leak_where_the_first_does(kind: Any, leak: Any, tmp_path: Path) -> None:
+    causes: Any = {"a": 0.5} if kind is nodes.NoisyOr else {"a": [0.5, 0.5]}
+    net = Network("a -> y", {"a": 0.5, "y": kind(causes, leak=leak)})
+    credo.save(net, tmp_path / "net.credo")
+    rows = {"a": ["yes", "no"] * 4, "y": ["yes", "yes", "no", "no"] * 2}
+    again = credo.load(tmp_path / "net.credo")
+    assert again.distributions == net.distributions
+    if leak is None:
+        assert again.fit(rows) == net.fit(rows)
+        assert again.fit(rows).tables["y"][1, 0] > 0.1
+    else:
+        with pytest.raises(EvidenceError):
+            again.fit(rows)
+
+
 def test_a_tree_is_grown_by_the_evidence_of_its_leaves() -> None:
     net = LEARNED["tree"]
     bare = Network(net.parents, {"y": nodes.TreeTable()}, net.states)

@@ -245,3 +245,22 @@ def test_many_members_of_one_structure_are_answered_together() -> None:
     shares = given.predict_proba("Patient.Infected")[:, 0]
     expected = [marginals[f"Patient.Infected[{member}]"]["yes"] for member in data["Patient"]["patient"]]
     np.testing.assert_allclose(shares, expected, atol=1e-10)
+
+
+def test_networks_are_the_same_if_keys_and_tables_are() -> None:
+    made = [
+        credo.PlateNetwork("W.A -> P.B", {"W.A": 0.1, "P.B": {"yes": p, "no": 0.2}}, keys={"W": key, "P": "p"})
+        for p, key in ((0.5, "w"), (0.5, "w"), (0.6, "w"), (0.5, "ward"))
+    ]
+    assert made[0] == made[1]
+    assert hash(made[0]) == hash(made[1])
+    assert made[0] != made[2]
+    assert made[0] != made[3]
+    assert made[0] != "W.A -> P.B"
+
+
+def test_a_finding_of_none_is_no_finding() -> None:
+    net = credo.PlateNetwork("W.A -> P.B", {"W.A": 0.1, "P.B": {"yes": 0.5, "no": 0.2}}, keys={"W": "w", "P": "p"})
+    given = net.given({"P": {"p": ["ann", "bob"], "w": [1, 1], "B": ["yes", None]}})
+    assert given.query("P.B[bob]", {"P.B[ann]": None}) == given.query("P.B[bob]")
+    assert given.any("P.B", "yes", given={"P.B[bob]": None}) == 1.0

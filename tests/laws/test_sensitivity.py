@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import credo
+from credo.errors import Notice
 from credo.networks.inference.trees import Trees
 from credo.networks.information import entropy
 from credo.networks.network import Network
@@ -227,3 +228,10 @@ def test_impact_of_findings() -> None:
     assert found.findings[0].without == pytest.approx(without)
     assert entropy(without) == pytest.approx(-sum(p * np.log(p) for p in without.values()))
     assert "XRay=yes" in repr(found)
+
+
+def test_tied_tables_are_moved_one_at_a_time_and_a_notice_says_so() -> None:
+    step = {"yes": 0.9, "no": 0.2}
+    net = Network("A -> B -> C", {"A": 0.5, "B": step, "C": step}, ["yes", "no"], tied={"B": "step", "C": "step"})
+    with pytest.warns(Notice, match="tied nodes share a table"):
+        net.sensitivity("C")

@@ -132,6 +132,44 @@ def test_truncated_normals() -> None:
     assert log_mass(np.array(-np.inf), np.array(-40.0)) == pytest.approx(norm.logcdf(-40), abs=1e-9)
 
 
+CHAIN = credo.HybridNetwork(
+    "x -> y", {"x": credo.nodes.Normal(0.0, sd=1.0), "y": credo.nodes.Normal(0.0, sd=1.0, weights={"x": 1.0})}
+)
+
+
+@pytest.mark.parametrize("interval", [(10.0, None), (None, -12.0), (6.0, 6.5), (2.0, 2.0 + 1e-8), (-0.0, None)])
+def test_improbable_intervals(interval: tuple[float | None, float | None]) -> None:
+    """Their mass is lost in differences of probabilities; so are the moments inside a narrow one."""
+    low, high = (-np.inf if interval[0] is None else interval[0]), (np.inf if interval[1] is None else interval[1])
+    found = number(CHAIN.query("y", {"x": interval}))
+    start, end = max(low, min(-9.0, high - 4.0)), min(high, max(9.0, low + 4.0))
+    log_all = float(log_mass(np.array(low), np.array(high)))
+    for y in (found.mean() - found.sd, found.mean(), found.mean() + 2 * found.sd):
+        below = quad(lambda x, y: np.exp(norm.logpdf(x) - log_all) * ndtr(y - x), start, end, (y,), epsabs=1e-12)[0]
+        assert found.cdf(y) == pytest.approx(below, abs=1e-9)
+    assert found.cdf(found.quantile(0.3)) == pytest.approx(0.3, abs=1e-9)
+    inside = number(CHAIN.query("x", {"x": interval}))
+    assert all(low <= end <= high for end in inside.interval(0.95))
+    assert 0 < inside.variance() <= 1.0
+
+
+def test_an_interval_far_away_or_narrow() -> None:
+    assert all(end > 50 for end in number(CHAIN.query("x", {"x": (50.0, None)})).interval(0.95))
+    for width in (1e-6, 1e-3):  # as good as uniform
+        found = number(CHAIN.query("x", {"x": (3.0, 3.0 + width)}))
+        assert found.variance() == pytest.approx(width**2 / 12, rel=1e-6)
+    assert CHAIN.probability({"x": (20.0, None)}) == pytest.approx(norm.sf(20.0), rel=1e-9)
+
+
+def test_several_numbers_of_which_one_is_known() -> None:
+    joint = CHAIN.query(["x", "y"], {"x": 1.0})
+    draws = joint.sample(1000, seed=0)
+    assert (draws[:, 0] == 1.0).all()
+    assert draws[:, 1].mean() == pytest.approx(1.0, abs=0.1)
+    with pytest.raises(credo.errors.EvidenceError, match="'x' is known, so that there is no density"):
+        joint.log_prob([1.0, 1.0])
+
+
 def test_two_normals_below() -> None:
     from scipy.stats import multivariate_normal
 

@@ -22,7 +22,7 @@ from credo.core.records import Surface, with_fields
 from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
 from credo.data.schema import Column, Kind, Schema
-from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_seed, counted, suggest
+from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_discount, check_seed, counted, suggest
 from credo.families.family import Family
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
@@ -174,9 +174,7 @@ class HiddenMarkov(Surface):
 
     def discount(self, factor: float) -> Self:
         """All evidence times a factor between 0 and 1, so that old sequences count less beside those of an update."""
-        if not (isinstance(factor, int | float | np.number) and 0 < factor <= 1):
-            raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r}")
-        return self._with_evidence(self._seen * float(factor), hidden=self.hidden, history=self.history)
+        return self._with_evidence(self._seen * check_discount(factor), hidden=self.hidden, history=self.history)
 
     def __add__(self, other: Self) -> Self:
         """The evidence of both, the prior counted once; only where all states were given."""

@@ -153,7 +153,7 @@ def effect_of(
     given: Mapping[str, Any] | None = None,
 ) -> Effect:
     """The estimand with the network's tables, and with tables drawn from their posterior."""
-    from credo.networks.table_beliefs import concentrations, drawn_tables
+    from credo.networks.table_beliefs import concentrations, drawn_tables, has_posterior
 
     size, random = check_whole("draws", DRAWS if draws is None else draws, 1), np.random.default_rng(check_seed(seed))
     evaluation = Evaluation.of(found, net, given or {})
@@ -170,13 +170,6 @@ def effect_of(
         drawn = whole[~np.isnan(whole).any((1, 2))]
     told = {name: net.states[name][code] for name, code in zip(found.given, evaluation.codes, strict=True)}
     return Effect(found, _states(net, found.causes), _states(net, found.outcomes), table, seen, drawn, told)
-
-
-def has_posterior(net: Network) -> bool:
-    """Whether all distributions are tables with a posterior."""
-    if net.evidence is None or net.forms:
-        return False
-    return all(net.prior[node.label.name] is not None for node in net.nodes.values())
 
 
 def _states(net: Network, names: Sequence[str]) -> tuple[Any, ...]:

@@ -142,8 +142,7 @@ def _may_be_done(
 ) -> bool:
     """Whether seeing a variable is as doing it: no path leads from it to the outcomes but through its own effects."""
     cut = {
-        each: () if each in done else tuple(parent for parent in own if parent != name)
-        for each, own in parents.items()
+        each: () if each in done else tuple(parent for parent in own if parent != name) for each, own in parents.items()
     }
     return not connected([name], {*done, *seen} - {name}, cut) & {*outcomes}
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from credo.errors import NetworkError, SchemaError
 from credo.networks.answers import Posterior
 from credo.networks.graph import children, reached
@@ -47,10 +49,15 @@ def twin_network(net: Network, done: Sequence[str]) -> tuple[Network, dict[str, 
                 "same case: make its noise a variable of its own, a parent, and its table one of zeros and ones"
             )
     copies = {name: _unused(name, net.parents) for name in net.parents if name in affected}
-    parents, tables, states = dict(net.parents), dict(net.tables), dict(net.states)
+    parents, states = dict(net.parents), dict(net.states)
+    tables = {name: net.distributions[name] if name in net.forms else net.tables[name] for name in parents}
     for name, copy in copies.items():
-        parents[copy] = tuple(copies.get(parent, parent) for parent in net.parents[name])
-        tables[copy], states[copy] = net.tables[name], net.states[name]
+        states[copy] = net.states[name]
+        if name in done:  # it will be set: what it depends on doesn't matter
+            parents[copy], tables[copy] = (), np.full(len(states[copy]), 1.0 / len(states[copy]))
+        else:
+            parents[copy] = tuple(copies.get(parent, parent) for parent in net.parents[name])
+            tables[copy] = net.tables[name]
     return Network(parents, tables, states), copies
 
 

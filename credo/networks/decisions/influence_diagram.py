@@ -104,11 +104,11 @@ class InfluenceDiagram(Shown):
 
     def known_before(self, decision: str) -> tuple[str, ...]:
         """All that is known when a decision is taken: nothing is forgotten."""
-        place = self.decisions.index(self.checked_decision(decision))
+        place = self.decisions.index(self._checked_decision(decision))
         known = {parent for name in self.decisions[: place + 1] for parent in self.parents[name]}
         return tuple(name for name in self.states if name in known or name in self.decisions[:place])
 
-    def checked_decision(self, name: str) -> str:
+    def _checked_decision(self, name: str) -> str:
         if name not in self.decisions:
             raise NetworkError(f"there is no decision {name!r}; {suggest(name, self.decisions)}")
         return name

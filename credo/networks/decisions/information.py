@@ -10,7 +10,7 @@ import numpy as np
 
 from credo.core.records import Shown
 from credo.errors import EvidenceError, NetworkError, suggest
-from credo.networks.decisions.solving import checked_evidence
+from credo.networks.decisions.solving import checked_evidence, known_names
 from credo.networks.graph import children, reached
 from credo.networks.inference.findings import Given
 
@@ -69,7 +69,7 @@ def information_values(
         if not isinstance(costs[name], float | int | np.number) or not np.isfinite(costs[name]):
             raise NetworkError(f"the cost of asking about {name!r} must be a number, but is {costs[name]!r:.60}")
     now = diagram.expected_utility(given)
-    closed = {*_after(diagram, decision), *diagram.known_before(decision), *(given or {})}
+    closed = {*_after(diagram, decision), *diagram.known_before(decision), *known_names(given)}
     found = []
     for name in (name for name in diagram.tables if name not in closed):
         value = max(0.0, _informed(diagram, name, decision, None).expected_utility(given) - now)
@@ -82,7 +82,7 @@ def _decision(diagram: InfluenceDiagram, before: str | None, given: Given) -> st
     taken = checked_evidence(diagram, given)
     left = [name for name in diagram.decisions if name not in taken]
     if before is not None:
-        if diagram.checked_decision(before) in taken:
+        if diagram._checked_decision(before) in taken:
             raise EvidenceError(f"the decision {before!r} was taken: information before it is worth nothing")
         return before
     if not left:
@@ -97,7 +97,7 @@ def _after(diagram: InfluenceDiagram, decision: str) -> set[str]:
 def _check_variable(diagram: InfluenceDiagram, name: str, decision: str, given: Given) -> None:
     if name not in diagram.tables:
         raise NetworkError(f"there is no chance variable {name!r}; {suggest(name, diagram.tables)}")
-    if name in (given or {}):
+    if name in known_names(given):
         raise EvidenceError(f"{name!r} is given: nothing is left to ask about it")
     if name in _after(diagram, decision):
         raise EvidenceError(f"{name!r} depends on the decision {decision!r}, and can't be known before it")

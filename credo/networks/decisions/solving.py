@@ -8,6 +8,7 @@ Beside factors of probability there are factors of utility, which add. Eliminati
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from math import prod
 from operator import mul
@@ -48,9 +49,14 @@ def solved(diagram: InfluenceDiagram, given: Given) -> Policy:
     return Policy(run.utility(), tuple(possible), dict(given or {}))
 
 
+def known_names(given: Given) -> set[str]:
+    """What evidence is about; None is no evidence."""
+    return {name for name, value in (given or {}).items() if value is not None}
+
+
 def checked_evidence(diagram: InfluenceDiagram, given: Given) -> list[str]:
     """The decisions that were taken; evidence may depend on these, and on no decision to come."""
-    known = {name for name, value in (given or {}).items() if value is not None}
+    known = known_names(given)
     taken = [name for name in diagram.decisions if name in known]
     if late := next((name for name in diagram.decisions[: len(taken)] if name not in known), None):
         raise EvidenceError(f"the decision {taken[-1]!r} is given, and {late!r}, which is taken before it, isn't")
@@ -191,8 +197,6 @@ def _relevant(
 
 def _with_possible(diagram: InfluenceDiagram, table: DecisionTable, given: Given) -> DecisionTable:
     """With the states of what is known that can occur."""
-    from dataclasses import replace
-
     if not table.known:
         return table
     found = diagram.network.query([*table.known], given, method="exact")

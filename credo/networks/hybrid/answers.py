@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from credo.errors import SchemaError, suggest
+from credo.errors import EvidenceError, SchemaError, suggest
+from credo.networks.hybrid.truncated import log_mass
 from credo.numerics.distributions import Normal, Real, Seed, plain
 from credo.numerics.exact import Array
 from credo.numerics.mixed_distribution import Mixed
@@ -46,6 +48,9 @@ class NumberAnswer(Mixed):
 
     def probability(self, low: float | None = None, high: float | None = None) -> float:
         """P(low < x < high)"""
+        if isinstance(self.each, Normal) and np.all(np.asarray(self.each.sd) > 0):  # not as a difference: tails count
+            ends = (np.subtract(end, self.each.location) / self.each.sd for end in (_end(low, -inf), _end(high, inf)))
+            return min(1.0, float(self.shares @ np.exp(log_mass(*ends))))
         above = 1.0 if high is None else float(self.cdf(high))
         return above - (0.0 if low is None else float(self.cdf(low)))
 
@@ -69,9 +74,19 @@ class NumberAnswer(Mixed):
         return f"{self.form}, mean {float(self.mean()):.6g}{error}, sd {self.sd:.4g}, 95% {low:.6g} to {high:.6g}{mark}"
 
 
+def _end(given: float | None, open_end: float) -> float:
+    return open_end if given is None else float(given)
+
+
 def known_number(value: float) -> NumberAnswer:
     """A number that is given."""
     return NumberAnswer(np.ones(1), Normal(np.array([value]), np.zeros(1)))
+
+
+def covariance_roots(covariances: Array) -> Array:
+    """R with RR′ = covariance, also of numbers that are known or follow from each other. (..., names, names)"""
+    values, vectors = np.linalg.eigh(covariances)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +114,11 @@ class JointNumbers:
         return np.asarray(np.diagonal(self.covariance()))
 
     def correlation(self) -> Array:
+        """NaN for numbers that are known."""
         found = self.covariance()
         sd = np.sqrt(np.diagonal(found))
-        return np.asarray(found / sd[:, None] / sd[None])
+        with np.errstate(invalid="ignore"):
+            return np.asarray(found / sd[:, None] / sd[None])
 
     def __getitem__(self, name: str) -> NumberAnswer:
         """The distribution of one of them."""
@@ -112,7 +129,10 @@ class JointNumbers:
 
     def log_prob(self, x: ArrayLike) -> Real:
         """Of one point, or of rows of points."""
-        points = np.asarray(x, dtype=np.float64)
+        points, known = np.asarray(x, dtype=np.float64), np.einsum("kii->ki", self.covariances) == 0
+        if known.any():
+            name = self.names[int(known.any(0).argmax())]
+            raise EvidenceError(f"{name!r} is known, so that there is no density: ask about the other numbers alone")
         squared, log_determinant = mahalanobis(points[..., None, :] - self.means, self.covariances)
         each = log_density(squared, log_determinant, np.array(np.inf), len(self.names))
         with np.errstate(divide="ignore"):
@@ -122,7 +142,7 @@ class JointNumbers:
         """(size, names)"""
         random = np.random.default_rng(seed)
         part = random.choice(len(self.shares), size, p=self.shares)
-        roots = np.linalg.cholesky(self.covariances)
+        roots = covariance_roots(self.covariances)
         noise = random.standard_normal((size, len(self.names), 1))
         return np.asarray(self.means[part] + (roots[part] @ noise)[..., 0])
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from credo.core.evidence import Evidence, Part
-from credo.core.statistics import Counts
 from credo.data.schema import Column, Schema
 from credo.errors import EvidenceError, PriorError, SchemaError
-from credo.estimation.belief import OBSERVED, VALUES, Belief
-from credo.families.dirichlet import DirichletCategorical
+from credo.estimation.belief import OBSERVED, Belief
 from credo.networks.hybrid.learning import HybridLearner, shapes_of
 from credo.networks.hybrid.line_priors import resolved
 from credo.networks.inference.findings import state
-from credo.networks.inference.rows import states_array
+from credo.networks.table_beliefs import belief_of_row
 from credo.networks.table_priors import dirichlet_of
 
 if TYPE_CHECKING:
@@ -62,9 +58,4 @@ def _of_row(net: HybridNetwork, name: str, where: tuple[int, ...]) -> Belief:
     counts, prior = net.evidence[tables[name].label], net.prior.tables[name]
     if prior is None:
         raise PriorError(f"the table of {name!r} was fitted by maximum likelihood: a belief needs a prior")
-    states = net.states[name]
-    alpha = np.broadcast_to(dirichlet_of(prior, counts.n.shape, name).concentration, counts.n.shape)[where]
-    column = Column(VALUES, "category", states_array(states), len(states))
-    part = Part((None, VALUES), Counts(counts.n[where].reshape((1, len(states)))))
-    family = DirichletCategorical(dict(zip(column.values, alpha.tolist(), strict=True)))
-    return Belief(family, columns=(name,)).with_evidence(Evidence(Schema((column,)), {OBSERVED: part}))
+    return belief_of_row(name, net.states[name], dirichlet_of(prior, counts.n.shape, name), counts, where)

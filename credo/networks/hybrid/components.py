@@ -139,7 +139,7 @@ class Component:
 
 def components(net: HybridNetwork, names: Iterable[str], findings: HybridFindings) -> list[Component]:
     """The number nodes among some variables, in groups that share no unknown number."""
-    nodes = [net.number_nodes[name] for name in names if name in net.numbers and name not in net.done]
+    nodes = [net.numbers[name] for name in names if name in net.numbers and name not in net.done]
     first: dict[str, str] = {}  # of each unknown number: another of its component; its own name at the root
 
     def root(name: str) -> str:

@@ -225,9 +225,9 @@ class Drawing:
         if name in values:
             numbers[name] = np.full(self.size, values[name])
             if weighed and name not in self.net.done:
-                self.log_weight += self.net.number_nodes[name].log_density(self.codes, numbers)
+                self.log_weight += self.net.numbers[name].log_density(self.codes, numbers)
             return
-        node = self.net.number_nodes[name]
+        node = self.net.numbers[name]
         mean = np.broadcast_to(node.mean(self.codes, numbers), (self.size,))
         variance = node.variance[tuple(self.codes[each] for each in node.categories)]
         sd = np.broadcast_to(np.sqrt(variance), (self.size,))

@@ -151,6 +151,8 @@ class Exact:
             largest, factors = 0.0, list[Factor]()
             for each in told:
                 top = float(each.log_weight.max())
+                if top == -np.inf:
+                    raise EvidenceError(IMPOSSIBLE)
                 largest += top
                 factors += _factors(each.component, each.log_weight - top)
         own = {name: states[name] for name in directed.variables}
@@ -203,13 +205,14 @@ class Exact:
 
     def best(self, categories: Sequence[str], everything: bool) -> tuple[dict[str, Any], float]:
         """The most probable states of categories, others summed out unless everything is asked for; and the log of
-        their probability together with the findings."""
+        their probability given the findings."""
         if not categories:
-            return {}, self.log_probability()
-        model, constant = self._informed
-        asked = None if everything else categories
-        found = model.most_probable(asked, self.findings.discrete(self.net, model.states), method="exact")
-        return {name: found[name] for name in categories}, found.log_joint + constant
+            return {}, 0.0
+        model, _ = self._informed
+        asked, given = None if everything else categories, self.findings.discrete(self.net, model.states)
+        found = model.most_probable(asked, given, method="exact")
+        log_share = found.log_joint - float(model.log_probability(given, method="exact"))
+        return {name: found[name] for name in categories}, log_share
 
     def shares(self, switches: Sequence[str]) -> Array:
         """P(switches | findings), flat."""

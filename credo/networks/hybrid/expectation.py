@@ -130,7 +130,7 @@ class HybridEM:
         tables, lines = self.shapes
         total = sum(table.log_prior(self.tables[name], self.net.tables[name]) for name, table in tables.items())
         for name in lines:
-            prior, node = self.lines[name], self.net.number_nodes[name]
+            prior, node = self.lines[name], self.net.numbers[name]
             if prior is None:
                 continue
             weights = np.concatenate([node.intercept[..., None], node.weights], axis=-1)

@@ -49,7 +49,8 @@ def fitted(
     known, states = _kinds(net, table, kinds), _declared(net)
     numbers = {name for name, kind in known.items() if kind == "number"}
     logistic = logistic_shapes(net.parents, numbers)
-    bare = HybridNetwork(net.parents, None, None, HybridPriors.of(prior, numbers, {*net.parents} - numbers))
+    regressed = numbers | {*logistic}
+    bare = HybridNetwork(net.parents, None, None, HybridPriors.of(prior, regressed, {*net.parents} - regressed))
     learner = HybridLearner(bare, None, known, states)
     incomplete = _incomplete(learner, table)
     if logistic:
@@ -82,7 +83,7 @@ def _with_logistic(
     row_weights = np.concatenate([own[2] for own in parts])
     sizes, prior = {name: len(own) for name, own in states.items()}, learner.network.prior
     nodes = {
-        name: fitted_logistic(shape, codes, numbers, sizes, row_weights, prior.default)
+        name: fitted_logistic(shape, codes, numbers, sizes, row_weights, prior.line(name))
         for name, shape in shapes.items()
     }
     return HybridNetwork(learner.network.parents, nodes, None, prior, evidence)

@@ -110,11 +110,6 @@ class HybridNetwork(DirectedGraph, Surface):
     # What it is made of
 
     @property
-    def numbers(self) -> Mapping[str, NumberNode]:
-        """The variables that are numbers, with their nodes."""
-        return self.number_nodes
-
-    @property
     def variables(self) -> tuple[str, ...]:
         return tuple(self.parents)
 
@@ -139,11 +134,13 @@ class HybridNetwork(DirectedGraph, Surface):
         return {name: node for name, node in self.nodes.items() if isinstance(node, np.ndarray)}
 
     @cached_property
-    def number_nodes(self) -> Mapping[str, NumberNode]:
+    def numbers(self) -> Mapping[str, NumberNode]:
+        """The variables that are numbers, with their nodes."""
         return {name: node for name, node in self.nodes.items() if isinstance(node, NumberNode)}
 
     @cached_property
     def logistic(self) -> Mapping[str, LogisticNode]:
+        """The categories with numbers among their parents, with their nodes."""
         return {name: node for name, node in self.nodes.items() if isinstance(node, LogisticNode)}
 
     @property
@@ -159,7 +156,7 @@ class HybridNetwork(DirectedGraph, Surface):
     @cached_property
     def equations(self) -> Equations:
         """The lines of all numbers that depend on no category."""
-        return Equations.of(self.number_nodes)
+        return Equations.of(self.numbers)
 
     @cached_property
     def category_index(self) -> Potentials:
@@ -169,7 +166,7 @@ class HybridNetwork(DirectedGraph, Surface):
         return Potentials.of(self.states, (), directed=False)
 
     def category_parents(self, name: str) -> tuple[str, ...]:
-        return split_parents(self.parents[name], {*self.number_nodes})[0]
+        return split_parents(self.parents[name], {*self.numbers})[0]
 
     @cached_property
     def category_network(self) -> Network:

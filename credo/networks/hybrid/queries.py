@@ -13,8 +13,8 @@ import numpy as np
 from credo.errors import EvidenceError, NetworkError, SchemaError, SizeError, check_seed
 from credo.networks.answers import Estimated, EstimatedNumber, MostProbable
 from credo.networks.explanation import QueryExplanation
-from credo.networks.hybrid.answers import Answer, JointNumbers, NumberAnswer, known_number
-from credo.networks.hybrid.estimates import METHOD, drawn_particles
+from credo.networks.hybrid.answers import Answer, JointNumbers, NumberAnswer, covariance_roots, known_number
+from credo.networks.hybrid.estimates import DRAWS, METHOD, drawn_particles
 from credo.networks.hybrid.exact import Exact
 from credo.networks.hybrid.findings import HybridFindings, number_or_interval
 from credo.networks.inference.estimate import check_samples
@@ -296,7 +296,7 @@ def _estimated_chance(
     if len(names) > 1:
         assert drawn.covariances is not None
         random = np.random.default_rng([seed, 1])
-        roots = np.linalg.cholesky(drawn.covariances + 1e-300 * np.eye(len(drawn.names)))
+        roots = covariance_roots(drawn.covariances)
         points = points + (roots @ random.standard_normal((*points.shape, 1)))[..., 0]
     for name in names:
         j, (low, high) = drawn.names.index(name), intervals[name]
@@ -341,7 +341,7 @@ def most_probable(net: HybridNetwork, variables: Sequence[str] | None, given: Gi
     how = {"method": "exact"}
     categories = [name for name in free if name in net.states]
     inference = Exact.of(net, free, findings, how)
-    best, log_joint = inference.best(categories, everything=variables is None)
+    best, log_share = inference.best(categories, everything=variables is None)
     states = findings.states | {name: net.states[name].index(state) for name, state in best.items()}
     likelihoods = {name: each for name, each in findings.likelihoods.items() if name not in best}
     then = replace(findings, states=states, likelihoods=likelihoods)
@@ -353,7 +353,8 @@ def most_probable(net: HybridNetwork, variables: Sequence[str] | None, given: Gi
             means = after.shares(solution.component.switches) @ solution.several(solution.component.unknown)[0]
             found |= dict(zip(solution.component.unknown, means.tolist(), strict=True))
     told = MostProbable((name, found[name]) for name in names)
-    told.log_joint = log_joint + findings.log_scale
+    # All findings count, also those that don't matter for these variables.
+    told.log_joint = log_evidence(net, given, "auto", DRAWS, 0) + log_share
     return told
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from credo.data import Batch, Source
 from credo.engines.partitions import Loaded
-from credo.errors import DataError, NetworkError, SchemaError, SizeError
+from credo.errors import DataError, EvidenceError, NetworkError, SchemaError, SizeError
 from credo.networks.hybrid.learning import numbers_of
 from credo.networks.inference.coding import Coder
 from credo.networks.inference.state_index import StateIndex
@@ -62,6 +62,13 @@ class Pattern:
     def log_prob(self) -> Array:
         return np.asarray(np.logaddexp.reduce(self.log_joint, axis=1))
 
+    def check(self, batch: Batch) -> None:
+        """Refuse an impossible row."""
+        impossible = np.isneginf(self.log_prob)
+        if impossible.any():
+            row = batch.number(int(self.rows[impossible.argmax()]))
+            raise EvidenceError(f"row {row}: the evidence is impossible: its cells have probability 0 together")
+
     @property
     def responsibilities(self) -> Array:
         total = self.log_prob
@@ -85,7 +92,7 @@ class RowInference:
     @cached_property
     def switches(self) -> list[int]:
         """The categories that numbers depend on."""
-        used = {name for node in self.net.number_nodes.values() for name in node.categories}
+        used = {name for node in self.net.numbers.values() for name in node.categories}
         return [i for i, name in enumerate(self.categories) if name in used]
 
     def patterns(self, rows: HybridRows) -> Iterator[Pattern]:
@@ -144,11 +151,7 @@ class RowInference:
         by_name = {name: codes[:, :, i] for i, name in enumerate(self.categories)}
         cells = {name: numbers[:, j, None] for j, name in enumerate(self.numbers)}
         return sum(
-            (
-                self.net.number_nodes[name].log_density(by_name, cells)
-                for name in self.numbers
-                if name not in self.net.done
-            ),
+            (self.net.numbers[name].log_density(by_name, cells) for name in self.numbers if name not in self.net.done),
             np.zeros(codes.shape[:2]),
         )
 
@@ -184,7 +187,7 @@ class RowInference:
             place = {name: j for j, name in enumerate(self.numbers)}
             mean, whole = np.zeros(len(self.numbers)), np.zeros((len(self.numbers),) * 2)
             for j, name in enumerate(self.numbers):
-                node = self.net.number_nodes[name]
+                node = self.net.numbers[name]
                 where = tuple(state[each] for each in node.categories)
                 above, weights = [place[each] for each in node.numbers], node.weights[where]
                 mean[j] = node.intercept[where] + weights @ mean[above]
@@ -263,10 +266,11 @@ def predict_proba(net: HybridNetwork, variable: str, data: object) -> Array:
     inference = RowInference(net)
     i, size = inference.categories.index(variable), len(net.states[variable])
     parts = [np.empty((0, size))]
-    for _, rows in inference.batches(data):
+    for batch, rows in inference.batches(data):
         rows.codes[:, i] = -1
         found = np.zeros((rows.rows, size))
         for pattern in inference.patterns(rows):
+            pattern.check(batch)
             shares = pattern.responsibilities
             for k in range(size):
                 found[pattern.rows, k] = np.where(pattern.codes[:, :, i] == k, shares, 0.0).sum(1)
@@ -281,10 +285,11 @@ def predict(net: HybridNetwork, variable: str, data: object) -> Any:
         return np.array(states, dtype=object if len({*map(type, states)}) > 1 else None)[best]
     inference = RowInference(net)
     j, parts = inference.numbers.index(variable), [np.empty(0)]
-    for _, rows in inference.batches(data):
+    for batch, rows in inference.batches(data):
         rows.numbers[:, j] = np.nan
         found = np.zeros(rows.rows)
         for pattern in inference.patterns(rows):
+            pattern.check(batch)
             shares = pattern.responsibilities
             for where, completed, _ in inference.completed(pattern):
                 np.add.at(found, pattern.rows[where[0]], shares[where] * completed[:, j])
@@ -299,6 +304,7 @@ def impute(net: HybridNetwork, data: object) -> Any:
     for batch, rows in inference.batches(data):
         codes, numbers = rows.codes.copy(), rows.numbers.copy()
         for pattern in inference.patterns(rows):
+            pattern.check(batch)
             best = pattern.log_joint.argmax(1)
             chosen = pattern.codes[np.arange(len(best)), best]
             codes[pattern.rows] = chosen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +12,11 @@ from credo.numerics.distributions import LOG_2PI, Distribution, Real, Seed, plai
 from credo.numerics.exact import Array
 
 STEPS = 200  # of bisection: more than the bits of a float
-WIDE = 40.0  # standard deviations beyond which a Gaussian has no mass in floats
+WIDE = 40.0  # standard deviations beyond which a Gaussian has no mass in floats; and e-folds of its tail
+NARROW = 3.0  # e-folds of the density across an interval: below, the formulas of its moments lose digits
+TINY_MASS = 1e-6  # of an interval: below, differences of probabilities lose digits
+NODES = 32  # of Gauss and Legendre's rule
+STEEP = 8.0  # standard deviations about a step, integrated apart
 
 
 def log_mass(low: Array, high: Array) -> Array:
@@ -41,11 +46,28 @@ def truncated_moments(mean: Array, variance: Array, low: float, high: float) -> 
     with np.errstate(invalid="ignore"):
         at_a, at_b = (np.where(np.isinf(e), 0.0, np.exp(-0.5 * e**2 - LOG_2PI / 2 - log_z)) for e in (a, b))
         ends = np.where(np.isinf(a), 0.0, a * at_a) - np.where(np.isinf(b), 0.0, b * at_b)
-    shift = at_a - at_b
+        shift, scaled = _moments_of_narrow(a, b, at_a - at_b, 1.0 + ends - (at_a - at_b) ** 2)
     inside = np.clip(mean + sd * shift, low, high)
-    spread = variance * np.clip(1.0 + ends - shift**2, 0.0, None)
+    spread = variance * np.clip(scaled, 0.0, None)
     possible = np.isfinite(log_z)
     return log_z, np.where(possible, inside, mean), np.where(possible, spread, variance)
+
+
+def _moments_of_narrow(a: Array, b: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+    """Mean and variance of a standard normal inside (a, b), as they are given; of a narrow interval about m, by Gauss
+    and Legendre: φ(m + t) ∝ exp(-mt - t²/2)."""
+    middle, width = (a + b) / 2, b - a
+    narrow = width * np.maximum(np.abs(middle), 1.0) < NARROW
+    if not narrow.any():
+        return mean, variance
+    m, half = np.where(narrow, middle, 0.0)[..., None], np.where(narrow, width / 2, 1.0)[..., None]
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    t = half * nodes
+    share = weights * np.exp(-m * t - t**2 / 2)
+    share /= share.sum(-1, keepdims=True)
+    shift = (share * t).sum(-1)
+    spread = (share * (t - shift[..., None]) ** 2).sum(-1)
+    return np.where(narrow, middle + shift, mean), np.where(narrow, spread, variance)
 
 
 def truncated_draws(mean: Array, sd: Array, low: float, high: float, random: np.random.Generator) -> Array:
@@ -71,7 +93,7 @@ def both_below(h: Array, k: Array, correlation: Array) -> Array:
     from scipy.special import ndtr, owens_t
 
     h, k, rho = np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in (h, k, correlation)))
-    end_h, end_k = np.clip(h, -WIDE, WIDE), np.clip(k, -WIDE, WIDE)
+    end_h, end_k = np.clip(h, -WIDE, WIDE) + 0.0, np.clip(k, -WIDE, WIDE) + 0.0  # no -0.0: 1/0 has a sign
     away = np.sqrt(1.0 - rho**2)
     with np.errstate(divide="ignore", invalid="ignore"):
         slope_h, slope_k = (end_k / end_h - rho) / away, (end_h / end_k - rho) / away
@@ -134,19 +156,43 @@ class NormalGivenInterval(Distribution):
         rho = np.clip(self.slope * np.sqrt(self.spread / total), -1.0, 1.0)
         both = np.abs(rho) == 1.0
         safe = np.where(both, 0.0, rho)
-        mass = np.exp(log_mass(a, b))
-        found = (both_below(z, b, safe) - both_below(z, a, safe)) / mass
+        log_all = log_mass(a, b)
+        tiny = np.exp(log_all) < TINY_MASS
+        found = (both_below(z, b, safe) - both_below(z, a, safe)) / np.where(tiny, 1.0, np.exp(log_all))
+        if (tiny & ~both).any():
+            found = np.where(tiny & ~both, self._integrated_cdf(y), found)
         turned = np.where(rho > 0, z, -z)  # where y is x, but for its units
-        below = np.exp(log_mass(a, np.clip(turned, a, b))) / mass
+        below = np.exp(log_mass(a, np.clip(turned, a, b)) - log_all)
         return plain(np.clip(np.where(both, np.where(rho > 0, below, 1 - below), found), 0.0, 1.0))
+
+    def _integrated_cdf(self, y: Array) -> Array:
+        """∫ p(x | inside) P(y' < y | x) dx by Gauss and Legendre; apart where x is such that y is expected: a step, if
+        little noise is left."""
+        from scipy.special import ndtr
+
+        (a, b), scale = self._ends(), self.slope * np.sqrt(self.spread)
+        log_all, turned = log_mass(a, b), a + b < 0  # by symmetry, the near end of a tail is its lower one
+        start, end = np.where(turned, -b, a), np.where(turned, -a, b)
+        end, scale = np.minimum(end, start + WIDE / np.maximum(start, 1.0)), np.where(turned, -scale, scale)
+        noise = np.sqrt(np.where(self.residual > 0, self.residual, 1.0))
+        nodes, weights = np.polynomial.legendre.leggauss(NODES)
+        slope = np.where(scale == 0, 1.0, scale)  # without one, y doesn't depend on x: any cuts will do
+        cuts = [np.clip((y - self.location + k * noise) / slope, start, end) for k in (-STEEP, 0.0, STEEP)]
+        found = np.zeros(cuts[0].shape)
+        ends = (np.broadcast_to(each, found.shape) for each in (start, end))
+        for low, high in pairwise(np.sort([*ends, *cuts], axis=0)):
+            half = np.asarray((high - low) / 2)
+            x = low[..., None] + half[..., None] * (1 + nodes)
+            density = np.exp(-0.5 * x**2 - LOG_2PI / 2 - log_all[..., None])
+            away = (y - self.location)[..., None] - scale[..., None] * x
+            found = found + half * ((density * ndtr(away / noise[..., None])) @ weights)
+        return found
 
     def quantile(self, p: ArrayLike) -> Real:
         """By bisection."""
         p = np.asarray(p, dtype=np.float64)
-        reach = WIDE * np.sqrt(self._total())
-        low, high = (
-            np.broadcast_to(self.location + s * reach, np.broadcast_shapes(p.shape, reach.shape)) for s in (-1, 1)
-        )
+        centre, reach = np.asarray(self.mean()), WIDE * np.sqrt(self._total())
+        low, high = (np.broadcast_to(centre + s * reach, np.broadcast_shapes(p.shape, reach.shape)) for s in (-1, 1))
         for _ in range(STEPS):
             middle = (low + high) / 2
             if not ((middle > low) & (middle < high)).any():

@@ -16,7 +16,6 @@ _PUBLIC = {
     "NoisyMax": "credo.networks.nodes.noisy_max",
     "NoisyOr": "credo.networks.nodes.noisy_or",
     "Softmax": "credo.networks.nodes.softmax",
-    "Table": "credo.networks.nodes.table",
     "TreeTable": "credo.networks.nodes.tree_table",
 }
 __all__ = sorted(_PUBLIC)
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from credo.networks.nodes.noisy_or import NoisyOr as NoisyOr
     from credo.networks.nodes.normal import Normal as Normal
     from credo.networks.nodes.softmax import Softmax as Softmax
-    from credo.networks.nodes.table import Table as Table
     from credo.networks.nodes.tree_table import TreeTable as TreeTable
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Codes
 from credo.core.statistics import Counts
 from credo.families.dirichlet import DirichletCategorical
 from credo.networks.nodes.chain import Chain
-from credo.networks.nodes.configurations import ConfigurationCounts, fits_family
-from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.configurations import ConfigurationCounts
+from credo.networks.nodes.family_node import CountedNode
 from credo.networks.nodes.node import Piece, Prior, Sizes
 from credo.networks.nodes.simplex import amplitudes, random_rows, squares
 from credo.networks.nodes.table import uniform_where_unknown
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class CausesNode:
+class CausesNode(CountedNode):
     """y = max(z₀, z₁, ..., zₙ): the leak z₀ ~ θ₀, and zᵢ ~ θᵢ given the state of parent i; all are grades of y.
 
     Its parameters are rows of distributions over the grades: the leak's, then one for each state of each parent. In
@@ -39,30 +38,13 @@ class CausesNode:
     θᵢ.
     """
 
-    family: Family
     form: Noisy
     grades: tuple[int, ...]  # own states, from the lowest
     neutral: tuple[int, ...]  # of each parent, the state without effect
 
     @property
-    def name(self) -> str:
-        return self.family.name
-
-    @property
-    def parents(self) -> tuple[str, ...]:
-        return self.family.parents
-
-    @property
-    def label(self) -> Label:
-        return Label("column", self.name)
-
-    @property
     def expected_label(self) -> Label:
         return Label("causes", self.name)
-
-    @property
-    def axes(self) -> tuple[str | None, ...]:
-        return (None,)
 
     @cached_property
     def starts(self) -> list[int]:
@@ -83,12 +65,6 @@ class CausesNode:
     def free_numbers(self) -> int:
         """How many numbers are learned."""
         return len(self.free) * (len(self.grades) - 1)
-
-    def fits(self, part: Part, sizes: Sizes) -> bool:  # noqa: ARG002
-        return fits_family(part, self.family.shape)
-
-    def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> ConfigurationCounts:  # noqa: ARG002
-        return ConfigurationCounts.of(codes, self.family.scope, weight)
 
     # Inference
 

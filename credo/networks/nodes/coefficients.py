@@ -26,7 +26,7 @@ def over_states(what: str, given: Any, categories: Sequence[str], states: States
     """
     shape = tuple(len(states[name]) for name in categories)
     if not isinstance(given, Mapping):
-        return np.full(shape, _number(what, given))
+        return np.full(shape, checked_number(what, given))
     if not categories:
         raise NetworkError(f"{what} is given by states, but there is no category among the parents: give one number")
     found = np.full(shape, np.nan)
@@ -39,7 +39,7 @@ def over_states(what: str, given: Any, categories: Sequence[str], states: States
             if each not in known:
                 raise NetworkError(f"{what} is given for {name}={each!r:.60}; {suggest(each, known)}")
         where = tuple(known[each] for each, known in zip(values, places, strict=True))
-        found[where] = _number(what, value)
+        found[where] = checked_number(what, value)
     for where in product(*map(range, shape)):
         if np.isnan(found[where]):
             missing = ", ".join(f"{n}={states[n][i]}" for n, i in zip(categories, where, strict=True))
@@ -68,7 +68,8 @@ def weights_over_states(
     return np.stack(columns, axis=-1) if columns else np.zeros((*shape, 0))
 
 
-def _number(what: str, value: Any) -> float:
+def checked_number(what: str, value: Any) -> float:
+    """A finite number."""
     if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
         raise NetworkError(f"{what} must be a number, but is {value!r:.60}")
     return float(value)

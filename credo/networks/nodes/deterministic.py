@@ -102,10 +102,17 @@ class Deterministic(ReadRows):
             where = tuple(np.argwhere(codes < 0)[0])
             shown = ", ".join(f"{p}={family.states[p][i]}" for p, i in zip(family.parents, where, strict=True))
             raise NetworkError(f"the rule of {family.name!r} says nothing for {shown}")
-        steps = [*enumerate(shape)]
-        return Reading.of(
-            0, steps, lambda i, place, x: place * shape[i] + x, codes.reshape(-1).__getitem__, family.name
-        )
+        size = codes.itemsize
+
+        def move(i: int, place: bytes, x: int) -> bytes:
+            """What is left of the table: states after which it is the same lead to one place."""
+            rest = prod(shape[i + 1 :]) * size
+            return place[x * rest : (x + 1) * rest]
+
+        def final(place: bytes) -> int:
+            return int(np.frombuffer(place, np.int64)[0])
+
+        return Reading.of(codes.tobytes(), [*enumerate(shape)], move, final, family.name)
 
     def _by_rule(self, family: Family) -> Reading:
         assert isinstance(self.rule, str)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Codes
 from credo.errors import NetworkError
 from credo.families.dirichlet import log_evidence
-from credo.networks.nodes.configurations import ConfigurationCounts, fits_family
+from credo.networks.nodes.configurations import ConfigurationCounts
 from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.family_node import CountedNode
 from credo.networks.nodes.node import Prior, Sizes
 from credo.networks.table_priors import BDeu, dirichlet_of
 from credo.numerics.exact import Array
@@ -36,42 +36,11 @@ class Grown(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class UngrownNode:
+class UngrownNode(CountedNode):
     """P(y | x) by a tree that isn't known yet: what rows tell is counted by configurations."""
-
-    family: Family
-
-    @property
-    def name(self) -> str:
-        return self.family.name
-
-    @property
-    def parents(self) -> tuple[str, ...]:
-        return self.family.parents
-
-    @property
-    def label(self) -> Label:
-        return Label("column", self.name)
-
-    @property
-    def expected_label(self) -> Label:
-        return self.label
-
-    @property
-    def axes(self) -> tuple[str | None, ...]:
-        return (None,)
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:  # noqa: ARG002
         return ()
-
-    def fits(self, part: Part, sizes: Sizes) -> bool:  # noqa: ARG002
-        return fits_family(part, self.family.shape)
-
-    def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> ConfigurationCounts:  # noqa: ARG002
-        return ConfigurationCounts.of(codes, self.family.scope, weight)
-
-    def weight(self, evidence: Evidence) -> float:
-        return float(evidence[self.label].n.value.sum())
 
     def _refuse(self, *_: Any) -> NoReturn:
         raise NetworkError(f"the tree of {self.name!r} isn't grown yet: fit the network first")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence, Part
-from credo.core.labels import Label
-from credo.core.membership import Codes
 from credo.errors import NetworkError, SizeError
 from credo.networks.nodes.chain import every_cell
-from credo.networks.nodes.configurations import ConfigurationCounts, fits_family
-from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.configurations import ConfigurationCounts
+from credo.networks.nodes.family_node import CountedNode
 from credo.networks.nodes.node import Piece, Prior, Sizes
 from credo.numerics.exact import Array, Exact
 
@@ -34,39 +32,18 @@ class LogLinear(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class LogLinearNode:
+class LogLinearNode(CountedNode):
     """P(y | x) ∝ exp(b + z(x) · w), z(x) being 1 for the state of each parent.
 
     Its parameters are a matrix: intercepts, then a row for each state of each parent; a column for each own state, or
     one for the log-odds of two. P(y | x) isn't made of smaller factors: for answers, its table must fit in memory.
     """
 
-    family: Family
     form: Any  # LogLinear
     classes: tuple[int, ...]  # own states in the order of columns; of one column, its reference first
     reference: tuple[int, ...]  # of each parent, the state whose weight is 0
     columns: int
     spread: float
-
-    @property
-    def name(self) -> str:
-        return self.family.name
-
-    @property
-    def parents(self) -> tuple[str, ...]:
-        return self.family.parents
-
-    @property
-    def label(self) -> Label:
-        return Label("column", self.name)
-
-    @property
-    def expected_label(self) -> Label:
-        return self.label
-
-    @property
-    def axes(self) -> tuple[str | None, ...]:
-        return (None,)
 
     @cached_property
     def starts(self) -> list[int]:
@@ -89,12 +66,6 @@ class LogLinearNode:
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:  # noqa: ARG002 - its states are declared
         return self.size
-
-    def fits(self, part: Part, sizes: Sizes) -> bool:  # noqa: ARG002
-        return fits_family(part, self.family.shape)
-
-    def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> ConfigurationCounts:  # noqa: ARG002
-        return ConfigurationCounts.of(codes, self.family.scope, weight)
 
     # Inference
 
@@ -173,9 +144,6 @@ class LogLinearNode:
         scaled = parameters / self.spread
         return -0.5 * float((scaled[1:] ** 2).sum() + ((scaled[0] / INTERCEPT) ** 2).sum())
 
-    def weight(self, evidence: Evidence) -> float:
-        return float(evidence[self.label].n.value.sum())
-
     def drawn(self, parameters: Array, random: np.random.Generator) -> Array:
         found = np.zeros(parameters.shape)
         found[self.free] = random.standard_normal((len(self.free), parameters.shape[1]))
@@ -186,12 +154,6 @@ class LogLinearNode:
 
     def at(self, coordinates: Array, parameters: Array) -> Array:
         return coordinates.reshape(parameters.shape)
-
-
-def checked_weight(what: str, given: Any) -> float:
-    if not isinstance(given, Real) or not np.isfinite(float(given)):
-        raise NetworkError(f"{what} must be a number, but is {given!r:.60}")
-    return float(given)
 
 
 def checked_spread(given: Any) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from credo.errors import NetworkError, suggest
 
-QUOTED = re.compile(r"`([^`]*)`")  # a name that isn't an identifier
-NEGATED = re.compile(r"\^\s*not\b")  # which Python wouldn't read
-INFIX = re.compile(r"\bxor\b(?!\s*\()")
+# What Python wouldn't read: a name in backquotes, and xor between two parts. Text in quotes stays as it is.
+FOREIGN = re.compile(r"""`(?P<name>[^`]*)`|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\bxor\b(?P<negated>\s+not\b)?""")
+NO_OPERAND = re.compile(r"(^|[(,]|\b(and|or|not|xor|in))\s*$")  # before xor(A, B), which is a call
 Known = bool | int
 
 
@@ -127,10 +127,14 @@ class Parser:
     def read(self, text: str) -> Rule:
         names: dict[str, str] = {}
 
-        def placeholder(found: re.Match[str]) -> str:
-            return names.setdefault(found[1], f"_quoted_{len(names)}_")
+        def spelt(found: re.Match[str]) -> str:
+            if found["name"] is not None:
+                return names.setdefault(found["name"], f"_quoted_{len(names)}_")
+            if not found[0].startswith("xor") or NO_OPERAND.search(text[: found.start()]):
+                return found[0]
+            return "^ ~" if found["negated"] else "^"
 
-        source = NEGATED.sub("^ ~", INFIX.sub("^", QUOTED.sub(lambda found: placeholder(found), text)))
+        source = FOREIGN.sub(spelt, text)
         try:
             tree = ast.parse(source.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -144,9 +148,19 @@ class Parser:
     def _fault(self, what: str) -> NetworkError:
         return NetworkError(f"the rule of {self.name!r} {what}")
 
+    def _truth(self, tree: ast.expr, names: Mapping[str, str]) -> Rule:
+        """A part that is true or false."""
+        found = self._rule(tree, names)
+        if isinstance(found, Count | Extreme):
+            raise self._fault(
+                f"has {ast.unparse(tree):.60}, which is no truth value, inside another part; at_least(k, A, ...) and "
+                "A == 'state' are"
+            )
+        return found
+
     def _rule(self, tree: ast.expr, names: Mapping[str, str]) -> Rule:
         def read(part: ast.expr) -> Rule:
-            return self._rule(part, names)
+            return self._truth(part, names)
 
         match tree:
             case ast.BoolOp(op=ast.And()):
@@ -203,7 +217,7 @@ class Parser:
                 1 if called == "max" else -1, None, tuple(Grade(p, self.grades(self.parents[p])) for p in parents)
             )
         if called in ("xor", "count"):
-            parts = tuple(self._rule(each, names) for each in arguments)
+            parts = tuple(self._truth(each, names) for each in arguments)
             return Odd(False, parts) if called == "xor" else Count(0, parts)
         if called not in ("at_least", "at_most", "exactly"):
             known = "at_least, at_most, exactly, count, xor, max, min"
@@ -211,7 +225,7 @@ class Parser:
         k = arguments[0].value if arguments and isinstance(arguments[0], ast.Constant) else None
         if not isinstance(k, int) or isinstance(k, bool) or len(arguments) < 2:
             raise self._fault(f"should have {called}(a whole number, A, B, ...)")
-        parts = tuple(self._rule(each, names) for each in arguments[1:])
+        parts = tuple(self._truth(each, names) for each in arguments[1:])
         low, high = {"at_least": (k, len(parts)), "at_most": (0, k), "exactly": (k, k)}[called]
         return _between(low, high, parts)
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from credo.errors import NetworkError
 from credo.networks.fixed import Fixed
+from credo.networks.nodes.coefficients import checked_number
 from credo.networks.nodes.distribution import Distribution, Family, false_state
-from credo.networks.nodes.log_linear import LogLinearNode, checked_spread, checked_weight
+from credo.networks.nodes.log_linear import LogLinearNode, checked_spread
 from credo.numerics.exact import Array
 
 
@@ -56,7 +57,7 @@ class Logistic(Distribution):
 
     def coefficients(self, node: LogLinearNode) -> Array:
         family, found = node.family, np.zeros(node.size)
-        found[0, 0] = checked_weight(f"the intercept of {family.name!r}", self.intercept or 0.0)
+        found[0, 0] = checked_number(f"the intercept of {family.name!r}", self.intercept or 0.0)
         for parent, given in self.weights.items():
             family.check_parent(parent, "a weight")
             i, states = family.parents.index(parent), family.states[parent]
@@ -65,7 +66,7 @@ class Logistic(Distribution):
             own = given if isinstance(given, Mapping) else {states[1 - node.reference[i]]: given}
             for state, value in own.items():
                 what = f"the weight of {parent}={state} in {family.name!r}"
-                found[node.starts[i] + family.code(parent, state), 0] = checked_weight(what, value)
+                found[node.starts[i] + family.code(parent, state), 0] = checked_number(what, value)
         return found
 
     def with_coefficients(self, node: LogLinearNode, found: Array) -> Self:

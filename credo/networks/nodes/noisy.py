@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 from credo.errors import NetworkError
@@ -42,7 +43,16 @@ class Noisy(Distribution):
         return self.leak is None
 
     def bare(self) -> Self:
-        return replace(self, causes={}, leak=0.0 if self.leak == 0.0 else None)
+        return replace(self, causes={}, leak=0.0 if self.is_tight else None)
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether a leak is ruled out: none is learned."""
+        return isinstance(self.leak, Real) and self.leak == 0
+
+    def kept_leak(self, leak: float, given: Any) -> Any:
+        """A leak as users read it. Where there is none, it is left as it was: ruled out, or to be learned."""
+        return given if leak > 0 else self.leak
 
     @abstractmethod
     def rows(self, node: CausesNode) -> Array:
@@ -91,7 +101,8 @@ class TwoGraded(Noisy):
             states = node.family.states[parent]
             each = {state: float(rows[at + i, 1]) for i, state in enumerate(states) if i != neutral}
             causes[parent] = each if len(each) > 1 else next(iter(each.values()), 0.0)
-        return replace(self, causes=causes, leak=float(rows[0, 1]))
+        leak = float(rows[0, 1])
+        return replace(self, causes=causes, leak=self.kept_leak(leak, leak))
 
     def _checked(self, family: Family) -> None:
         self._check_family(family)

@@ -56,8 +56,8 @@ class NoisyMax(Noisy):
 
     def rows(self, node: CausesNode) -> Array:
         found, family = node.start(), node.family
-        leak = self.leak is not None and self.leak != 0.0
-        found[0] = _graded(node, self.leak, " by its leak") if leak else np.eye(len(node.grades))[0]
+        none = self.leak is None or self.is_tight
+        found[0] = np.eye(len(node.grades))[0] if none else _graded(node, self.leak, " by its leak")
         for parent, at, neutral in zip(node.parents, node.starts, node.neutral, strict=False):
             given = self.causes[parent]
             for state, row in by_state(family, parent, neutral, _rows(given), given, "row").items():
@@ -69,7 +69,7 @@ class NoisyMax(Noisy):
         for parent, at, neutral in zip(node.parents, node.starts, node.neutral, strict=False):
             states = node.family.states[parent]
             causes[parent] = {s: _named(node, rows[at + i]) for i, s in enumerate(states) if i != neutral}
-        return replace(self, causes=causes, leak=_named(node, rows[0]))
+        return replace(self, causes=causes, leak=self.kept_leak(float(rows[0, 1:].sum()), _named(node, rows[0])))
 
 
 def _graded(node: CausesNode, row: Any, where: str) -> Array:

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence, Part
-from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Counts
 from credo.errors import EvidenceError, SizeError
 from credo.networks.nodes.chain import Chain, every_cell
-from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.family_node import FamilyNode
 from credo.networks.nodes.node import Piece, Prior, Sizes
 from credo.networks.nodes.table import Table
 from credo.numerics.exact import Array, Exact
@@ -78,30 +77,13 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class ReadingNode:
+class ReadingNode(FamilyNode):
     """P(y | x) = θ[row(x), y]: a table with fewer rows than the parents have configurations, learned by counting."""
 
-    family: Family
     form: ReadRows
     reading: Reading
     leaves: int  # rows of probabilities
     fixed: Array | None = None  # rows that aren't learned
-
-    @property
-    def name(self) -> str:
-        return self.family.name
-
-    @property
-    def parents(self) -> tuple[str, ...]:
-        return self.family.parents
-
-    @property
-    def label(self) -> Label:
-        return Label("column", self.name)
-
-    @property
-    def expected_label(self) -> Label:
-        return self.label
 
     @property
     def axes(self) -> tuple[str | None, ...]:

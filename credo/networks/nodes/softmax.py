@@ -10,8 +10,9 @@ import numpy as np
 
 from credo.errors import NetworkError
 from credo.networks.fixed import Fixed
+from credo.networks.nodes.coefficients import checked_number
 from credo.networks.nodes.distribution import Distribution, Family, false_state
-from credo.networks.nodes.log_linear import LogLinearNode, checked_spread, checked_weight
+from credo.networks.nodes.log_linear import LogLinearNode, checked_spread
 from credo.numerics.exact import Array
 
 
@@ -56,14 +57,14 @@ class Softmax(Distribution):
     def coefficients(self, node: LogLinearNode) -> Array:
         family, found = node.family, np.zeros(node.size)
         for state, value in self.intercepts.items():
-            found[0, family.code(family.name, state)] = checked_weight(f"the intercept of {family.name}={state}", value)
+            found[0, family.code(family.name, state)] = checked_number(f"the intercept of {family.name}={state}", value)
         for parent, by_own in self.weights.items():
             family.check_parent(parent, "weights")
             for own, each in _mapping(family, parent, by_own).items():
                 for state, value in _mapping(family, parent, each).items():
                     place = node.starts[family.parents.index(parent)] + family.code(parent, state)
                     what = f"the weight of {parent}={state} for {family.name}={own}"
-                    found[place, family.code(family.name, own)] = checked_weight(what, value)
+                    found[place, family.code(family.name, own)] = checked_number(what, value)
         return found
 
     def with_coefficients(self, node: LogLinearNode, found: Array) -> Self:

@@ -15,6 +15,7 @@ from credo.errors import EvidenceError, SchemaError, check_whole, suggest
 from credo.networks.inference.findings import Findings, Given, affirmative, state
 from credo.networks.inference.sizes import exact_only
 from credo.networks.sensitivity.slopes import Slopes, table_slopes
+from credo.notices import tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -97,6 +98,9 @@ class Sensitivity(Shown):
         if name in given:
             raise EvidenceError(f"{name!r} is given: no table moves the answer")
         findings = Findings.of(net.potentials, given)
+        labels = [*net.tied.values()]
+        if len({*labels}) < len(labels):
+            tell("tied nodes share a table, but the entries of each are moved by themselves here")
         with exact_only("derivatives aren't estimated"):
             answer = net.query(name, given, method="exact")
             best = max(answer, key=lambda each: answer[each])

@@ -9,7 +9,6 @@ import numpy as np
 
 from credo.core.records import Shown
 from credo.errors import DataError
-from credo.networks.causes.effect import has_posterior
 from credo.networks.sensitivity.sensitivity import Entry, Sensitivity, listed
 from credo.networks.sensitivity.slopes import tables_of
 from credo.numerics.distributions import Beta, checked_mass
@@ -60,6 +59,8 @@ class Tornado(Shown):
 
 
 def tornado_of(found: Sensitivity, mass: float, change: float | None, top: int) -> Tornado:
+    from credo.networks.table_beliefs import has_posterior
+
     net, learned = found.net, change is None and has_posterior(found.net)
     share = CHANGE if change is None else change
     if not isinstance(share, float | int | np.number) or not 0 < share <= 1:

@@ -144,6 +144,10 @@ class DynamicNetwork(Template):
         parents, tied = slices.unrolled_parents(self.parents, 2), slices.tied_labels(self.parents, 2)
         return Network(parents, tables, self._unrolled_states(2), tied, self.prior, self.evidence, self.history)
 
+    @property
+    def _copied(self) -> Network:
+        return self.two_slices if self.states else Network(slices.unrolled_parents(self.parents, 2))
+
     def unrolled(self, n: int) -> Network:
         """The network of n slices, whose variables are called Weather[0], Weather[1] and so on."""
         n = check_whole("the number of slices", n, 1)

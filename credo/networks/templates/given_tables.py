@@ -40,9 +40,9 @@ class GivenTables(Surface):
 
     def query(self, variable: str, given: Given = None) -> Posterior:
         """P(variable of a member | the tables, and further findings), as in query("Patient.Infected[ann]")."""
-        self._check_further(given)
-        net, evidence = self.relevant([variable, *(given or {})])
-        return net.query(variable, {**evidence, **(given or {})})
+        more = self._further(given)
+        net, evidence = self.relevant([variable, *more])
+        return net.query(variable, {**evidence, **more})
 
     def predict_proba(self, variable: str) -> Array:
         """P(variable | the tables) of each member. (members, states)"""
@@ -112,15 +112,15 @@ class GivenTables(Surface):
         """P(so many have it), or P(none) and P(some), of the members in each component: these are independent. Those of
         one structure, in which the same members are asked for, are answered together."""
         unknown = asked.numbers[asked.codes < 0]
-        touched = {int(self.ground.components[self._number(name)]) for name in given or {}} - {-1}
-        self._check_further(given)
+        more = self._further(given)
+        touched = {int(self.ground.components[self._number(name)]) for name in more} - {-1}
         parts = {*self.ground.components[unknown].tolist()}
         for part in sorted(parts & touched):
             own = unknown[self.ground.components[unknown] == part]
             names = [self.ground.named(number) for number in own.tolist()]
-            net, evidence = self.relevant([*names, *(given or {})])
+            net, evidence = self.relevant([*names, *more])
             whole, last = _chained(net, names, asked.hit, counting)
-            yield np.array([*whole.query(last, {**evidence, **(given or {})}).values()])
+            yield np.array([*whole.query(last, {**evidence, **more}).values()])
         for copies in self.ground.copies(parts - touched) if parts - touched else ():
             flags = np.isin(copies.numbers, unknown)
             patterns, which = np.unique(flags, axis=0, return_inverse=True)
@@ -179,14 +179,16 @@ class GivenTables(Surface):
         tied = {self.ground.named(number): self.ground.variable_of(number) for number in range(size)}
         return Network(parents, tables, states, tied)
 
-    def _check_further(self, given: Given) -> None:
-        """Refuse findings about cells that the tables have already."""
-        for name, value in (given or {}).items():
+    def _further(self, given: Given) -> dict[str, Any]:
+        """Findings beside the tables, None being none; those that contradict known cells are refused."""
+        more = {name: value for name, value in (given or {}).items() if value is not None}
+        for name, value in more.items():
             number = self._number(name)
             known = int(self.ground.codes[number])
             own = self.network.states[self.ground.variable_of(number)]
             if known >= 0 and value != own[known]:
                 raise EvidenceError(f"{name} is {own[known]!r} in the tables: further findings are about unknown cells")
+        return more
 
     def _known(self, variable: object) -> None:
         if variable not in self.network.parents:

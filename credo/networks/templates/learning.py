@@ -86,7 +86,7 @@ def counts_of(two: Network, coded: CodedSlices) -> Evidence:
     sizes = {name: len(states) for name, states in two.states.items()}
     found: dict[Label, Part] = {}
     for name, node in two.nodes.items():
-        codes, weights = (of_first, weight[first]) if name.endswith("[0]") else (of_later, weight[later])
+        codes, weights = (of_first, weight[first]) if name in of_first else (of_later, weight[later])
         family = {each: codes[each] for each in (*node.parents, name)}
         known = np.logical_and.reduce([each >= 0 for each in family.values()])
         if not known.all():

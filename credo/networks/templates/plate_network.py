@@ -75,6 +75,18 @@ class PlateNetwork(Template):
         tables = self.tables if self.evidence is None else None
         return Network(self.parents, tables or None, self.states, None, self.prior, self.evidence, self.history)
 
+    @property
+    def _copied(self) -> Network:
+        return self.template
+
+    def __eq__(self, other: object) -> bool:
+        """Whether keys, arrows, states and tables are the same, in whatever order they were given."""
+        if not isinstance(other, PlateNetwork):
+            return NotImplemented
+        return self.template == other.template and dict(self.keys) == dict(other.keys)
+
+    __hash__ = Template.__hash__
+
     def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> PlateNetwork:
         """The same arrows and prior, with tables derived from that evidence."""
         return PlateNetwork(

@@ -144,5 +144,3 @@ def split_name(name: object, names: Sequence[str]) -> tuple[str, int]:
     if int(rest[:-1]) >= MOST_SLICES:
         raise SchemaError(f"{name!r:.60} is in slice {MOST_SLICES:,} or later, which is too far")
     return own, int(rest[:-1])
-
-

@@ -107,9 +107,7 @@ def _read(chain: SliceChain, coded: CodedSlices, own: Stretch) -> Seen:
     return chain.read(coded, own.a, own.b, continues=own.continues)
 
 
-def _forward(
-    chain: SliceChain, coded: CodedSlices, own: Stretch, seen: Seen, message: Array, totals: Array
-) -> Array:
+def _forward(chain: SliceChain, coded: CodedSlices, own: Stretch, seen: Seen, message: Array, totals: Array) -> Array:
     forward = np.empty((own.rows + 1, chain.states))
     forward[0] = message
     args = seen.logs, own.starts, own.continues, chain.log_initial, seen.keys, seen.transitions

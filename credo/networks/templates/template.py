@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
 from credo.core.records import Surface
-from credo.errors import EvidenceError, NetworkError
+from credo.errors import EvidenceError, NetworkError, check_discount
 from credo.networks.fixed import Fixed
 from credo.networks.tables import States
 from credo.notices import tell
@@ -18,6 +16,7 @@ from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.core.evidence import Evidence
+    from credo.networks.network import Network
 
 FIXED = "the tables are fixed, and no evidence is known behind them: learn them with fit"
 
@@ -72,11 +71,21 @@ class Template(Surface, ABC):
         """The tables, unless they are derived from evidence."""
         return self.tables if self.evidence is None else {}
 
+    @property
+    @abstractmethod
+    def _copied(self) -> Network:
+        """The network that is copied."""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether arrows, states and tables are the same, in whatever order they were given."""
+        return self._copied == other._copied if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.parents))
+
     def discount(self, factor: float) -> Self:
         """All evidence times a factor between 0 and 1, so that what is old counts less."""
-        if not (isinstance(factor, int | float | np.number) and 0 < factor <= 1):
-            raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r}")
-        return self.with_evidence(self._seen * float(factor), self.history)
+        return self.with_evidence(self._seen * check_discount(factor), self.history)
 
     def __add__(self, other: Self) -> Self:
         """The evidence of both, the prior counted once."""

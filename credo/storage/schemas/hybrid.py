@@ -39,13 +39,13 @@ def _hybrid_holds(net: HybridNetwork) -> bool:
     from credo.networks.hybrid.learning import is_evidence_of
 
     sizes = {name: len(states) for name, states in net.states.items()}
-    for node in net.number_nodes.values():
+    for node in net.numbers.values():
         if node.intercept.shape != tuple(sizes[name] for name in node.categories):
             return False
     for name, logistic in net.logistic.items():
         if logistic.intercept.shape != (*(sizes[each] for each in logistic.categories), sizes[name]):
             return False
-    if not all(name in net.number_nodes for name in net.done):
+    if not all(name in net.numbers for name in net.done):
         return False
     return net.evidence is None or is_evidence_of(net, net.evidence)
 

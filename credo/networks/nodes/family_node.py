@@ -1,0 +1,54 @@
+"""What all nodes share whose distribution isn't a table: a family, whose states are declared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
+from credo.core.membership import Codes
+from credo.networks.nodes.configurations import ConfigurationCounts, fits_family
+from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.node import Sizes
+from credo.numerics.exact import Array
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyNode:
+    """A node and its parents, and the part of the evidence that it learns from."""
+
+    family: Family
+
+    @property
+    def name(self) -> str:
+        return self.family.name
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        return self.family.parents
+
+    @property
+    def label(self) -> Label:
+        return Label("column", self.name)
+
+    @property
+    def expected_label(self) -> Label:
+        return self.label
+
+
+class CountedNode(FamilyNode):
+    """A node without smaller statistics than the counts of its family's configurations."""
+
+    @property
+    def axes(self) -> tuple[str | None, ...]:
+        return (None,)
+
+    def fits(self, part: Part, sizes: Sizes) -> bool:  # noqa: ARG002 - its states are declared
+        return fits_family(part, self.family.shape)
+
+    def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> ConfigurationCounts:  # noqa: ARG002
+        return ConfigurationCounts.of(codes, self.family.scope, weight)
+
+    def weight(self, evidence: Evidence) -> float:
+        return float(evidence[self.label].n.value.sum())
