@@ -17,14 +17,18 @@ FOLDER = Path(__file__).parent / "v1"  # written by credo 0.1.0 at 009cc36, when
 FILES = sorted(FOLDER.glob("*.credo"))
 
 
-def close(found: Any, kept: Any) -> bool:
+# Since 0.2, the indicators of a category have the variance of one more row of each class.
+DIFFERENCES = {"learned": 1e-6}
+
+
+def close(found: Any, kept: Any, within: float) -> bool:
     """The same numbers up to rounding, which may depend on the machine."""
     if isinstance(kept, dict):
-        return list(found) == list(kept) and all(close(found[key], kept[key]) for key in kept)
+        return list(found) == list(kept) and all(close(found[key], kept[key], within) for key in kept)
     if isinstance(kept, list):
-        return len(found) == len(kept) and all(map(close, found, kept))
+        return len(found) == len(kept) and all(close(a, b, within) for a, b in zip(found, kept, strict=True))
     if isinstance(kept, float):
-        return bool(found == pytest.approx(kept, rel=1e-9, abs=1e-12))
+        return bool(found == pytest.approx(kept, rel=within, abs=1e-12))
     return bool(found == kept)
 
 
@@ -40,7 +44,7 @@ def test_an_old_file_answers_as_it_did(path: Path) -> None:
     text = path.with_suffix(".json").read_text()
     kept = json.loads(text.replace("LinearRegression(", "LinearGaussian("))  # the family's name since 0.2
     assert found.keys() == kept.keys()
-    assert [what for what in kept if not close(found[what], kept[what])] == []
+    assert [what for what in kept if not close(found[what], kept[what], DIFFERENCES.get(path.stem, 1e-9))] == []
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -238,7 +238,7 @@ class Exact:
     def numbers(self, names: Sequence[str]) -> JointNumbers:
         """Several together: a mixture over the switches of all, numbers of different components apart."""
         owners = [self._solution(name) for name in names]
-        parts = list({id(each): each for each in owners}.values())
+        parts = list(dict.fromkeys(owners))
         switches = list(dict.fromkeys(name for each in parts for name in each.component.switches))
         sizes = [len(self.net.states[name]) for name in switches]
         shares = self.shares(switches)

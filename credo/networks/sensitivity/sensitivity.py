@@ -62,8 +62,9 @@ class OneWay:
 
     def solve(self, probability: float) -> float | None:
         """The value of the entry at which the answer has a probability; None where no value between 0 and 1 does."""
-        if not isinstance(probability, Real) or float(probability) != float(probability):
-            raise EvidenceError(f"the answer's probability must be a number, but is {probability!r:.60}")
+        asked: Any = probability
+        if not isinstance(asked, Real) or asked != asked:
+            raise EvidenceError(f"the answer's probability must be a number, but is {asked!r:.60}")
         a, b = self.slopes
         rate = a - probability * b
         if rate == 0:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 FIXED = "the tables are fixed, and no evidence is known behind them: learn them with fit"
 
-COMPARED = ("parents", "keys", "states", "tables", "first")  # fields of templates that are the same
-
 
 class Template(Surface, ABC):
     """A network of tied copies. Every verb returns a new object."""
@@ -43,15 +41,6 @@ class Template(Surface, ABC):
         """All fields, in their order."""
         for field, value in zip(fields(self), values, strict=True):  # type: ignore[arg-type]
             object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether arrows, keys, states and tables are the same."""
-        if type(other) is not type(self):
-            return NotImplemented
-        return all(_same(getattr(self, each, {}), getattr(other, each, {})) for each in COMPARED)
-
-    def __hash__(self) -> int:
-        return hash(frozenset((name, frozenset(above)) for name, above in self.parents.items()))
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is derived."""
@@ -131,10 +120,3 @@ class Template(Surface, ABC):
     def _check_known(self) -> None:
         if not self.tables:
             raise NetworkError("the network has arrows but no tables: give tables, or learn them with fit")
-
-
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    pairs = ((value, other.get(name)) for name, value in one.items())
-    return one.keys() == other.keys() and all(
-        np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs
-    )
