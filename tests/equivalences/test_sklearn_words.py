@@ -45,6 +45,7 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("ngrams", [1, 2])
 @pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.slow
 def test_any_text(ngrams: int, lowercase: bool) -> None:
     @settings(max_examples=150, deadline=None)
     @given(texts)

@@ -309,6 +309,7 @@ def test_numbers_far_away(model: Classifier, far: float) -> None:
 
 
 @models
+@pytest.mark.slow
 def test_a_number_beside_which_no_digits_of_the_others_are_left(model: Classifier) -> None:
     """Without it, what is left is refused or sound: 10¹⁰⁰ is more than sums of 106 bits can take away again."""
     table: dict[str, list[Any]] = {

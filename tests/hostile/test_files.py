@@ -443,6 +443,7 @@ def test_any_text_is_read_or_refused(content: str) -> None:
 
 @given(st.lists(st.lists(CELLS, min_size=2, max_size=3), max_size=5))
 @settings(deadline=None, max_examples=60)
+@pytest.mark.slow
 def test_any_cells_are_read_or_refused(rows: list[list[str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "a.csv", "a,b\n" + "\n".join(map(",".join, rows)))

@@ -120,6 +120,7 @@ def test_a_mixed_table_with_a_score_of_numbers() -> None:
     assert "from a number to a category" in text
 
 
+@pytest.mark.slow
 def test_a_missing_number() -> None:
     holes = {**NUMBERS, "u": [None, *NUMBERS["u"][1:].tolist()]}
     assert "'u' is missing in row 1" in refused(credo.Network("u -> v").score, holes)

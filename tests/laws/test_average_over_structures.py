@@ -21,6 +21,7 @@ WEIGHT = np.where(A == "y", 3.0, 1.0)
 
 
 @pytest.mark.parametrize("prior", ["orders", "dags"])
+@pytest.mark.slow
 def test_structures_are_drawn_without_bias(prior: Any) -> None:
     """Of 10 variables and few rows, hardly a graph is drawn twice: those that are kept must not be chosen by name."""
     rows = credo.Network.random(10, 12, concentration=2.0, seed=5).sample(60, seed=1)

@@ -119,6 +119,7 @@ def with_holes(data: dict[str, Any], share: float, seed: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("share", [0.05, 0.25])
+@pytest.mark.slow
 def test_arrows_of_mixed_tables_come_back(share: float) -> None:
     """With many complete rows to begin with, and with few."""
     data = mixed(800, 0)

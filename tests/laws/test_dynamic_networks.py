@@ -209,6 +209,7 @@ def test_em_never_falls_and_is_that_of_the_unrolled_network(arrows: str) -> None
 
 
 @pytest.mark.filterwarnings("ignore:EM ended after")
+@pytest.mark.slow
 def test_hidden_variables_are_found() -> None:
     rain = credo.DynamicNetwork(
         "previous(Rain) -> Rain -> Umbrella",

@@ -100,6 +100,7 @@ def test_paths_of_many_variables_come_from_drawn_graphs() -> None:
     assert "paths from 1,000 drawn graphs" in repr(found)
 
 
+@pytest.mark.slow
 def test_chains_where_there_are_many_variables() -> None:
     net = Network.random(24, 24, concentration=0.5, seed=5)
     score = BDeu(coded(net, 1500))

@@ -151,6 +151,7 @@ def processes() -> Iterator[Processes]:
 @pytest.mark.filterwarnings("ignore::credo.Notice")
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.slow
 def test_every_engine_gives_the_same_bits(form: str, verb: str, tmp_path: Path, processes: Processes) -> None:
     data, before = as_form(form, tmp_path), processes.tasks
     local = VERBS[verb](data)

@@ -80,6 +80,7 @@ def test_auto_answers_and_says_so_and_exact_refuses(ask: Any) -> None:
 
 @pytest.mark.usefixtures("cramped")
 @pytest.mark.parametrize("chains", [False, True])
+@pytest.mark.slow
 def test_rows_given_evidence(chains: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that disagree are thrown away; chains draw where hardly any agree."""
     with pytest.raises(SizeError, match="an exact answer needs"):

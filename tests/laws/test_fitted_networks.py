@@ -374,6 +374,7 @@ def test_the_belief_about_a_row() -> None:
     assert learned.belief("Storm").mean()["yes"] == pytest.approx(learned.tables["Storm"][0])
 
 
+@pytest.mark.slow
 def test_sampled_tables_agree_with_the_belief_and_with_the_mean() -> None:
     learned = STORM.fit(STORM.sample(150, seed=5))
     given: dict[str, Any] = {"Storm": "yes", "BusTourGroup": "no"}

@@ -109,6 +109,7 @@ def test_a_group_never_has_more_cells_than_rows(family: Any, values: list[Any]) 
 
 @families
 @given(data=st.data())
+@pytest.mark.slow
 def test_whatever_is_forgotten_of_groups_what_is_left_is_possible(family: Any, values: list[Any], data: Any) -> None:
     cell = st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([*values, None]))
     rows = [*data.draw(st.lists(cell, min_size=1, max_size=6)), ("a", values[0])]

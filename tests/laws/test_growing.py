@@ -180,6 +180,7 @@ def test_few_levels_beside_many(size: int, declared: int, others: list[list[int]
 
 
 @pytest.mark.parametrize("how", ["multinomial", "bernoulli", "tuned"])
+@pytest.mark.slow
 def test_streams_outgrow_their_room(how: str) -> None:
     """Tables that rows are added to in place grow, and their rows move, more than once."""
     old, new = letters(0, 60), letters(40, 240)

@@ -57,6 +57,7 @@ def answers(model: Any) -> list[Any]:
     ],
     ids=repr,
 )
+@pytest.mark.slow
 def test_models_are_the_same_to_the_last_bit(model: Any) -> None:
     with forced("plain"):
         expected = answers(model)

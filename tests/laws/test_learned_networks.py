@@ -53,6 +53,7 @@ def begun(net: Network, prior: str, declared: bool) -> Callable[[Any], Network]:
 
 @few
 @cases
+@pytest.mark.slow
 def test_merging_parts_and_updating_are_learning_the_whole(net: Network, seed: int, prior: str, declared: bool) -> None:
     (rows, first, rest), fit = split(net, seed), begun(net, prior, declared)
     whole = fit(rows)

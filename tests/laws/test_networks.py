@@ -319,6 +319,7 @@ def test_a_picture(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize(("seed", "n"), [(0, 12), (1, 30), (2, 80)])
+@pytest.mark.slow
 def test_pictures_can_be_read(seed: int, n: int) -> None:
     """Boxes stand apart, each text is in its box, and arrows pass between boxes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg

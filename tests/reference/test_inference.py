@@ -138,6 +138,7 @@ def test_networks_of_one_variable_and_of_none_observed() -> None:
 
 @CASES
 @given(st.data())
+@pytest.mark.slow
 def test_rows_with_any_cells_missing(data: st.DataObject) -> None:
     net = data.draw(ANY)
     target = data.draw(st.sampled_from(net.variables))
@@ -199,6 +200,7 @@ def test_likelihoods_of_any_size(scale: float) -> None:
     assert net.log_probability(soft) == pytest.approx(np.log(0.5 * 1.9 + 1.5 * 1.2) + 2 * np.log(scale), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_rows_that_take_long_are_answered_by_a_tree_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     from credo.networks.inference import rows
 

@@ -116,6 +116,7 @@ def log_evidence_by_quadrature(z: Array, truth: Array, strength: float) -> float
 
 @pytest.mark.parametrize("strength", [0.3, 2.0])
 @pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.slow
 def test_the_evidence_is_near_the_integral(columns: int, strength: float) -> None:
     x, y = numbers(120, columns, 2)
     z = (x - x.mean(0)) / x.std(0)

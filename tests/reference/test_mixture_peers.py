@@ -58,6 +58,7 @@ def test_the_path_of_log_likelihoods_is_scikit_learns(covariance: Any) -> None:
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.slow
 def test_default_settings_end_as_high_as_scikit_learn_with_ten_starts(covariance: Any) -> None:
     """In the log-likelihood of the rows; the prior takes a little of it."""
     from sklearn.mixture import GaussianMixture

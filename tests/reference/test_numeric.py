@@ -146,6 +146,7 @@ def test_pareto_uniform(n: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "mean"), [(6, 3.0), (1000, -300.0)])
+@pytest.mark.slow
 def test_normal_inverse_gamma(n: int, mean: float) -> None:
     def prior(m: Array, v: Array) -> Array:
         return np.asarray(-(m**2) / (2 * v) - np.log(v) / 2 - 4 * np.log(v) - 2 / v)

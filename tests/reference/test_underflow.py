@@ -40,6 +40,7 @@ def test_a_hub_with_many_neighbours(leaves: int) -> None:
 
 @pytest.mark.parametrize("for_yes", [589, 600, 601])
 @pytest.mark.parametrize("between", [False, True])
+@pytest.mark.slow
 def test_findings_that_outweigh_one_another(for_yes: int, between: bool) -> None:
     """The first of them make a state less probable than the other by more than floats can say, and the rest undo it."""
     leaves = [f"x{i}" for i in range(1200)]

@@ -124,6 +124,7 @@ def test_scripts_beside_sklearn(path: str, how: Reading) -> None:
 @given(TEXTS, st.sampled_from(WAYS))
 @example(["ab" * 9 + "İ" + "cd" * 9, "é" * 40], Reading())
 @example(["ab" * 6 + ".... ", "ab"], Reading(ngrams=2))  # whose end is done before the next document
+@pytest.mark.slow
 def test_any_text_by_every_path(texts: list[str | None], how: Reading) -> None:
     array = pa.array(texts, pa.string())
     with by("plain"):
@@ -308,6 +309,7 @@ def test_few_documents_are_searched_for_without_an_index(path: str, monkeypatch:
         assert Vocabulary.of(words, how).read_one(SCRIPTS[0]) == indexed.read_one(SCRIPTS[0])
 
 
+@pytest.mark.slow
 def test_much_of_the_same_and_much_else() -> None:
     """A word a million times; half a million words in a document of 10 MB, many of them longer than a key."""
     many = [f"{'word' * (i % 7)}{i:07d}" for i in range(510_000)]
