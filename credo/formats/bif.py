@@ -19,6 +19,7 @@ import numpy as np
 from credo.errors import suggest
 from credo.formats.draft import SHOWN, Draft, Node
 from credo.formats.names import REMARK, cut, labels_of, quoted, unquoted
+from credo.formats.noisy import read_alone
 from credo.formats.scan import Scanner, shown, tokens_of
 from credo.networks.network import Network
 from credo.numerics.exact import Array
@@ -38,7 +39,7 @@ class Definition:
     at: int
     table: tuple[Sequence[str], int] | None = None  # with the number of the first token
     default: tuple[Sequence[str], int] | None = None
-    rule: str = ""  # as in JavaBayes' noisy max, whose rows are only some
+    function: str = ""  # "max" of a noisy-MAX, whose rows are only some
     rows: list[tuple[Sequence[str], Sequence[str], int]] = field(default_factory=list)  # parents' states, numbers, at
 
 
@@ -166,7 +167,8 @@ def _definition(scanner: Scanner, at: int) -> Definition:
             found.default = scanner.until(";"), start
         elif word == "property":
             if scanner.peek() == "function":
-                found.rule = "; a 'function' in place of rows isn't read"
+                scanner.take()
+                found.function = scanner.peek()
             if _property(scanner)[1]:
                 break
         elif word != ";":
@@ -176,6 +178,9 @@ def _definition(scanner: Scanner, at: int) -> Definition:
 
 def _define(draft: Draft, definition: Definition, scanner: Scanner) -> None:
     node = draft.defined(definition.name, definition.parents, definition.at)
+    if definition.function == "max" and node.parents and definition.table is None and definition.default is None:
+        read_alone(draft, node, _alone(draft, node, definition, scanner))
+        return
     shape = draft.shape(node)
     if definition.table is None:
         node.table = _filled(draft, node, definition, scanner)
@@ -189,15 +194,37 @@ def _define(draft: Draft, definition: Definition, scanner: Scanner) -> None:
         node.table = np.moveaxis(node.table.reshape(shape[-1], *shape[:-1]), 0, -1).ravel()
 
 
+def _alone(draft: Draft, node: Node, definition: Definition, scanner: Scanner) -> dict[tuple[int, ...], Array]:
+    """The rows of a noisy-MAX, by the numbers of the parents' states."""
+    sizes, places = draft.parent_sizes(node), _places(draft, node)
+    found: dict[tuple[int, ...], Array] = {}
+    for states, numbers, at in definition.rows:
+        codes = _codes(scanner, node, places, states, at)
+        own, row = len(node.states), draft.row(node, int(np.ravel_multi_index(codes, sizes)))
+        if codes in found:
+            raise scanner.fault(at, f"the row {row} is given twice")
+        if len(numbers) != own:
+            raise scanner.fault(at, f"the row {row} must have {own} numbers, but has {len(numbers)}")
+        found[codes] = scanner.numbers(numbers, at.__add__)
+    return found
+
+
+def _places(draft: Draft, node: Node) -> list[dict[str, int]]:
+    """The numbers of each parent's states."""
+    return [{state: i for i, state in enumerate(draft.nodes[parent].states)} for parent in node.parents]
+
+
 def _filled(draft: Draft, node: Node, definition: Definition, scanner: Scanner) -> Array:
     """The rows in the parents' order, and the default row where there is none."""
     shape = draft.shape(node)
     own, total = shape[-1], prod(shape[:-1])
-    places = [{state: i for i, state in enumerate(draft.nodes[parent].states)} for parent in node.parents]
+    places = _places(draft, node)
     starts: dict[int, int] = {}
     words: list[str] = []
     for states, numbers, at in definition.rows:
-        row = _row_number(scanner, node, places, states, at)
+        row = 0
+        for known, code in zip(places, _codes(scanner, node, places, states, at), strict=True):
+            row = row * len(known) + code
         if row in starts:
             raise scanner.fault(at, f"the row {draft.row(node, row)} is given twice")
         if len(numbers) != own:
@@ -215,19 +242,21 @@ def _filled(draft: Draft, node: Node, definition: Definition, scanner: Scanner) 
         table = np.tile(scanner.numbers(given, at.__add__), (total, 1))
     elif len(order) < total:
         missing = next(row for row in count() if row not in starts)
-        raise scanner.fault(
-            node.at, f"{cut(node.name)!r} has no row {draft.row(node, missing)}, and no default{definition.rule}"
-        )
+        rule = f"; the function {cut(definition.function)!r} isn't read" if definition.function else ""
+        raise scanner.fault(node.at, f"{cut(node.name)!r} has no row {draft.row(node, missing)}, and no default{rule}")
     else:
         table = np.empty((total, own))
     table[order] = values
     return table.ravel()
 
 
-def _row_number(scanner: Scanner, node: Node, places: Sequence[dict[str, int]], states: Sequence[str], at: int) -> int:
+def _codes(
+    scanner: Scanner, node: Node, places: Sequence[dict[str, int]], states: Sequence[str], at: int
+) -> tuple[int, ...]:
+    """The numbers of the parents' states that a row names."""
     if len(states) != len(places):
         raise scanner.fault(at, f"a row of {cut(node.name)!r} names {len(states)} states of {len(places)} parents")
-    row = 0
+    codes = list[int]()
     for parent, known, word in zip(node.parents, places, states, strict=True):
         code = known.get(word)
         if code is None:
@@ -236,5 +265,5 @@ def _row_number(scanner: Scanner, node: Node, places: Sequence[dict[str, int]], 
             raise scanner.fault(
                 at, f"{cut(parent)!r} has no state {shown(word)}; {suggest(cut(word), map(cut, known), SHOWN)}"
             )
-        row = row * len(known) + code
-    return row
+        codes.append(code)
+    return tuple(codes)

@@ -123,6 +123,9 @@ class Draft:
 
     def _table(self, node: Node, rounding: _Rounding) -> Array:
         shape = self.shape(node)
+        if node.table is None and self._is_apart(node):
+            tell(f"{self.file}: {cut(node.name)!r} has no table and no arrows, and is read as uniform")
+            return np.full(shape, 1 / shape[-1])
         if node.table is None:
             raise self.fault(node.at, f"{cut(node.name)!r} has no table")
         if node.table.size != prod(shape):
@@ -133,6 +136,11 @@ class Draft:
             bad = int(np.nonzero(~(np.isfinite(rows) & (rows >= 0)).all(1))[0][0])
             raise self._row_fault(node, bad, f"must be probabilities, but is {_listed(rows[bad])}")
         return self._scaled(node, rows, rounding).reshape(shape)
+
+    def _is_apart(self, node: Node) -> bool:
+        """Whether no arrow leads to or from a variable, in a network where others have arrows."""
+        above = [each.parents for each in self.nodes.values()]
+        return not node.parents and any(above) and not any(node.name in each for each in above)
 
     def _scaled(self, node: Node, rows: Array, rounding: _Rounding) -> Array:
         """The rows, each summing to 1."""

@@ -1,4 +1,7 @@
-"""Noisy-MAX variables of GeNIe: a column of probabilities for each state of each parent, and one for the leak.
+"""Noisy-MAX variables in files: a row of probabilities for each state of each cause alone, and one for the leak.
+
+In BIF ("property function max"), each row names the states of all parents: all are 0 for the leak, all but one for the
+others, and the first state is the lowest grade. Rows don't count the leak in: some are less than it.
 
 GeNIe orders the states of such a variable from the highest grade to the lowest. <strengths> has, for each parent, its
 states from the strongest to the weakest; the weakest has no effect. The columns stand in that order. (Where the states
@@ -8,7 +11,7 @@ weakest state tells, which is 0, ..., 0, 1.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -31,11 +34,7 @@ def read_noisy(draft: Draft, node: Node, strengths: Sequence[str], numbers: Arra
     if not sizes or numbers.size != (sum(sizes) + 1) * own:
         wanted = f"{(sum(sizes) + 1) * own} parameters, but has {numbers.size}"
         raise draft.fault(node.at, f"{cut(node.name)!r}, a noisy-MAX of {len(sizes)} parents, must have {wanted}")
-    columns = numbers.reshape(-1, own)
-    sums = columns.sum(1)
-    if not (np.isfinite(columns).all() and (columns >= 0).all() and (np.abs(sums - 1.0) <= ROUNDED).all()):
-        raise draft.fault(node.at, f"a column of {cut(node.name)!r} isn't made of probabilities that sum to 1")
-    columns = np.where(np.abs(sums[:, None] - 1.0) > EXACT, columns / sums[:, None], columns)
+    columns = _scaled(draft, node, numbers.reshape(-1, own))
     orders = _orders(draft, node, sizes, strengths)
     nothing = np.eye(own)[-1]
     causes, at = list[tuple[int, dict[int, Array]]](), 0
@@ -49,7 +48,34 @@ def read_noisy(draft: Draft, node: Node, strengths: Sequence[str], numbers: Arra
         if found is None:
             raise draft.fault(node.at, f"the weakest state of a parent of {cut(node.name)!r} has an effect")
         causes.append((weakest, found))
-    node.made = _maker(causes, columns[-1])
+    node.made = _maker(causes, columns[-1], lowest_first=False)
+
+
+def read_alone(draft: Draft, node: Node, rows: Mapping[tuple[int, ...], Array]) -> None:
+    """Gives a node its distribution, from a row for each state of each cause alone, and one for none of them."""
+    sizes = draft.parent_sizes(node)
+    none = (0,) * len(sizes)
+    alone = [(j, x, (*none[:j], x, *none[j + 1 :])) for j, size in enumerate(sizes) for x in range(1, size)]
+    wanted = [none, *(codes for _, _, codes in alone)]
+    if missing := next((codes for codes in wanted if codes not in rows), None):
+        raise draft.fault(node.at, f"{cut(node.name)!r}, a noisy-MAX, has no row for the states {_numbered(missing)}")
+    if more := next((codes for codes in rows if codes not in wanted), None):
+        raise draft.fault(node.at, f"{cut(node.name)!r}, a noisy-MAX, has a row for several causes: {_numbered(more)}")
+    scaled = dict(zip(wanted, _scaled(draft, node, np.stack([rows[codes] for codes in wanted])), strict=True))
+    causes = [(0, {x: scaled[codes] for j, x, codes in alone if j == cause}) for cause in range(len(sizes))]
+    node.made = _maker(causes, scaled[none], lowest_first=True)
+
+
+def _numbered(codes: Sequence[int]) -> str:
+    return f"({', '.join(map(str, codes))})"
+
+
+def _scaled(draft: Draft, node: Node, rows: Array) -> Array:
+    """Rows of probabilities, each summing to 1."""
+    sums = rows.sum(1)
+    if not (np.isfinite(rows).all() and (rows >= 0).all() and (np.abs(sums - 1.0) <= ROUNDED).all()):
+        raise draft.fault(node.at, f"a column of {cut(node.name)!r} isn't made of probabilities that sum to 1")
+    return np.where(np.abs(sums[:, None] - 1.0) > EXACT, rows / sums[:, None], rows)
 
 
 def _orders(draft: Draft, node: Node, sizes: Sequence[int], strengths: Sequence[str]) -> list[list[int]]:
@@ -63,7 +89,9 @@ def _orders(draft: Draft, node: Node, sizes: Sequence[int], strengths: Sequence[
     return [[int(word) for word in part] for part in parts]
 
 
-def _maker(causes: Sequence[tuple[int, dict[int, Array]]], leak: Array) -> Callable[..., Distribution]:
+def _maker(
+    causes: Sequence[tuple[int, dict[int, Array]]], leak: Array, *, lowest_first: bool
+) -> Callable[..., Distribution]:
     """The distribution, once the true names of variables and states are known."""
 
     def made(parents: Sequence[str], states: Sequence[Sequence[Any]], own: Sequence[Any]) -> Distribution:
@@ -75,7 +103,7 @@ def _maker(causes: Sequence[tuple[int, dict[int, Array]]], leak: Array) -> Calla
         neutral_states = {
             parent: known[neutral] for parent, known, (neutral, _) in zip(parents, states, causes, strict=True)
         }
-        return NoisyMax(rows, _row(own, leak), neutral_states, tuple(reversed(own)))
+        return NoisyMax(rows, _row(own, leak), neutral_states, tuple(own if lowest_first else reversed(own)))
 
     return made
 

@@ -22,7 +22,6 @@ DISCRETE = [
     *COLLECTION.glob("uai2014/*.uai"),
 ]
 UNREADABLE = {  # and why
-    "carpo.bif": "a 'function' in place of rows",
     "carpo.bifxml": "must sum to 1, but sums to 0",
     "carpo.dsl": "must sum to 1, but sums to 0",
 }
@@ -249,6 +248,52 @@ def test_names_that_a_format_can_hold_are_written_as_they_are() -> None:
     assert "(5-12) 0.0, 1.0;" in bif.write(network)
     assert "<OUTCOME>&lt;5</OUTCOME>" in xmlbif.write(network)
     assert "credo" not in bif.write(network) + xmlbif.write(network) + hugin.write(network)
+
+
+NOISY = """
+network x { }
+variable A { type discrete [ 2 ] { off, on }; }
+variable B { type discrete [ 3 ] { none, some, much }; }
+variable Y { type discrete [ 3 ] { 0, 1, 2 }; }
+variable Apart { type discrete [ 2 ] { 0, 1 }; }
+probability ( A ) { table 0.7, 0.3; }
+probability ( B ) { table 0.5, 0.3, 0.2; }
+probability ( Y | A, B ) {
+  property function max;
+  (off, none) 0.9, 0.06, 0.04; // leak
+  (on, none) 0.2, 0.5, 0.3;
+  (off, some) 0.4, 0.4, 0.2;
+  (off, much) 0.1, 0.3, 0.6;
+}
+"""
+
+
+def test_a_noisy_max_of_bif_has_a_row_for_each_cause_alone() -> None:
+    """P(Y ≤ y | causes) is the product of the causes' and of the leak's."""
+    with pytest.warns(Notice, match="'Apart' has no table and no arrows"):
+        network = bif.read(NOISY, "noisy.bif")
+    leak = np.cumsum([0.9, 0.06, 0.04])
+    a = np.cumsum([[1, 0, 0], [0.2, 0.5, 0.3]], axis=1)
+    b = np.cumsum([[1, 0, 0], [0.4, 0.4, 0.2], [0.1, 0.3, 0.6]], axis=1)
+    below = leak * a[:, None] * b[None]
+    np.testing.assert_allclose(network.tables["Y"], np.diff(below, axis=-1, prepend=0.0), atol=1e-12)
+    assert network.query("Apart") == pytest.approx({"0": 0.5, "1": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("row", "instead", "match"),
+    [
+        ("(on, none) 0.2, 0.5, 0.3;", "", r"no row for the states \(1, 0\)"),
+        ("(on, none) 0.2, 0.5, 0.3;", "(on, none) 0.2, 0.5, 0.3; (on, much) 0, 0, 1;", "several causes"),
+        ("(on, none) 0.2, 0.5, 0.3;", "(on, none) 0.2, 0.5;", "must have 3 numbers, but has 2"),
+        ("(on, none) 0.2, 0.5, 0.3;", "(on, none) 0.2, 0.5, 0.9;", "probabilities that sum to 1"),
+        ("(on, none) 0.2, 0.5, 0.3;", "(off, none) 0.2, 0.5, 0.3;", "is given twice"),
+        ("function max", "function min", "the function 'min' isn't read"),
+    ],
+)
+def test_a_noisy_max_of_bif_that_is_none(row: str, instead: str, match: str) -> None:
+    with pytest.raises(NetworkError, match=match):
+        bif.read(NOISY.replace(row, instead), "noisy.bif")
 
 
 @pytest.mark.skipif(not DISCRETE, reason="the public collections aren't beside this checkout")
