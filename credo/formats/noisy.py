@@ -114,7 +114,7 @@ def _row(own: Sequence[Any], row: Array) -> dict[Any, float]:
 
 def noisy_columns(network: Network, name: str) -> tuple[list[int], Array] | None:
     """Strengths and parameters of a noisy node, as GeNIe has them; None if it has no such form there."""
-    from credo.networks.nodes.causes import CausesNode
+    from credo.networks.nodes.independent_causes import CausesNode
 
     node = network.nodes[name]
     if not isinstance(node, CausesNode) or node.grades != tuple(reversed(range(len(node.grades)))):

@@ -21,7 +21,7 @@ from credo.networks.fixed import Fixed
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.inference.sizes import SAMPLES, Method
 from credo.networks.lazy_tables import LazyTables
-from credo.networks.nodes.distribution import Distribution, Family
+from credo.networks.nodes.distribution import Distribution, NodeFamily
 from credo.networks.specification import Arrows, Specification
 from credo.networks.tables import States, checked_ties, table_of
 from credo.notices import tell
@@ -264,7 +264,7 @@ class Network(DirectedGraph, GraphicalModel):
     @cached_property
     def _form_nodes(self) -> Mapping[str, DistributionNode]:
         """Those that aren't tables."""
-        return {name: form.node(Family(name, self.parents[name], self.states)) for name, form in self.forms.items()}
+        return {name: form.node(NodeFamily(name, self.parents[name], self.states)) for name, form in self.forms.items()}
 
     @property
     def declared(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from credo.errors import NetworkError, suggest
 from credo.networks import graph
-from credo.networks.nodes.distribution import Distribution, Family
+from credo.networks.nodes.distribution import Distribution, NodeFamily
 from credo.networks.tables import states_of, table_of
 from credo.numerics.exact import Array
 
@@ -54,7 +54,7 @@ class Specification:
         for name in parents if tables or states else ():
             listed = states.get(name) if isinstance(states, Mapping) else states
             found[name] = states_of(name, listed, tables.get(name), parents[name])
-        forms = {name: each.resolved(Family(name, parents[name], found)) for name, each in forms.items()}
+        forms = {name: each.resolved(NodeFamily(name, parents[name], found)) for name, each in forms.items()}
         tables |= forms
         return cls(parents, found, tables if known else {}, {name: each.bare() for name, each in forms.items()})
 
@@ -62,7 +62,7 @@ class Specification:
     def nodes(self) -> dict[str, DistributionNode]:
         """Of distributions that aren't tables; refuses those that don't fit the variables."""
         given = {**self.forms, **{name: self.given[name] for name in self.forms if self.given}}
-        return {name: form.node(Family(name, self.parents[name], self.states)) for name, form in given.items()}
+        return {name: form.node(NodeFamily(name, self.parents[name], self.states)) for name, form in given.items()}
 
     def parameters(self, nodes: Mapping[str, DistributionNode]) -> dict[str, Array]:
         """As given: tables, and the parameters of other distributions."""

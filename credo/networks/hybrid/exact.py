@@ -86,7 +86,7 @@ class Solution:
 
 
 @dataclass(frozen=True, eq=False)
-class Exact:
+class ExactQuery:
     """What is asked of a network, given findings."""
 
     net: HybridNetwork
@@ -95,7 +95,7 @@ class Exact:
     how: dict[str, Any]  # method, samples and seed of what categories are asked
 
     @classmethod
-    def of(cls, net: HybridNetwork, asked: Sequence[str], findings: HybridFindings, how: dict[str, Any]) -> Exact:
+    def of(cls, net: HybridNetwork, asked: Sequence[str], findings: HybridFindings, how: dict[str, Any]) -> ExactQuery:
         names = relevant(net, asked, findings)
         for name in (name for name in names if name in net.logistic):
             unknown = [each for each in net.logistic[name].numbers if each not in findings.values]

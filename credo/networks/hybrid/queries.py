@@ -15,7 +15,7 @@ from credo.networks.answers import Estimated, EstimatedNumber, MostProbable
 from credo.networks.explanation import QueryExplanation
 from credo.networks.hybrid.answers import Answer, JointNumbers, NumberAnswer, covariance_roots, known_number
 from credo.networks.hybrid.estimates import DRAWS, METHOD, drawn_particles
-from credo.networks.hybrid.exact import Exact
+from credo.networks.hybrid.exact import ExactQuery
 from credo.networks.hybrid.findings import HybridFindings, number_or_interval
 from credo.networks.inference.estimate import check_samples
 from credo.networks.inference.findings import Given, allowed
@@ -47,9 +47,9 @@ def queried(
 
     def exact() -> Answer:
         if isinstance(variables, str):
-            return Exact.of(net, names, findings, how).number(variables)
+            return ExactQuery.of(net, names, findings, how).number(variables)
         free = [name for name in names if name not in findings.values]
-        found = Exact.of(net, free, findings, how).numbers(free) if free else None
+        found = ExactQuery.of(net, free, findings, how).numbers(free) if free else None
         return _with_known(names, found, findings)
 
     def estimated() -> Answer:
@@ -114,7 +114,7 @@ def _of_categories(
     keys = [*states[0]] if isinstance(variables, str) else [*product(*states)]
 
     def exact() -> dict[Any, float]:
-        found = Exact.of(net, free, findings, how).states(free) if free else {(): 1.0}
+        found = ExactQuery.of(net, free, findings, how).states(free) if free else {(): 1.0}
         if isinstance(found, Estimated) and free == names:
             return found if not isinstance(variables, str) else _single(found)
         table = np.zeros([len(each) for each in states])
@@ -162,7 +162,7 @@ def all_marginals(net: HybridNetwork, given: Given, method: Method, samples: int
 
     def exact() -> dict[str, Any]:
         found: dict[str, Any] = {}
-        inference = Exact.of(net, asked, findings, how)
+        inference = ExactQuery.of(net, asked, findings, how)
         if any(name in net.states for name in asked):
             found |= inference.all_states()
         for solution in inference.solutions:
@@ -183,7 +183,7 @@ def all_marginals(net: HybridNetwork, given: Given, method: Method, samples: int
     return answered(method, exact, estimated)
 
 
-def _numbers_of(inference: Exact, solution: Any) -> dict[str, NumberAnswer]:
+def _numbers_of(inference: ExactQuery, solution: Any) -> dict[str, NumberAnswer]:
     """The distribution of each number of a component."""
     component = solution.component
     if solution.inside is not None:
@@ -226,7 +226,7 @@ def chance(net: HybridNetwork, event: Given, given: Given, method: Method, sampl
             if name in so_far.values:
                 p *= float(low < so_far.values[name] < high)
                 continue
-            p *= Exact.of(net, [name], so_far, how).number(name).probability(low, high)
+            p *= ExactQuery.of(net, [name], so_far, how).number(name).probability(low, high)
             before = so_far.intervals.get(name, (-inf, inf))
             both = (max(low, before[0]), min(high, before[1]))
             so_far = replace(so_far, intervals={**so_far.intervals, name: both})
@@ -274,7 +274,7 @@ def _states_happen(
             return 0.0, findings
     if not free:
         return 1.0, findings
-    table = np.array([*Exact.of(net, free, findings, how).states(free).values()])
+    table = np.array([*ExactQuery.of(net, free, findings, how).states(free).values()])
     table = table.reshape([len(net.states[name]) for name in free])
     p = float(table[np.ix_(*(happens[name] for name in free))].sum())
     return p, replace(findings, likelihoods=likelihoods)
@@ -320,7 +320,7 @@ def log_evidence(net: HybridNetwork, given: Given, method: Method, samples: int,
 
     def exact() -> float:
         try:
-            return Exact.of(net, (), findings, how).log_probability()
+            return ExactQuery.of(net, (), findings, how).log_probability()
         except EvidenceError:
             return -inf
 
@@ -340,7 +340,7 @@ def most_probable(net: HybridNetwork, variables: Sequence[str] | None, given: Gi
     free = [net._known(name) for name in names if name not in findings.hard]
     how = {"method": "exact"}
     categories = [name for name in free if name in net.states]
-    inference = Exact.of(net, free, findings, how)
+    inference = ExactQuery.of(net, free, findings, how)
     best, log_share = inference.best(categories, everything=variables is None)
     states = findings.states | {name: net.states[name].index(state) for name, state in best.items()}
     likelihoods = {name: each for name, each in findings.likelihoods.items() if name not in best}
@@ -348,7 +348,7 @@ def most_probable(net: HybridNetwork, variables: Sequence[str] | None, given: Gi
     found: dict[str, Any] = {name: net.states[name][code] for name, code in states.items()} | then.values
     numbers = [name for name in free if name in net.numbers]
     if numbers:
-        after = Exact.of(net, numbers, then, how)
+        after = ExactQuery.of(net, numbers, then, how)
         for solution in after.solutions:
             means = after.shares(solution.component.switches) @ solution.several(solution.component.unknown)[0]
             found |= dict(zip(solution.component.unknown, means.tolist(), strict=True))

@@ -8,7 +8,7 @@ import numpy as np
 
 from credo.errors import DataError, EvidenceError, SizeError, check_seed
 from credo.networks.hybrid.estimates import Drawing
-from credo.networks.hybrid.exact import IMPOSSIBLE, Exact
+from credo.networks.hybrid.exact import IMPOSSIBLE, ExactQuery
 from credo.networks.hybrid.findings import HybridFindings
 from credo.networks.hybrid.number_node import Codes
 from credo.networks.inference.findings import Given
@@ -67,7 +67,7 @@ def _exactly(
     if net.logistic:
         raise SizeError("logistic nodes: draws are weighed")
     free = [name for name in net.parents if name not in findings.hard]
-    inference = Exact.of(net, free, findings, {"method": "exact"})
+    inference = ExactQuery.of(net, free, findings, {"method": "exact"})
     told = [each.component.switches for each in inference.solutions if each.component.informs]
     switches = list(dict.fromkeys(name for own in told for name in own))
     shares = inference.shares(switches)

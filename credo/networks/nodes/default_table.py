@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from credo.errors import NetworkError
 from credo.networks.fixed import Fixed
-from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.distribution import NodeFamily
 from credo.networks.nodes.read_rows import ReadRows, check_parents, named_row, stacked
 from credo.networks.nodes.reading import Reading, ReadingNode
 from credo.numerics.exact import Array
@@ -49,7 +49,7 @@ class DefaultTable(ReadRows):
     def bare(self) -> Self:
         return replace(self, default=None, exceptions=dict.fromkeys(self.exceptions))
 
-    def node(self, family: Family) -> ReadingNode:
+    def node(self, family: NodeFamily) -> ReadingNode:
         check_parents(family, "DefaultTable")
         patterns = [_pattern(family, key) for key in self.exceptions]
         _check_reached(family, [*self.exceptions], patterns)
@@ -77,7 +77,7 @@ class DefaultTable(ReadRows):
         return replace(self, default=default, exceptions=dict(zip(self.exceptions, special, strict=True)))
 
 
-def _pattern(family: Family, key: Any) -> tuple[int | None, ...]:
+def _pattern(family: NodeFamily, key: Any) -> tuple[int | None, ...]:
     states = key if isinstance(key, tuple) and len(family.parents) > 1 else (key,)
     if len(states) != len(family.parents):
         named = ", ".join(family.parents)
@@ -86,7 +86,7 @@ def _pattern(family: Family, key: Any) -> tuple[int | None, ...]:
     return tuple(None if state is None else family.code(parent, state) for parent, state in pairs)
 
 
-def _check_reached(family: Family, keys: Sequence[Any], patterns: Sequence[tuple[int | None, ...]]) -> None:
+def _check_reached(family: NodeFamily, keys: Sequence[Any], patterns: Sequence[tuple[int | None, ...]]) -> None:
     """The first exception that fits counts: one that never does is a mistake in their order."""
     for (i, above), (j, own) in combinations(enumerate(patterns), 2):
         if all(a is None or a == b for a, b in zip(above, own, strict=True)):

@@ -13,7 +13,7 @@ import numpy as np
 
 from credo.errors import NetworkError, SizeError, suggest
 from credo.networks.fixed import Fixed
-from credo.networks.nodes.distribution import Distribution, Family, false_state
+from credo.networks.nodes.distribution import Distribution, NodeFamily, false_state
 from credo.networks.nodes.logic import Count, Extreme, Parser, Rule, given_state, parents_of
 from credo.networks.nodes.read_rows import ReadRows, check_parents
 from credo.networks.nodes.reading import Reading, ReadingNode
@@ -58,7 +58,7 @@ class Deterministic(ReadRows):
     def bare(self) -> Self:
         return self
 
-    def resolved(self, family: Family) -> Distribution:
+    def resolved(self, family: NodeFamily) -> Distribution:
         """A function's values: functions can't be stored."""
         if isinstance(self.rule, str | Mapping):
             return self
@@ -71,7 +71,7 @@ class Deterministic(ReadRows):
         cases = product(*(family.states[parent] for parent in family.parents))
         return replace(self, rule={case: self._value(family, case) for case in cases})
 
-    def _value(self, family: Family, case: tuple[Any, ...]) -> Any:
+    def _value(self, family: NodeFamily, case: tuple[Any, ...]) -> Any:
         assert callable(self.rule)
         shown = ", ".join(f"{parent}={state}" for parent, state in zip(family.parents, case, strict=True))
         try:
@@ -80,13 +80,13 @@ class Deterministic(ReadRows):
             raise NetworkError(f"the function of {family.name!r} fails for {shown:.80}: {error}") from None
         return found
 
-    def node(self, family: Family) -> ReadingNode:
+    def node(self, family: NodeFamily) -> ReadingNode:
         check_parents(family, "Deterministic")
         own = len(family.own)
         reading = self._by_rule(family) if isinstance(self.rule, str) else self._by_cases(family)
         return ReadingNode(family, self, reading, own, np.eye(own))
 
-    def _by_cases(self, family: Family) -> Reading:
+    def _by_cases(self, family: NodeFamily) -> Reading:
         assert isinstance(self.rule, Mapping)
         shape = family.shape[:-1]
         if prod(shape) > MOST_CASES:
@@ -114,7 +114,7 @@ class Deterministic(ReadRows):
 
         return Reading.of(codes.tobytes(), [*enumerate(shape)], move, final, family.name)
 
-    def _by_rule(self, family: Family) -> Reading:
+    def _by_rule(self, family: NodeFamily) -> Reading:
         assert isinstance(self.rule, str)
         ends = _grades(family)
         rule = Parser(
@@ -138,7 +138,7 @@ class Deterministic(ReadRows):
         return self
 
 
-def _own_code(family: Family, value: Any) -> int:
+def _own_code(family: NodeFamily, value: Any) -> int:
     if value in family.own:
         return family.own.index(value)
     if isinstance(value, bool | np.bool_) and len(family.own) == 2:
@@ -147,7 +147,7 @@ def _own_code(family: Family, value: Any) -> int:
     raise NetworkError(f"the rule of {family.name!r} gives {value!r:.60}, no state of it; {suggest(value, family.own)}")
 
 
-def _grades(family: Family) -> tuple[int, ...]:
+def _grades(family: NodeFamily) -> tuple[int, ...]:
     """The node's states from the lowest: numbers by their size, others from the last, or the one that says no."""
     own = family.own
     if all(isinstance(state, Real) and not isinstance(state, bool) for state in own):
@@ -156,7 +156,7 @@ def _grades(family: Family) -> tuple[int, ...]:
     return (lowest, *(i for i in reversed(range(len(own))) if i != lowest))
 
 
-def _final(family: Family, rule: Rule, grades: tuple[int, ...]) -> Callable[[Rule], int]:
+def _final(family: NodeFamily, rule: Rule, grades: tuple[int, ...]) -> Callable[[Rule], int]:
     """From what is left of the rule at the end to own states."""
     if isinstance(rule, Extreme):
         return lambda left: grades[int(left)]  # type: ignore[arg-type]

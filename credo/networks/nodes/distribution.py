@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Family:
+class NodeFamily:
     """A variable and its parents, with the states of each."""
 
     name: str
@@ -82,12 +82,12 @@ class Distribution(ABC):
         """As `fit` begins with it."""
         return self.bare()
 
-    def resolved(self, family: Family) -> Distribution:  # noqa: ARG002 - for those that have more to tell
+    def resolved(self, family: NodeFamily) -> Distribution:  # noqa: ARG002 - for those that have more to tell
         """In the form in which it is kept."""
         return self
 
     @abstractmethod
-    def node(self, family: Family) -> DistributionNode:
+    def node(self, family: NodeFamily) -> DistributionNode:
         """As a network uses it; refuses what doesn't fit the parents and their states."""
 
     @property

@@ -9,7 +9,7 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes
 from credo.networks.nodes.configurations import ConfigurationCounts, fits_family
-from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.distribution import NodeFamily
 from credo.networks.nodes.node import Sizes
 from credo.numerics.exact import Array
 
@@ -18,7 +18,7 @@ from credo.numerics.exact import Array
 class FamilyNode:
     """A node and its parents, and the part of the evidence that it learns from."""
 
-    family: Family
+    family: NodeFamily
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ from credo.networks.table_priors import TablePriors
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
-    from credo.networks.nodes.causes import CausesNode
+    from credo.networks.nodes.independent_causes import CausesNode
     from credo.networks.nodes.node import Prior
 
 STEPS, TOLERANCE = 2000, 1e-13

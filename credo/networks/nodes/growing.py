@@ -15,7 +15,7 @@ from credo.core.labels import Label
 from credo.errors import NetworkError
 from credo.families.dirichlet import log_evidence
 from credo.networks.nodes.configurations import ConfigurationCounts
-from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.distribution import NodeFamily
 from credo.networks.nodes.family_node import CountedNode
 from credo.networks.nodes.node import Prior, Sizes
 from credo.networks.table_priors import BDeu, dirichlet_of
@@ -80,7 +80,7 @@ def _read_by(evidence: Evidence, readers: Mapping[Label, Any]) -> Evidence:
     return Evidence(evidence.schema, parts)
 
 
-def grown(family: Family, seen: ConfigurationCounts, prior: Prior) -> Grown:
+def grown(family: NodeFamily, seen: ConfigurationCounts, prior: Prior) -> Grown:
     """The tree by greedy splits, pruned from the leaves: a split stays where it makes the rows more probable.
 
     A priori a node is a leaf with probability ½, and else splits by each of the parents that are left alike.
@@ -88,7 +88,7 @@ def grown(family: Family, seen: ConfigurationCounts, prior: Prior) -> Grown:
     return _grown(family, seen.cells, seen.n.value, tuple(range(len(family.parents))), prior)
 
 
-def _grown(family: Family, cells: Cells, weight: Array, left: Sequence[int], prior: Prior) -> Grown:
+def _grown(family: NodeFamily, cells: Cells, weight: Array, left: Sequence[int], prior: Prior) -> Grown:
     own: Array = np.bincount(cells[:, -1], weight, len(family.own)).astype(np.float64)
     may_split = bool(left) and (own > 0).sum() > 1
     leaf = Grown(None, _log_evidence(family, own, prior) + (log(0.5) if left else 0.0))
@@ -104,13 +104,13 @@ def _grown(family: Family, cells: Cells, weight: Array, left: Sequence[int], pri
     return Grown({family.parents[parent]: branches}, score) if score > leaf.score else leaf
 
 
-def _split_score(family: Family, cells: Cells, weight: Array, parent: int, prior: Prior) -> float:
+def _split_score(family: NodeFamily, cells: Cells, weight: Array, parent: int, prior: Prior) -> float:
     shape = family.shape[parent], len(family.own)
     counts = np.bincount(cells[:, parent] * shape[1] + cells[:, -1], weight, shape[0] * shape[1]).reshape(shape)
     return float(sum(_log_evidence(family, row.astype(np.float64), prior) for row in counts))
 
 
-def _log_evidence(family: Family, counts: Array, prior: Prior) -> float:
+def _log_evidence(family: NodeFamily, counts: Array, prior: Prior) -> float:
     """Of a leaf; maximum likelihood has none, and grows by Dirichlet(1)."""
     if prior is None:
         alpha: Any = 1.0

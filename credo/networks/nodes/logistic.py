@@ -11,7 +11,7 @@ import numpy as np
 from credo.errors import NetworkError
 from credo.networks.fixed import Fixed
 from credo.networks.nodes.coefficients import checked_number
-from credo.networks.nodes.distribution import Distribution, Family, false_state
+from credo.networks.nodes.distribution import Distribution, NodeFamily, false_state
 from credo.networks.nodes.log_linear import LogLinearNode, checked_spread
 from credo.numerics.exact import Array
 
@@ -48,7 +48,7 @@ class Logistic(Distribution):
     def bare(self) -> Self:
         return replace(self, intercept=None, weights={})
 
-    def node(self, family: Family) -> LogLinearNode:
+    def node(self, family: NodeFamily) -> LogLinearNode:
         if len(family.own) != 2:
             raise NetworkError(f"{family.name!r} is a Logistic of {len(family.own)} states, not 2: use a Softmax")
         lowest = false_state(family.own)

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 
 from credo.errors import NetworkError
 from credo.networks.fixed import Fixed
-from credo.networks.nodes.causes import CausesNode
-from credo.networks.nodes.distribution import Distribution, Family, checked_probability, false_state
+from credo.networks.nodes.distribution import Distribution, NodeFamily, checked_probability, false_state
+from credo.networks.nodes.independent_causes import CausesNode
 from credo.numerics.exact import Array
 
 
@@ -62,7 +62,7 @@ class Noisy(Distribution):
     def with_rows(self, node: CausesNode, rows: Array) -> Self:
         """With those parameters."""
 
-    def neutral_states(self, family: Family, default: Callable[[tuple[Any, ...]], int]) -> tuple[int, ...]:
+    def neutral_states(self, family: NodeFamily, default: Callable[[tuple[Any, ...]], int]) -> tuple[int, ...]:
         """Of each parent, the number of the state without effect."""
         for name in self.neutral:
             family.check_parent(name, "a neutral state")
@@ -71,7 +71,7 @@ class Noisy(Distribution):
             for parent in family.parents
         )
 
-    def _check_family(self, family: Family) -> None:
+    def _check_family(self, family: NodeFamily) -> None:
         if not family.parents:
             raise NetworkError(f"{family.name!r} is a {self.called}, but has no parents: give it a table")
         for name in self.causes:
@@ -104,14 +104,14 @@ class TwoGraded(Noisy):
         leak = float(rows[0, 1])
         return replace(self, causes=causes, leak=self.kept_leak(leak, leak))
 
-    def _checked(self, family: Family) -> None:
+    def _checked(self, family: NodeFamily) -> None:
         self._check_family(family)
         if len(family.own) != 2:
             raise NetworkError(f"{family.name!r} is a {self.called} of {len(family.own)} states, not 2: use a NoisyMax")
 
 
 def by_state(
-    family: Family, parent: str, neutral: int, rows: Mapping[Any, Any] | None, given: Any, what: str
+    family: NodeFamily, parent: str, neutral: int, rows: Mapping[Any, Any] | None, given: Any, what: str
 ) -> dict[Any, Any]:
     """{state: strength or row} of each state of a parent but the neutral one; where these aren't given by state (None),
     there must be one such state."""

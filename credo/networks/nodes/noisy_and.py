@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from credo.networks.nodes.causes import CausesNode
-from credo.networks.nodes.distribution import Family, false_state
+from credo.networks.nodes.distribution import NodeFamily, false_state
+from credo.networks.nodes.independent_causes import CausesNode
 from credo.networks.nodes.noisy import TwoGraded, true_state
 
 
@@ -25,7 +25,7 @@ class NoisyAnd(TwoGraded):
 
     called = "noisy-AND"
 
-    def node(self, family: Family) -> CausesNode:
+    def node(self, family: NodeFamily) -> CausesNode:
         self._checked(family)
         highest = false_state(family.own)
         neutral = self.neutral_states(family, true_state)

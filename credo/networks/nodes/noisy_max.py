@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from credo.errors import NetworkError
-from credo.networks.nodes.causes import CausesNode
-from credo.networks.nodes.distribution import Family, false_state
+from credo.networks.nodes.distribution import NodeFamily, false_state
+from credo.networks.nodes.independent_causes import CausesNode
 from credo.networks.nodes.noisy import Noisy, by_state
 from credo.networks.tables import row_of
 from credo.numerics.exact import Array
@@ -41,12 +41,12 @@ class NoisyMax(Noisy):
         if self.order is not None:
             object.__setattr__(self, "order", tuple(self.order))
 
-    def node(self, family: Family) -> CausesNode:
+    def node(self, family: NodeFamily) -> CausesNode:
         self._check_family(family)
         neutral = self.neutral_states(family, false_state)
         return CausesNode(family, self.bare(), self._grades(family), neutral)
 
-    def _grades(self, family: Family) -> tuple[int, ...]:
+    def _grades(self, family: NodeFamily) -> tuple[int, ...]:
         if self.order is None:
             lowest = false_state(family.own)
             return (lowest, *(i for i in reversed(range(len(family.own))) if i != lowest))

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from credo.errors import NetworkError
-from credo.networks.nodes.distribution import Distribution, Family
+from credo.networks.nodes.distribution import Distribution, NodeFamily
 from credo.networks.nodes.reading import ReadingNode
 from credo.networks.tables import row_of
 from credo.numerics.exact import Array
@@ -27,12 +27,12 @@ class ReadRows(Distribution):
         """With those parameters."""
 
 
-def check_parents(family: Family, what: str) -> None:
+def check_parents(family: NodeFamily, what: str) -> None:
     if not family.parents:
         raise NetworkError(f"{family.name!r} is a {what}, but has no parents: give it a table")
 
 
-def stacked(family: Family, rows: Iterable[tuple[str, Any]]) -> Array:
+def stacked(family: NodeFamily, rows: Iterable[tuple[str, Any]]) -> Array:
     """Rows as an array, from where each is and what was given for it."""
     return np.array([row_of(family.name, row, family.own, where) for where, row in rows])
 

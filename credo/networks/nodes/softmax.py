@@ -11,7 +11,7 @@ import numpy as np
 from credo.errors import NetworkError
 from credo.networks.fixed import Fixed
 from credo.networks.nodes.coefficients import checked_number
-from credo.networks.nodes.distribution import Distribution, Family, false_state
+from credo.networks.nodes.distribution import Distribution, NodeFamily, false_state
 from credo.networks.nodes.log_linear import LogLinearNode, checked_spread
 from credo.numerics.exact import Array
 
@@ -49,7 +49,7 @@ class Softmax(Distribution):
     def bare(self) -> Self:
         return replace(self, intercepts={}, weights={})
 
-    def node(self, family: Family) -> LogLinearNode:
+    def node(self, family: NodeFamily) -> LogLinearNode:
         columns = len(family.own)
         reference = tuple(false_state(family.states[parent]) for parent in family.parents)
         return LogLinearNode(family, self.bare(), tuple(range(columns)), reference, columns, self.spread)
@@ -79,7 +79,7 @@ class Softmax(Distribution):
         return replace(self, intercepts=dict(zip(family.own, found[0].tolist(), strict=True)), weights=weights)
 
 
-def _mapping(family: Family, parent: str, given: Any) -> Mapping[Any, Any]:
+def _mapping(family: NodeFamily, parent: str, given: Any) -> Mapping[Any, Any]:
     if not isinstance(given, Mapping):
         raise NetworkError(
             f"the weights of {parent!r} in {family.name!r} must be {{own state: {{its state: number}}}}, but are "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from credo.errors import NetworkError
-from credo.networks.nodes.distribution import Family
+from credo.networks.nodes.distribution import NodeFamily
 from credo.networks.nodes.growing import UngrownNode
 from credo.networks.nodes.read_rows import ReadRows, check_parents, named_row, stacked
 from credo.networks.nodes.reading import Reading, ReadingNode
@@ -59,7 +59,7 @@ class TreeTable(ReadRows):
     def unlearned(self) -> Self:
         return type(self)() if self.grown else self.bare()
 
-    def node(self, family: Family) -> Any:
+    def node(self, family: NodeFamily) -> Any:
         check_parents(family, "TreeTable")
         if self.tree is None and not self.grown:  # one that grew may be a single leaf, and bare, that is None
             return UngrownNode(family)
@@ -110,7 +110,7 @@ def _mapped(tree: Any, row: Any) -> Any:
     return {parent: {states: _mapped(below, row) for states, below in branches.items()}}
 
 
-def _read(family: Family, tree: Any, where: str, leaves: list[Leaf], above: tuple[str, ...] = ()) -> Split | Leaf:
+def _read(family: NodeFamily, tree: Any, where: str, leaves: list[Leaf], above: tuple[str, ...] = ()) -> Split | Leaf:
     if not _is_split(tree):
         leaves.append(Leaf(len(leaves), tree, f" given{where}" if where else ""))
         return leaves[-1]
