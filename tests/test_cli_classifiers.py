@@ -154,6 +154,7 @@ def test_a_page_without_a_curve(mail: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")])
+@pytest.mark.slow
 def test_the_picture_of_a_learning_curve(mail: str, tmp_path: Path, ending: str, start: bytes) -> None:
     path = tmp_path / f"curve.{ending}"
     result = run("learn", mail, "-t", "label", "--plot", str(path))
@@ -190,6 +191,7 @@ def test_kinds_and_weights_are_asked_for(tmp_path: Path) -> None:
         ("gaussian", credo.GaussianDiscriminant),
     ],
 )
+@pytest.mark.slow
 def test_one_kind_of_model(model: str, kind: Any, tmp_path: Path) -> None:
     path = tmp_path / "m.credo"
     text = ran("learn", TABLE, "-t", "fault", "--model", model, "-o", str(path))

@@ -206,6 +206,7 @@ ODD: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("data", ODD.values(), ids=ODD.keys())
+@pytest.mark.slow
 def test_odd_tables_have_a_page_too(data: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Notice)

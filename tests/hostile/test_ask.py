@@ -144,6 +144,7 @@ def said_of(text: str) -> str:
 
 
 @long
+@pytest.mark.slow
 def test_a_long_question_is_answered_in_a_short_sentence(text: Callable[[int], str]) -> None:
     with guarded():
         said = said_of(text(LARGE))

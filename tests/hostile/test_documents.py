@@ -276,6 +276,7 @@ BOMBS = [
 
 
 @pytest.mark.parametrize("piece", BOMBS, ids=ascii)
+@pytest.mark.slow
 def test_html_bombs(piece: str) -> None:
     with guarded():
         stripped(piece * (2 * MB // len(piece)))

@@ -28,6 +28,7 @@ COVARIANCES = ("full", "tied", "diagonal", "spherical")
         {"x": [1.0, 2.0, 30.0, 31.0], "c": ["a", "a", "b", "b"]},
     ],
 )
+@pytest.mark.slow
 def test_no_component_collapses(table: Any, covariance: Any) -> None:
     mixture = credo.Mixture(5, covariance, starts=2, kinds={"x": "number"}).fit(table)
     assert len(mixture.names) == 5

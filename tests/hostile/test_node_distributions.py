@@ -48,7 +48,6 @@ def made(child: Any, **states: Any) -> Network:
         (nodes.Deterministic("at_least(3, A, B)"), "doesn't depend on its parent 'A'"),
         (nodes.Deterministic("A == yes or B"), "compares 'A' with yes: states stand in quotes"),
         (nodes.Deterministic("A in [yes] or B"), "states stand in quotes"),
-        (nodes.Normal({"yes": 1.0, "no": 0.0}, 1.0), "but is a Normal, which a credo.HybridNetwork takes"),
         (nodes.Deterministic("A and B == 'maybe'"), "'Y' names the state B=maybe"),
         (nodes.Deterministic("A and B > 'no'"), "can compare states by"),
         (nodes.Deterministic("at_least(A, B)"), "should have at_least\\(a whole number"),

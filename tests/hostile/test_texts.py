@@ -163,6 +163,7 @@ def test_a_text_column_that_is_missing_everywhere(empty: Any) -> None:
 
 
 @readings
+@pytest.mark.slow
 def test_a_word_a_million_times(how: credo.Text) -> None:
     text = "apple " * 1_000_000
     model = fitted(TABLE, how)
@@ -375,6 +376,7 @@ ODD_LABELS: list[tuple[list[Any], tuple[Any, ...]]] = [
 
 
 @pytest.mark.parametrize(("labels", "classes"), ODD_LABELS, ids=str)
+@pytest.mark.slow
 def test_labels_that_look_like_something_else(labels: list[Any], classes: tuple[Any, ...], tmp_path: Path) -> None:
     table = {"text": TEXTS, "label": [labels[label == "sky"] for label in LABELS]}
     model, tuned = both(table)

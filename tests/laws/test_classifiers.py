@@ -214,6 +214,7 @@ def test_leave_one_out_is_refitting_without_each_row(case: Case) -> None:
 @pytest.mark.parametrize(
     "name", [name for name, case in CASES.items() if case.estimate != "ml" and name != "tied, cells missing"]
 )
+@pytest.mark.slow
 def test_leave_one_out_of_weighted_rows(name: str) -> None:
     case = CASES[name]
     table, weight = case.table(21, case.few), np.random.default_rng(21).choice([0.3, 1.0, 2.0, 7.25], case.few)
@@ -317,6 +318,7 @@ SLOW = ("values seen once", "an outlier of 2e4", "constant", "all cells missing"
     ("name", "oddity"),
     [(name, odd) for name in ODD_MODELS for odd in ODDITIES if not (CASES[name].completes and odd in SLOW)],
 )
+@pytest.mark.slow
 def test_leave_one_out_of_odd_tables(name: str, oddity: str) -> None:
     case = CASES[name]
     table = ODDITIES[oddity](case.table(22, case.few))

@@ -76,6 +76,7 @@ BOUNDED = [name for name, block in LIKELIHOODS.items() if not UNBOUNDED & {*bloc
     ("name", "estimate"), [*((name, "map") for name in LIKELIHOODS), *((name, "ml") for name in BOUNDED)]
 )
 @pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.slow
 def test_em_over_hidden_groups_never_falls(name: str, estimate: Any, missing: float) -> None:
     """`em` refuses an objective that falls."""
     batch = cells(120, missing, 1)

@@ -71,6 +71,7 @@ MIXING = {name: case for name, case in CASES.items() if case.mixes}
 
 @pytest.mark.parametrize("case", MIXING.values(), ids=MIXING.keys())
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_the_objective_never_falls(case: Case, seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = np.concatenate([case.draw(rng, 150), _moved(case.draw(rng, 100))])

@@ -150,6 +150,7 @@ def test_a_missing_cell_is_its_regression_on_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)
+@pytest.mark.slow
 def test_em_by_expected_statistics_never_falls(name: str) -> None:
     """`em` refuses an objective that falls."""
     batch = cells(120, 0.3, 1)

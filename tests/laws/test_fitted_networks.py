@@ -199,6 +199,7 @@ def test_acceleration_takes_fewer_steps_to_the_same_optimum() -> None:
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5])
+@pytest.mark.slow
 def test_maximum_likelihood_goes_to_zeros_in_few_steps(share: float) -> None:
     """Entries that EM takes to 0 don't underflow on the way, and don't decide how far all others are extrapolated."""
     asia = Network.example("asia")

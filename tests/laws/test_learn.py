@@ -62,6 +62,7 @@ def model(request: pytest.FixtureRequest, table: Table) -> Classifier:
     return found
 
 
+@pytest.mark.slow
 def test_leaving_a_row_out_is_forgetting_it(model: Classifier, table: Table) -> None:
     scores = model.leave_one_out(table)
     for i in range(0, 90, 9):

@@ -141,6 +141,7 @@ def test_comparisons_that_can_t_be_made(how: Table, says: str) -> None:
         credo.compare({"x": np.arange(40.0), "y": np.arange(40) % 2}, target="y", **how)
 
 
+@pytest.mark.slow
 def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     table = houses(60)

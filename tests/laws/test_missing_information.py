@@ -69,6 +69,7 @@ def drawn_tables(random: np.random.Generator) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("share", "rows"), [(0.3, 300), (0.5, 300)])
+@pytest.mark.slow
 def test_intervals_cover_as_often_as_they_say(share: float, rows: int) -> None:
     """Tables drawn from the prior, rows from them, cells lost at random: 90% intervals hold about 90% of the tables'
     entries. With the counts that EM expects, as if they had been observed, they hold far fewer."""

@@ -84,6 +84,7 @@ def test_a_name_changes_no_answer(old: str, name: str, expected: dict[bool, Any]
         (CLASS, "(odds) note"),
     ],
 )
+@pytest.mark.slow
 def test_nor_does_it_where_texts_and_dates_are_read_in_several_forms(
     old: str, name: str, expected: dict[bool, Any], tmp_path: Path
 ) -> None:

@@ -51,6 +51,7 @@ def test_it_goes_on_learning(case: Case, path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES.values() if not case.missing and case.estimate == "bayes"])
+@pytest.mark.slow
 def test_tuning_is_kept(case: Case, path: Path) -> None:
     rows = case.table(4)
     model = case.fit(rows).tune(rows)

@@ -364,6 +364,7 @@ def with_odds(table: Table, weights: Any, likelihood: str = "words", **how: Any)
 @pytest.mark.parametrize("likelihood", ["words", "binary", "logs", "presences"])
 @pytest.mark.parametrize("weight", [None, "some"])
 @pytest.mark.parametrize("least", [1, 3])
+@pytest.mark.slow
 def test_leaving_a_text_out_of_a_tuned_model_is_forgetting_it(
     table: Table, weight: Any, least: int, likelihood: str
 ) -> None:

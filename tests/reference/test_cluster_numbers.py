@@ -40,6 +40,7 @@ def geysers(rows: int = 270) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(10, 1), (10, 2), (10, 5), (200, 1), (100, 2)])
+@pytest.mark.slow
 def test_a_single_gaussian_is_one_cluster(rows: int, columns: int) -> None:
     x = np.random.default_rng(rows + columns).normal(size=(rows, columns))
     mixture = credo.Mixture().fit(x)

@@ -243,6 +243,7 @@ def test_trees_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 < sum(tree.cells for tree in held) == net.trees._cells <= 100
 
 
+@pytest.mark.slow
 def test_threads_share_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Different patterns and values at once, of trees that several threads use and that make room for others."""
     monkeypatch.setattr(elimination, "is_loaded", lambda: True)

@@ -28,6 +28,7 @@ def forward(net: Network) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("shape", ["chain", "star", "tree"])
+@pytest.mark.slow
 def test_all_marginals(shape: str) -> None:
     random = np.random.default_rng(1)
     above = {"chain": np.arange(MANY) - 1, "star": np.zeros(MANY, int), "tree": random.integers(np.arange(MANY) + 1)}

@@ -55,6 +55,7 @@ each_classifier = pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
         LinearRegressor(),
     ]
 )
+@pytest.mark.slow
 def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
