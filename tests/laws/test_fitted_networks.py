@@ -614,3 +614,10 @@ def test_rows_that_are_the_same_by_chance_are_rows_like_any_others() -> None:
     cells = [str(row) for row in rows.to_pylist()]
     most = max({*cells}, key=cells.count)
     assert len({int(fold) for fold, row in zip(folds, cells, strict=True) if row == most}) == 4
+
+
+def test_complete_rows_leave_gradient_ascent_nothing_to_do() -> None:
+    rows = STORM.sample(50, seed=1)
+    with pytest.warns(credo.Notice, match="every cell is known, so rows were counted"):
+        found = Network(STORM.parents).fit(rows, method="gradient")
+    assert found == Network(STORM.parents).fit(rows)
