@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,9 @@ def test_complete_rows_are_counted_whatever_the_method(net: Network, seed: int, 
     counted = Network(net.parents, states=net.states).fit(rows, prior=prior)
     assert counted.history == ()
     for method in METHODS:
-        again = Network(net.parents, states=net.states).fit(rows, prior=prior, method=method)
+        told = pytest.warns(Notice, match="so rows were counted") if method != "em" else nullcontext()
+        with told:
+            again = Network(net.parents, states=net.states).fit(rows, prior=prior, method=method)
         assert all(np.array_equal(again.tables[name], counted.tables[name]) for name in net.parents)
     assert slope(counted, rows) < 1e-12
 
@@ -614,10 +617,3 @@ def test_rows_that_are_the_same_by_chance_are_rows_like_any_others() -> None:
     cells = [str(row) for row in rows.to_pylist()]
     most = max({*cells}, key=cells.count)
     assert len({int(fold) for fold, row in zip(folds, cells, strict=True) if row == most}) == 4
-
-
-def test_complete_rows_leave_gradient_ascent_nothing_to_do() -> None:
-    rows = STORM.sample(50, seed=1)
-    with pytest.warns(credo.Notice, match="every cell is known, so rows were counted"):
-        found = Network(STORM.parents).fit(rows, method="gradient")
-    assert found == Network(STORM.parents).fit(rows)
