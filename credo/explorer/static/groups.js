@@ -1,7 +1,7 @@
 // Groups: a forest plot of any number of beliefs. Only the rows in view exist; the server sorts and searches.
 import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { Copy, Problem, percent, useAnswer } from "./parts.js";
-import { Lines } from "./charts.js";
+import { Lines, filled } from "./charts.js";
 
 const LINE = 26, AHEAD = 60, TALLEST = 8_000_000; // pixels: browsers draw nothing further down
 
@@ -33,7 +33,7 @@ export function Screen({ model, state, change, ask }) {
         ? html`<section><h2>Comparison</h2><p>P(<bdi>${pair[0]}</bdi> > <bdi>${pair[1]}</bdi>) = <b>${percent(against.greater)}</b></p>
           <${Both} charts=${against.charts} names=${pair} /><${Copy} lines=${against.copy} /></section>`
         : html`<p class="faint">Click two groups to compare them.</p>`}
-      ${best && html`<section><h2>P(best)</h2><ul class="bars">${best.best.filter((each) => each.probability > 0).map((each) => html`<li key=${each.group}><div><span class="share" style=${{ width: `${100 * each.probability}%` }}></span><span class="label"><bdi>${each.group}</bdi></span><span>${percent(each.probability)}</span></div></li>`)}</ul></section>`}
+      ${best && html`<section><h2>P(best)</h2><ul class="bars">${best.best.filter((each) => each.probability > 0).map((each) => html`<li key=${each.group}><div><span class="share" style=${filled(each.probability)}></span><span class="label"><bdi>${each.group}</bdi></span><span>${percent(each.probability)}</span></div></li>`)}</ul></section>`}
       <${Drop} model=${model} ask=${ask} learned=${() => setLearned((n) => n + 1)} />
       <${Copy} lines=${rows?.copy} />
     </aside>

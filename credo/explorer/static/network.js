@@ -1,6 +1,7 @@
 // A network: cards with a bar for each state. A click is evidence, shift-click excludes, dragging a bar gives a likelihood.
 import { html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { Copy, Problem, Waterfall, percent, signed, useAnswer } from "./parts.js";
+import { filled } from "./charts.js";
 
 const CARD = 184, GAP = 36, LINE = 24, HEAD = 34, SHOWN = 8, LAYER = 56;
 const height = (variable) => HEAD + LINE * Math.min(SHOWN, variable.states.length) + 8;
@@ -70,7 +71,7 @@ export function Screen({ model, state, change, ask }) {
 
 function Edges({ edges }) {
   return html`<section><h2>How sure the arrows are</h2><p class="faint">P(arrow), ${edges.how}; the least sure first.</p>
-    <ul class="bars">${edges.arrows.slice(0, 40).map((each) => html`<li key=${`${each.from}\u0000${each.to}`}><div><span class="share" style=${{ width: `${100 * each.probability}%` }}></span>
+    <ul class="bars">${edges.arrows.slice(0, 40).map((each) => html`<li key=${`${each.from}\u0000${each.to}`}><div><span class="share" style=${filled(each.probability)}></span>
       <span class="label"><bdi>${each.from}</bdi> → <bdi>${each.to}</bdi></span><span>${percent(each.probability)}</span></div></li>`)}</ul></section>`;
 }
 

@@ -55,6 +55,8 @@ async function exportPage() {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
+const LONGEST = 400; // characters of a line that are shown; all of them are copied
+
 // The same in Python and on the command line.
 export function Copy({ lines }) {
   const [copied, setCopied] = useState("");
@@ -75,7 +77,7 @@ export function Copy({ lines }) {
   };
   const line = (name, title) => lines[name] && html`<div class="copied">
       <button onClick=${() => copy(name)} aria-label=${`Copy as ${title}`}>${copied === name ? "copied" : `Copy as ${title}`}</button>
-      <code>${lines[name]}</code></div>`;
+      <code>${lines[name].length > LONGEST ? `${lines[name].slice(0, LONGEST)} …` : lines[name]}</code></div>`;
   return html`<div class="copy only-live">${line("python", "Python")}${line("cli", "command")}</div>`;
 }
 
