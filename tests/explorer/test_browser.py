@@ -220,6 +220,40 @@ def test_the_other_screens_open_and_move(browser: Any, tmp_path: Path) -> None:
     assert "forest-row" in text
 
 
+def test_two_groups_are_compared_by_dragging_by_clicks_and_by_keys(browser: Any) -> None:
+    rng = np.random.default_rng(0)
+    groups = [HOSTILE, "b", *(f"g{i}" for i in range(500))]
+    rows = {"g": np.repeat(groups, 4), "y": rng.integers(0, 2, 4 * len(groups))}
+    beliefs = credo.estimate(rows, "y", by="g", prior=credo.BetaBernoulli(1, 1))
+    with credo.explore(beliefs) as served, Tab(browser, served, {"groups": {"sort": "group", "down": False}}) as page:
+        first = page.locator(".forest-row")
+        first.first.wait_for()
+        a, b = first.nth(1).bounding_box(), first.nth(4).bounding_box()
+        page.mouse.move(a["x"] + 200, a["y"] + 9)
+        page.mouse.down()
+        page.mouse.move(b["x"] + 200, b["y"] + 9, steps=4)
+        page.mouse.up()
+        names = [first.nth(i).locator("bdi").inner_text() for i in range(6)]
+        page.wait_for_selector("text=Difference:")
+        assert chosen(page)["groups"]["pair"] == [names[1], names[4]]
+        first.nth(4).locator("button").click()
+        first.nth(0).locator("button").click()
+        page.wait_for_function("() => location.hash.includes('onerror')")
+        assert chosen(page)["groups"]["pair"] == [names[1], HOSTILE]
+        assert page.locator("main img").count() == 0
+        page.locator(".forest").focus()
+        for key in ("ArrowDown", "ArrowDown", "Shift+ArrowDown", "Shift+ArrowDown"):
+            page.keyboard.press(key)
+        page.wait_for_selector(f"text=P({names[1]} > {names[3]})")
+        assert chosen(page)["groups"]["pair"] == [names[1], names[3]]
+        page.keyboard.press("End")
+        page.wait_for_function(
+            "() => document.activeElement.closest('.forest-row')?.getAttribute('aria-rowindex') == 502"
+        )
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => location.hash.includes('g99')")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1600])
 def test_widths_and_themes(browser: Any, scheme: str, width: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -292,6 +293,19 @@ def groups() -> Any:
     rng = np.random.default_rng(0)
     by = rng.integers(0, 40, 600)
     return credo.estimate({"g": by, "y": (rng.random(600) < by / 40).astype(int)}, "y", by="g", prior="empirical")
+
+
+def test_two_groups_are_compared_under_the_prior_that_is_shown() -> None:
+    beliefs = groups()
+    page = screen(beliefs, "groups")
+    for prior in ("given", "default"):
+        found = asked(page, "compare", a="30", b="10", prior=prior)
+        under = beliefs if prior == "given" else replace(beliefs, rule="default").with_evidence(beliefs.seen)
+        a, b = under[30], under[10]
+        assert found["greater"] == pytest.approx(a.probability_greater(b))
+        assert found["difference"] == pytest.approx(a.mean() - b.mean())
+        assert found["interval"][0] < found["difference"] < found["interval"][1]
+    assert asked(page, "compare", a="30", b="10", prior="given")["greater"] != found["greater"]
 
 
 def test_groups_are_sorted_searched_and_shown_in_windows() -> None:

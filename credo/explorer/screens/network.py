@@ -114,9 +114,7 @@ class NetworkScreen:
             if name in names
         }
         places, ways = layout(parents)
-        arrows = [
-            {"from": a, "to": b, "way": [[float(x), int(y)] for x, y in way]} for (a, b), way in ways.items()
-        ]
+        arrows = [{"from": a, "to": b, "way": [[float(x), int(y)] for x, y in way]} for (a, b), way in ways.items()]
         return {
             "places": {name: [float(x), int(y)] for name, (x, y) in places.items()},
             "arrows": arrows,

@@ -120,5 +120,3 @@ def number_in(asked: Asked, name: str, default: float) -> float:
     if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) < float("inf"):
         raise DataError(f"{name!r} must be a number, but is {found!r:.60}")
     return found
-
-
