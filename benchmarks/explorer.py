@@ -93,7 +93,7 @@ def _large() -> credo.Network:
     """1,000 variables of three states; each has one or two parents, which lie close in their order."""
     rng = np.random.default_rng(0)
     near = [{f"v{i - rng.integers(1, min(i, 6) + 1)}" for _ in range(2)} if i else set() for i in range(1000)]
-    parents = {f"v{i}": own for i, own in enumerate(near)}
+    parents = {f"v{i}": sorted(own) for i, own in enumerate(near)}
     tables = {name: rng.dirichlet(np.ones(3), (3,) * len(own)) for name, own in parents.items()}
     return credo.Network(parents, tables, ["low", "middle", "high"])
 

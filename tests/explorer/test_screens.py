@@ -106,9 +106,17 @@ def test_of_many_variables_those_around_one_are_shown() -> None:
     net = credo.Network.random(200, arrows=190, seed=0)
     page = screen(net, "network")
     assert not shown(page)["whole"]
-    found = asked(page, "layout", around="x100", beside={"x0": 1})
-    assert {*found["places"]} == {"x100", "x0", *net.markov_blanket("x100")}
+    found = asked(page, "layout", around="x100", beside={"x0": 1}, reach=1)
+    near = {"x100", *net.markov_blanket("x100")}
+    assert {*found["places"]} == {"x0", *near}
     assert found["hidden"] == 200 - len(found["places"])
+    further = {*near, *(each for name in near for each in net.markov_blanket(name))}
+    found = asked(page, "layout", around="x100", reach=2)
+    assert {*found["places"]} == (further if len(further) <= 60 else near)
+    for name in found["places"]:
+        children = [child for child, own in net.parents.items() if name in own]
+        unseen = {*net.parents[name], *children} - {*found["places"]}
+        assert found["beyond"].get(name, 0) == len(unseen)
 
 
 def test_lines_can_be_run(tmp_path: Path) -> None:

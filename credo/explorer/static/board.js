@@ -3,20 +3,32 @@ import { html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.
 import { percent } from "./charts.js";
 import { NumberCard, UtilityCard, intervalText } from "./number_card.js";
 
+const LEGIBLE = 0.38; // the smallest scale at which a page opens: names are large then; "all" shows the rest
+const FAR = 0.62; // below this scale cards show their names and bars, without figures
 const CARD = 184, GAP = 36, LINE = 24, HEAD = 34, SHOWN = 8, LAYER = 56;
 const height = ({ states, number, role }) => HEAD + (number ? 126 : role === "utility" ? 38 : LINE * Math.min(SHOWN, states.length) + 8);
 
-export function Board({ model, byName, places, shares, ghost, given, done, target, conflict, find, change, around, edges }) {
+export function Board({ model, byName, places, shares, ghost, given, done, target, conflict, find, change, around, sought, edges }) {
   const sure = useMemo(() => edges && Object.fromEntries(edges.arrows.map((each) => [`${each.from}\u0000${each.to}`, each.probability])), [edges]);
   const box = useRef(null);
   const drawn = useMemo(() => arranged(places, byName), [places, byName]);
   const [view, setView] = useState(null);
-  const fit = () => {
+  const fit = (least = 0.1) => {
     const room = box.current.getBoundingClientRect();
-    const scale = Math.min(1, Math.max(0.15, Math.min(room.width / drawn.width, room.height / drawn.height)));
-    setView({ x: Math.max(0, (room.width - drawn.width * scale) / 2), y: 0, scale });
+    const scale = Math.min(1, Math.max(least, Math.min(room.width / drawn.width, room.height / drawn.height)));
+    const wide = drawn.width * scale, tall = drawn.height * scale, middle = drawn.cards.find((card) => card.name === (around ?? target?.name));
+    // What has no room is around the chosen variable, or begins at the top.
+    const x = wide <= room.width || !middle ? (room.width - wide) / 2 : room.width / 2 - (middle.x + CARD / 2) * scale;
+    const y = tall <= room.height || !middle ? 0 : Math.min(0, room.height / 2 - (middle.y + middle.height / 2) * scale);
+    setView({ x, y, scale });
   };
-  useEffect(fit, [drawn]);
+  useEffect(() => fit(LEGIBLE), [drawn]);
+  useEffect(() => {
+    const card = sought && drawn.cards.find((each) => each.name === sought), room = box.current.getBoundingClientRect();
+    if (!card) return;
+    setView({ scale: 1, x: room.width / 2 - card.x - CARD / 2, y: room.height / 2 - card.y - card.height / 2 });
+    document.getElementById(`card-${model.variables.indexOf(byName[sought])}`)?.focus({ preventScroll: true });
+  }, [sought, drawn]);
   const zoom = (factor, x, y) =>
     setView((now) => {
       const scale = Math.min(2.5, Math.max(0.1, now.scale * factor));
@@ -52,17 +64,17 @@ export function Board({ model, byName, places, shares, ghost, given, done, targe
   };
   return html`<div class="canvas" ref=${box} onPointerDown=${pan} onKeyDown=${keys} tabindex="0" role="group"
       aria-label="Network: arrow keys move, plus and minus zoom, 0 shows all">
-    ${view && html`<div class="sheet" style=${{ width: `${drawn.width}px`, height: `${drawn.height}px`, transform: `translate(${view.x}px, ${view.y}px) scale(${view.scale})` }}>
+    ${view && html`<div class=${`sheet ${view.scale < FAR ? "far" : ""}`} style=${{ "--scale": view.scale, width: `${drawn.width}px`, height: `${drawn.height}px`, transform: `translate(${view.x}px, ${view.y}px) scale(${view.scale})` }}>
       <svg width=${drawn.width} height=${drawn.height} aria-hidden="true">
         <defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10" orient="auto"><path d="M0 0 10 5 0 10z" /></marker></defs>
         ${drawn.ways.map((way) => html`<path key=${way.key} d=${way.path} style=${sure ? { strokeWidth: `${0.6 + 2.6 * (sure[way.key] ?? 1)}`, strokeOpacity: `${0.3 + 0.7 * (sure[way.key] ?? 1)}` } : undefined} marker-end=${model.directed ? "url(#tip)" : undefined} />`)}
       </svg>
-      ${drawn.cards.map((card) => html`<${cardOf(byName[card.name])} key=${card.name} variable=${byName[card.name]} width=${CARD} number=${model.variables.indexOf(byName[card.name])} card=${card}
+      ${drawn.cards.map((card) => html`<${cardOf(byName[card.name])} key=${card.name} variable=${byName[card.name]} width=${CARD} beyond=${places.beyond?.[card.name]} number=${model.variables.indexOf(byName[card.name])} card=${card}
         shares=${shares[card.name]} ghost=${ghost[card.name]} prior=${model.prior?.[card.name]} finding=${given[card.name]} set=${done[card.name]}
         chosen=${target?.name === card.name ? target : null} conflict=${conflict.has(card.name)} find=${find} change=${change} focused=${around === card.name} />`)}
     </div>`}
     <div class="zoom only-live"><button aria-label="Zoom in" onClick=${() => zoom(1.25, ...middle())}>+</button>
-      <button aria-label="Zoom out" onClick=${() => zoom(0.8, ...middle())}>−</button><button aria-label="Show all" onClick=${fit}>all</button></div>
+      <button aria-label="Zoom out" onClick=${() => zoom(0.8, ...middle())}>−</button><button aria-label="Show all" onClick=${() => fit()}>all</button></div>
     ${places.hidden > 0 && html`<p class="hidden-ones">${places.hidden.toLocaleString("en")} more variables: find one to see its neighbours</p>`}
   </div>`;
 }
@@ -100,7 +112,7 @@ function arranged(found, byName) {
 
 const cardOf = (variable) => (variable.number ? NumberCard : variable.role === "utility" ? UtilityCard : Card);
 
-function Card({ variable, width, number, card, shares, ghost, finding, set, chosen, conflict, find, change, focused }) {
+function Card({ variable, width, beyond, number, card, shares, ghost, finding, set, chosen, conflict, find, change, focused }) {
   const { name, states, role: kind } = variable, chosenOnly = kind === "decision"; // an option is taken, or it isn't
   const drag = useRef(null);
   const likelihoods = finding && typeof finding === "object" && !Array.isArray(finding) ? finding : null;
@@ -142,7 +154,7 @@ function Card({ variable, width, number, card, shares, ghost, finding, set, chos
   const role = set !== undefined ? "set" : finding !== undefined ? "seen" : "";
   return html`<section class=${`card ${kind ?? ""} ${role} ${conflict ? "conflict" : ""} ${chosen ? "chosen" : ""}`} id=${`card-${number}`} tabindex="-1"
       aria-label=${name} style=${{ left: `${card.x}px`, top: `${card.y}px`, width: `${width}px`, height: `${card.height}px` }}>
-    <button class="name" title=${name} aria-pressed=${Boolean(chosen)} onClick=${() => change({ target: chosen ? null : { name }, around: focused ? undefined : name })}>${chosenOnly ? "□ " : ""}<bdi>${name}</bdi></button>
+    <button class="name" title=${name} aria-pressed=${Boolean(chosen)} onClick=${() => change({ target: chosen ? null : { name }, around: focused ? undefined : name })}>${chosenOnly ? "□ " : ""}<bdi>${name}</bdi>${beyond ? html`<span class="beyond" title=${`${beyond} more neighbours: click to see them`}>+${beyond}</span>` : ""}</button>
     <div class="states">${states.map((each, i) => {
       const out = excluded?.has(each), p = shares?.[i] ?? 0, likely = likelihoods?.[each];
       return html`<button key=${each} class=${`state ${pressed(each) ? "given" : ""} ${out ? "out" : ""} ${chosen?.state === each ? "asked" : ""}`}

@@ -13,8 +13,8 @@ export function Screen({ model, state, change, ask }) {
   const key = JSON.stringify(findings);
 
   const [places, lost] = useAnswer(
-    (signal) => ask("layout", { around, beside: model.whole ? {} : { ...given, ...done, ...(target ? { [target.name]: 1 } : {}) } }, signal),
-    [around, model.whole ? "" : key + JSON.stringify(target)],
+    (signal) => ask("layout", { around, reach: state.reach ?? 2, beside: model.whole ? {} : { ...given, ...done, ...(target ? { [target.name]: 1 } : {}) } }, signal),
+    [around, state.reach, model.whole ? "" : key + JSON.stringify(target)],
   );
   const [answer, problem] = useAnswer((signal) => ask("marginals", { ...findings, target: target?.name }, signal), [key, target?.name]);
   const [why] = useAnswer(
@@ -44,10 +44,10 @@ export function Screen({ model, state, change, ask }) {
 
   return html`<div class="network">
     <div class="board">
-      <${Tools} model=${model} doing=${doing} change=${change} around=${around} findings=${{ ...given, ...done }} edges=${state.edges} />
+      <${Tools} model=${model} doing=${doing} change=${change} around=${around} reach=${state.reach ?? 2} findings=${{ ...given, ...done }} edges=${state.edges} />
       ${lost && html`<${Problem} text=${lost} />`}
       ${places && html`<${Board} model=${model} byName=${byName} places=${places} shares=${shown.current} ghost=${ghost.current}
-        given=${given} done=${done} target=${target} conflict=${conflict} find=${find} change=${change} around=${around} edges=${state.edges ? edges : null} />`}
+        given=${given} done=${done} target=${target} conflict=${conflict} find=${find} change=${change} around=${around} sought=${model.whole ? state.sought : null} edges=${state.edges ? edges : null} />`}
     </div>
     <aside aria-label="Answers">
       ${problem && html`<${Problem} text=${problem} />`}
@@ -75,18 +75,16 @@ function Edges({ edges }) {
       <span class="label"><bdi>${each.from}</bdi> → <bdi>${each.to}</bdi></span><span>${percent(each.probability)}</span></div></li>`)}</ul></section>`;
 }
 
-function Tools({ model, doing, change, around, findings, edges }) {
+function Tools({ model, doing, change, around, reach, findings, edges }) {
   const names = model.variables.map((each) => each.name);
   const search = (event) => {
     const name = event.target.value;
-    if (names.includes(name)) {
-      change({ around: name });
-      document.getElementById(`card-${names.indexOf(name)}`)?.focus();
-    }
+    if (names.includes(name)) change(model.whole ? { sought: name } : { around: name });
   };
   return html`<div class="tools">
     <label>Find <input list="names" onChange=${search} placeholder=${around ?? "a variable"} /></label>
     <datalist id="names">${names.map((name) => html`<option value=${name} key=${name} />`)}</datalist>
+    ${!model.whole && html`<label title="Markov blankets around the variable">Reach <select value=${reach} onChange=${(event) => change({ reach: Number(event.target.value) })}>${[1, 2, 3, 4].map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>`}
     ${model.directed && html`<fieldset class="switch"><legend class="unseen">A click is</legend>
       <label><input type="radio" name="doing" checked=${!doing} onChange=${() => change({ doing: null })} /> seeing</label>
       <label><input type="radio" name="doing" checked=${doing} onChange=${() => change({ doing: true })} /> doing</label></fieldset>`}

@@ -22,7 +22,7 @@ export function findingIn(text) {
   return one[1] === "<" ? { low: null, high: value } : one[1] === ">" ? { low: value, high: null } : value;
 }
 
-export function NumberCard({ variable, width, number, card, shares, ghost, prior, finding, set, chosen, conflict, find, change, focused }) {
+export function NumberCard({ variable, width, beyond, number, card, shares, ghost, prior, finding, set, chosen, conflict, find, change, focused }) {
   const { name } = variable, now = shares ?? prior;
   const [unread, setUnread] = useState(null); // what was typed and can't be read
   const brush = useRef(null);
@@ -53,7 +53,7 @@ export function NumberCard({ variable, width, number, card, shares, ghost, prior
   const given = set ?? finding, role = set !== undefined ? "set" : finding !== undefined ? "seen" : "";
   return html`<section class=${`card number ${role} ${conflict ? "conflict" : ""} ${chosen ? "chosen" : ""}`} id=${`card-${number}`} tabindex="-1" aria-label=${name}
       style=${{ left: `${card.x}px`, top: `${card.y}px`, width: `${width}px`, height: `${card.height}px` }}>
-    <button class="name" title=${name} aria-pressed=${Boolean(chosen)} onClick=${() => change({ target: chosen ? null : { name }, around: focused ? undefined : name })}><bdi>${name}</bdi></button>
+    <button class="name" title=${name} aria-pressed=${Boolean(chosen)} onClick=${() => change({ target: chosen ? null : { name }, around: focused ? undefined : name })}><bdi>${name}</bdi>${beyond ? html`<span class="beyond">+${beyond}</span>` : ""}</button>
     <svg class="density" viewBox=${`0 0 ${width} ${TALL}`} role="img" aria-label=${`Density of ${name}: mean ${short(now.mean)}, 95% from ${short(now.low)} to ${short(now.high)}`} onPointerDown=${down}>
       <rect x=${at(now.low)} width=${Math.max(1, at(now.high) - at(now.low))} y="0" height=${TALL} class="range" />
       ${ghost && ghost.x.length > 1 && html`<path d=${path(ghost)} class="before" />`}
