@@ -209,7 +209,7 @@ def hidden_states(network: Network, given: Mapping[str, Any] | None, columns: Co
     for name, states in (given or {}).items():
         if name not in network.parents:
             raise SchemaError(f"{name!r} can't be hidden: it is no variable; {suggest(name, network.parents)}")
-        found[name] = _states(name, states)
+        found[name] = stated(name, states)
         if network.states and len(found[name]) != len(network.states[name]):
             have = counted(len(network.states[name]), "state")
             raise NetworkError(f"{name!r} has {have}, but hidden= gives {len(found[name])}")
@@ -221,7 +221,8 @@ def hidden_states(network: Network, given: Mapping[str, Any] | None, columns: Co
     return found
 
 
-def _states(name: str, given: Any) -> tuple[Any, ...]:
+def stated(name: str, given: Any) -> tuple[Any, ...]:
+    """The states of a hidden variable: so many, or those."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if given < 1:
             raise NetworkError(f"a hidden variable must have at least one state, but {name!r} has {given}")

@@ -284,6 +284,15 @@ class GraphicalModel(Surface):
 
         return exact_or_estimated(method, lambda: told(*exact(), EXACT), lambda: told(*in_parts()))
 
+    def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> Any:
+        """An Arrow table of independent rows drawn given the evidence, however improbable that is. Where this doesn't
+        fit in memory, "auto" draws Markov chains, with a notice about their effective sample size."""
+        from credo.networks.inference.sampling import drawn_table
+
+        if method not in ("auto", "exact"):
+            raise NetworkError(f'rows are drawn by method="exact", or "auto", not by {method!r}')
+        return drawn_table(self, size, given, seed, method)
+
     def mutual_information(
         self,
         a: str,

@@ -19,7 +19,7 @@ def called(subject: Subject) -> tuple[str, str]:
         return "model", "model.credo"
     if subject.path.lower().endswith(".credo"):
         return f"credo.load({subject.path!r})", subject.path
-    return f"credo.Network.read({subject.path!r})", subject.path
+    return f"credo.{type(subject.model).__name__}.read({subject.path!r})", subject.path
 
 
 def question(file: str, asked: str, done: Mapping[str, Any], seen: Mapping[str, Any]) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
 from credo.core.records import Surface
-from credo.errors import NetworkError
+from credo.errors import NetworkError, SchemaError
 from credo.networks import graph
 from credo.networks.directed_graph import DirectedGraph
 from credo.networks.evidence_verbs import EvidenceVerbs
@@ -19,8 +19,9 @@ from credo.networks.fixed import Fixed
 from credo.networks.hybrid.declared import Declared, Node, declared, split_parents
 from credo.networks.hybrid.estimates import DRAWS
 from credo.networks.hybrid.number_node import Equations, LogisticNode, NumberNode
-from credo.networks.inference.sizes import Method
+from credo.networks.inference.sizes import ROW_SAMPLES, Method
 from credo.networks.network import Network
+from credo.networks.refusals import Refusals, refused
 from credo.networks.tables import States
 from credo.numerics.exact import Array
 
@@ -31,14 +32,20 @@ if TYPE_CHECKING:
     from credo.core.evidence import Evidence
     from credo.core.learning import Validation, Weight
     from credo.networks.answers import MostProbable
+    from credo.networks.causes.effect import Effect
     from credo.networks.explanation import QueryExplanation
+    from credo.networks.fitting import FittingOptions
+    from credo.networks.hybrid.effects import NumberEffect
     from credo.networks.hybrid.learning import HybridLearner
+    from credo.networks.hybrid.row_answers import RowAnswers
     from credo.networks.inference.findings import Given
     from credo.networks.inference.potentials import Potentials
+    from credo.networks.information import InformationGains
+    from credo.networks.sensitivity.evidence_impact import EvidenceImpact
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
+class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface, Refusals):
     """P(all) = ∏ P(name | parents) over categories and numbers.
 
     A category has a table (or a LogisticOfNumbers, where numbers are among its parents); a number has a Normal, with a
@@ -56,6 +63,16 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
         "below", "category_index", "category_network", "category_parents", "equations", "fixed_nodes", "fixed_states",
         "with_evidence",
     )  # fmt: skip
+
+    _refused: ClassVar[Mapping[str, str]] = refused({
+        "sensitivity": "derivatives are those of tables' entries, and numbers have lines; query a network with other "
+        "nodes instead",
+        "counterfactual": "noise isn't a variable of its own here; do(...) tells what an intervention leads to",
+        "believing": "likelihoods that lead to beliefs are found for tables alone; give likelihoods to query",
+        "divergence": "it isn't exact where mixtures are compared; log_prob(data) of both compares them on rows",
+        "score average": "learn_structure(data) scores arrows of tables with numbers",
+        "log_evidence description_length": "only that of tables is added up; cross_validate(data) compares networks",
+    })  # fmt: skip
 
     parents: Mapping[str, tuple[str, ...]]
     states: States  # of categories
@@ -251,6 +268,50 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
 
         return after_intervention(self, values)
 
+    def effect(
+        self,
+        cause: str,
+        outcome: str,
+        *,
+        given: Mapping[str, Any] | None = None,
+        hidden: str | Sequence[str] | None = None,
+    ) -> Effect | NumberEffect:
+        """What each state of a category does to an outcome: P(outcome | do(cause)), or the distribution of a number.
+
+        An error says why, where hidden variables prevent it.
+        """
+        from credo.networks.hybrid.effects import hybrid_effect
+
+        return hybrid_effect(self, cause, outcome, given, hidden)
+
+    def what_to_ask(
+        self, variable: str, given: Given = None, *, costs: Mapping[str, float] | None = None, price: float = 1.0
+    ) -> InformationGains:
+        """Each category that isn't known: by how much knowing it is expected to lower the entropy of another, in nats,
+        less its cost times the price of a unit of cost; the best first."""
+        from credo.networks.information import information_gains
+
+        return information_gains(self._categories_only("what_to_ask", variable), variable, given, costs, price)
+
+    def mutual_information(self, a: str, b: str, given: Mapping[str, Any] | str | Iterable[str] | None = None) -> float:
+        """I(a; b) of two categories, in nats, given the evidence, or averaged over categories that are named."""
+        from credo.networks.information import mutual_information
+
+        return mutual_information(self._categories_only("mutual_information", a, b), a, b, given)
+
+    def evidence_impact(self, variable: str, given: Given) -> EvidenceImpact:
+        """How each finding, about categories or numbers, moves P(variable | given) of a category."""
+        from credo.networks.sensitivity.evidence_impact import evidence_impact
+
+        return evidence_impact(self._categories_only("evidence_impact", variable), variable, given)
+
+    def _categories_only(self, verb: str, *names: str) -> HybridNetwork:
+        self._check_nodes()
+        for name in names:
+            if self._known(name) in self.numbers:
+                raise SchemaError(f"{verb} is about categories, and {name!r} is a number; query gives its distribution")
+        return self
+
     def sample(self, size: int, given: Given = None, seed: int | None = None) -> Any:
         """An Arrow table of rows drawn given the evidence; given intervals or logistic nodes' states, by weighted
         draws."""
@@ -260,30 +321,34 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
 
     # Rows
 
-    def log_prob(self, data: object) -> Array:
+    def log_prob(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Array:
         """log p(row) of each row, missing cells integrated out."""
-        from credo.networks.hybrid.rows import log_prob
+        return self._rows(method, samples, seed).log_prob(data)
 
-        return log_prob(self, data)
+    def predict_proba(
+        self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
+    ) -> Array:
+        """P(category | the row's other cells), any of which may be missing. (rows, states)
 
-    def predict_proba(self, variable: str, data: object) -> Array:
-        """P(category | the row's other cells), any of which may be missing. (rows, states)"""
-        from credo.networks.hybrid.rows import predict_proba
+        Rows that have no exact answer are estimated from `samples` each; "exact" refuses them.
+        """
+        return self._rows(method, samples, seed).predict_proba(variable, data)
 
-        return predict_proba(self, variable, data)
-
-    def predict(self, variable: str, data: object) -> Any:
+    def predict(
+        self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
+    ) -> Any:
         """The most probable state in each row; of a number, its mean given the row's other cells."""
-        from credo.networks.hybrid.rows import predict
+        return self._rows(method, samples, seed).predict(variable, data)
 
-        return predict(self, variable, data)
-
-    def impute(self, data: object) -> Any:
+    def impute(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
         """The table with its missing cells filled in: categories by their most probable joint state, numbers by their
         mean given it. An Arrow table."""
-        from credo.networks.hybrid.rows import impute
+        return self._rows(method, samples, seed).impute(data)
 
-        return impute(self, data)
+    def _rows(self, method: Method, samples: int, seed: int) -> RowAnswers:
+        from credo.networks.hybrid.row_answers import RowAnswers
+
+        return RowAnswers(self, method, samples, seed)
 
     # Learning
 
@@ -305,8 +370,8 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
         prior: Any = None,
         kinds: Mapping[str, str] | None = None,
         weight: Weight = None,
-        steps: int = 1000,
-        tolerance: float = 1e-10,
+        hidden: Mapping[str, Any] | None = None,
+        **how: Unpack[FittingOptions],
     ) -> HybridNetwork:
         """Learn the nodes: tables by counting, lines by conjugate regression at each configuration of category
         parents; by EM where cells are missing. What was learned before is dropped. Logistic nodes get their most
@@ -314,11 +379,14 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
 
         The prior is a number of cases (default 1): Dirichlet(prior) for tables, and for lines so many rows that look
         like all rows together; "ml" is maximum likelihood; {name: any of these, a DirichletCategorical, or a
-        LinearGaussian} gives some their own.
+        LinearGaussian} gives some their own. `hidden` tells how many states a category has that is no column, or
+        which; EM then has `starts` (10), and `seed` draws them. It ends after `steps` (1000), or when the objective
+        grows by less than `tolerance` of its size.
         """
+        from credo.networks.fitting import Fitting
         from credo.networks.hybrid.fitting import fitted
 
-        return fitted(self, data, prior, kinds, weight, steps, tolerance)
+        return fitted(self, data, prior, kinds, weight, hidden, Fitting.of(how))
 
     def update(self, data: object, *, weight: Weight = None) -> HybridNetwork:
         """Learn from more rows, which must be complete."""
@@ -347,6 +415,13 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
         return belief(self, name, given)
 
     # Files and pictures
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> HybridNetwork:
+        """From a JSON file, as Gaussian networks are exchanged."""
+        from credo.formats import read_as
+
+        return read_as(HybridNetwork, path)
 
     def write(self, path: str | PathLike[str]) -> None:
         """To a JSON file, as Gaussian networks are exchanged; all variables must be numbers (`credo.save`: any)."""
