@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import log
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,6 +46,7 @@ def test_the_effect_of_a_category_on_a_category() -> None:
     assert found["yes"] == pytest.approx(table["yes"])
     assert found.difference() == pytest.approx(table.difference())
     among = DRUG.effect("Drug", "Pressure", given={"Gender": "m"})
+    assert isinstance(among, NumberEffect)
     assert among["yes"].mean() == pytest.approx(120.0)
 
 
@@ -182,12 +184,13 @@ def test_hidden_beside_missing_cells() -> None:
 def test_bad_hidden_variables() -> None:
     data = _two_groups(20)
     net = credo.HybridNetwork("H -> x, y, z")
-    for hidden, said in (
+    wrong: tuple[tuple[Any, str], ...] = (
         (None, "hidden={'H': 2}"),
         ({"H": 0}, "at least one state"),
         ({"G": 2}, "it is no variable"),
         ({"H": 2, "x": 2}, "have a column of it"),
         (3, "must be {variable: number of states}"),
-    ):
+    )
+    for hidden, said in wrong:
         with pytest.raises(credo.errors.CredoError, match=said.replace("{", r"\{")):
             net.fit(data, hidden=hidden)

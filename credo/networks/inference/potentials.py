@@ -231,6 +231,8 @@ class Potentials(Numbered, StateIndex):
             ways = self.table(f)[..., possible] > 0
             axis = self.scope(f).index(above[0])
             v, possible = above[0], ways.any(tuple(i for i in range(ways.ndim) if i != axis))
+            if possible.all():  # and so is all before it: each row of a table has something above 0
+                return found
             if possible.sum() == 1:
                 found.append((v, int(possible.argmax())))
 

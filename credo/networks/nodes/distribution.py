@@ -91,6 +91,11 @@ class Distribution(ABC):
         """As a network uses it; refuses what doesn't fit the parents and their states."""
 
     @property
+    def said(self) -> Mapping[str, Any]:
+        """Its parameters by name, as they are shown; empty where the table shows more."""
+        return {}
+
+    @property
     def own_states(self) -> Sequence[Any] | None:
         """The node's states, where its parameters name them."""
         return None
