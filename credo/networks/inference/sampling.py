@@ -18,7 +18,7 @@ from credo.networks.inference.findings import Findings, Given
 from credo.networks.inference.forward import BATCH, drawn_forward, mixed_seed, most_weight
 from credo.networks.inference.gibbs import agreed, chains
 from credo.networks.inference.rows import states_array
-from credo.networks.inference.sizes import available, needed
+from credo.networks.inference.sizes import ROW_SAMPLES, Method, available, needed
 from credo.notices import tell
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ FIRST_PROPOSALS, RARE = 2**18, 1000  # proposals after which at least one in so 
 APART = 10  # rounds between rows of a chain
 
 
-def drawn_table(net: GraphicalModel, size: int, given: Given, seed: int | None, method: str) -> Any:
+def drawn_table(net: GraphicalModel, size: int, given: Given, seed: int | None, method: Method) -> Any:
     """An Arrow table with a dictionary column for each variable."""
     import pyarrow as pa
 
@@ -38,8 +38,12 @@ def drawn_table(net: GraphicalModel, size: int, given: Given, seed: int | None, 
     if size * len(net.variables) > available():
         raise SizeError(f"{size} rows of {len(net.variables)} variables don't fit into memory: draw fewer at a time")
     seed = int(np.random.default_rng(None if seed is None else check_seed(seed)).integers(2**62))
-    codes = np.empty((len(net.variables), size), dtype=np.int8 if net.potentials.card.max() < 128 else np.int32)
-    _draw_into(codes, net, given, seed, method)
+    weighting = net._weighting(method, ROW_SAMPLES, seed % 2**31)
+    if weighting is not None:
+        codes: NDArray[Any] = weighting.sampled(size, given)
+    else:
+        codes = np.empty((len(net.variables), size), dtype=np.int8 if net.potentials.card.max() < 128 else np.int32)
+        _draw_into(codes, net, given, seed, method)
     return pa.table(
         {
             name: pa.DictionaryArray.from_arrays(pa.array(own), states_array(values))
