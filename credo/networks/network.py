@@ -187,7 +187,7 @@ class Network(DirectedModel, EvidenceVerbs):
 
         return leave_one_out(self, data, weight)
 
-    def belief(self, name: str, given: Mapping[str, Any] | None = None) -> Belief:
+    def belief(self, name: str, given: Given = None) -> Belief:
         """What is believed of P(name | its parents' states): a Dirichlet, with mean, interval, plot and so on.
 
         >>> fire = Network("Storm -> Fire").fit({"Storm": ["yes"] * 8, "Fire": ["yes"] * 2 + ["no"] * 6})
@@ -280,7 +280,7 @@ class Network(DirectedModel, EvidenceVerbs):
         cause: str | Sequence[str],
         outcome: str | Sequence[str],
         *,
-        given: Mapping[str, Any] | None = None,
+        given: Given = None,
         hidden: str | Sequence[str] | None = None,
         draws: int | None = None,
         seed: int = 0,

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from credo.networks.answers import Posterior
+    from credo.networks.inference.findings import Given
     from credo.networks.network import Network
 
 DRAWS = 1000  # of the tables
@@ -78,7 +80,7 @@ class Effect(OfInterventions):
     draws: Array | None = None  # (draws, states of the cause, states of the outcome)
     given: Mapping[str, Any] = field(default_factory=dict)  # the states of those among whom the effect is
 
-    def __getitem__(self, state: Any) -> dict[Any, float]:
+    def __getitem__(self, state: Any) -> Posterior:
         """P(outcome | do(cause = state)) as {state: probability}."""
         return dict(zip(self.outcome_states, self.table[self._cause(state)].tolist(), strict=True))
 
@@ -150,7 +152,7 @@ def network_effect(
     hidden: str | Sequence[str] | None = None,
     draws: int | None = None,
     seed: int = 0,
-    given: Mapping[str, Any] | None = None,
+    given: Given = None,
 ) -> Effect:
     """The effect in a network with tables; variables that were hidden when these were fitted count as hidden."""
     from credo.networks.causes.causal_graph import CausalGraph
@@ -170,7 +172,7 @@ def effect_of(
     net: Network,
     draws: int | None = None,
     seed: int = 0,
-    given: Mapping[str, Any] | None = None,
+    given: Given = None,
 ) -> Effect:
     """The estimand with the network's tables, and with tables drawn from their posterior."""
     from credo.networks.table_beliefs import concentrations, drawn_tables, has_posterior

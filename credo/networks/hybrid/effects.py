@@ -16,6 +16,7 @@ from credo.networks.hybrid.answers import NumberAnswer
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
+    from credo.networks.inference.findings import Given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +53,7 @@ class NumberEffect(OfInterventions):
 
 
 def hybrid_effect(
-    net: HybridNetwork, cause: str, outcome: str, given: Mapping[str, Any] | None, hidden: str | Sequence[str] | None
+    net: HybridNetwork, cause: str, outcome: str, given: Given, hidden: str | Sequence[str] | None
 ) -> Effect | NumberEffect:
     """By the truncated product: the network without the arrows into the cause. Where an effect is identified from what
     is observed, this is its value."""

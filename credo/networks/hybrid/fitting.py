@@ -22,6 +22,7 @@ from credo.notices import listed, tell
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
+    from credo.networks.inference.findings import Given
 
 NUMERIC = ("number", "count", "date")
 
@@ -83,9 +84,7 @@ def _with_logistic(
     return HybridNetwork(learner.network.parents, nodes, None, prior, evidence)
 
 
-def _hidden_states(
-    net: HybridNetwork, given: Mapping[str, Any] | None, columns: Sequence[str]
-) -> dict[str, tuple[Any, ...]]:
+def _hidden_states(net: HybridNetwork, given: Given, columns: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     """The states of categories that are no columns: as many as stated, as named, or as declared."""
     check_names(columns, net.parents)
     if given is not None and not isinstance(given, Mapping):

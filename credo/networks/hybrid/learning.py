@@ -31,6 +31,7 @@ from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
+    from credo.networks.tables import States
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,7 @@ class HybridLearner(NetworkLearner["HybridNetwork"]):
     BY_EM: ClassVar[str] = "the nodes were fitted by EM, from expected sums"
 
     kinds: Mapping[str, str]  # "number" or "category" of each variable
-    states: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # that are declared
+    states: States = field(default_factory=dict)  # that are declared
 
     @classmethod
     def of(cls, network: HybridNetwork) -> HybridLearner:
@@ -216,7 +217,7 @@ class HybridLearner(NetworkLearner["HybridNetwork"]):
         return "their states differ" if self.states != other.states else None
 
 
-def declared_schema(states: Mapping[str, tuple[Any, ...]]) -> Schema:
+def declared_schema(states: States) -> Schema:
     from credo.networks.inference.rows import states_array
 
     return Schema(tuple(Column(n, "category", states_array(own), len(own)) for n, own in states.items()))

@@ -23,6 +23,7 @@ from credo.numerics.distributions import LOG_2PI
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.core.learning import Weight
     from credo.networks.hybrid.network import HybridNetwork
 
 MOST_STATES = 2**14  # joint states of a row's missing categories
@@ -262,7 +263,7 @@ class RowInference:
             tell(f"{listed([*unseen])}: unseen values count as missing")
 
 
-def kept_rows(inference: RowInference, table: Source, weights: Any) -> list[HybridRows]:
+def kept_rows(inference: RowInference, table: Source, weights: Weight) -> list[HybridRows]:
     """All rows of a table in memory, in chunks, as EM reads them in each step."""
     found: list[HybridRows] = []
     names = [name for name in table.names if name in inference.net.parents]

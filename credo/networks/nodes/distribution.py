@@ -13,6 +13,7 @@ from credo.networks.inference.state_index import TRUTH
 
 if TYPE_CHECKING:
     from credo.networks.nodes.node import DistributionNode
+    from credo.networks.tables import States
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class NodeFamily:
 
     name: str
     parents: tuple[str, ...]
-    states: Mapping[str, tuple[Any, ...]]
+    states: States
 
     @property
     def own(self) -> tuple[Any, ...]:
