@@ -14,6 +14,7 @@ from credo.core.records import Surface
 from credo.errors import NetworkError
 from credo.networks import graph
 from credo.networks.directed_graph import DirectedGraph
+from credo.networks.evidence_verbs import EvidenceVerbs
 from credo.networks.fixed import Fixed
 from credo.networks.hybrid.declared import Declared, Node, declared, split_parents
 from credo.networks.hybrid.estimates import DRAWS
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class HybridNetwork(DirectedGraph, Surface):
+class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
     """P(all) = ∏ P(name | parents) over categories and numbers.
 
     A category has a table (or a LogisticOfNumbers, where numbers are among its parents); a number has a Normal, with a
@@ -53,7 +54,7 @@ class HybridNetwork(DirectedGraph, Surface):
 
     _internal: ClassVar[tuple[str, ...]] = (
         "below", "category_index", "category_network", "category_parents", "equations", "fixed_nodes", "fixed_states",
-        "learner", "with_evidence",
+        "with_evidence",
     )  # fmt: skip
 
     parents: Mapping[str, tuple[str, ...]]
@@ -289,10 +290,10 @@ class HybridNetwork(DirectedGraph, Surface):
     @property
     def n(self) -> float:
         """The weight of the rows that were learned."""
-        return self.learner.n if self.evidence is not None else 0.0
+        return self._learner.n if self.evidence is not None else 0.0
 
     @property
-    def learner(self) -> HybridLearner:
+    def _learner(self) -> HybridLearner:
         from credo.networks.hybrid.learning import HybridLearner
 
         return HybridLearner.of(self)
@@ -321,23 +322,7 @@ class HybridNetwork(DirectedGraph, Surface):
 
     def update(self, data: object, *, weight: Weight = None) -> HybridNetwork:
         """Learn from more rows, which must be complete."""
-        return self.learner.update(data, weight=weight).network
-
-    def forget(self, data: object, *, weight: Weight = None) -> HybridNetwork:
-        """Unlearn rows, exactly: the result is as if they had never been learned."""
-        return self.learner.forget(data, weight=weight).network
-
-    def discount(self, factor: float) -> HybridNetwork:
-        """All evidence times a factor between 0 and 1, so that old rows count less."""
-        return self.learner.discount(factor).network
-
-    def __add__(self, other: HybridNetwork) -> HybridNetwork:
-        """The evidence of both, the prior counted once."""
-        return (self.learner + other.learner).network if isinstance(other, HybridNetwork) else NotImplemented
-
-    def merge(self, *others: HybridNetwork) -> HybridNetwork:
-        """The same as adding them up."""
-        return self.learner.merge(*(other.learner for other in others)).network
+        return self._learner.update(data, weight=weight).network
 
     def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> HybridNetwork:
         """The same arrows and prior, with nodes derived from that evidence."""
@@ -345,7 +330,7 @@ class HybridNetwork(DirectedGraph, Surface):
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
         """log p(row) of each row, by nodes learned from the other folds."""
-        return self.learner.cross_validate(data, folds, weight=weight, seed=seed)
+        return self._learner.cross_validate(data, folds, weight=weight, seed=seed)
 
     def leave_one_out(self, data: object, *, weight: Weight = None) -> Validation:
         """log p(row) of each learned row, by nodes learned from all others, exactly; nothing is refitted. (What a

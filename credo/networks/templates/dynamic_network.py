@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from credo import engines
 from credo.core.learning import RowWeights, Weight
 from credo.core.records import with_fields
+from credo.data import source
 from credo.errors import DataError, NetworkError, check_seed, check_whole, suggest
 from credo.networks.fixed import Fixed
 from credo.networks.inference.sizes import SAMPLES, Method
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from credo.core.evidence import Evidence
+    from credo.data import Batch
     from credo.models.hidden_markov.reading import SequenceTable
     from credo.networks.answers import Posterior
     from credo.networks.fitting import FittingOptions
@@ -54,7 +56,7 @@ class DynamicNetwork(Template):
            [0.883, 0.117]])
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("chain", "fixed_first", "reading", "slice_network")
+    _internal: ClassVar[tuple[str, ...]] = ("chain", "fixed_first", "reading", "slice_network", "streamed")
 
     parents: Mapping[str, tuple[str, ...]]  # of each variable; some are previous(...)
     tables: Mapping[str, Array]  # P(variable | parents): (the parents' states..., own states); empty where not known
@@ -284,6 +286,17 @@ class DynamicNetwork(Template):
         columns = {name: states_array(self.states[name]).take(pa.array(found[name])) for name in self.parents}
         return pa.table(columns)
 
+    def streamed(self, data: object, target: str) -> Iterator[tuple[Batch, dict[str, Array]]]:
+        """Batches of whole sequences, rows as they came, with P(target | the other variables in all rows of the
+        sequence)."""
+        from credo.networks.templates.jobs import AnswerBeside, Marginals
+
+        job = Marginals(self.chain, self._names(target), smooth=True)
+        table = source(data)
+        code, rows = self._table(table, None, None)
+        code = replace(code, names=tuple(name for name in code.names if name != target))
+        return engines.map(AnswerBeside(job, code), replace(rows, names=tuple(table.names)).partitions())
+
     def log_prob(self, data: object, *, sequence: str | None = None, order: str | None = None) -> Array:
         """log p of each sequence, missing cells summed out. (sequences,)"""
         from credo.networks.templates.jobs import LogProb
@@ -366,7 +379,6 @@ class DynamicNetwork(Template):
 
     def _table(self, data: object, sequence: str | None, order: str | None) -> tuple[CodeSlices, SequenceTable]:
         """The sequences of a table, and the job that codes them."""
-        from credo.data import source
         from credo.networks.templates.reading import CodeSlices, sequence_table
 
         table = source(data)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from credo.data import Batch
 from credo.data.sequences import SequenceBatch
 from credo.networks.inference.coding import Unseen
 from credo.networks.templates.contraction import Scope
@@ -98,6 +99,21 @@ class AnswerSlices:
     def __call__(self, batch: SequenceBatch) -> Answered:
         coded, unknown, places = self.code(batch)
         return Answered(self.job.of(coded), unknown, places)
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerBeside:
+    """The same, beside the batch's rows as they came."""
+
+    job: SliceJob
+    code: CodeSlices
+
+    def __call__(self, batch: SequenceBatch) -> tuple[Batch, dict[str, Any]]:
+        coded, _, places = self.code(batch)
+        answer = self.job.of(coded)
+        if places is None:
+            return batch.batch, answer
+        return batch.batch.take(places), {name: own[places] for name, own in answer.items()}
 
 
 def collected(job: SliceJob, parts: Iterable[Answered]) -> dict[str, Any]:
