@@ -120,7 +120,7 @@ def _draw_arrow(ax: Any, arrow: Arrow, path: Any, scale: float) -> None:
     if arrow.label:
         x, y = _middle(path)
         plate = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
-        style = {"ha": "center", "va": "center", "fontsize": 0.75 * scale, "color": "0.25", "zorder": 1.5}
+        style = {"ha": "center", "va": "center", "fontsize": 0.9 * scale, "color": "0.25", "zorder": 1.5}
         ax.text(x, y, arrow.label, bbox=plate, **style)
 
 
