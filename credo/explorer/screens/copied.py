@@ -13,13 +13,13 @@ PLAIN = re.compile(r"[\w.+/-]+")
 KEYWORDS = {"in", "do", "P", "E", "argmax", "explain"}
 
 
-def called(subject: Subject, reader: str = "Network") -> tuple[str, str]:
-    """The model in Python, and its file; a file that isn't credo's own is read by one of the network classes."""
+def called(subject: Subject) -> tuple[str, str]:
+    """The model in Python, and its file; a file that isn't credo's own is read by the model's class."""
     if subject.path is None:
         return "model", "model.credo"
     if subject.path.lower().endswith(".credo"):
         return f"credo.load({subject.path!r})", subject.path
-    return f"credo.{reader}.read({subject.path!r})", subject.path
+    return f"credo.{type(subject.model).__name__}.read({subject.path!r})", subject.path
 
 
 def question(file: str, asked: str, done: Mapping[str, Any], seen: Mapping[str, Any]) -> str:

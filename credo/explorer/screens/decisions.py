@@ -62,7 +62,7 @@ class DecisionsScreen:
             return {"conflict": str(error), "findings": [*error.findings]}
         net = self.diagram.following(policy)
         marginals = net.marginals(given)
-        own, file = called(self.subject, "InfluenceDiagram")
+        own, file = called(self.subject)
         return {
             "expected_utility": policy.expected_utility,
             "marginals": {name: [*map(float, shares.values())] for name, shares in marginals.items()},
@@ -95,7 +95,7 @@ class DecisionsScreen:
         priced = {name: number_in(costs, name, 0.0) for name in costs}
         given = mapping_in(asked, "given")
         found = self.diagram.what_to_ask(priced, before, given)
-        own, _ = called(self.subject, "InfluenceDiagram")
+        own, _ = called(self.subject)
         line = f"{own}.what_to_ask({priced!r}, before={found.before!r}, given={given!r})"
         questions = [
             {"name": each.name, "value": each.value, "cost": each.cost, "worth": each.worth} for each in found.questions
