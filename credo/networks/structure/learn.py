@@ -52,7 +52,7 @@ def learn_structure(
     prior: Any = 1.0,
     seed: int = 0,
     **options: Any,
-) -> Network | HybridNetwork:
+) -> Network | Any:
     """The network whose arrows have the best score that the search finds; its tables are learned from the same rows.
 
     "auto" is bic for categories, bge for numbers, conditional-gaussian for both; and exact search for up to 10
