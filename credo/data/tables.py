@@ -29,6 +29,7 @@ NOTHING = "the iterator gives no rows: it is empty, or was read before (an itera
 MANY_WORDS = 4096  # words, from which on it is worth while to find out how few of them are different
 WORTH_COMPILING = 1 << 20  # words, from which on it is worth while to compile a kernel for that
 FEW_WORDS = 1024
+LONG_RUN = 16  # equal words in a row, on average, of which one is read
 HEAD, LONG = 64, 256  # first cells that tell whether strings are long, and how long these are on average
 MUCH = 2**22  # characters of long strings
 COPIED = 2**28  # bytes of arrays that are put below each other at once
@@ -201,6 +202,8 @@ def array_of(values: Any, name: str, start: int = 0, pool: Any = None) -> Any:
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiuT":  # in the machine's byte order; T: strings
         values = values.astype(object if values.dtype.kind == "T" else values.dtype.newbyteorder("="), copy=False)
     try:
+        if isinstance(values, np.ndarray) and (coded := _words_in_runs(values)) is not None:
+            return coded
         if isinstance(values, np.ndarray) and values.dtype.kind == "U" and (coded := _coded_words(values)) is not None:
             return coded
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
@@ -234,6 +237,27 @@ def _spelt_out(values: Any) -> list[str | None] | None:
     if kinds == {"date"}:
         return [None if is_missing(cell) else cell if isinstance(cell, str) else cell.isoformat() for cell in values]
     return [None if is_missing(cell) else str(cell) for cell in values]
+
+
+def _words_in_runs(values: NDArray[Any]) -> Any:
+    """Words that come many times in a row, such as the ids of sequences, as a dictionary: of each run, one is read."""
+    if values.dtype.kind not in "UO" or values.ndim != 1 or len(values) < MANY_WORDS:
+        return None
+    try:
+        if not isinstance(values[0], str) or (values[1:MANY_WORDS] != values[: MANY_WORDS - 1]).mean() > 1 / LONG_RUN:
+            return None
+        starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    except (TypeError, ValueError):  # of cells that can't be compared
+        return None
+    words = values[starts]
+    if len(words) > len(values) / LONG_RUN or any(map(is_token, words.tolist())):
+        return None  # tokens may stand among numbers
+    coded = pa.array(words, from_pandas=True)
+    if not pa.types.is_string(coded.type) or coded.null_count:
+        return None
+    coded = coded.dictionary_encode()
+    codes = np.repeat(coded.indices.to_numpy(), np.diff(np.append(starts, len(values))))
+    return pa.DictionaryArray.from_arrays(codes, coded.dictionary)
 
 
 def _coded_words(values: NDArray[np.str_]) -> Any:

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import accumulate, chain, count, pairwise
+from itertools import accumulate, chain, compress, count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -311,12 +311,16 @@ def places(document: str, how: Reading) -> list[tuple[int, int, str]]:
     [(0, 2, 'in'), (3, 6, 'new'), (0, 6, 'in new'), (7, 11, 'york'), (3, 11, 'new york')]
     """
     text, pattern = document.lower() if how.lowercase else document, how.pattern
-    spans, tokens = [], []
-    for match in pattern.finditer(text):
-        token = match[pattern.groups] or ""  # as findall has it where the group isn't there
-        if token not in how.stop_words:
-            spans.append(match.span(pattern.groups) if token else (match.start(), match.start()))
-            tokens.append(token)
+    own = pattern.groups
+    found = pattern.finditer(text)
+    if own:  # a group that isn't there is an empty word, as findall has it
+        spans = [match.span(own) if match[own] else (match.start(), match.start()) for match in found]
+    else:
+        spans = [match.span() for match in found]
+    tokens = [text[start:end] for start, end in spans]
+    if how.stop_words:
+        kept = [token not in how.stop_words for token in tokens]
+        spans, tokens = [*compress(spans, kept)], [*compress(tokens, kept)]
     if len(text) != len(document):
         spans = _originals(spans, document)
     if how.ngrams == 2:

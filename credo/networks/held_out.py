@@ -23,6 +23,7 @@ from credo.notices import quietly
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.core.learning import Weight
     from credo.core.membership import Codes
     from credo.networks.fitting import FittingOptions
     from credo.networks.incomplete import Observed
@@ -75,7 +76,7 @@ def _cell(node: Node, codes: Mapping[str, Codes]) -> tuple[NDArray[np.integer[An
     return tuple(codes[each] for each in (*node.parents, node.name))
 
 
-def leave_one_out(network: Network, data: object, weight: Any) -> Validation:
+def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
     """Of each row, log P(row) by the tables of all others; nothing is refitted, and no row may have missing cells."""
     learner, table, weights = TableLearner.of(network), source(data), Weights.of(weight)
     if network.evidence is None:
@@ -97,7 +98,7 @@ def leave_one_out(network: Network, data: object, weight: Any) -> Validation:
 
 
 def cross_validated(
-    network: Network, data: object, folds: int, weight: Any, hidden: Mapping[str, Any] | None, how: FittingOptions
+    network: Network, data: object, folds: int, weight: Weight, hidden: Mapping[str, Any] | None, how: FittingOptions
 ) -> Validation:
     """By the evidence of the other folds where all rows are complete; else by refits."""
     from credo.networks.fitting import Fitting, hidden_states
@@ -144,7 +145,7 @@ def _copied(network: Network, table: Source, names: Sequence[str], found: Observ
 
 
 def _refitted(
-    bare: Network, table: Source, folds: int, weight: Any, hidden: Mapping[str, Any], how: FittingOptions,
+    bare: Network, table: Source, folds: int, weight: Weight, hidden: Mapping[str, Any], how: FittingOptions,
     copied: Fingerprints | None,
 ) -> Validation:  # fmt: skip
     weights, names = Weights.of(weight), [name for name in bare.variables if name in table.names]

@@ -62,7 +62,7 @@ class AveragedOverTables(Estimated):
         return f"{{{', '.join(each)}}}{'' if self.reliable else ' (unreliable)'}"
 
 
-def belief(network: Network, name: str, given: Mapping[str, Any] | None) -> Belief:
+def belief(network: Network, name: str, given: Given) -> Belief:
     """About the row of a node's table that the states of its parents name."""
     if name not in network.parents:
         raise SchemaError(f"there is no variable {name!r}; {suggest(name, network.parents)}")

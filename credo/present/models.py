@@ -18,6 +18,7 @@ CONTENTS = {
     "credo.networks.network.Network": "credo.present.networks.network_content",
     "credo.networks.causes.causal_graph.CausalGraph": "credo.present.causes.graph_content",
     "credo.networks.causes.effect.Effect": "credo.present.causes.effect_content",
+    "credo.networks.hybrid.effects.NumberEffect": "credo.present.causes.number_effect_content",
     "credo.networks.decisions.influence_diagram.InfluenceDiagram": "credo.present.decisions.diagram_content",
     "credo.networks.decisions.information.InformationValues": "credo.present.decisions.questions_content",
     "credo.networks.decisions.policy.DecisionTable": "credo.present.decisions.decision_content",

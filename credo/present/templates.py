@@ -39,6 +39,12 @@ def template_content(net: DynamicNetwork, top: int | None = None) -> list[Conten
     return [Paragraph("\n".join([*_arrows(net), *_tables(net)]), "lines")]
 
 
+def template_lines(net: DynamicNetwork) -> list[str]:
+    """The arrows, as one text, and then each table."""
+    arrows, *tables = "\n".join([*_arrows(net), *_tables(net)]).split("\n\n")
+    return [arrows, *tables]
+
+
 def described_plates(net: PlateNetwork) -> str:
     """Plates, arrows, and the tables of a small network."""
     plates = ", ".join(dict.fromkeys(name.partition(".")[0] for name in net.parents))

@@ -186,7 +186,8 @@ def _cross_fitted(tried: Mapping[tuple[str, ...], NumberScores]) -> NumberScores
             if _clearly_better(_some(each, others), _some(best, others)):
                 best = each
         predicted[own], logs[own] = best.predicted[own], best.log_probabilities[own]
-    return NumberScores(every[0].truth, predicted, logs, every[0].weights, f"nested {every[0].how}")
+    first = every[0]
+    return NumberScores(first.truth, predicted, logs, first.weights, f"nested {first.how}", first.reuse)
 
 
 def _some(scores: NumberScores, rows: Any) -> NumberScores:

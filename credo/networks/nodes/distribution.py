@@ -13,6 +13,7 @@ from credo.networks.inference.state_index import TRUTH
 
 if TYPE_CHECKING:
     from credo.networks.nodes.node import DistributionNode
+    from credo.networks.tables import States
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class NodeFamily:
 
     name: str
     parents: tuple[str, ...]
-    states: Mapping[str, tuple[Any, ...]]
+    states: States
 
     @property
     def own(self) -> tuple[Any, ...]:
@@ -89,6 +90,11 @@ class Distribution(ABC):
     @abstractmethod
     def node(self, family: NodeFamily) -> DistributionNode:
         """As a network uses it; refuses what doesn't fit the parents and their states."""
+
+    @property
+    def said(self) -> Mapping[str, Any]:
+        """Its parameters by name, as they are shown; empty where the table shows more."""
+        return {}
 
     @property
     def own_states(self) -> Sequence[Any] | None:

@@ -36,6 +36,11 @@ class FamilyNode:
     def expected_label(self) -> Label:
         return self.label
 
+    @property
+    def has_factors(self) -> bool:
+        """Whether it is a product of factors that fit in memory."""
+        return True
+
 
 class CountedNode(FamilyNode):
     """A node without smaller statistics than the counts of its family's configurations."""

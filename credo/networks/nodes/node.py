@@ -118,6 +118,11 @@ class Node(Protocol):
 class DistributionNode(Node, Protocol):
     """A node whose distribution isn't a table."""
 
+    @property
+    def has_factors(self) -> bool:
+        """Whether it is a product of factors that fit in memory; else rows of its table are made as they are drawn."""
+        ...
+
     def parameters(self, given: Any) -> Array:
         """Those of a distribution as a user gives it, checked."""
         ...
