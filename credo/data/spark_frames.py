@@ -27,6 +27,7 @@ CHANGED = (
     "there are {} rows, but there were {} when they were counted: a frame must have the same rows, in the same order, "
     "each time that it is computed; keep them with frame.cache()"
 )
+FEW_COLUMNS = 100  # of which the first rows are read with one job, whichever are wanted first
 TYPES = {"f": "double", "i": "bigint", "b": "boolean"}
 
 
@@ -109,8 +110,9 @@ class Head:
         names = wanted or self.names[:1]
         lacking = tuple(name for name in names if name not in self.read or len(self.read[name]) < size)
         if lacking:
+            read = self.names if not self.read and len(self.names) <= FEW_COLUMNS else lacking
             with explained():
-                found = self.chosen(lacking).limit(size).toArrow()
+                found = self.chosen(read).limit(size).toArrow()
             self.read.update(zip(found.column_names, found.columns, strict=True))
         return pa.table({name: self.read[name][:size] for name in names})
 
