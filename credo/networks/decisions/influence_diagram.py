@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from credo.core.records import Shown
+from credo.core.records import Surface
 from credo.errors import NetworkError, suggest
 from credo.networks import graph
 from credo.networks.decisions.utilities import utility_table
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class InfluenceDiagram(Shown, Unlearned):
+class InfluenceDiagram(Surface, Unlearned):
     """Chance variables with tables, decisions with options, and utilities, which add up.
 
     An arrow into a decision means that the variable is known when it is taken; what was known for earlier decisions

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
+from credo.core.records import Shown
 from credo.errors import NetworkError, suggest
 from credo.networks.inference.state_index import TRUTH
 
@@ -57,7 +58,7 @@ class NodeFamily:
         return states.index(state)
 
 
-class Distribution(ABC):
+class Distribution(Shown, ABC):
     """P(node | parents) in a form of its own: with its parameters, or without, to be learned."""
 
     @property

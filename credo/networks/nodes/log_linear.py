@@ -70,6 +70,10 @@ class LogLinearNode(CountedNode):
     # Inference
 
     @property
+    def takes_cases(self) -> bool:
+        return False
+
+    @property
     def has_factors(self) -> bool:
         return self.family.cells <= MOST_NUMBERS
 
