@@ -59,8 +59,8 @@ def pieces(text: str, words: Sequence[WordWeight]) -> list[ColouredPiece]:
 
 
 def cut_weights(length: int, words: Sequence[tuple[float, Sequence[tuple[int, int]]]]) -> tuple[Integers, Array]:
-    """Where a text of so many characters is cut, and the weight of each piece between two cuts. Words are given by their
-    weights and places."""
+    """Where a text of so many characters is cut, and the weight of each piece between two cuts. Words are given by
+    their weights and places."""
     placed = [(own, start, end) for own, (_, spans) in enumerate(words) for start, end in spans if start < end]
     of, starts, ends = np.array(placed, np.intp).reshape(-1, 3).T
     per_word = np.bincount(of, ends - starts, len(words))

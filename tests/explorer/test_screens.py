@@ -445,6 +445,9 @@ def test_numbers_have_densities_and_intervals_are_evidence() -> None:
     assert done["Fever"]["x"] == [40.0]
     why = asked(page, "explain", target="Flu", given={"Fever": {"low": 38, "high": 39}})
     assert why["weights"][0]["value"] == "38 to 39"
+    asking = asked(page, "next", target="Flu", given={"Pulse": {"low": 85, "high": None}})
+    expected = net.mutual_information("Flu", "Cough", {"Pulse": (85, None)})
+    assert [each["gain"] for each in asking["questions"]] == pytest.approx([expected], abs=1e-9)
     assert asked(page, "table", name="Fever")["lines"] == ["yes: N(39, 0.6²)", "no: N(36.8, 0.4²)"]
     with pytest.raises(DataError, match="needs an end"):
         asked(page, "marginals", given={"Fever": {}})
