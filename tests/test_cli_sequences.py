@@ -106,3 +106,31 @@ def test_dynamic_networks_are_shown_asked_updated_and_forgotten() -> None:
     assert "96 rows learned, 192 rows in all" in run("update", "weather.credo", "days.csv").output
     assert "96 rows in all" in run("forget", "weather.credo", "days.csv").output
     np.testing.assert_array_equal(credo.load("weather.credo").tables["sky"], net.tables["sky"])
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_dynamic_network_predicts_the_rows_of_sequences_and_is_sampled() -> None:
+    net = credo.DynamicNetwork("previous(sky) -> sky -> umbrella").fit("days.csv", sequence="town")
+    credo.save(net, "sky.credo")
+    assert run("predict", "sky.credo", "days.csv", "--target", "sky", "-o", "out.csv", "--proba").exit_code == 0
+    with Path("out.csv").open() as file:
+        rows = [*csv.DictReader(file)]
+    assert [*rows[0]] == ["town", "degrees", "umbrella", "sky", "predicted", "probability", "P(fair)", "P(wet)"]
+    seen = {name: [row[name] for row in rows] for name in ("town", "umbrella")}
+    shares = net.smooth(seen, "sky", sequence="town")
+    assert shares[:, 1].max() < 1.0  # the column that is predicted is no evidence
+    assert [float(row["P(wet)"]) for row in rows] == pytest.approx(shares[:, 1].tolist())
+    drawn = run("sample", "sky.credo", "--rows", "5", "--seed", "0")
+    assert len(drawn.output.splitlines()) == 6
+    assert "there is no variable 'sly'" in run("predict", "sky.credo", "days.csv", "--target", "sly").output
+    assert "--target says which variable" in run("predict", "sky.credo", "days.csv").output
+    assert "--given is for networks without time" in run("sample", "sky.credo", "--given", "sky=wet").output
+
+
+@pytest.mark.usefixtures("folder")
+def test_expected_rows_are_counted_as_whole_ones() -> None:
+    net = credo.DynamicNetwork("previous(sky) -> sky -> umbrella").fit("days.csv", sequence="town")
+    credo.save(net, "sky.credo")
+    with Path("days.csv").open() as file, Path("hidden.csv").open("w", newline="") as out:
+        csv.writer(out).writerows([row[0], row[2]] for row in csv.reader(file))
+    assert "96 rows learned, 192 rows in all" in run("update", "sky.credo", "hidden.csv").output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from operator import and_, or_
@@ -20,37 +21,65 @@ Flags = NDArray[np.bool_]
 CELLS = 2**16  # of a joint table; of more variables, `or` is answered by its complement, where that is a conjunction
 
 
-def event_probability(
-    net: GraphicalModel,
-    question: Question,
-    values: Mapping[str, Values],
-    event: Mapping[str, Any],
-    given: Mapping[str, Any],
-    inference: Mapping[str, Any],
-) -> Any:
-    """P(names, event, events | given, given events), each sum over the cells of one joint table."""
-    names = question.names
-    inside = [term.name.text for each in (*question.events, *question.given_events) for term in leaves(each)]
-    scope = list(dict.fromkeys([*names, *inside]))
-    if prod(len(net.states[name]) for name in scope) > CELLS and not names and not question.given_events:
-        short = _by_complement(net, question, values, event, given, inference)
-        if short is not None:
+@dataclass(frozen=True, eq=False)
+class EventQuestion:
+    """P(names, event, events | given, given events), where `events` are joined by or, and, not."""
+
+    net: GraphicalModel
+    question: Question
+    values: Mapping[str, Values]
+    event: Mapping[str, Any]  # that of plain terms
+    given: Mapping[str, Any]
+    inference: Mapping[str, Any]
+
+    def answer(self) -> float | dict[Any, float]:
+        """Each sum over the cells of one joint table."""
+        question, names = self.question, self.question.names
+        inside = [term.name.text for each in (*question.events, *question.given_events) for term in leaves(each)]
+        scope = list(dict.fromkeys([*names, *inside]))
+        large = prod(len(self.net.states[name]) for name in scope) > CELLS
+        if large and not names and not question.given_events and (short := self._by_complement()) is not None:
             return short
-    table = _Table(net, question, values, scope)
-    known = table.holds(question.given_events)
-    happens = known & table.holds(question.events)
-    # the event of the plain terms is part of the question, and not of what is given
-    of_given = net.query(scope, given, **inference)
-    of_both = net.query(scope, given, event=dict(event), **inference) if event else of_given
-    below = float(np.array([*of_given.values()]) @ known.reshape(-1))
-    if below <= 0:
-        raise EvidenceError("the evidence is impossible: what is given, joined by or, and or not, has probability 0")
-    if not names:
-        return _share(of_both, happens, known, below, of_given is of_both)
-    found = {}
-    for key, own in table.states(names):
-        found[key] = float(np.array([*of_both.values()]) @ (happens & own).reshape(-1)) / below
-    return found
+        table = _Table(self.net, question, self.values, scope)
+        known = table.holds(question.given_events)
+        happens = known & table.holds(question.events)
+        # the event of the plain terms is part of the question, and not of what is given
+        of_given = self.net.query(scope, self.given, **self.inference)
+        both = self.net.query(scope, self.given, event=dict(self.event), **self.inference) if self.event else of_given
+        below = float(np.array([*of_given.values()]) @ known.reshape(-1))
+        if below <= 0:
+            raise EvidenceError(
+                "the evidence is impossible: what is given, joined by or, and or not, has probability 0"
+            )
+        if not names:
+            return _share(both, happens, known, below, of_given is both)
+        cells = np.array([*both.values()])
+        return {key: float(cells @ (happens & own).reshape(-1)) / below for key, own in table.states(names)}
+
+    def _by_complement(self) -> float | None:
+        """P(T and (A or B or ...)) = P(T) - P(T and not A and not B and ...); None where the question is another."""
+        if len(self.question.events) != 1 or not isinstance(self.question.events[0], AnyOf):
+            return None
+        terms = [part for part in self.question.events[0].parts if isinstance(part, Term)]
+        if len(terms) < len(self.question.events[0].parts):
+            return None
+        left: dict[str, list[float]] = {}
+        for term in terms:
+            weights = self.values[term.name.text].weights(self.question, term)
+            before = left.get(term.name.text, [1.0] * len(weights))
+            left[term.name.text] = [a * (not b) for a, b in zip(before, weights, strict=True)]
+        event = self.event
+        whole = self.net.probability(event, self.given, **self.inference) if event else 1.0
+        none: dict[str, Any] = {}
+        for name, weights in left.items():
+            allowed = [*event[name]] if isinstance(event.get(name), list) else [event[name]] if name in event else None
+            own = zip(self.net.states[name], weights, strict=True)
+            states = [state for state, weight in own if weight and (allowed is None or state in allowed)]
+            if not states:
+                return float(whole)
+            none[name] = states
+        rest = self.net.probability({**event, **none}, self.given, **self.inference)
+        return max(0.0, float(whole) - float(rest))
 
 
 def _share(both: Any, happens: Flags, known: Flags, below: float, same: bool) -> float:
@@ -97,34 +126,3 @@ class _Table:
                     for i, state in enumerate(own)]  # fmt: skip
             found = [((*key, state), cells & flags) for key, cells in found for state, flags in each]
         return found if len(names) > 1 else [(key[0], cells) for key, cells in found]
-
-
-def _by_complement(
-    net: GraphicalModel,
-    question: Question,
-    values: Mapping[str, Values],
-    event: Mapping[str, Any],
-    given: Mapping[str, Any],
-    inference: Mapping[str, Any],
-) -> float | None:
-    """P(T and (A or B or ...)) = P(T) - P(T and not A and not B and ...); None where the question is another."""
-    if len(question.events) != 1 or not isinstance(question.events[0], AnyOf):
-        return None
-    terms = [part for part in question.events[0].parts if isinstance(part, Term)]
-    if len(terms) < len(question.events[0].parts):
-        return None
-    left: dict[str, list[float]] = {}
-    for term in terms:
-        weights = values[term.name.text].weights(question, term)
-        before = left.get(term.name.text, [1.0] * len(weights))
-        left[term.name.text] = [a * (not b) for a, b in zip(before, weights, strict=True)]
-    whole = net.probability(event, given, **inference) if event else 1.0
-    none: dict[str, Any] = {}
-    for name, weights in left.items():
-        allowed = [*event[name]] if isinstance(event.get(name), list) else [event[name]] if name in event else None
-        states = [s for s, w in zip(net.states[name], weights, strict=True) if w and (allowed is None or s in allowed)]
-        if not states:
-            return float(whole)
-        none[name] = states
-    rest = net.probability({**event, **none}, given, **inference)
-    return max(0.0, float(whole) - float(rest))

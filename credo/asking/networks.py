@@ -66,14 +66,15 @@ class NetworkAdapter:
 
     def event(self, question: Question, inference: Inference) -> Any:
         """P(...) of conditions that are joined by or, and, not."""
-        from credo.asking.network_events import event_probability
+        from credo.asking.network_events import EventQuestion
 
         asking = self._asking(question, inference)
         events = combined(question, (term for term in question.asked if term.test is not None), asking.values)
         given = asking.findings(asking.given)
         if not all(map(any, events.values())):
             return asking.probabilities()
-        return event_probability(asking.net, question, asking.values, asking.findings(events), given, asking.inference)
+        found = asking.findings(events)
+        return EventQuestion(asking.net, question, asking.values, found, given, asking.inference).answer()
 
     def _asking(self, question: Question, inference: Inference) -> _Asking:
         _ = self.net.factors  # refused, where there are none

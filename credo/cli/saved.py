@@ -107,22 +107,20 @@ def predicted(
     from credo.models.regression.linear import LinearRegression
     from credo.networks.graphical_model import GraphicalModel
     from credo.networks.hybrid.network import HybridNetwork
+    from credo.networks.templates.dynamic_network import DynamicNetwork
     from credo.storage.files import load
-    from credo.streaming.predictions import (
-        hybrid_predictions,
-        network_predictions,
-        number_predictions,
-        predictions,
-        sequence_predictions,
-    )
+    from credo.streaming.network_predictions import hybrid_predictions, network_predictions, slice_predictions
+    from credo.streaming.predictions import number_predictions, predictions, sequence_predictions
 
     model = loaded(path) if is_network(path) else load(path)
-    if isinstance(model, GraphicalModel | HybridNetwork):
+    if isinstance(model, GraphicalModel | HybridNetwork | DynamicNetwork):
         if target is None:
             known = ", ".join(model.variables[:3])
             raise StorageError(f"{path} holds a network: --target says which variable to predict, such as {known}")
         if isinstance(model, HybridNetwork):
             return hybrid_predictions(model, target, data, proba)
+        if isinstance(model, DynamicNetwork):
+            return slice_predictions(model, target, data, proba)
         return network_predictions(model, target, data, proba)
     if target is not None:
         raise StorageError(f"{path} holds a {type(model).__name__}: --target is for networks only")
@@ -173,18 +171,19 @@ def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
     from credo.models.mixture.model import Mixture
     from credo.networks.graphical_model import GraphicalModel
     from credo.networks.hybrid.network import HybridNetwork
+    from credo.networks.templates.dynamic_network import DynamicNetwork
 
     model = loaded(path)
     if isinstance(model, HybridNetwork):
         return model.sample(rows, hybrid_findings_in(model, given), seed)
-    if isinstance(model, HiddenMarkov) and not given:
+    if isinstance(model, HiddenMarkov | DynamicNetwork) and not given:
         return model.sample(rows, seed)
     if isinstance(model, Mixture):
         model = model.classifier
     if isinstance(model, Classifier) and not given:
         return model.sample(rows, seed)
-    if isinstance(model, Classifier):
-        raise StorageError(f"{path} holds a {type(model).__name__}: --given is for networks")
+    if isinstance(model, Classifier | HiddenMarkov | DynamicNetwork):
+        raise StorageError(f"{path} holds a {type(model).__name__}: --given is for networks without time")
     if not isinstance(model, GraphicalModel):
         raise StorageError(f"{path} holds a {type(model).__name__}, from which no rows can be drawn")
     if not hasattr(model, "sample"):
@@ -209,7 +208,8 @@ def _net(model: Any, path: str) -> Any:
 def imputed(path: str, data: object) -> Generator[Any]:
     """The rows of a table, their missing cells filled in by a network or a mixture."""
     from credo.models.mixture.model import Mixture
-    from credo.streaming.predictions import mixture_imputations, network_imputations
+    from credo.streaming.network_predictions import network_imputations
+    from credo.streaming.predictions import mixture_imputations
 
     model = loaded(path)
     return (

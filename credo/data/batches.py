@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from credo._kernels.blocks.gaussians import count_beyond
 from credo._kernels.data.codes import turn_block
 from credo.data import cells
+from credo.data.arrow_arrays import number_array
 from credo.engines.partitions import Loaded
 from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
@@ -127,8 +128,10 @@ class Batch(Loaded):
         return self.only([other for other in self.names if other != name])
 
     def take(self, rows: NDArray[np.intp]) -> Batch:
-        """Some of the rows."""
-        positions = pa.array(rows)
+        """Some of the rows; if these are all, in order, the batch itself, which may be encoded already."""
+        if len(rows) == self.rows and np.array_equal(rows, np.arange(self.rows)):
+            return self
+        positions = number_array(rows)
         columns = {name: array.take(positions) for name, array in self.columns.items()}
         block = None if self.block is None else self.block[rows]
         taken = rows if self.taken is None else self.taken[rows]

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from credo.data.arrow_arrays import number_array
 from credo.errors import SchemaError, suggest
 from credo.numerics.arrays import Positions
 
@@ -89,11 +90,11 @@ class Column:
             return self, np.arange(len(self.levels))
         if self._is_short:  # sorted before Arrow begins
             few = sorted(range(len(self.levels)), key=self.values.__getitem__)
-            return replace(self, levels=self.levels.take(pa.array(few, pa.int64()))), np.array(few, dtype=np.intp)
+            return replace(self, levels=self.levels.take(number_array(order := np.array(few, dtype=np.intp)))), order
         fixed, free = self.levels[: self.declared], self.levels[self.declared :]
         order = np.asarray(pc.sort_indices(free), dtype=np.intp) + self.declared
         order = np.concatenate([np.arange(self.declared), order])
-        levels = pa.concat_arrays([fixed, self.levels.take(pa.array(order[self.declared :]))])
+        levels = pa.concat_arrays([fixed, self.levels.take(number_array(order[self.declared :]))])
         return replace(self, levels=levels), order
 
 
@@ -265,7 +266,7 @@ def _encoded(parts: Sequence[Any]) -> tuple[Any, list[Positions]]:
 def _same_type(column: Column, parts: Sequence[Any]) -> list[Any]:
     wanted = _type_of(column, parts) or column.levels.type
     try:
-        return [part.cast(wanted) if len(part) else pa.array([], wanted) for part in parts]
+        return [part.cast(wanted) if len(part) else pa.nulls(0, wanted) for part in parts]
     except pa.ArrowInvalid:  # a float stands for several integers from 2^53 on, and uint64 has none below 0
         raise SchemaError(
             f"column {column.name!r} has whole numbers beyond 2^53 in one part of the data, and {wanted} values in "

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from credo._kernels.data.codes import code_words
 from credo.data import BATCH_ROWS, LONGEST, Batch, Source, batch_rows, opened
+from credo.data.arrow_arrays import string_array
 from credo.data.spelling import is_token
 from credo.errors import DataError, SchemaError
 
@@ -30,6 +31,7 @@ WORTH_COMPILING = 1 << 20  # words, from which on it is worth while to compile a
 FEW_WORDS = 1024
 LONG_RUN = 16  # equal words in a row, on average, of which one is read
 HEAD, LONG = 64, 256  # first cells that tell whether strings are long, and how long these are on average
+MUCH = 2**22  # characters of long strings
 COPIED = 2**28  # bytes of arrays that are put below each other at once
 
 _begun: WeakSet[Any] = WeakSet()  # iterators whose first rows are gone
@@ -147,10 +149,11 @@ def _from_values(data: Any) -> Source:
 
 
 def _are_long(values: Any) -> bool:
-    """Whether these are Python's strings, and the first of them long ones: copies of all would take much memory."""
+    """Whether these are Python's strings, many, and the first of them long: copies of all would take much memory."""
     if not isinstance(values, list | tuple | np.ndarray) or getattr(values, "dtype", np.dtype("O")).kind != "O":
         return False
-    return bool(np.mean([len(cell) if isinstance(cell, str) else 0 for cell in values[:HEAD]] or [0]) > LONG)
+    mean = np.mean([len(cell) if isinstance(cell, str) else 0 for cell in values[:HEAD]] or [0])
+    return bool(mean > LONG and len(values) * mean > MUCH)
 
 
 def _in_pieces(whole: Source, long: Mapping[str, Any]) -> Source:
@@ -207,6 +210,8 @@ def array_of(values: Any, name: str, start: int = 0, pool: Any = None) -> Any:
             return pa.chunked_array(values)
         if (floats := _complete_floats(values)) is not None:
             return pa.array(np.ascontiguousarray(floats))  # as it lies in memory, if it can be
+        if isinstance(values, list) and values and all(type(cell) is str for cell in values):
+            return string_array(values)
         return pa.array(values, from_pandas=True, memory_pool=pool)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         if (spelt := _spelt_out(values)) is not None:

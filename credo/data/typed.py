@@ -110,8 +110,8 @@ class ReadOnce(EachPart):
 
 def _settled(spelling: Spelling, lost: bool) -> Spelt:
     """Strings that spell nothing but numbers stay strings: whoever made them so wanted them so. With a token among
-    them, or decimal commas, they are strings because of it."""
-    settled = spelling.tokens or spelling.kind == "comma" or (lost and spelling.kind != "date")
+    them, or decimal commas, or the sign of a currency, they are strings because of it."""
+    settled = spelling.tokens or spelling.kind == "comma" or spelling.sign or (lost and spelling.kind != "date")
     return spelling.kind if settled else "words"
 
 
@@ -235,8 +235,10 @@ def _tell(found: Mapping[str, Spelling]) -> None:
 
 
 def _tell_commas(found: Mapping[str, Spelling]) -> None:
-    """One notice for columns whose commas are decimal, one for those of which nobody can tell."""
+    """One notice for columns whose commas are decimal, one for those of which nobody can tell; and for amounts."""
+    signed = [(name, each.sign) for name, each in found.items() if each.sign and each.kind != "words"]
     for names, what in (
+        ([name for name, _ in signed], f"read as numbers, without {', '.join(dict.fromkeys(s for _, s in signed))}"),
         ([name for name, each in found.items() if each.kind == "comma"], "read as numbers with decimal commas"),
         (
             [name for name, each in found.items() if each.unclear],

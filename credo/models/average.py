@@ -19,7 +19,7 @@ from credo.models.class_predictor import ClassPredictor, Shares
 from credo.models.description import evidence_about, log_evidence_of, target_length
 from credo.models.jobs import Silent
 from credo.models.label_shift import shifted_shares
-from credo.models.metrics import Scores
+from credo.models.metrics import Scores, reuse_of_folds
 from credo.models.targets import with_target
 from credo.numerics.exact import Array
 
@@ -214,8 +214,9 @@ class ModelAverage(ClassPredictor):
         logs = np.stack([each.log_probabilities[:, own] for each, own in zip(found, self._places, strict=True)], axis=2)
         unknown = np.isnan(logs)
         mixed = np.logaddexp.reduce(np.where(unknown, -np.inf, logs) + np.atleast_2d(log_weights)[:, None, :], axis=2)
-        truth, weights = found[0].truth, found[0].weights  # the first model's classes are those of the average
-        return Scores(self.classes, np.where(unknown.all(axis=2), np.nan, mixed), truth, weights, how)
+        first = found[0]  # whose classes are those of the average
+        logs = np.where(unknown.all(axis=2), np.nan, mixed)
+        return Scores(self.classes, logs, first.truth, first.weights, how, reuse=first.reuse)
 
     def cross_validate(
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
@@ -234,7 +235,8 @@ class ModelAverage(ClassPredictor):
             fitted = self.fit(table.where(fold != k))
             self._score_fold(fitted, table.where(fold == k), np.flatnonzero(fold == k), logs, truth)
         known = truth >= 0
-        return Scores(self.classes, logs[known], truth[known], np.ones(int(known.sum())), f"{folds}-fold")
+        weights, reuse = np.ones(int(known.sum())), reuse_of_folds(folds)
+        return Scores(self.classes, logs[known], truth[known], weights, f"{folds}-fold", reuse=reuse)
 
     def _score_fold(self, fitted: Self | ModelAverage, table: Source, rows: Any, logs: Array, truth: Any) -> None:
         """What is said of some rows, by classes of this average; a class that the others don't show has no score."""

@@ -35,7 +35,7 @@ from credo.models.jobs import (
     Silent,
     WithProbabilities,
 )
-from credo.models.metrics import Scores
+from credo.models.metrics import Scores, reuse_of_folds
 from credo.models.tables import present
 from credo.models.targets import class_codes, with_known_target
 from credo.notices import tell_of_columns
@@ -125,7 +125,8 @@ class ClassPredictor(Surface, ABC):
         self._check_rows(np.concatenate(codes), np.concatenate(row_weights))
         truth = np.concatenate(codes).astype(np.intp)
         log_shares = found.whole((0, len(self.classes)))
-        return Scores(self.classes, log_shares, truth, np.concatenate(row_weights), self._held("leave-one-out"))
+        how, reuse = self._held("leave-one-out"), reuse_of_folds(len(truth))
+        return Scores(self.classes, log_shares, truth, np.concatenate(row_weights), how, reuse=reuse)
 
     def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
         """log P(class | row) without the row itself, of a batch's rows that have a class; and their classes."""

@@ -27,7 +27,7 @@ from credo.models.jobs import (
     to_log_shares,
 )  # fmt: skip
 from credo.models.labelled import Labelled
-from credo.models.metrics import Scores
+from credo.models.metrics import Scores, reuse_of_folds
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -209,7 +209,8 @@ class Classifier(Labelled):
         _impossible(log_shares, unknown, own)
         if (row := _to_shares_but(log_shares, unknown, own)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(int(np.flatnonzero(kept)[row]) + 1, "its fold"))
-        return Scores(self.classes, log_shares, codes[kept].astype(np.intp), weights[kept], self._held(f"{folds}-fold"))
+        truth, how = codes[kept].astype(np.intp), self._held(f"{folds}-fold")
+        return Scores(self.classes, log_shares, truth, weights[kept], how, reuse=reuse_of_folds(folds))
 
     @property
     def text_columns(self) -> frozenset[str]:

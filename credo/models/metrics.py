@@ -31,13 +31,31 @@ def _share(part: float, whole: float) -> float | None:
     return float(part / whole) if whole > 0 else None
 
 
-def _variance_of_mean(x: Array, weight: Array) -> float:
-    """Of a weighted mean of independent numbers; NaN where it can't be known."""
+def variance_of_mean(x: Array, weight: Array, reuse: float = 0.0) -> float:
+    """Of a weighted mean over m rows, each predicted by a model that t others taught: s² (1/m + 1/t), reuse = m/t.
+
+    1/m alone holds for new rows and a given model. In cross-validation rows teach the models by which others are
+    judged: if two rows are alike by chance, each is predicted better by the other, and chance counts twice (Nadeau &
+    Bengio 2003, "Inference for the generalization error"). NaN where it can't be known.
+
+    >>> variance_of_mean(np.array([1.0, 3.0]), np.ones(2)), variance_of_mean(np.array([1.0, 3.0]), np.ones(2), reuse=1)
+    (1.0, 2.0)
+    """
     if len(x) < 2 or not np.isfinite(x).all():
         return float("nan")
     rows = weight.sum() ** 2 / (weight**2).sum()  # as many rows of equal weight would tell as much
     spread = np.average((x - np.average(x, weights=weight)) ** 2, weights=weight)
-    return float(spread) / max(float(rows) - 1, 1)
+    return (1 + reuse) * float(spread) / max(float(rows) - 1, 1)
+
+
+def reuse_of_folds(folds: int) -> float:
+    """Held-out rows for each row that taught a model, all folds being held out in turn; of n rows left out one by one,
+    n folds.
+
+    >>> reuse_of_folds(5)
+    1.25
+    """
+    return folds / max(folds - 1, 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,6 +74,7 @@ class Scores:
     weights: Array  # (rows,)
     how: str = "given"  # how the predictions were made
     estimated: float = 0.0  # variance of the log-loss from what was estimated once, and not for each row
+    reuse: float = 0.0  # held-out rows for each row that taught the model that predicts them; 0: the model was given
 
     @property
     def n(self) -> float:
@@ -101,8 +120,9 @@ class Scores:
 
     @property
     def log_loss_error(self) -> float:
-        """The standard error of the log-loss, rows being independent; NaN where it can't be known."""
-        return float(np.sqrt(_variance_of_mean(-self.of_truth[self.known], self.weights[self.known]) + self.estimated))
+        """The standard error of the log-loss (see `variance_of_mean`); NaN where it can't be known."""
+        loss, weight = -self.of_truth[self.known], self.weights[self.known]
+        return float(np.sqrt(variance_of_mean(loss, weight, self.reuse) + self.estimated))
 
     def log_loss_difference(self, other: Scores) -> tuple[float, float]:
         """This log-loss minus another of the same rows, and the standard error of that difference: rows that are hard
@@ -118,7 +138,7 @@ class Scores:
         both = self.known & other.known
         loss, weight = (other.of_truth - self.of_truth)[both], self.weights[both]
         mean = float(np.average(loss, weights=weight)) if weight.sum() > 0 else float("nan")
-        return mean, float(np.sqrt(_variance_of_mean(loss, weight)))
+        return mean, float(np.sqrt(variance_of_mean(loss, weight, max(self.reuse, other.reuse))))
 
     @property
     def brier(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from credo.core.em import Expected
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.learning import Additive, RowWeights, Weight, Weights
+from credo.core.learning import RowWeights, Weights
 from credo.core.membership import Codes
 from credo.core.statistics import Counts
-from credo.data import Batch, Source
+from credo.data import Batch
 from credo.data.schema import Column, Schema
 from credo.engines import Engine, Partition
 from credo.errors import DataError, EvidenceError, NetworkError, SchemaError, suggest
@@ -23,16 +23,18 @@ from credo.networks.inference.coding import CodedRows, Coder
 from credo.networks.inference.expectations import CHUNK
 from credo.networks.inference.rows import states_array
 from credo.networks.inference.state_index import StateIndex
+from credo.networks.learner import NetworkLearner
 from credo.networks.missing_information import hidden_rows, missing_of
-from credo.networks.row_queries import check_names, known_columns
+from credo.networks.row_queries import known_columns
 from credo.networks.table_priors import TablePriors
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.core.learning import Weight
+    from credo.networks.directed_model import DirectedModel
     from credo.networks.network import Network
     from credo.networks.nodes.node import Node
 
-INCOMPLETE = "tables are counted from complete rows"
 BY_EM = "EM or by gradient ascent"
 LEAST_LOG_RATIO = (
     -600.0
@@ -42,11 +44,11 @@ ROUNDING = 1e-9  # by which the weights of rows behind two tables may differ
 
 
 @dataclass(frozen=True, eq=False)
-class TableLearner(Additive):
+class TableLearner(NetworkLearner["Network"]):
     """A network as something that learns by adding evidence: the counts of each node's table."""
 
-    network: Network
-    evidence: Evidence | None
+    INCOMPLETE: ClassVar[str] = "tables are counted from complete rows"
+    BY_EM: ClassVar[str] = f"the tables were fitted by {BY_EM}, from expected counts"
 
     @classmethod
     def of(cls, network: Network) -> TableLearner:
@@ -58,37 +60,13 @@ class TableLearner(Additive):
             )
         return cls(network, network.evidence)
 
-    def forget(self, data: object, *, weight: Weight = None) -> Self:
-        self._check_counted("forget rows")
-        return super().forget(data, weight=weight)
-
-    def __add__(self, other: Self) -> Self:
-        for each in (self, other):
-            each._check_counted("be merged")
-        return super().__add__(other)
-
-    def _check_counted(self, what: str) -> None:
-        """Expected counts depend on the tables at the time: those of some rows can't be told from those of others."""
-        if self.network.history:
-            raise EvidenceError(
-                f"the tables were fitted by {BY_EM}, from expected counts, and can't {what} exactly: "
-                "fit again; update and discount do work"
-            )
-
     @property
     def n(self) -> float:
         return self.network.n
 
-    def needs(self, data: Source) -> Sequence[str]:
-        names = self.network.variables
-        check_names(data.names, names)
-        for hidden in (name for name in names if name not in data.names):
-            raise DataError(f"no column {hidden!r} ({suggest(hidden, data.names)}): {INCOMPLETE}")
-        return names
-
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         codes, schema = self._declared(batch) if self.network.declared else inferred(batch, self.network.variables)
-        _check_complete(codes, batch)
+        self.check_complete({name: own < 0 for name, own in codes.items()}, batch)
         sizes = {column.name: len(column.levels) for column in schema}
         found: dict[Label, Part] = {}
         for node in self.network.nodes.values():
@@ -98,34 +76,19 @@ class TableLearner(Additive):
     def known_codes(self, batch: Batch) -> dict[str, Codes]:
         """Complete rows as numbers of the network's states, which must be all theirs."""
         codes, _ = self._declared(batch)
-        _check_complete(codes, batch)
+        self.check_complete({name: own < 0 for name, own in codes.items()}, batch)
         return codes
 
     def _declared(self, batch: Batch) -> tuple[dict[str, Codes], Schema]:
         rows = coded_batch(self.network, batch, np.ones(batch.rows))
         return dict(zip(self.network.variables, rows.codes, strict=True)), self.network.schema
 
-    def with_evidence(self, evidence: Evidence) -> Self:
-        network = self.network.with_evidence(evidence, self.network.history)  # expected counts stay expected ones
-        return replace(self, network=network, evidence=evidence)
-
-    def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
-        """States that only held-out rows have are known, without evidence."""
-        return self.with_evidence(others.knowing(held_out))
-
-    def log_prob(self, data: Any) -> Array:
-        return np.asarray(self.network.log_prob(data))
-
-    def mergeable(self, other: Self) -> str | None:
+    def _differ(self, other: Self) -> str | None:
         one, two = self.network, other.network
-        if dict(one.parents) != dict(two.parents):
-            return "their arrows differ, or the order of a node's parents"
         if dict(one.forms) != dict(two.forms):
             return "their nodes have different forms of distributions"
         if dict(one.tied) != dict(two.tied):
             return "different nodes are tied"
-        if one.prior != two.prior:
-            return "their priors differ"
         if one.declared != two.declared or (one.declared and dict(one.states) != dict(two.states)):
             return "their states differ"
         return None
@@ -139,7 +102,7 @@ def no_rows(network: Network) -> Evidence:
     return Evidence(network.schema, parts)
 
 
-def schema_of(network: Network) -> Schema:
+def schema_of(network: DirectedModel) -> Schema:
     """All variables and their states, which have no evidence yet."""
     columns = list[Column]()
     for name, states in network.states.items():
@@ -196,13 +159,6 @@ def _is_known(network: Network, evidence: Evidence) -> bool:
     return all(column.kind == "category" and column.declared == 0 for column in evidence.schema)
 
 
-def _check_complete(codes: Mapping[str, Codes], batch: Batch) -> None:
-    for name, own in codes.items():
-        if (own < 0).any():
-            row = batch.number(int(np.argmax(own < 0)))
-            raise DataError(f"{name!r} is missing in row {row}: {INCOMPLETE}")
-
-
 def inferred(batch: Batch, names: Sequence[str]) -> tuple[dict[str, Codes], Schema]:
     """Codes and columns of the values that there are."""
     found = {name: batch.categories(name) for name in names}
@@ -238,7 +194,7 @@ def add_tied(parts: dict[Label, Part], label: Label, new: Part) -> None:
     parts[label] = new if old is None else Part(new.axes, old.statistics + new.statistics)
 
 
-def coded_batch(network: Network, batch: Batch, weight: Array) -> CodedRows:
+def coded_batch(network: DirectedModel, batch: Batch, weight: Array) -> CodedRows:
     """All variables of a batch, missing where it has no such column; a value that is no state is an error."""
     names = [name for name in network.variables if name in batch.names]
     index = StateIndex(network.variables, tuple(network.states.values()))
@@ -261,7 +217,7 @@ class CodedPartition:
     """Rows of a partition, with any cells missing, and any variables hidden, as numbers of states."""
 
     partition: Partition[Batch]
-    network: Network
+    network: DirectedModel
     weights: RowWeights
 
     @property
@@ -273,7 +229,7 @@ class CodedPartition:
             yield from coded_batch(self.network, batch, self.weights.of_rows(batch)).chunks(CHUNK)
 
 
-def coded_rows(network: Network, data: object, weight: Any = None) -> Iterable[Partition[CodedRows]]:
+def coded_rows(network: DirectedModel, data: object, weight: Weight = None) -> Iterable[Partition[CodedRows]]:
     """What EM reads in each step."""
     if not network.states:
         raise NetworkError("the network has no states yet: give states=, or learn them with fit")
@@ -283,7 +239,7 @@ def coded_rows(network: Network, data: object, weight: Any = None) -> Iterable[P
     return coded if table.files is None else [*coded]
 
 
-def expected_evidence(network: Network, rows: CodedRows) -> tuple[Evidence, float]:
+def expected_evidence(network: DirectedModel, rows: CodedRows) -> tuple[Evidence, float]:
     """Σ weight · P(node, parents | row) of each node, and the log-likelihood Σ weight · log P(row)."""
     counts, logs = network.expectations.of_rows(rows)
     for row in np.flatnonzero(np.isneginf(logs) & (rows.weight > 0)).tolist():

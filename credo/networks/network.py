@@ -2,51 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from math import prod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
-from credo.errors import EvidenceError, NetworkError, PriorError, suggest
-from credo.networks import graph
-from credo.networks.directed_graph import DirectedGraph
-from credo.networks.factor import Factor
-from credo.networks.factorisation import Factorisation
-from credo.networks.fixed import Fixed
+from credo.errors import NetworkError, PriorError, suggest
+from credo.networks.directed_model import DirectedModel
+from credo.networks.evidence_verbs import EvidenceVerbs
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.inference.sizes import SAMPLES, Method
-from credo.networks.lazy_tables import LazyTables
-from credo.networks.nodes.distribution import Distribution, NodeFamily
-from credo.networks.specification import Arrows, Specification
-from credo.networks.tables import States, checked_ties, table_of
 from credo.notices import tell
-from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from credo.core.description import DescriptionLength
-    from credo.core.evidence import Evidence
     from credo.core.learning import Validation, Weight
-    from credo.data.schema import Schema
     from credo.estimation.belief import Belief
     from credo.networks.answers import Posterior
     from credo.networks.average import NetworkAverage
     from credo.networks.causes.effect import Effect
     from credo.networks.explanation import QueryExplanation
     from credo.networks.fitting import FittingOptions
-    from credo.networks.inference.coding import CodedRows
-    from credo.networks.inference.expectations import Expectations
     from credo.networks.inference.findings import Given
     from credo.networks.learning import TableLearner
-    from credo.networks.markov_network import MarkovNetwork
-    from credo.networks.nodes.node import DistributionNode, Node
     from credo.networks.sensitivity.evidence_impact import EvidenceImpact
     from credo.networks.sensitivity.sensitivity import Sensitivity
 
@@ -54,7 +38,7 @@ EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Network(DirectedGraph, GraphicalModel):
+class Network(DirectedModel, EvidenceVerbs):
     """P(all) = ∏ P(name | parents), over a directed acyclic graph.
 
     The arrows are {name: parents}, or text. States are {name: values}, or values that all variables have. The tables
@@ -70,96 +54,13 @@ class Network(DirectedGraph, GraphicalModel):
            [0.33333333, 0.66666667]])
     """
 
-    parents: Mapping[str, tuple[str, ...]]
-    tables: Mapping[str, Array]  # (the parents' states..., own states); empty where only the arrows are known
-    states: States
-    tied: Mapping[str, str]  # labels of nodes that share their evidence with others
-    prior: Any  # TablePriors; None where nothing was learned. (Its class is imported only where rows are learned)
-    evidence: Any  # Evidence of the tables; None where these are fixed, or nothing was learned
-    history: tuple[float, ...]  # the objective after each step of EM or gradient ascent; empty if rows were counted
-    forms: Mapping[str, Distribution]  # of distributions that aren't tables, without their parameters
-
-    directed: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        arrows: Arrows,
-        tables: Mapping[str, Any] | None = None,
-        states: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
-        tied: Mapping[str, str] | None = None,
-        prior: Any = None,
-        evidence: Any = None,
-        history: Sequence[float] = (),
-        distributions: Mapping[str, Distribution] | None = None,
-    ) -> None:
-        given = Specification.of(arrows, {**(tables or {}), **distributions} if distributions else tables, states)
-        if given.given and evidence is not None:
-            raise NetworkError("tables are either given, and fixed, or derived from evidence: not both")
-        ties = checked_ties(tied or {}, given.parents, given.states, given.forms)
-        self._set(given.parents, {}, given.states, ties, None, None, tuple(history), given.forms)
-        self.__dict__["_form_nodes"] = given.nodes
-        if evidence is not None or prior is not None:
-            self._learn(prior, evidence)
-        if given.given:
-            self._fix(given.parameters(self._form_nodes))
-
-    def _set(self, *values: Any) -> None:
-        """All fields, in their order."""
-        for field, value in zip(fields(self), values, strict=True):
-            object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
-
-    def _fix(self, parameters: dict[str, Array]) -> None:
-        for each in parameters.values():
-            each.flags.writeable = False  # trees and samples are made from it once
-        tables = LazyTables(Fixed(parameters), self.nodes) if self.forms else Fixed(parameters)
-        object.__setattr__(self, "tables", tables)
-
-    def _learn(self, prior: Any, evidence: Any) -> None:
-        """Set prior and evidence; derive the tables, and the states unless they are declared."""
-        from credo.networks.table_priors import TablePriors
-
-        made = TablePriors.of(1.0 if prior is None else prior, [*self.nodes, *self.tied.values()])
-        object.__setattr__(self, "prior", made)
-        object.__setattr__(self, "evidence", evidence)
-        if evidence is not None:
-            if not self.declared:
-                states = {name: evidence.schema[name].values for name in self.parents}
-                object.__setattr__(self, "states", Fixed(states))
-            self._fix({name: node.estimate(made[node.label.name], evidence) for name, node in self.nodes.items()})
-
-    def _like(
-        self,
-        *,
-        parameters: dict[str, Array] | None = None,
-        evidence: Evidence | None = None,
-        history: tuple[float, ...] = (),
-    ) -> Network:
-        """The same arrows, ties, forms and prior, with other parameters or evidence. Trees compiled for this one serve
-        both."""
-        new = object.__new__(Network)
-        new._set(self.parents, {}, self.states, self.tied, self.prior, None, history, self.forms)
-        if parameters is not None:
-            new._fix(parameters)
-        else:
-            new._learn(self.prior, evidence)
-        if new.states == self.states:
-            new._share(self)
-        return new
-
-    def _share(self, other: Network) -> None:
-        """What another network of the same arrows and states derived from them."""
-        object.__setattr__(self, "structures", other.structures)
-        self.__dict__.update({name: other.__dict__[name] for name in ("nodes", "order") if name in other.__dict__})
-        if self.declared == other.declared and "schema" in other.__dict__:
-            self.__dict__["schema"] = other.__dict__["schema"]
-
     @classmethod
-    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork | Any:
-        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending. JSON may
-        hold a linear-Gaussian network: then it is a HybridNetwork."""
-        from credo.formats import read
+    def read(cls, path: str | PathLike[str]) -> Network:
+        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending. Networks
+        with numbers are read by `HybridNetwork.read`, those without arrows by `MarkovNetwork.read`."""
+        from credo.formats import read_as
 
-        return read(path)
+        return read_as(Network, path)
 
     @classmethod
     def example(cls, name: str) -> Network:
@@ -171,9 +72,7 @@ class Network(DirectedGraph, GraphicalModel):
         found = {path.stem: path for path in EXAMPLES.glob("*.bif")}
         if name not in found:
             raise NetworkError(f"there is no example {name!r}; {suggest(name, sorted(found))}")
-        net = cls.read(found[name])
-        assert isinstance(net, Network)
-        return net
+        return cls.read(found[name])
 
     @classmethod
     def random(
@@ -202,92 +101,7 @@ class Network(DirectedGraph, GraphicalModel):
 
         write(self, path)
 
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return tuple(self.parents)
-
-    @cached_property
-    def order(self) -> tuple[str, ...]:
-        """The variables, parents before their children."""
-        return graph.in_order(self.parents)
-
-    @cached_property
-    def factors(self) -> tuple[Factor, ...]:
-        """One for each variable: its table, over the parents and itself. Large distributions that aren't tables have
-        several, over auxiliary variables."""
-        if not self.tables:
-            raise NetworkError("the network has arrows but no tables: give tables=, or learn them with fit")
-        if self.forms:
-            return self.factorisation.factors
-        return tuple(Factor((*above, name), self.tables[name]) for name, above in self.parents.items())
-
-    @cached_property
-    def factorisation(self) -> Factorisation:
-        """The factors of each node."""
-        own = self.parameters
-        return Factorisation({name: node.pieces(own[name]) for name, node in self.nodes.items()}, self.states)
-
-    @property
-    def _auxiliary(self) -> Mapping[str, int]:
-        return self.factorisation.auxiliary if self.forms else {}
-
-    def table_rows(self, name: str, most: int) -> tuple[Array, int]:
-        """At most so many rows of a variable's table, and how many it has: it needn't be made for that."""
-        shape = tuple(len(self.states[each]) for each in (*self.parents[name], name))
-        if isinstance(self.tables, LazyTables):
-            return self.tables.first_rows(name, shape, most), prod(shape[:-1])
-        return self.tables[name].reshape(-1, shape[-1])[:most], prod(shape[:-1])
-
-    @property
-    def parameters(self) -> Mapping[str, Array]:
-        """Of each node: its table, or what its distribution has in place of one."""
-        return self.tables.parameters if isinstance(self.tables, LazyTables) else self.tables
-
-    @cached_property
-    def distributions(self) -> Mapping[str, Distribution]:
-        """Those that aren't tables, with their parameters where these are known."""
-        if not self.tables:
-            return self.forms
-        own: Any = self.nodes
-        return Fixed({name: own[name].distribution(self.parameters[name]) for name in self.forms})
-
     # Learning
-
-    @cached_property
-    def nodes(self) -> Mapping[str, Node]:
-        """The distribution of each variable given its parents."""
-        from credo.networks.nodes.table import Table
-
-        above = self.parents.items()
-        return {name: self._form_nodes.get(name) or Table(name, own, self.tied.get(name)) for name, own in above}
-
-    @cached_property
-    def _form_nodes(self) -> Mapping[str, DistributionNode]:
-        """Those that aren't tables."""
-        return {name: form.node(NodeFamily(name, self.parents[name], self.states)) for name, form in self.forms.items()}
-
-    @property
-    def declared(self) -> bool:
-        """Whether the states were declared, not inferred from the data."""
-        if self.evidence is None:
-            return bool(self.states)
-        return bool(self.evidence.schema[self.variables[0]].declared)
-
-    @cached_property
-    def schema(self) -> Schema:
-        """The variables as columns, with their states as levels."""
-        from credo.networks.learning import schema_of
-
-        return schema_of(self)
-
-    @property
-    def n(self) -> float:
-        """The weight of the rows that were learned."""
-        if self.evidence is None:
-            return 0.0
-        node = self.nodes[self.variables[0]]
-        tied = sum(each.label == node.label for each in self.nodes.values())
-        return node.weight(self.evidence) / tied
 
     def fit(
         self,
@@ -346,27 +160,11 @@ class Network(DirectedGraph, GraphicalModel):
         prior, evidence = expert_priors(self, cases)
         return Network(self.parents, self.forms, self.states, self.tied)._with_prior(prior)._like(evidence=evidence)
 
-    def _with_prior(self, prior: Any) -> Network:
-        new = object.__new__(Network)
-        new._set(self.parents, self.tables, self.states, self.tied, prior, self.evidence, self.history, self.forms)
-        new._share(self)
-        return new
+    @property
+    def _learner(self) -> TableLearner:
+        from credo.networks.learning import TableLearner
 
-    def forget(self, data: object, *, weight: Weight = None) -> Network:
-        """Unlearn rows, exactly: the result is as if they had never been learned."""
-        return self._learner.forget(data, weight=weight).network
-
-    def discount(self, factor: float) -> Network:
-        """All evidence times a factor between 0 and 1, so that old rows count less."""
-        return self._learner.discount(factor).network
-
-    def __add__(self, other: Network) -> Network:
-        """The evidence of both, the prior counted once."""
-        return (self._learner + other._learner).network if isinstance(other, Network) else NotImplemented
-
-    def merge(self, *others: Network) -> Network:
-        """The same as adding them up."""
-        return self._learner.merge(*(other._learner for other in others)).network
+        return TableLearner.of(self)
 
     def cross_validate(
         self,
@@ -389,7 +187,7 @@ class Network(DirectedGraph, GraphicalModel):
 
         return leave_one_out(self, data, weight)
 
-    def belief(self, name: str, given: Mapping[str, Any] | None = None) -> Belief:
+    def belief(self, name: str, given: Given = None) -> Belief:
         """What is believed of P(name | its parents' states): a Dirichlet, with mean, interval, plot and so on.
 
         >>> fire = Network("Storm -> Fire").fit({"Storm": ["yes"] * 8, "Fire": ["yes"] * 2 + ["no"] * 6})
@@ -426,61 +224,6 @@ class Network(DirectedGraph, GraphicalModel):
             raise NetworkError(f'tables must be "mean" or "sampled", but is {tables!r:.60}')
         size = SAMPLES if samples is None else samples
         return super().query(variables, given, event=event, method=method, samples=size, seed=seed)
-
-    @property
-    def fixed_tables(self) -> Mapping[str, Array]:
-        """The tables, unless they are derived from evidence; without those of other distributions."""
-        own = self.parameters if self.evidence is None else {}
-        return {name: table for name, table in own.items() if name not in self.forms}
-
-    @property
-    def fixed_distributions(self) -> Mapping[str, Distribution]:
-        """Those that aren't tables; without their parameters, if these are derived from evidence."""
-        return self.distributions if self.evidence is None else self.forms
-
-    @property
-    def _given(self) -> dict[str, Any]:
-        """What the constructor takes for each variable: its table or its distribution."""
-        return {**self.parameters, **self.distributions}
-
-    @property
-    def _learner(self) -> TableLearner:
-        from credo.networks.learning import TableLearner
-
-        return TableLearner.of(self)
-
-    def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> Network:
-        """The same arrows and prior, with tables derived from that evidence."""
-        for name in (name for name, node in self.nodes.items() if node.label not in evidence.parts):
-            raise EvidenceError(f"the evidence isn't this network's: it has no counts of {name!r}")
-        return self._like(evidence=evidence, history=history)
-
-    def with_tables(self, tables: Mapping[str, Any]) -> Network:
-        """The same arrows and states, with other fixed tables. Trees compiled before serve the new tables, too."""
-        if missing := next((name for name in self.parents if name not in tables), None):
-            raise NetworkError(f"{missing!r} has no table; give one for each name")
-        if self.forms:
-            return Network(self.parents, tables, self.states)
-        above = self.parents.items()
-        return self._like(parameters={name: table_of(name, tables[name], own, self.states) for name, own in above})
-
-    def coded(self, data: object, *, weight: Weight = None) -> Iterator[CodedRows]:
-        """Rows as numbers of states, for `expect`; any cells may be missing, and any columns."""
-        from credo.networks.learning import coded_rows
-
-        return (rows for partition in coded_rows(self, data, weight) for rows in partition.batches())
-
-    def expect(self, rows: CodedRows) -> tuple[Evidence, float]:
-        """EM's E-step: expected counts, Σ weight · P(node, parents | row), and the log-likelihood of the rows."""
-        from credo.networks.learning import expected_evidence
-
-        return expected_evidence(self, rows)
-
-    @cached_property
-    def expectations(self) -> Expectations:
-        from credo.networks.inference.expectations import Expectations
-
-        return Expectations.of(self.trees)
 
     def divergence(self, other: Network, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0) -> float:
         """The Kullback-Leibler divergence Σ P(x) log P(x)/Q(x) of another network Q from this one, in nats."""
@@ -537,7 +280,7 @@ class Network(DirectedGraph, GraphicalModel):
         cause: str | Sequence[str],
         outcome: str | Sequence[str],
         *,
-        given: Mapping[str, Any] | None = None,
+        given: Given = None,
         hidden: str | Sequence[str] | None = None,
         draws: int | None = None,
         seed: int = 0,
@@ -578,15 +321,6 @@ class Network(DirectedGraph, GraphicalModel):
         from credo.networks.sensitivity.evidence_impact import evidence_impact
 
         return evidence_impact(self, variable, given)
-
-    def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> Any:
-        """An Arrow table of independent rows drawn given the evidence, however improbable that is. Where this doesn't
-        fit in memory, "auto" draws Markov chains, with a notice about their effective sample size."""
-        from credo.networks.inference.sampling import drawn_table
-
-        if method not in ("auto", "exact"):
-            raise NetworkError(f'rows are drawn by method="exact", or "auto", not by {method!r}')
-        return drawn_table(self, size, given, seed, method)
 
     def plot(self, given: Given = None, ax: Axes | None = None) -> Figure:
         """The graph with each variable's marginal, drawn in `ax` if it is given."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from math import prod
 from numbers import Real
 from typing import Any
@@ -13,10 +12,12 @@ import numpy as np
 from credo.errors import NetworkError, suggest
 from credo.networks.inference.sizes import check_numbers
 from credo.networks.nodes.distribution import Distribution
+from credo.networks.parent_values import by_parent_values
 from credo.numerics.exact import Array
 
 States = Mapping[str, tuple[Any, ...]]
 YES_NO = ("yes", "no")  # the default states
+SHORT = 16  # entries of a row that is checked without arrays
 ROUNDING, EXACT = 1e-6, 1e-13  # largest error of a row's sum; and the error up to which rows aren't scaled
 
 
@@ -80,6 +81,10 @@ def _labelled(given: Any) -> Any:
 
 def checked_table(name: str, table: Array, above: Sequence[str], states: States) -> Array:
     """The table with its rows scaled to sum to 1; an error names a row whose sum is far from 1."""
+    if table.ndim == 1 and len(table) <= SHORT:  # a root of a large network, of which there are many
+        row = table.tolist()
+        if abs(sum(row) - 1.0) <= EXACT and min(row) >= 0:
+            return table
     sums = table.sum(-1, keepdims=True)
     off = np.abs(sums - 1.0)
     furthest = off.max(initial=0.0)
@@ -105,22 +110,14 @@ def _shown(name: str, where: Sequence[int], above: Sequence[str], states: States
 
 
 def _of_rows(name: str, given: Mapping[Any, Any], above: Sequence[str], states: States) -> Array:
-    """Rows by the parents' values: a tuple of them, or one value where there is one parent."""
-    table = np.full((*(len(states[parent]) for parent in above), len(states[name])), np.nan)
-    places = [{state: i for i, state in enumerate(states[parent])} for parent in above]
-    for key, row in given.items():
-        values = key if isinstance(key, tuple) and len(above) > 1 else (key,)
-        if len(values) != len(above):
-            raise NetworkError(f"a row of {name!r} must be named by values of {', '.join(above)}, but is by {key!r}")
-        for parent, value, known in zip(above, values, places, strict=True):
-            if value not in known:
-                raise NetworkError(f"{name!r} has a row for {parent}={value}; {suggest(value, known)}")
-        where = tuple(known[value] for value, known in zip(values, places, strict=True))
-        table[where] = _row(name, row, states[name], f" given {key!r}")
-    if np.isnan(table).any():
-        for where in product(*(range(len(states[parent])) for parent in above)):
-            if np.isnan(table[where]).any():
-                raise NetworkError(f"the table of {name!r} has no row {_shown(name, where, above, states)}")
+    """Rows by the parents' values."""
+    table = np.empty((*(len(states[parent]) for parent in above), len(states[name])))
+
+    def read(key: Any, row: Any) -> Array:
+        return _row(name, row, states[name], f" given {key!r}")
+
+    for where, row in by_parent_values(f"a row of {name!r}", given, above, states, read).items():
+        table[where] = row
     return table
 
 

@@ -15,6 +15,7 @@ BREAKS = re.compile(r"\s*[\t\r\n\v\f\x85\u2028\u2029]\s*")
 BLANKS = re.compile(r"[^\S ]")  # such as no-break spaces
 SHOWN_VALUES = 3  # values that stand for all
 CELL = 20  # characters of a cell of the data
+ROUNDING = 1e-12  # of a sum, relatively
 
 
 def one_line(value: object, longest: int = LONGEST) -> str:
@@ -32,10 +33,11 @@ def one_line(value: object, longest: int = LONGEST) -> str:
 def whole(value: float) -> str:
     """A count, with decimals only where it has a fraction.
 
-    >>> whole(2000), whole(0.5)
-    ('2,000', '0.50')
+    >>> whole(2000), whole(0.5), whole(600.0000000001)  # a sum of expected counts
+    ('2,000', '0.50', '600')
     """
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+    near = isfinite(value) and abs(value - round(value)) <= ROUNDING * abs(value)
+    return f"{value:,.0f}" if near else f"{value:,.2f}"
 
 
 def count_of(value: float, noun: str) -> str:

@@ -19,6 +19,7 @@ from credo.blocks.text.tf_idf import idf
 from credo.core.evidence import Evidence
 from credo.core.labels import ROWS
 from credo.data import Batch
+from credo.data.arrow_arrays import number_array
 from credo.data.words import Reading
 from credo.models.forms import ODDS_FORMS, Text
 from credo.models.regression.features import MOST, Features, Readings
@@ -137,7 +138,7 @@ def _words(model: Any, name: str, parts: Sequence[Batch]) -> tuple[LinearWords, 
         return None
     rarity = idf(counts.shape[0], often[kept])
     nothing, weights = np.zeros(len(kept)), np.zeros((len(kept), 0))
-    term = LinearWords(name, text, words.take(pa.array(kept)).cast(pa.string()), rarity, nothing, weights)
+    term = LinearWords(name, text, words.take(number_array(kept)).cast(pa.string()), rarity, nothing, weights)
     matrix = term.normalised(counts[:, kept])
     typical = np.bincount(matrix.indices, matrix.data, len(kept)) / often[kept]
     return replace(term, typical=typical), matrix

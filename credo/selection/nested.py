@@ -111,21 +111,22 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     found: list[Any] = together([*runs, *whole]) if in_step else [alone(run) for run in (*runs, *whole)]
     judged: list[Judged] = found[: len(runs)]
     final: Candidates = found[-1] if whole else judged[0].candidates
-    pool, given_up = Pool.of(judged, model.class_weights), None
+    count = len(np.unique(fold))
+    reuse = len(folds) / (count * sample.stride - 1)  # held-out rows for each row that taught a candidate
+    pool, given_up = Pool.of(judged, model.class_weights, reuse), None
     if pool.held_out.rows.rows:
         pool, given_up = chosen_pool(judged, pool, fitted)
     else:
         tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
         pool = replace(pool, held_out=_by_shares(model, sample, pool.names))
-    count = len(np.unique(fold))
     how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
     shared = (len(model.classes) - 1) / (2 * sample.rows**2)  # the variance of χ²/2n: how far off the class shares are
     unknown = [each.unknown for each in judged]
-    scores = _scores(model, pool.held_out.rows, pool.log_probabilities, unknown, how, shared)
-    shares = pool.shares
+    scores = _scores(model, pool.held_out.rows, pool.log_probabilities, unknown, how)
+    scores, shares = replace(scores, estimated=shared, reuse=reuse), pool.shares
     pooled_ones = [name for name in pool.names if name in final.weightings and (shares[name] or name in pool.kept)]
     weighting = pooled([final.weightings[name] for name in pooled_ones], [shares[name] for name in pooled_ones])
-    tried = _tried(model, pool, given_up, len(folds), scores.commonest[1])
+    tried = _tried(model, pool, given_up, len(folds), scores)
     weighting, parts = _with_parts(weighting, sample, fitted, shares)
     return Outcome(model, final, pool.stack, weighting, scores, tried, parts)
 
@@ -178,9 +179,8 @@ def _said(taught: Taught, part: Sample, found: Candidates) -> Run[Judged]:
 
 
 def _scores(
-    model: Classifier, held_out: TermScores, log_probabilities: Array, unknown: Sequence[TermScores], how: str,
-    shared: float,
-) -> Scores:  # fmt: skip
+    model: Classifier, held_out: TermScores, log_probabilities: Array, unknown: Sequence[TermScores], how: str
+) -> Scores:
     """Of all rows that were held out; P(truth) isn't known of those whose class no other row shows."""
     truth, weight, found = [held_out.truth], [held_out.weight], [log_probabilities]
     for rows in unknown:
@@ -189,7 +189,7 @@ def _scores(
             prior[np.arange(rows.rows), rows.truth] = np.nan
             truth, weight, found = [*truth, rows.truth], [*weight, rows.weight], [*found, prior]
     codes = np.concatenate(truth).astype(np.intp)
-    return Scores(model.classes, np.concatenate(found), codes, np.concatenate(weight), how, shared)
+    return Scores(model.classes, np.concatenate(found), codes, np.concatenate(weight), how)
 
 
 def _by_shares(model: Classifier, sample: Sample, names: tuple[str, ...]) -> HeldOut:
@@ -200,7 +200,7 @@ def _by_shares(model: Classifier, sample: Sample, names: tuple[str, ...]) -> Hel
     return HeldOut.of(names, nothing, rows, np.zeros(sample.rows), fold=0)
 
 
-def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, commonest: float) -> tuple[Tried, ...]:
+def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, whole: Scores) -> tuple[Tried, ...]:
     """Every candidate, pooled with nothing but the classes' shares; the best first, and last what was given up, by the
     folds that it was judged by.
 
@@ -210,12 +210,12 @@ def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, 
     rows, shares = pool.held_out.rows, pool.shares
     prior = rows.log_prior - np.logaddexp.reduce(rows.log_prior, axis=1, keepdims=True)
     alone = [*cross_fitted_alone(pool.held_out, pool.stack.discount, model.class_weights), prior]
-    scores = [_alone(model, rows, own) for own in alone]
+    scores = [replace(_alone(model, rows, own), reuse=whole.reuse) for own in alone]
     best = min(scores, key=lambda each: each.log_loss)
     weights = {**{name: shares[name] for name in pool.names}, SHARES: max(0.0, 1 - sum(shares.values()))}
     found = []
     for (name, share), each in zip(weights.items(), scores, strict=True):
-        accuracy = commonest if name == SHARES else each.accuracy
+        accuracy = whole.commonest[1] if name == SHARES else each.accuracy
         found.append(Tried(name, each.log_loss, accuracy, share, each.log_loss_difference(best)[1]))
     found.sort(key=lambda each: each.log_loss)
     if given_up is not None:

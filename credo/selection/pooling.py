@@ -88,10 +88,11 @@ class Pool:
     kept: tuple[str, ...]
 
     @classmethod
-    def of(cls, judged: Sequence[Judged], class_weights: Array) -> Pool:
+    def of(cls, judged: Sequence[Judged], class_weights: Array, reuse: float) -> Pool:
         """The simple candidates of some folds are pooled; where there are none, all of them."""
         names = tuple(dict.fromkeys(name for each in judged for name in each.log_odds))
-        held_out = HeldOut.joined([each.candidates_as_terms(names, k) for k, each in enumerate(judged)])
+        folds = [each.candidates_as_terms(names, k) for k, each in enumerate(judged)]
+        held_out = replace(HeldOut.joined(folds), reuse=reuse)
         nobody = held_out.take(np.zeros_like(held_out.fold, dtype=bool))
         blanks = [
             each.blanked.candidates_as_terms(names, k) for k, each in enumerate(judged) if each.blanked is not None
@@ -116,7 +117,7 @@ class Pool:
     @cached_property
     def stack(self) -> Stack:
         held_out, blanked = self.only(self.kept)
-        return with_discount(stacked(held_out.rows), blanked, self.class_weights)
+        return with_discount(stacked(held_out), blanked, self.class_weights)
 
     @property
     def shares(self) -> dict[str, float]:

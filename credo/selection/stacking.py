@@ -3,6 +3,10 @@
 log P(class | row) = log P(class) + Σ π (what a candidate says) - log Σ, π ≥ 0, π ~ N(1/m, 1/m) for m candidates. That
 no candidate is worth anything is as probable beforehand as that some are: π is averaged over both, by their evidence.
 Label noise beside it bounds how certain few rows can make it. The pool is again one weight for each term.
+
+Held-out rows also taught the candidates that others are predicted by, so that what two rows have in common by chance
+counts twice. For that evidence, the log-likelihood of m rows that are predicted by candidates of t rows is divided by
+1 + m/t, as composite likelihoods are (Pauli, Racugno & Ventura 2011; the factor: see `variance_of_mean`).
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ class HeldOut:
     rows: TermScores
     missing: Array  # (rows,) shares of the cells that are read
     fold: NDArray[np.intp]  # (rows,)
+    reuse: float = 0.0  # held-out rows for each row that taught a candidate
 
     @classmethod
     def of(cls, names: Sequence[str], log_odds: Array, rows: TermScores, missing: Array, fold: int) -> HeldOut:
@@ -59,11 +64,11 @@ class HeldOut:
         return replace(self, rows=replace(scores, terms=(*scores.terms, Term("", name)), log_likelihood=both))
 
     def take(self, rows: NDArray[np.bool_]) -> HeldOut:
-        return HeldOut(self.rows.take(rows), self.missing[rows], self.fold[rows])
+        return replace(self, rows=self.rows.take(rows), missing=self.missing[rows], fold=self.fold[rows])
 
     def only(self, places: Sequence[int]) -> HeldOut:
         """Some of the candidates."""
-        return HeldOut(self.rows.only(places), self.missing, self.fold)
+        return replace(self, rows=self.rows.only(places))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,39 +126,41 @@ def _discounts(stacks: Sequence[Stack], blanked: HeldOut, weights: Array, class_
     return best
 
 
-def stacked(held_out: TermScores) -> Stack:
+def stacked(held_out: HeldOut) -> Stack:
     """The most probable shares, averaged with "worth nothing" by their evidence. Rows count as whole."""
-    return stacks(held_out, held_out.weight[None])[0]
+    return stacks(held_out, held_out.rows.weight[None])[0]
 
 
-def stacks(held_out: TermScores, weights: Array) -> list[Stack]:
+def stacks(held_out: HeldOut, weights: Array) -> list[Stack]:
     """The same for several weightings of the rows. weights: (fits, rows)"""
-    return _stacks(held_out, held_out.log_likelihood, weights)
+    return _stacks(held_out, held_out.rows.log_likelihood, weights)
 
 
-def stacks_of_each(held_out: TermScores, weights: Array) -> list[list[Stack]]:
+def stacks_of_each(held_out: HeldOut, weights: Array) -> list[list[Stack]]:
     """The same for each candidate alone."""
-    count, fits = len(held_out.terms), len(weights)
-    step = max(1, MOST_FEATURES // max(fits * held_out.log_prior.size, 1))
+    count, fits = len(held_out.names), len(weights)
+    step = max(1, MOST_FEATURES // max(fits * held_out.rows.log_prior.size, 1))
     found: list[list[Stack]] = []
     for first in range(0, count, step):
-        each = np.moveaxis(held_out.log_likelihood[:, :, first : first + step], 2, 0)[..., None]
+        each = np.moveaxis(held_out.rows.log_likelihood[:, :, first : first + step], 2, 0)[..., None]
         own = _stacks(held_out, np.repeat(each, fits, axis=0), np.tile(weights, (len(each), 1)))
         found += [own[j * fits : (j + 1) * fits] for j in range(len(each))]
     return found
 
 
-def _stacks(held_out: TermScores, features: Array, weights: Array) -> list[Stack]:
+def _stacks(held_out: HeldOut, features: Array, weights: Array) -> list[Stack]:
     """By what candidates say, the same for all fits or different. (rows, classes, candidates), or (fits, ...)"""
-    count, many = features.shape[-1], np.full(held_out.classes, np.inf)  # rows of each class: all have the same noise
+    scores, times = held_out.rows, 1 + held_out.reuse  # that chance is counted
+    count, many = features.shape[-1], np.full(scores.classes, np.inf)  # rows of each class: all have the same noise
     prior = GaussianPrior(np.full(count, 1 / count), np.eye(count) * count, np.ones(count, dtype=bool))
-    regression = LogisticRegression(features, held_out.log_prior, held_out.truth, prior)
-    shares, noise, told = with_noise(regression, features, held_out, regression.modes(weights), weights, ROUNDS)
+    regression = LogisticRegression(features, scores.log_prior, scores.truth, prior)
+    shares, noise, told = with_noise(regression, features, scores, regression.modes(weights), weights, ROUNDS)
     rates = np.stack([noise_rates(float(rate), many) for rate in noise])[:, None]
-    rows, log_prior = np.arange(held_out.rows), held_out.log_prior
-    alone = with_label_noise(log_prior, log_prior, np.zeros(held_out.classes))[rows, held_out.truth]
-    known = with_label_noise(log_prior + products(features, shares), log_prior, rates)[:, rows, held_out.truth]
-    log_factors = np.einsum("fr,fr->f", weights, known - alone) + regression.log_occam_factors(shares, told)
+    rows, log_prior = np.arange(scores.rows), scores.log_prior
+    alone = with_label_noise(log_prior, log_prior, np.zeros(scores.classes))[rows, scores.truth]
+    known = with_label_noise(log_prior + products(features, shares), log_prior, rates)[:, rows, scores.truth]
+    gained = np.einsum("fr,fr->f", weights, known - alone)
+    log_factors = gained / times + regression.log_occam_factors(shares, told / times)
     averaged = shares / (1 + np.exp(-np.clip(log_factors, -ENOUGH_NATS, ENOUGH_NATS)))[:, None]
     return [Stack(own, float(rate)) for own, rate in zip(averaged, noise, strict=True)]
 
@@ -161,7 +168,7 @@ def _stacks(held_out: TermScores, features: Array, weights: Array) -> list[Stack
 def cross_fitted(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> Array:
     """log P(class | row), rows of each fold by shares that the other folds gave; of one fold, by halves of it."""
     held_out, blanked = _in_folds(held_out, blanked)
-    found = stacks(held_out.rows, _weights_of_others(held_out))
+    found = stacks(held_out, _weights_of_others(held_out))
     if held_out.missing.any():
         others = np.where(blanked.fold == np.unique(held_out.fold)[:, None], 0.0, blanked.rows.weight)
         found = with_discounts(found, blanked, others, class_weights)
@@ -171,7 +178,7 @@ def cross_fitted(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> A
 def cross_fitted_alone(held_out: HeldOut, discount: float, class_weights: Array) -> list[Array]:
     """The same for each candidate alone, under the pool's discount."""
     (held_out,) = _in_folds(held_out)
-    each = stacks_of_each(held_out.rows, _weights_of_others(held_out))
+    each = stacks_of_each(held_out, _weights_of_others(held_out))
     found = ([replace(stack, discount=discount) for stack in own] for own in each)
     return [_predicted(held_out.only([j]), class_weights, own) for j, own in enumerate(found)]
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
     from credo.models.regression.linear import LinearRegression
-    from credo.networks.graphical_model import GraphicalModel
-    from credo.networks.hybrid.network import HybridNetwork
 
 PROBABILITY, LOW, HIGH = "probability", "low", "high"
 
@@ -41,7 +39,7 @@ def predictions(model: ClassPredictor, data: object, each: bool = False) -> Gene
     """
     import pyarrow as pa
 
-    return _beside(model.streamed(data), model.classes, pa.array(model.classes), each)
+    return beside(model.streamed(data), model.classes, pa.array(model.classes), each)
 
 
 def write_predictions(model: ClassPredictor, data: object, folder: Path, each: bool = False) -> int:
@@ -83,7 +81,7 @@ class WritePart:
         if first is None:
             return 0
         answers = ((batch, self.model.probabilities(batch)) for batch in chain([first], batches))
-        tables = _beside(answers, classes, pa.array(classes), self.each)
+        tables = beside(answers, classes, pa.array(classes), self.each)
         begun = next(tables)
         path = Path(self.folder) / f"part-{first.start:015d}.parquet"
         unfinished = path.with_name(f".{path.name}-{token_hex(8)}")
@@ -124,43 +122,6 @@ def number_predictions(model: LinearRegression, data: object, mass: float = 0.95
         raise DataError("the data is empty: there are no rows to predict")
 
 
-def network_predictions(net: GraphicalModel, target: str, data: object, each: bool = False) -> Generator[Any]:
-    """The same for a network's variable, given the other cells of each row.
-
-    >>> from credo import Network
-    >>> rows = {"Storm": ["yes"], "Thunder": ["no"]}
-    >>> next(network_predictions(Network.example("storm"), "ForestFire", rows)).column_names
-    ['Storm', 'Thunder', 'predicted', 'probability']
-    """
-    from credo.networks.inference.rows import states_array
-
-    net._number(target)  # an unknown variable is an error before anything is read
-    batches = ((batch, net.predict_proba(target, part)) for batch, part in _batches(data))
-    return _beside(batches, net.states[target], states_array(net.states[target]), each)
-
-
-def hybrid_predictions(net: HybridNetwork, target: str, data: object, each: bool = False) -> Generator[Any]:
-    """The same for a network with numbers; of a number, its mean given the row's other cells."""
-    import pyarrow as pa
-
-    from credo.networks.inference.rows import states_array
-
-    if net._known(target) in net.states:
-        batches = ((batch, net.predict_proba(target, part)) for batch, part in _batches(data))
-        yield from _beside(batches, net.states[target], states_array(net.states[target]), each)
-        return
-    if each:
-        raise DataError(f"{target!r} is a number: only categories have a probability for each state")
-    empty = True
-    for batch, part in _batches(data):
-        own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
-        (name,) = unique_names([PREDICTED], list(own))
-        empty = False
-        yield pa.table({**own, name: net.predict(target, part)})
-    if empty:
-        raise DataError("the data is empty: there are no rows to predict")
-
-
 def sequence_predictions(model: HiddenMarkov, data: object, each: bool = False) -> Generator[Any]:
     """The same for sequences: the state of each row in its sequence's most probable path, and that state's probability
     given all rows of the sequence.
@@ -173,37 +134,27 @@ def sequence_predictions(model: HiddenMarkov, data: object, each: bool = False) 
     import pyarrow as pa
 
     answers = ((batch, shares, path) for batch, path, shares in model.streamed(data))
-    return _beside(answers, model.names, pa.array(model.names), each)
-
-
-def network_imputations(net: GraphicalModel | HybridNetwork, data: object) -> Generator[Any]:
-    """Arrow tables: the data, with the states in missing cells that are most probable together."""
-    empty = True
-    for _, part in _batches(data):
-        empty = False
-        yield net.impute(part)
-    if empty:
-        raise DataError("the data is empty: there are no rows to fill in")
+    return beside(answers, model.names, pa.array(model.names), each)
 
 
 def mixture_imputations(mixture: Mixture, data: object) -> Generator[Any]:
     """The same by a mixture: the mean of a number given the row's other cells, the most probable category."""
     empty = True
-    for _, part in _batches(data):
+    for _, part in batches_of(data):
         empty = False
         yield mixture.impute(part)
     if empty:
         raise DataError("the data is empty: there are no rows to fill in")
 
 
-def _batches(data: object) -> Iterator[tuple[Batch, Source]]:
+def batches_of(data: object) -> Iterator[tuple[Batch, Source]]:
     from credo.data import Source, source
 
     table = source(data)
     return ((batch, Source.of_batch(batch)) for batch in table.batches(table.names))
 
 
-def _beside(answers: Iterable[tuple[Any, ...]], values: Sequence[Any], named: Any, each: bool) -> Generator[Any]:
+def beside(answers: Iterable[tuple[Any, ...]], values: Sequence[Any], named: Any, each: bool) -> Generator[Any]:
     """The rows of each batch with their predictions: the most probable values, or those that come with them."""
     import pyarrow as pa
 

@@ -56,7 +56,7 @@ def test_the_same_counts_and_step_of_em() -> None:
     expected, log_likelihood = added([hmm.chain.expect(batch) for batch in batches])
     prior = net.fit({"sky": ["wet"], "umbrella": ["yes"], "ice": [1]}).prior
     shapes = {node.label.name: net.two_slices.tables[name].shape for name, node in net.two_slices.nodes.items()}
-    own = SliceEM(net.parents, TableEM(net.two_slices._with_prior(prior.in_log_odds(shapes))))
+    own = SliceEM(TableEM(net.two_slices._with_prior(prior.in_log_odds(shapes))), net.parents)
     evidence, total = added([own.expect(coded) for coded, _, _ in net._coded(data, "id", None)])
     assert total == pytest.approx(log_likelihood, abs=1e-9)
     np.testing.assert_allclose(evidence[Label("column", "sky")].n.value, expected[TRANSITIONS].n.value, atol=1e-9)

@@ -250,6 +250,6 @@ def refitted_one_by_one(model: Classifier, table: Table, rows: Sequence[int], we
 def learned_in_every_form(table: Mapping[str, Any], target: str) -> Classifier:
     """All candidates in equal shares, whatever they are worth: so all forms are used."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pooling, "stacked", lambda rows: Stack(np.full(len(rows.terms), 1 / len(rows.terms)), 0.01))
+        patch.setattr(pooling, "stacked", lambda rows: Stack(np.full(len(rows.names), 1 / len(rows.names)), 0.01))
         found: Classifier = credo.learn(table, target=target)
     return found

@@ -186,7 +186,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "unknown": ({"utilities": {"W": 1}}, "a utility is for 'W', which isn't there"),
     "few numbers": ({"utilities": {"U": [1, 2]}}, "must be 2 x 2 numbers"),
     "no number": ({"utilities": {"U": {("yes", "yes"): "much"}}}, "must be a number"),
-    "a missing row": ({"utilities": {"U": {("yes", "yes"): 1}}}, "has no utility for A=yes, D=no"),
+    "a missing row": ({"utilities": {"U": {("yes", "yes"): 1}}}, "isn't given for A=yes, D=no"),
     "nan": ({"utilities": {"U": [[1, 2], [3, float("nan")]]}}, "must be finite"),
     "no options": ({"decisions": {"D": []}}, "must have at least one state"),
 }  # fmt: skip

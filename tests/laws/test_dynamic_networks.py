@@ -197,7 +197,7 @@ def test_em_never_falls_and_is_that_of_the_unrolled_network(arrows: str) -> None
     shapes = {node.label.name: bare.tables[name].shape for name, node in bare.nodes.items()}
     raised = prior.in_log_odds(shapes)
     coded = [each for each, _, _ in net._coded(data, "sequence", None)]
-    own = SliceEM(net.parents, TableEM(net.two_slices._with_prior(raised)))
+    own = SliceEM(TableEM(net.two_slices._with_prior(raised)), net.parents)
     its = TableEM(bare._with_prior(raised))
     rows = [*bare.coded(columns)]
     one, other = em(own, lambda: coded, steps=4), em(its, lambda: rows, steps=4)

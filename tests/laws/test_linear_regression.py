@@ -279,3 +279,16 @@ def test_the_line_under_student_noise_is_the_most_probable() -> None:
     variance = line.posterior.mode().variance
     u = (noise.degrees + 1) / (noise.degrees + r**2 / variance)
     np.testing.assert_allclose(z.T @ (u * r), 0, atol=1e-2)
+
+
+@pytest.mark.parametrize(("n", "columns"), [(2, 1), (3, 1), (4, 3), (10, 10), (6, 20)])
+def test_intervals_hold_where_rows_are_hardly_more_than_weights(n: int, columns: int) -> None:
+    """Lines with much noise and with little: 95% intervals of new rows cover at least 88% of them."""
+    rng, inside = np.random.default_rng([n, columns]), []
+    for _ in range(30):
+        x = rng.normal(size=(n + 10, columns))
+        noise = rng.choice([0.3, 1.0, 3.0]) * rng.normal(size=n + 10)
+        y = x @ rng.normal(size=columns) / np.sqrt(columns) + noise
+        low, high = credo.LinearRegression().fit(x[:n], target=y[:n]).intervals(x[n:])
+        inside.append((low <= y[n:]) & (y[n:] <= high))
+    assert np.mean(inside) >= 0.88

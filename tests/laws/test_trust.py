@@ -289,7 +289,10 @@ def test_many_columns_of_noise_are_not_believed(kind: str) -> None:
         columns = numbers(rng.normal(size=(1030, 300))) if numeric else words(rng.integers(0, 4, (1030, 300)))
         old, new = split(columns, 30)
         share = (np.bincount(truth[:30], minlength=2) + 1) / 32
-        assert loss(credo.learn(old, target=truth[:30]), new, truth[30:]) < 1.05 * -np.log(share[truth[30:]]).mean()
+        model = credo.learn(old, target=truth[:30])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", credo.errors.Notice)  # 30 rows don't show every value
+            assert loss(model, new, truth[30:]) < 1.05 * -np.log(share[truth[30:]]).mean()
 
 
 def test_relevance_needs_more_than_chance() -> None:

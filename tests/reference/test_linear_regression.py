@@ -169,9 +169,18 @@ def test_the_ridge_has_the_highest_evidence() -> None:
 
     exact = [with_fields(credo.LinearRegression(ridge=float(s)), **data).log_evidence() for s in strengths]
     np.testing.assert_allclose(by_formula - by_formula[0], np.array(exact) - exact[0], rtol=1e-8, atol=1e-8)
-    assert by_formula.argmax() == 4
-    near = RidgeEvidence.of(model.fitted.statistics).at(best * np.array([0.99, 1.0, 1.01]))
-    assert near.argmax() == 1
+    ridge = RidgeEvidence.of(model.fitted.statistics)
+    grid = np.exp(np.linspace(np.log(best) - 8, np.log(best) + 8, 4001))
+    assert (ridge.at(grid) + ridge.log_prior(grid)).argmax() == 2000
+
+
+def test_the_prior_of_the_ridge_makes_the_share_explained_uniform() -> None:
+    """∫ over the strengths at which the features explain at most a share r of the variance is r."""
+    ridge = RidgeEvidence(10.0, np.array([7.0, 23.0]), np.zeros(2), 1.0)
+    for share in (0.1, 0.5, 0.8):
+        least = 3.0 * (1 - share) / share  # s = 3/λ, r = s/(1 + s)
+        below, _ = quad(lambda log: float(np.exp(ridge.log_prior(np.exp(np.array([log])))[0])), np.log(least), 50.0)
+        np.testing.assert_allclose(below, share, rtol=1e-8)
 
 
 def test_inclusion_probabilities_are_sums_over_subsets() -> None:

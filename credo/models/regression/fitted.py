@@ -18,11 +18,14 @@ from credo.models.regression.design import Design, scales_of
 from credo.models.regression.features import Features
 from credo.models.regression.ridge import RidgeEvidence
 from credo.models.regression.subsets import Inclusion, inclusion
+from credo.notices import tell
 from credo.numerics.distributions import InverseGamma, StudentT
 from credo.numerics.exact import Array
 
 INDEPENDENT = 1e-10  # of a feature's scatter: what others leave of it, below which it is a sum of theirs
 FAINT = 1e-290  # the least scale of the noise
+ROUNDING = 1e-10  # of the target's scatter: what the weakest ridge leaves of an exact fit is less
+EXACT = "the target fits exactly: how large its noise may be is unknown, and intervals are as narrow as rounding errors"
 
 
 class Settings(NamedTuple):
@@ -113,7 +116,16 @@ class FittedLine:
             basis = replace(basis, kept=basis.kept[independent(basis.taken(sums).scatter[0, :-1, :-1])])
         statistics = basis.taken(sums)
         ridge = RidgeEvidence.of(statistics).best if settings.ridge is None else settings.ridge
-        return cls(basis, statistics, reference_prior(statistics, ridge), ridge, found)
+        line = cls(basis, statistics, reference_prior(statistics, ridge), ridge, found)
+        if line.degrees > 0 and line.exact:
+            tell(EXACT)
+        return line
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is left of the target but rounding."""
+        left = float(self.posterior.scale) - float(self.prior.scale)
+        return left <= ROUNDING * float(self.statistics.scatter[0, -1, -1])
 
     @property
     def n(self) -> float:

@@ -13,7 +13,7 @@ from credo.core.membership import Codes
 from credo.core.statistics import ALONE
 from credo.data import Source
 from credo.errors import DataError, EvidenceError
-from credo.models.metrics import Scores
+from credo.models.metrics import Scores, reuse_of_folds
 from credo.models.regression.laplace import LaplacePosterior
 from credo.models.regression.logistic_fitting import Fitting
 from credo.models.regression.table_rows import TableRows
@@ -84,7 +84,8 @@ def cross_validated(model: LogisticRegression, table: Source, weight: Weight, dr
         mode = fitting.mode(prior, model.seen.mode, rows, roughly=_others(model, prior, draw.folds))
         posteriors.append(fitting.posterior(mode, prior, flat_intercept=True, rows=rows))
     job = FoldShares(tuple(posteriors), sizes.sum(0) - sizes, model.integrates)
-    return _scores(model, fitting.rows, job, f"{draw.folds}-fold, {HELD_FIXED}")
+    found = _scores(model, fitting.rows, job, f"{draw.folds}-fold, {HELD_FIXED}")
+    return replace(found, reuse=reuse_of_folds(draw.folds))
 
 
 def _others(model: LogisticRegression, prior: WeightPrior, folds: int) -> Array | None:
@@ -111,7 +112,7 @@ def left_out(model: LogisticRegression, table: Source, weight: Weight) -> Scores
         )
     alone = np.flatnonzero(there[found.truth] - found.weights <= ALONE * there[found.truth])
     found.log_probabilities[alone, found.truth[alone]] = np.nan
-    return found
+    return replace(found, reuse=reuse_of_folds(len(found.truth)))
 
 
 def _scores(model: LogisticRegression, rows: TableRows, job: FoldShares | LeftOutShares, how: str) -> Scores:

@@ -46,17 +46,28 @@ class RidgeEvidence:
         fits = 0.5 * np.log(strengths[:, None] / shrunk).sum(1)
         return np.asarray(fits - (self.n - 1) / 2 * np.log(residual))
 
+    def log_prior(self, strengths: Array) -> Array:
+        """The log-density of log λ if the share of the target's variance that the features explain, s/(1 + s), is
+        uniform before the data is seen: s = Σd/(nλ). Where rows are few, evidence alone can't tell the weights from the
+        noise, and would as soon have none of the latter. (strengths,)"""
+        explained = self.eigenvalues.sum() / (self.n * strengths)
+        return np.asarray(np.log(explained) - 2.0 * np.log1p(explained))
+
+    def _worth(self, logs: Array) -> Array:
+        strengths = np.exp(logs)
+        return self.at(strengths) + self.log_prior(strengths)
+
     @cached_property
     def best(self) -> float:
-        """The strength with the highest evidence: on a grid, then by narrowing."""
-        if not len(self.eigenvalues) or self.scatter <= 0 or self.n < 2:
+        """The most probable strength: on a grid, then by narrowing."""
+        if not self.eigenvalues.any() or self.scatter <= 0 or self.n < 2:
             return 1.0
         grid = np.linspace(np.log(WEAKEST), np.log(STRONGEST), GRID)
-        top = int(np.argmax(self.at(np.exp(grid))))
+        top = int(np.argmax(self._worth(grid)))
         low, high = grid[max(top - 1, 0)], grid[min(top + 1, GRID - 1)]
         for _ in range(ROUNDS):
             points = np.linspace(low, high, 7)
-            top = int(np.argmax(self.at(np.exp(points))))
+            top = int(np.argmax(self._worth(points)))
             low, high = points[max(top - 1, 0)], points[min(top + 1, 6)]
             if high - low < 1e-7:
                 break

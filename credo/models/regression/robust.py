@@ -29,6 +29,7 @@ from credo.data import Batch, Source
 from credo.data.schema import Schema
 from credo.errors import DataError, check_whole, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
+from credo.models.metrics import reuse_of_folds
 from credo.models.regression.features import Features
 from credo.models.regression.fitted import Basis, FittedLine, Settings, reference_prior
 from credo.models.regression.ridge import RidgeEvidence
@@ -213,7 +214,7 @@ def cross_validated(model: LinearRegression, table: Source, folds: int, weight: 
     columns = np.column_stack([np.concatenate([getattr(each, name) for each in found]) for name in names])
     if len(columns) == rows:  # in the table's order, where no row was left out
         columns = columns[np.argsort(np.argsort(drawn, kind="stable"))]
-    return NumberScores.of_columns(columns, f"{folds}-fold")
+    return NumberScores.of_columns(columns, f"{folds}-fold", reuse_of_folds(folds))
 
 
 def _weights_where(weight: Weight, chosen: Array) -> Weight:

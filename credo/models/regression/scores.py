@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.models.metrics import variance_of_mean
 from credo.numerics.distributions import LOG_2PI
 from credo.numerics.exact import Array
 
@@ -26,12 +27,13 @@ class NumberScores:
     log_probabilities: Array  # log p(truth). (rows,)
     weights: Array  # (rows,)
     how: str = "given"  # how the predictions were made
+    reuse: float = 0.0  # held-out rows for each row that taught the model that predicts them; 0: the model was given
 
     @classmethod
-    def of_columns(cls, columns: Array, how: str) -> NumberScores:
+    def of_columns(cls, columns: Array, how: str, reuse: float = 0.0) -> NumberScores:
         """From truth, prediction, log p(truth) and weight beside each other. (rows, 4)"""
         truth, predicted, log_probabilities, weights = np.ascontiguousarray(columns.T)
-        return cls(truth, predicted, log_probabilities, weights, how)
+        return cls(truth, predicted, log_probabilities, weights, how, reuse)
 
     @property
     def n(self) -> float:
@@ -69,13 +71,9 @@ class NumberScores:
 
     @property
     def log_loss_error(self) -> float:
-        """The standard error of the log-loss, rows being independent; NaN where it can't be known."""
+        """The standard error of the log-loss (see `variance_of_mean`); NaN where it can't be known."""
         loss, weight = -self.log_probabilities[self.known], self.weights[self.known]
-        if len(loss) < 2:
-            return float("nan")
-        rows = weight.sum() ** 2 / (weight**2).sum()
-        spread = np.average((loss - np.average(loss, weights=weight)) ** 2, weights=weight)
-        return float(np.sqrt(spread / max(rows - 1, 1)))
+        return float(np.sqrt(variance_of_mean(loss, weight, self.reuse)))
 
     @property
     def baseline_rmse(self) -> float:

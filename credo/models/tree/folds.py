@@ -10,7 +10,7 @@ from credo.core.learning import FoldDraw, Weight
 from credo.data import Source
 from credo.errors import DataError
 from credo.models.forms import Views
-from credo.models.metrics import Scores
+from credo.models.metrics import Scores, reuse_of_folds
 from credo.models.tree.prunings import learned
 from credo.models.tree.sampling import Sample, sampled
 from credo.numerics.arrays import Positions
@@ -50,4 +50,5 @@ def cross_validated(tree: DecisionTree, table: Source, weight: Weight, draw: Fol
         raise DataError(f"{draw.folds} folds need at least {draw.folds} rows")
     found = fold_log_probabilities(tree, sample, tree.views, sample.folds)
     classes = tuple(sample.levels[sample.target].values)
-    return Scores(classes, found, sample.truth.astype(np.intp), sample.weight, f"{draw.folds}-fold, grown again")
+    how, reuse = f"{draw.folds}-fold, grown again", reuse_of_folds(draw.folds)
+    return Scores(classes, found, sample.truth.astype(np.intp), sample.weight, how, reuse=reuse)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from credo.errors import NetworkError, suggest
+from credo.errors import NetworkError
+from credo.networks.parent_values import by_parent_values
 from credo.networks.tables import States
 from credo.numerics.exact import Array
 
@@ -39,22 +41,15 @@ def utility_table(name: str, given: object, above: Sequence[str], states: States
     return table
 
 
-def _of_rows(name: str, given: Mapping[object, object], above: Sequence[str], states: States) -> Array:
-    table: Array = np.full([len(states[parent]) for parent in above], np.nan)
-    filled = np.zeros(table.shape, dtype=np.bool_)
-    for key, number in given.items():
-        values = key if isinstance(key, tuple) and len(above) > 1 else (key,)
-        if len(values) != len(above):
-            raise NetworkError(f"a utility of {name!r} must be named by values of {', '.join(above)}, not by {key!r}")
-        for parent, value in zip(above, values, strict=True):
-            if value not in states[parent]:
-                raise NetworkError(f"{name!r} has a utility for {parent}={value}; {suggest(value, states[parent])}")
-        where = tuple(states[parent].index(value) for parent, value in zip(above, values, strict=True))
+def _of_rows(name: str, given: Mapping[Any, Any], above: Sequence[str], states: States) -> Array:
+    table: Array = np.empty([len(states[parent]) for parent in above])
+
+    def read(key: Any, number: Any) -> float:
         try:
-            table[where], filled[where] = number, True  # type: ignore[call-overload]
+            return float(number)
         except (TypeError, ValueError):
             raise NetworkError(f"the utility of {name!r} for {key!r} must be a number, but is {number!r:.60}") from None
-    if not filled.all():
-        missing = zip(above, np.argwhere(~filled)[0].tolist(), strict=True)
-        raise NetworkError(f"{name!r} has no utility for {', '.join(f'{p}={states[p][i]}' for p, i in missing)}")
+
+    for where, number in by_parent_values(f"a utility of {name!r}", given, above, states, read).items():
+        table[where] = number
     return table

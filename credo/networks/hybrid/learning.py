@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.learning import Additive, Validation, Weight
+from credo.core.learning import Validation, Weight
 from credo.core.membership import Codes, Hard
 from credo.core.moments import CrossMoments
 from credo.core.statistics import Counts
-from credo.data import Batch, Source
+from credo.data import Batch
 from credo.data.schema import Column, Schema
-from credo.errors import DataError, EvidenceError, NetworkError, suggest
+from credo.errors import DataError, EvidenceError, NetworkError
 from credo.families.linear_gaussian import Line
 from credo.networks.graph import Parents
 from credo.networks.hybrid.declared import Declared, Node, split_parents
 from credo.networks.hybrid.line_priors import HybridPriors, predictive_line
 from credo.networks.hybrid.number_node import LogisticNode, NumberNode
 from credo.networks.inference.state_index import StateIndex
+from credo.networks.learner import NetworkLearner
 from credo.networks.learning import inferred, state_codes
 from credo.networks.nodes.table import Table
-from credo.networks.row_queries import check_names
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
-
-INCOMPLETE = "rows that are added must be complete: `fit` learns from incomplete ones by EM"
+    from credo.networks.tables import States
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +135,14 @@ def derived(
 
 
 @dataclass(frozen=True, eq=False)
-class HybridLearner(Additive):
+class HybridLearner(NetworkLearner["HybridNetwork"]):
     """A hybrid network as something that learns by adding evidence."""
 
-    network: HybridNetwork
-    evidence: Evidence | None
+    INCOMPLETE: ClassVar[str] = "rows that are added must be complete: `fit` learns from incomplete ones by EM"
+    BY_EM: ClassVar[str] = "the nodes were fitted by EM, from expected sums"
+
     kinds: Mapping[str, str]  # "number" or "category" of each variable
-    states: Mapping[str, tuple[Any, ...]] | None = None  # that are declared
+    states: States = field(default_factory=dict)  # that are declared
 
     @classmethod
     def of(cls, network: HybridNetwork) -> HybridLearner:
@@ -151,7 +151,7 @@ class HybridLearner(Additive):
             raise EvidenceError("the network's nodes are fixed, or there are none yet: learn them from data with fit")
         kinds = {name: "number" if name in network.numbers else "category" for name in network.parents}
         fixed = {c.name: c.values for c in network.evidence.schema if c.kind == "category" and c.declared}
-        return cls(network, network.evidence, kinds, fixed or None)
+        return cls(network, network.evidence, kinds, fixed)
 
     @property
     def numbers(self) -> set[str]:
@@ -164,16 +164,10 @@ class HybridLearner(Additive):
         first = Label("column", self.network.variables[0])
         return float(self.evidence[first].n.value.sum())
 
-    def needs(self, data: Source) -> Sequence[str]:
-        names = self.network.variables
-        check_names(data.names, names)
-        for absent in (name for name in names if name not in data.names):
-            raise DataError(f"no column {absent!r} ({suggest(absent, data.names)}): {INCOMPLETE}")
-        return names
-
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         codes, numbers, schema = self.read(batch)
-        _check_complete(codes, numbers, batch)
+        missing = {name: own < 0 for name, own in codes.items()} | {name: np.isnan(x) for name, x in numbers.items()}
+        self.check_complete(missing, batch)
         sizes = {column.name: len(column.levels) for column in schema if column.levels is not None}
         tables, lines = shapes_of(self.network.parents, self.numbers)
         parts = {t.label: Part(t.axes, t.summarise(codes, sizes, weight)) for t in tables.values()}
@@ -183,13 +177,13 @@ class HybridLearner(Additive):
 
     def read(self, batch: Batch) -> tuple[dict[str, Codes], dict[str, Array], Schema]:
         """Codes of categories, -1 where a cell is missing; numbers, NaN where one is; and the columns."""
-        names = [name for name in self.network.parents if name not in self.numbers]
-        if self.states is None:
-            codes, schema = inferred(batch, names) if names else ({}, Schema(()))
-        else:
+        seen = [name for name in self.network.parents if name not in self.numbers and name not in self.states]
+        codes, schema = inferred(batch, seen) if seen else ({}, Schema(()))
+        if self.states:
+            names = [name for name in self.states if name in batch.names]  # others are hidden
             index = StateIndex(tuple(names), tuple(self.states[name] for name in names))
-            codes = dict(zip(names, state_codes(index, names, batch), strict=True))
-            schema = declared_schema(self.states)
+            codes |= dict(zip(names, state_codes(index, names, batch), strict=True))
+            schema |= declared_schema(self.states)
         numbers = {name: numbers_of(batch, name) for name in self.network.parents if name in self.numbers}
         columns = {column.name: column for column in schema} | {name: Column(name, "number") for name in numbers}
         return codes, numbers, Schema(tuple(columns[name] for name in self.network.parents))
@@ -212,47 +206,18 @@ class HybridLearner(Additive):
                 f"{name!r} has a logistic node, without statistics that add: it can't {what}; fit again"
             )
 
-    def with_evidence(self, evidence: Evidence) -> Self:
-        network = self.network.with_evidence(evidence, self.network.history)
-        return replace(self, network=network, evidence=evidence)
-
-    def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
-        """States that only held-out rows have are known, without evidence."""
-        return self.with_evidence(others.knowing(held_out))
-
-    def log_prob(self, data: Any) -> Array:
-        return self.network.log_prob(data)
-
-    def forget(self, data: object, *, weight: Weight = None) -> Self:
-        self._check_counted("forget rows")
-        return super().forget(data, weight=weight)
-
-    def __add__(self, other: Self) -> Self:
-        for each in (self, other):
-            each._check_counted("be merged")
-        return super().__add__(other)
-
     def _check_counted(self, what: str) -> None:
         self._check_additive(what)
-        if self.network.history:
-            raise EvidenceError(
-                f"the nodes were fitted by EM, from expected sums, and can't {what} exactly: fit again; update and "
-                "discount do work"
-            )
+        super()._check_counted(what)
 
-    def mergeable(self, other: Self) -> str | None:
-        one, two = self.network, other.network
-        if dict(one.parents) != dict(two.parents):
-            return "their arrows differ, or the order of a node's parents"
+    def _differ(self, other: Self) -> str | None:
         if self.kinds != other.kinds:
             name = next(name for name in self.kinds if self.kinds[name] != other.kinds[name])
             return f"{name!r} is a number in one and a category in the other"
-        if one.prior != two.prior:
-            return "their priors differ"
         return "their states differ" if self.states != other.states else None
 
 
-def declared_schema(states: Mapping[str, tuple[Any, ...]]) -> Schema:
+def declared_schema(states: States) -> Schema:
     from credo.networks.inference.rows import states_array
 
     return Schema(tuple(Column(n, "category", states_array(own), len(own)) for n, own in states.items()))
@@ -264,13 +229,6 @@ def numbers_of(batch: Batch, name: str) -> Array:
         row = batch.number(int(np.argmax(np.isinf(found))))
         raise DataError(f"{name!r} is infinite in row {row}: numbers of a network must be finite")
     return found
-
-
-def _check_complete(codes: Mapping[str, Codes], numbers: Mapping[str, Array], batch: Batch) -> None:
-    missing = {name: own < 0 for name, own in codes.items()} | {name: np.isnan(x) for name, x in numbers.items()}
-    for name, cells in missing.items():
-        if cells.any():
-            raise DataError(f"{name!r} is missing in row {batch.number(int(np.argmax(cells)))}: {INCOMPLETE}")
 
 
 def is_evidence_of(network: HybridNetwork, evidence: object) -> bool:

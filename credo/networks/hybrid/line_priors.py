@@ -73,10 +73,22 @@ class Pooled(NamedTuple):
     variance: float
     mean: Array  # of the number parents, and of the number itself
     spread: Array  # the covariance of the number parents
+    spent: Array  # the degrees of freedom that the line took of each configuration's rows. (configurations,)
+
+    @property
+    def second(self) -> Array:
+        """E[zz′] of the intercept's 1 and the number parents less their means."""
+        spread = self.spread * (1.0 - SHRUNK) + SHRUNK * np.diag(np.diagonal(self.spread))
+        still = np.diagonal(spread) <= 0
+        spread = spread + np.diag(np.where(still, np.maximum(self.mean[:-1] ** 2, 1.0), 0.0))  # of a constant parent
+        found = np.zeros((len(self.weights),) * 2)
+        found[0, 0], found[1:, 1:] = 1.0, spread
+        return found
 
 
 def pooled_line(name: str, statistics: CrossMoments) -> Pooled:
-    """Least squares over all configurations of category parents, the shortest weights where several fit alike."""
+    """Least squares over all configurations of category parents, the shortest weights where several fit alike; the
+    variance about it is that of n - weights degrees of freedom, and where none is left, that of the number alone."""
     whole = statistics
     for _ in range(statistics.n.ndim):
         whole = whole._map(lambda x: x.sum(0))
@@ -91,7 +103,9 @@ def pooled_line(name: str, statistics: CrossMoments) -> Pooled:
         raise DataError(
             f"column {name!r} is constant, {mean[-1]:.6g}: a Gaussian of it would have no spread, so leave it out"
         )
-    return Pooled(weights, max(float(variance), ROUNDED * own), mean, scatter[:-1, :-1])
+    taken = min(float(len(weights)), n)
+    left = float(variance) * n / (n - taken) if n > taken else own * n / max(n - 1.0, 1.0)
+    return Pooled(weights, max(left, ROUNDED * own), mean, scatter[:-1, :-1], taken / n * flat(statistics).n.value)
 
 
 def as_all_rows(cases: float, pooled: Pooled) -> LinearGaussian:
@@ -109,13 +123,8 @@ def as_all_rows(cases: float, pooled: Pooled) -> LinearGaussian:
 
 def as_all_rows_about_means(cases: float, pooled: Pooled) -> LinearGaussian:
     """The same for numbers less their means: where these are far from 0, nothing is lost."""
-    spread = pooled.spread * (1.0 - SHRUNK) + SHRUNK * np.diag(np.diagonal(pooled.spread))
-    still = np.diagonal(spread) <= 0
-    spread = spread + np.diag(np.where(still, np.maximum(pooled.mean[:-1] ** 2, 1.0), 0.0))  # of a constant parent
-    centred = np.zeros((len(pooled.weights),) * 2)
-    centred[0, 0], centred[1:, 1:] = 1.0, spread
     line = np.concatenate([[0.0], pooled.weights[1:]])
-    return LinearGaussian(line, cases * centred, 1.0 + cases / 2, cases / 2 * pooled.variance)
+    return LinearGaussian(line, cases * pooled.second, 1.0 + cases / 2, cases / 2 * pooled.variance)
 
 
 def resolved(prior: LinePrior, name: str, statistics: CrossMoments) -> LinearGaussian | None:
@@ -128,6 +137,8 @@ class LinePosterior(NamedTuple):
 
     after: LinearGaussian
     pivot: Array  # of the number parents, and of the number itself
+    n: float  # the weight of all rows
+    second: Array  # their mean of zz′, z being 1 and the number parents
 
     @property
     def weights(self) -> Array:
@@ -136,16 +147,30 @@ class LinePosterior(NamedTuple):
         start = self.after.location[:, 0] + self.pivot[-1] - slopes @ self.pivot[:-1]
         return np.column_stack([start, slopes])
 
+    @property
+    def leverage(self) -> Array:
+        """The mean of z′ precision⁻¹ z over all rows: what not knowing the weights adds to the variance, in units of
+        σ². (configurations,)"""
+        return np.asarray(np.trace(np.linalg.solve(self.after.precision, self.second), axis1=-2, axis2=-1))
+
 
 def line_posterior(prior: LinePrior, name: str, statistics: CrossMoments) -> LinePosterior | None:
     """None for maximum likelihood."""
     if prior is None:
         return None
-    pivot = np.zeros(statistics.first.shape[-1])
+    pivot, spent = np.zeros(statistics.first.shape[-1]), np.zeros(1)
     if isinstance(prior, float):
         pooled = pooled_line(name, statistics)
-        pivot, prior = pooled.mean, as_all_rows_about_means(prior, pooled)
-    return LinePosterior(_posterior(prior, name, flat(statistics).about(pivot)), pivot)
+        pivot, prior, spent = pooled.mean, as_all_rows_about_means(prior, pooled), pooled.spent
+    moved = flat(statistics).about(pivot)
+    after = _posterior(prior, name, moved)
+    # rows that taught the prior its line have the fewer degrees of freedom left for the variance
+    after = LinearGaussian(after.location, after.precision, after.shape - spent / 2, after.scale)
+    n = float(moved.n.value.sum())
+    second = np.eye(len(pivot))
+    second[0, 1:] = second[1:, 0] = moved.first.value.sum(0)[:-1] / n
+    second[1:, 1:] = moved.second.value.sum(0)[:-1, :-1] / n
+    return LinePosterior(after, pivot, n, second)
 
 
 def _posterior(prior: LinearGaussian, name: str, statistics: CrossMoments) -> LinearGaussian:
@@ -165,12 +190,13 @@ def flat(statistics: CrossMoments) -> CrossMoments:
 
 
 def predictive_line(prior: LinePrior, name: str, statistics: CrossMoments) -> Line:
-    """The posterior means of weights (the intercept first) and variance at each configuration; of maximum likelihood,
-    those of least squares, and where a configuration has too few rows, those of all rows. (configurations, ...)"""
+    """The mean and the variance of the predictive at each configuration: the posterior means of weights (the intercept
+    first), and E[σ²](1 + the leverage of an average row); of maximum likelihood, those of least squares, and where a
+    configuration has too few rows, those of all rows. (configurations, ...)"""
     found = line_posterior(prior, name, statistics)
     if found is None:
         return _least_squares(name, flat(statistics))
-    return Line(found.weights, expected_variance(found.after.shape, found.after.scale))
+    return Line(found.weights, expected_variance(found.after.shape, found.after.scale) * (1.0 + found.leverage))
 
 
 def expected_variance(shape: Array, scale: Array) -> Array:

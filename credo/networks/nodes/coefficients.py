@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from credo.errors import NetworkError, suggest
+from credo.networks.parent_values import by_parent_values
 from credo.networks.tables import States
 from credo.numerics.exact import Array
 
@@ -29,21 +29,10 @@ def over_states(what: str, given: Any, categories: Sequence[str], states: States
         return np.full(shape, checked_number(what, given))
     if not categories:
         raise NetworkError(f"{what} is given by states, but there is no category among the parents: give one number")
-    found = np.full(shape, np.nan)
-    places = [{state: i for i, state in enumerate(states[name])} for name in categories]
-    for key, value in given.items():
-        values = key if isinstance(key, tuple) and len(categories) > 1 else (key,)
-        if len(values) != len(categories):
-            raise NetworkError(f"{what} must be given by values of {', '.join(categories)}, but is by {key!r:.60}")
-        for name, each, known in zip(categories, values, places, strict=True):
-            if each not in known:
-                raise NetworkError(f"{what} is given for {name}={each!r:.60}; {suggest(each, known)}")
-        where = tuple(known[each] for each, known in zip(values, places, strict=True))
-        found[where] = checked_number(what, value)
-    for where in product(*map(range, shape)):
-        if np.isnan(found[where]):
-            missing = ", ".join(f"{n}={states[n][i]}" for n, i in zip(categories, where, strict=True))
-            raise NetworkError(f"{what} isn't given for {missing}")
+    found = np.empty(shape)
+    read = by_parent_values(what, given, categories, states, lambda _, value: checked_number(what, value))
+    for where, value in read.items():
+        found[where] = value
     return found
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from credo import engines
 from credo.core.learning import RowWeights, Weight
 from credo.core.records import with_fields
+from credo.data import source
 from credo.errors import DataError, NetworkError, check_seed, check_whole, suggest
 from credo.networks.fixed import Fixed
 from credo.networks.inference.sizes import SAMPLES, Method
 from credo.networks.network import Network
+from credo.networks.refusals import refused
 from credo.networks.tables import States, states_of, table_of
 from credo.networks.templates import slices
 from credo.networks.templates.slices import Arrows
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from credo.core.evidence import Evidence
+    from credo.data import Batch
     from credo.models.hidden_markov.reading import SequenceTable
     from credo.networks.answers import Posterior
     from credo.networks.fitting import FittingOptions
@@ -54,7 +57,19 @@ class DynamicNetwork(Template):
            [0.883, 0.117]])
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("chain", "fixed_first", "reading", "slice_network")
+    _internal: ClassVar[tuple[str, ...]] = ("chain", "fixed_first", "reading", "slice_network", "streamed")
+    _refused: ClassVar[Mapping[str, str]] = refused({
+        "marginals": "it has as many slices as there are rows; smooth(data) gives P(variable | all rows) in each, and "
+        "unrolled(n).marginals(given) those of n slices",
+        "most_probable impute": "decode(data) gives the most probable states of all rows together",
+        "predict predict_proba": "filter(data, variable) gives P(variable | rows up to this one) in each row, and "
+        "smooth given all rows",
+        "explain do effect counterfactual sensitivity evidence_impact what_to_ask mutual_information d_separated":
+        "unrolled(n) is a credo.Network of n slices, which answers",
+        "cross_validate leave_one_out belief": "rows of a sequence aren't independent; log_prob(data) of other "
+        "sequences tells how well it predicts",
+        "read write": "files of networks have no templates; credo.save keeps it",
+    })  # fmt: skip
 
     parents: Mapping[str, tuple[str, ...]]  # of each variable; some are previous(...)
     tables: Mapping[str, Array]  # P(variable | parents): (the parents' states..., own states); empty where not known
@@ -284,8 +299,19 @@ class DynamicNetwork(Template):
         columns = {name: states_array(self.states[name]).take(pa.array(found[name])) for name in self.parents}
         return pa.table(columns)
 
+    def streamed(self, data: object, target: str) -> Iterator[tuple[Batch, dict[str, Array]]]:
+        """Batches of whole sequences, rows as they came, with P(target | the other variables in all rows of the
+        sequence)."""
+        from credo.networks.templates.jobs import AnswerBeside, Marginals
+
+        job = Marginals(self.chain, self._names(target), smooth=True)
+        table = source(data)
+        code, rows = self._table(table, None, None)
+        code = replace(code, names=tuple(name for name in code.names if name != target))
+        return engines.map(AnswerBeside(job, code), replace(rows, names=tuple(table.names)).partitions())
+
     def log_prob(self, data: object, *, sequence: str | None = None, order: str | None = None) -> Array:
-        """log p of each sequence, missing cells summed out. (sequences,)"""
+        """log p of each sequence, missing cells summed out; -inf of one that is impossible. (sequences,)"""
         from credo.networks.templates.jobs import LogProb
 
         found: Array = self._collected(LogProb(self.chain), data, sequence, order)["log_prob"]
@@ -338,6 +364,25 @@ class DynamicNetwork(Template):
         shares = Marginals(self.chain, (own,), smooth=True).of(coded)[own]
         return dict(zip(self.states[own], shares[t].tolist(), strict=True))
 
+    def probability(
+        self, event: Given, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
+    ) -> float:
+        """P(event | given), of variables that are named by their slices, as in Rain[3]."""
+        return self._named(event, given).probability(event, given, method=method, samples=samples, seed=seed)
+
+    def log_probability(
+        self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
+    ) -> float:
+        """log P(evidence), -inf if it is impossible; variables are named by their slices."""
+        return self._named(given).log_probability(given, method=method, samples=samples, seed=seed)
+
+    def _named(self, *findings: Given) -> Network:
+        """As many slices as are named."""
+        from credo.networks.templates.reading import by_slice
+
+        every = {name: value for each in findings for name, value in (each or {}).items()}
+        return self.unrolled(len(by_slice(every, self.variables, 1)))
+
     def sample(self, lengths: int | Sequence[int], seed: int | None = None) -> Any:
         """An Arrow table of made-up sequences of these lengths."""
         from credo.networks.templates.sampling import sampled_slices
@@ -366,7 +411,6 @@ class DynamicNetwork(Template):
 
     def _table(self, data: object, sequence: str | None, order: str | None) -> tuple[CodeSlices, SequenceTable]:
         """The sequences of a table, and the job that codes them."""
-        from credo.data import source
         from credo.networks.templates.reading import CodeSlices, sequence_table
 
         table = source(data)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,17 +18,18 @@ from credo.data import Source, source
 from credo.data.sequences import SequenceBatch
 from credo.errors import DataError, EvidenceError, NetworkError, counted, suggest
 from credo.networks.fitting import Fitting, hidden_states
-from credo.networks.learning import TableEM, add_tied, inferred
+from credo.networks.learning import add_tied, inferred
 from credo.networks.network import Network
 from credo.networks.templates import slices
 from credo.networks.templates.reading import CodeSlices, sequence_table
 from credo.networks.templates.slice_answers import expected_counts
 from credo.networks.templates.slice_chain import CodedSlices, SliceChain
 from credo.networks.templates.starts import best_fit, table_starts
-from credo.numerics.exact import Array
+from credo.networks.templates.tied_tables import TiedTables
 
 if TYPE_CHECKING:
     from credo.models.hidden_markov.reading import SequenceTable
+    from credo.networks.tables import States
     from credo.networks.templates.dynamic_network import DynamicNetwork
 
 INCOMPLETE = "a cell is missing in {}: only complete sequences can be forgotten, since others were never counted"
@@ -45,7 +46,7 @@ class FindStates:
 
 
 def found_states(
-    parents: Mapping[str, tuple[str, ...]], table: Source, rows: SequenceTable, hidden: Mapping[str, tuple[Any, ...]]
+    parents: Mapping[str, tuple[str, ...]], table: Source, rows: SequenceTable, hidden: States
 ) -> dict[str, tuple[Any, ...]]:
     """The states of all variables: the values of their columns, or as hidden= has them."""
     if table.once:
@@ -186,12 +187,11 @@ def complete_evidence(model: DynamicNetwork, data: object, read: Read) -> Eviden
 
 
 @dataclass(frozen=True, eq=False)
-class SliceEM:
+class SliceEM(TiedTables):
     """A dynamic network for `credo.core.em`: its parameters are those of its two-slice network, its expected counts
     those of all slices."""
 
     parents: Mapping[str, tuple[str, ...]]
-    tables: TableEM
 
     @cached_property
     def chain(self) -> SliceChain:
@@ -207,18 +207,6 @@ class SliceEM:
                 own = counts.get(node.label.name, np.zeros(table.shape))
                 found[node.label] = node.expected([own], table)
         return Evidence(network.schema, found), log_likelihood
-
-    def with_evidence(self, evidence: Evidence, /) -> Self:
-        return replace(self, tables=self.tables.with_evidence(evidence))
-
-    def log_prior(self) -> float:
-        return self.tables.log_prior()
-
-    def coordinates(self) -> Array:
-        return self.tables.coordinates()
-
-    def at(self, coordinates: Array, /) -> Self:
-        return replace(self, tables=self.tables.at(coordinates))
 
 
 def chain_of(parents: Mapping[str, tuple[str, ...]], two: Network) -> SliceChain:
@@ -239,5 +227,5 @@ def fitted_slices(
     hidden = () if counted_before else tuple(slices.at(name, t) for name in names if name not in seen for t in (0, 1))
     fits = start.known and dict(start.states) == dict(model.states)
     given = start.two_slices.tables if fits else {}
-    starts = [SliceEM(model.parents, each) for each in table_starts(two, evidence, found.available, hidden, given, how)]
+    starts = [SliceEM(each, model.parents) for each in table_starts(two, evidence, found.available, hidden, given, how)]
     return best_fit(starts, lambda: found.incomplete, sum(each.rows for each in found.incomplete), how)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,11 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.errors import EvidenceError, NetworkError
 from credo.networks.fitting import Fitting, hidden_states
-from credo.networks.learning import TableEM
 from credo.networks.network import Network
 from credo.networks.templates.ground import Copies, Ground
 from credo.networks.templates.plates import Plates, column_of, found_codes, plate_of, read_plates
 from credo.networks.templates.starts import best_fit, table_starts
-from credo.numerics.exact import Array
+from credo.networks.templates.tied_tables import TiedTables
 
 if TYPE_CHECKING:
     from credo.networks.templates.plate_network import PlateNetwork
@@ -87,10 +86,8 @@ def complete_evidence(net: PlateNetwork, data: Any) -> Evidence:
 
 
 @dataclass(frozen=True, eq=False)
-class PlateEM:
+class PlateEM(TiedTables):
     """Plates for `credo.core.em`: the parameters are those of the template, expected counts those of all copies."""
-
-    tables: TableEM
 
     def expect(self, batch: Copies, /) -> Expected:
         template = self.tables.network
@@ -105,15 +102,3 @@ class PlateEM:
             own = evidence[node.label].n.value if there else np.zeros(table.shape)
             parts[node.label] = node.expected([own], table)
         return Evidence(template.schema, parts), log_likelihood - batch.rows * batch.log_known
-
-    def with_evidence(self, evidence: Evidence, /) -> Self:
-        return replace(self, tables=self.tables.with_evidence(evidence))
-
-    def log_prior(self) -> float:
-        return self.tables.log_prior()
-
-    def coordinates(self) -> Array:
-        return self.tables.coordinates()
-
-    def at(self, coordinates: Array, /) -> Self:
-        return replace(self, tables=self.tables.at(coordinates))

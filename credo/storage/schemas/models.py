@@ -267,8 +267,10 @@ SCORES = Stored(
         "weights": FLOATS,
         "how": TEXT,
         "estimated": NUMBER,
+        "reuse": NUMBER,
     },
     consistent=_scores_hold,
+    upgrades=(lambda values: values | {"reuse": 0.0},),
 )
 READ = Stored(
     "Read",

@@ -122,8 +122,16 @@ STUDENT_NOISE = Stored(
 SCORES = Stored(
     "NumberScores",
     "credo.models.regression.scores:NumberScores",
-    {"truth": FLOATS, "predicted": FLOATS, "log_probabilities": FLOATS, "weights": FLOATS, "how": TEXT},
+    {
+        "truth": FLOATS,
+        "predicted": FLOATS,
+        "log_probabilities": FLOATS,
+        "weights": FLOATS,
+        "how": TEXT,
+        "reuse": NUMBER,
+    },
     consistent=_scores_hold,
+    upgrades=(lambda values: values | {"reuse": 0.0},),
 )
 TRIED = Stored(
     "TriedRegression",

@@ -1,0 +1,41 @@
+"""The verbs of networks whose evidence adds: forget, discount, + and merge."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from credo.core.learning import Weight
+    from credo.networks.learner import NetworkLearner
+
+
+class EvidenceVerbs(ABC):
+    """A network that learns by adding evidence. Every verb returns a new one."""
+
+    @property
+    @abstractmethod
+    def _learner(self) -> NetworkLearner[Any]:
+        """What adds the evidence; refuses nodes that are fixed."""
+
+    def forget(self, data: object, *, weight: Weight = None) -> Self:
+        """Unlearn rows, exactly: the result is as if they had never been learned."""
+        return self._like_it(self._learner.forget(data, weight=weight))
+
+    def discount(self, factor: float) -> Self:
+        """All evidence times a factor between 0 and 1, so that old rows count less."""
+        return self._like_it(self._learner.discount(factor))
+
+    def __add__(self, other: Self) -> Self:
+        """The evidence of both, the prior counted once."""
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self._like_it(self._learner + other._learner)
+
+    def merge(self, *others: Self) -> Self:
+        """The same as adding them up."""
+        return self._like_it(self._learner.merge(*(other._learner for other in others)))
+
+    def _like_it(self, learner: NetworkLearner[Any]) -> Self:
+        found: Self = learner.network
+        return found
