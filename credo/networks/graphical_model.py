@@ -49,8 +49,8 @@ class GraphicalModel(Surface):
 
     _internal: ClassVar[tuple[str, ...]] = (
         "check_known", "coded", "declared", "directed", "expect", "expectations", "factorisation",
-        "fixed_distributions", "fixed_tables", "forms", "graph", "index", "nodes", "parameters", "potentials", "rows_of", "schema",
-        "state_index", "structures", "table_rows", "trees", "with_evidence", "without_factors",
+        "fixed_distributions", "fixed_tables", "forms", "graph", "index", "nodes", "parameters", "potentials",
+        "rows_of", "schema", "state_index", "structures", "table_rows", "trees", "with_evidence", "without_factors",
     )  # fmt: skip
 
     states: States
