@@ -136,9 +136,9 @@ class _Parser:
         self.take(")", "',', '|' or ')'" if not given else "',' or ')'")
         if self.sign != END:
             self.fail("the end of the question")
-        plain = [tuple(each for each in part if isinstance(each, Term)) for part in (asked, given)]
-        joined = [tuple(each for each in part if not isinstance(each, Term)) for part in (asked, given)]
-        return Question(self.text, kind, *plain, *joined)
+        terms, known = (tuple(each for each in part if isinstance(each, Term)) for part in (asked, given))
+        events, findings = (tuple(each for each in part if not isinstance(each, Term)) for part in (asked, given))
+        return Question(self.text, kind, terms, known, events, findings)
 
     def about_members(self, kind: QuestionKind, quantifier: Word) -> Question:
         """P(any(Patient.Infected=yes, ward=3) | ...)"""

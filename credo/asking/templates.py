@@ -118,9 +118,9 @@ def _word(value: Any) -> Word:
 
 def _flat(question: Question) -> Question:
     """Names with their entries as plain names."""
-    terms = (tuple(map(_whole, each)) for each in (question.asked, question.given))
-    events = (tuple(map(_flat_event, each)) for each in (question.events, question.given_events))
-    return Question(question.text, question.kind, *terms, *events)
+    asked, given = (tuple(map(_whole, each)) for each in (question.asked, question.given))
+    events, findings = (tuple(map(_flat_event, each)) for each in (question.events, question.given_events))
+    return Question(question.text, question.kind, asked, given, events, findings)
 
 
 def _flat_event(event: Event) -> Event:

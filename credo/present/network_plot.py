@@ -120,7 +120,7 @@ def _draw_arrow(ax: Any, arrow: Arrow, path: Any, scale: float) -> None:
     if arrow.label:
         x, y = _middle(path)
         plate = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
-        style = {"ha": "center", "va": "center", "fontsize": 0.75 * scale, "color": "0.25", "zorder": 1.5}
+        style = {"ha": "center", "va": "center", "fontsize": 0.9 * scale, "color": "0.25", "zorder": 1.5}
         ax.text(x, y, arrow.label, bbox=plate, **style)
 
 
@@ -145,7 +145,7 @@ def _draw_box(ax: Any, card: Card, half: float, inches: tuple[float, float], tit
     shown = [*card.marginal.items()][:STATES]
     bar = 0.36 / max(1, len(shown))
     most = min(LABEL, 72.0 * high * bar)
-    labels = [_fitted(_cut(str(state), 40), 0.47 * wide, most, f" {p:.2f}") for state, p in shown]
+    labels = [_fitted(_cut(str(state), 40), 0.45 * wide, most, f" {p:.2f}") for state, p in shown]
     points = min((size for _, size in labels), default=LABEL)
     for i, ((label, _), (_, p)) in enumerate(zip(labels, shown, strict=True)):
         top = y + 0.11 - 0.42 * i / len(shown)

@@ -56,6 +56,10 @@ def described_plates(net: PlateNetwork) -> str:
     return "\n".join(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines)
 
 
+def plates_content(net: PlateNetwork, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+    return [Paragraph(described_plates(net), "lines")]
+
+
 def _arrows(net: DynamicNetwork) -> list[str]:
     through = ", ".join(net.interface) or "none"
     title = f"DynamicNetwork of {counted(len(net.parents), 'variable')} a slice; the interface: {through}"

@@ -67,7 +67,7 @@ def cut_weights(length: int, words: Sequence[WordWeight]) -> tuple[NDArray[np.in
     first, last = np.searchsorted(cuts, starts), np.searchsorted(cuts, ends)
     many = last - first
     covered = np.repeat(first - np.cumsum(many) + many, many) + np.arange(many.sum())
-    density = np.bincount(covered, np.repeat(each[of], many), len(cuts))
+    density: Array = np.bincount(covered, np.repeat(each[of], many), len(cuts)).astype(np.float64)
     return cuts, density[:-1] * np.diff(cuts)
 
 
