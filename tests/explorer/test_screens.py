@@ -160,6 +160,12 @@ def test_a_rows_probabilities_and_reasons() -> None:
     assert found["why"]["log_odds"] == pytest.approx(model.explain(row).log_odds)
 
 
+@pytest.mark.parametrize("kind", ["DecisionTree", "LogisticRegression", "TreeAugmented"])
+def test_an_explanation_has_the_shares_of_all_classes(kind: str) -> None:
+    model, row = getattr(credo, kind)().fit(pumps(), target="kind"), {"x": 1.5, "maker": "a"}
+    np.testing.assert_allclose(model.explain(row).shares, model.predict_proba([row])[0], atol=1e-12)
+
+
 def test_words_are_coloured() -> None:
     model = credo.NaiveBayes().fit(MAIL, target=["work"] * 3 + ["private"] * 2)
     found = asked(screen(model, "row"), "predict", row={"x": "Budget at home"})
