@@ -60,6 +60,7 @@ _PUBLIC = {
     "Text": "credo.models.forms",
     "TreeAugmented": "credo.models.augmented",
     "TunedClassifier": "credo.selection.tuned",
+    "UnsupportedError": "credo.errors",
     "Word": "credo.models.forms",
     "ask": "credo.asking",
     "average": "credo.selection.average",
@@ -104,6 +105,7 @@ if TYPE_CHECKING:
     from credo.errors import SchemaError as SchemaError
     from credo.errors import SizeError as SizeError
     from credo.errors import StorageError as StorageError
+    from credo.errors import UnsupportedError as UnsupportedError
     from credo.estimation.belief import Belief as Belief
     from credo.estimation.beliefs import Beliefs as Beliefs
     from credo.estimation.comparison import bayes_factor as bayes_factor

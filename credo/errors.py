@@ -64,6 +64,10 @@ class NetworkError(CredoError, ValueError):
     """Arrows, states or tables don't form a network, or a file has none."""
 
 
+class UnsupportedError(CredoError, AttributeError):
+    """Other models have this verb, and this kind can't: the sentence says why, and what to use instead."""
+
+
 class SizeError(CredoError):
     """An exact answer needs more memory than there is."""
 

@@ -13,6 +13,7 @@ import pytest
 import credo
 from credo.present.demo import PUMPS
 from credo.present.model_page import model_page, model_page_of
+from credo.present.models import in_notebook
 from credo.present.plotting import Figure
 from tests.test_report_page import EVIL, Reader
 
@@ -31,6 +32,15 @@ MODELS: dict[str, Callable[[], Any]] = {
     "groups": lambda: credo.estimate(ROWS, "x", by=EVIL),
     "mixture": lambda: credo.Mixture(components=2).fit(NUMBERS),
     "hidden Markov model": lambda: credo.HiddenMarkov(states=2).fit(NUMBERS),
+    "hybrid network": lambda: credo.HybridNetwork({EVIL: (), "x": (EVIL,)}).fit({EVIL: ROWS[EVIL], "x": ROWS["x"]}),
+    "dynamic network": lambda: credo.DynamicNetwork({EVIL: (f"previous({EVIL})",)}).fit({EVIL: ROWS[EVIL]}),
+    "plate network": lambda: credo.PlateNetwork(
+        "A.a -> B.b", {"A.a": 0.1, "B.b": {"yes": 0.5, "no": 0.02}}, keys={"A": EVIL, "B": "b"}
+    ),
+    "influence diagram": lambda: credo.InfluenceDiagram(
+        {EVIL: (), "d": (), "u": (EVIL, "d")}, {EVIL: 0.3}, {"u": [[7, 0], [2, 10]]}, {"d": [EVIL, "no"]}
+    ),
+    "causal graph": lambda: credo.CausalGraph({EVIL: (), "d": (EVIL,), "r": (EVIL, "d")}, hidden=EVIL),
     "regression": lambda: credo.LinearRegression().fit(ROWS, target="x"),
 }
 
@@ -40,6 +50,22 @@ def test_html_of_a_model(name: str) -> None:
     page = Reader(MODELS[name]()._repr_html_())
     assert {"table", "img", "pre"} & {tag for tag, _ in page.seen}
     assert "script" not in {tag for tag, _ in page.seen}
+
+
+def test_answers_of_networks_are_tables() -> None:
+    asia, given = credo.Network.example("asia"), {"XRay": "yes"}
+    net = credo.HybridNetwork({EVIL: (), "x": (EVIL,), "z": ("x",)}).fit({EVIL: ROWS[EVIL], **NUMBERS})
+    graph = credo.CausalGraph("Gender -> Drug, Recovery; Drug -> Recovery")
+    expected = {
+        "Fever": in_notebook(net.query("x")), "r with z": in_notebook(net.query(["x", "z"])),
+        "LungCancer": in_notebook(asia.most_probable(given=given)), "XRay": in_notebook(asia.explain("Smoking", given)),
+        "Gender": in_notebook(graph.identify("Drug", "Recovery")),
+    }  # fmt: skip
+    for text, page in expected.items():
+        read = Reader(page)
+        assert "script" not in {tag for tag, _ in read.seen}
+        assert text in read.text or text == "Fever"
+    assert "95% interval" in Reader(expected["Fever"]).text
 
 
 @pytest.mark.parametrize("name", MODELS)

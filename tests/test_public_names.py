@@ -21,6 +21,7 @@ ERRORS = [
     "SchemaError",
     "SizeError",
     "StorageError",
+    "UnsupportedError",
 ]
 NAMES = [
     *ERRORS,

@@ -30,7 +30,16 @@ from typing import Any
 
 from credo.asking.answers import AnswerData, answer_data
 from credo.asking.parsing import parse
-from credo.asking.protocol import Adapter, AnswersEvents, Inference, Variable, Waterfall, adapter, waterfall
+from credo.asking.protocol import (
+    Adapter,
+    AnswersEvents,
+    AnswersMembers,
+    Inference,
+    Variable,
+    Waterfall,
+    adapter,
+    waterfall,
+)
 from credo.asking.question import Question, leaves
 from credo.errors import DataError
 from credo.networks.inference.sizes import SAMPLES, Method
@@ -57,6 +66,11 @@ def ask(model: Any, question: str | Question, *, method: Method = "auto", sample
     if not isinstance(parsed, Question):
         raise DataError(f"a question is text, as in 'P(rain | wind=strong)', not a {type(question).__name__}")
     asked, inference = adapter(model), Inference(method, samples, seed)
+    if parsed.members is not None:
+        if not isinstance(asked, AnswersMembers):
+            what = f"any(...) and all(...) are for plates with their tables, not for a {type(model).__name__}"
+            raise parsed.error(what, parsed.members.term.at)
+        return asked.about_members(parsed, parsed.members)
     if parsed.events or parsed.given_events:
         return _event_answer(model, asked, parsed, inference)
     if not asked.estimates and method not in ("auto", "exact"):

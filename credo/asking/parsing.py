@@ -13,6 +13,7 @@ from credo.asking.question import (
     AnyOf,
     Event,
     Likely,
+    Members,
     Name,
     Not,
     OneOf,
@@ -125,14 +126,37 @@ class _Parser:
             self.advance()
             asked: list[Event] = []
         else:
-            asked = self.several(self.event)
+            quantifier = self.take(WORD) if self.says("any") or self.says("all") else None
+            if quantifier is not None and self.takes("("):
+                return self.about_members(kind, quantifier)
+            asked = [self.event(first=quantifier)]
+            while self.takes(","):
+                asked.append(self.event())
         given = [event for each in self.several(self.finding) for event in each] if self.takes("|") else []
         self.take(")", "',', '|' or ')'" if not given else "',' or ')'")
         if self.sign != END:
             self.fail("the end of the question")
-        plain = [tuple(each for each in part if isinstance(each, Term)) for part in (asked, given)]
-        joined = [tuple(each for each in part if not isinstance(each, Term)) for part in (asked, given)]
-        return Question(self.text, kind, *plain, *joined)
+        terms, known = (tuple(each for each in part if isinstance(each, Term)) for part in (asked, given))
+        events, findings = (tuple(each for each in part if not isinstance(each, Term)) for part in (asked, given))
+        return Question(self.text, kind, terms, known, events, findings)
+
+    def about_members(self, kind: QuestionKind, quantifier: Word) -> Question:
+        """P(any(Patient.Infected=yes, ward=3) | ...)"""
+        if kind != "P":
+            raise QuestionError(f"{quantifier}(...) is an event: ask P({quantifier}(...))", self.text, quantifier.at)
+        term, *where = self.several(self.term)
+        self.take(")", "',' or ')'")
+        given = self.several(self.term) if self.takes("|") else []
+        self.take(")", "'|' or ')'" if not given else "',' or ')'")
+        if self.sign != END:
+            self.fail("the end of the question")
+        for each in (term, *where, *given):
+            if not isinstance(each.test, OneOf) or each.test.negated:
+                raise QuestionError(
+                    f"beside {quantifier}(...), conditions are values, as in {each.name}=value", self.text, each.at
+                )
+        members = Members(quantifier.text == "all", term, tuple(where))
+        return Question(self.text, kind, (), tuple(given), members=members)
 
     def several(self, one: Callable[[], T]) -> list[T]:
         found = [one()]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict, runtime_checkable
 
-from credo.asking.question import Question
+from credo.asking.question import Members, Question
 from credo.errors import DataError
 from credo.networks.inference.sizes import SAMPLES, Method
 
@@ -82,6 +82,13 @@ class AnswersEvents(Protocol):
     """An adapter that also answers about conditions joined by or, and, not and parentheses."""
 
     def event(self, question: Question, inference: Inference) -> Any: ...
+
+
+@runtime_checkable
+class AnswersMembers(Protocol):
+    """An adapter that also answers about any, or all, of the members of a plate."""
+
+    def about_members(self, question: Question, members: Members) -> float: ...
 
 
 class EvidenceWeight(TypedDict):

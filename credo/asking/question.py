@@ -143,9 +143,19 @@ def leaves(event: Event) -> list[Term]:
 
 
 @dataclass(frozen=True)
+class Members:
+    """any(condition, ...) or all(condition, ...): of the members of a plate whose columns have the values that follow
+    the condition."""
+
+    every: bool
+    term: Term
+    where: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True)
 class Question:
     """asked: before the bar, empty for `*`, all variables; given: after it. Conditions joined by or, and, not and
-    parentheses stand apart."""
+    parentheses stand apart, as does what is asked of the members of a plate."""
 
     text: str
     kind: QuestionKind
@@ -153,6 +163,7 @@ class Question:
     given: tuple[Term, ...] = ()
     events: tuple[Event, ...] = ()
     given_events: tuple[Event, ...] = ()
+    members: Members | None = None
 
     @property
     def terms(self) -> tuple[Term, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from credo.asking.networks import NetworkAdapter
 from credo.asking.protocol import Inference, Variable
-from credo.asking.question import Event, Name, Not, OneOf, Question, Term, Word
+from credo.asking.question import Event, Members, Name, Not, OneOf, Question, Term, Values, Word, unknown
 from credo.errors import SchemaError
 from credo.networks.network import Network
 from credo.networks.templates.dynamic_network import DynamicNetwork
@@ -75,6 +75,30 @@ class MembersAdapter:
     def event(self, question: Question, inference: Inference) -> Any:
         return self._asked(question, lambda adapter, whole: adapter.event(whole, inference))
 
+    def about_members(self, question: Question, members: Members) -> float:
+        """P(any or all of the members that are meant | ...)"""
+        asked, states = members.term, self.given.network.states
+        if asked.name.index or asked.name.text not in states:
+            raise unknown(question, asked.name.word, "there is no variable", [*states])
+        given = {term.name.whole: self._states(question, term, term.name.text) for term in question.given}
+        where: dict[str, list[Any]] = {}
+        for term in members.where:
+            assert isinstance(term.test, OneOf)
+            where[term.name.whole] = [each for word in term.test.values for each in (word.text, word.number)]
+        found = self._states(question, asked, asked.name.text)
+        if len(found) > 1:
+            raise question.error(f"ask about one value of {asked.name}", asked.at)
+        ask = self.given.all if members.every else self.given.any
+        return ask(asked.name.text, found[0], where, given=given)
+
+    def _states(self, question: Question, term: Term, variable: str) -> list[Any]:
+        """The states that a condition names."""
+        states = self.given.network.states
+        if variable not in states:
+            raise unknown(question, term.name.word, "there is no variable", [*states])
+        weights = Values(states[variable]).weights(question, term)
+        return [state for state, weight in zip(states[variable], weights, strict=True) if weight]
+
     def _asked(self, question: Question, ask: Callable[[NetworkAdapter, Question], Any]) -> Any:
         """The cells of the tables are given, too."""
         for term in question.terms:
@@ -94,9 +118,9 @@ def _word(value: Any) -> Word:
 
 def _flat(question: Question) -> Question:
     """Names with their entries as plain names."""
-    terms = (tuple(map(_whole, each)) for each in (question.asked, question.given))
-    events = (tuple(map(_flat_event, each)) for each in (question.events, question.given_events))
-    return Question(question.text, question.kind, *terms, *events)
+    asked, given = (tuple(map(_whole, each)) for each in (question.asked, question.given))
+    events, findings = (tuple(map(_flat_event, each)) for each in (question.events, question.given_events))
+    return Question(question.text, question.kind, asked, given, events, findings)
 
 
 def _flat_event(event: Event) -> Event:

@@ -80,32 +80,16 @@ def _dask(address: str) -> Iterator[Engine]:
 
 @contextmanager
 def _spark(address: str) -> Iterator[Engine]:
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
     from credo import engines
     from credo.cli.imports import with_pandas
-    from credo.engines import java
-    from credo.errors import EngineError
 
     with_pandas()  # Spark looks for it before it hands rows over as Arrow's
     engine = engines.Spark
-    if not java.is_there():
-        raise EngineError("Spark needs Java: install one, or pip install 'credo-bayes[spark]'")
-    from pyspark.sql import SparkSession
+    from credo.engines.spark_session import BRIEF, HERE, started
 
-    with TemporaryDirectory(prefix="credo-") as folder:
-        java.provided(Path(folder))
-        builder = SparkSession.builder.appName("credo").master(f"spark://{address}" if address else "local[*]")
-        if not address:
-            builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.ui.enabled", "false")
-        session = (
-            builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR").getOrCreate()
-        )
-        try:
-            yield engine(session)
-        finally:
-            session.stop()
+    master = f"spark://{address}" if address else "local[*]"
+    with started(master, BRIEF if address else {**BRIEF, **HERE}) as session:
+        yield engine(session)
 
 
 STARTS: dict[str, Callable[[str], Any]] = {"dask": _dask, "spark": _spark}

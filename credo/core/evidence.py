@@ -17,6 +17,7 @@ import pyarrow as pa
 from credo.core.labels import ROWS, Label
 from credo.core.lazy import lazy
 from credo.core.statistics import Positions, Statistics, exceeds
+from credo.data.arrow_arrays import number_array
 from credo.data.fingerprints import column_prints
 from credo.data.schema import LITTLE, Axis, Column, Schema, agree, unite
 from credo.engines.partitions import SHARDS
@@ -254,7 +255,7 @@ class ByLevel:
 
 
 def _taken(column: Column, positions: Positions) -> Column:
-    return replace(column, levels=column.levels.take(pa.array(positions)))
+    return replace(column, levels=column.levels.take(number_array(positions)))
 
 
 def _gathered(

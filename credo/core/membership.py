@@ -11,6 +11,8 @@ from credo._kernels.models.shares import share_out, take_top
 from credo.numerics.arrays import Codes as Codes
 from credo.numerics.exact import Array
 
+FEW_CELLS = 2**15  # rows x groups, up to which NumPy takes less time than a kernel that isn't compiled yet
+
 
 @dataclass(frozen=True, eq=False)
 class Hard:
@@ -58,13 +60,28 @@ class Soft:
         >>> np.round(member.weights, 6).tolist(), np.round(np.exp(log_prob), 6).tolist()
         ([[0.25, 0.75], [0.75, 0.25]], [0.4, 0.8])
         """
+        weight = np.ones(len(log_joint)) if weight is None else weight
+        if not take_top.is_ready and log_joint.size < FEW_CELLS:
+            return cls._of_few(log_joint, weight)
         log_prob, total = np.empty((2, len(log_joint)))
         take_top(log_joint, log_prob)
         np.exp(log_joint, out=log_joint)
-        share_out(log_joint, np.ones(len(log_joint)) if weight is None else weight, total)
+        share_out(log_joint, weight, total)
         with np.errstate(divide="ignore"):
             log_prob += np.log(total)
         return cls(log_joint), log_prob
+
+    @classmethod
+    def _of_few(cls, log_joint: Array, weight: Array) -> tuple[Soft, Array]:
+        """By NumPy, in the kernels' order: the same to the last bit."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            top = log_joint.max(1, initial=-np.inf)
+            shares = np.exp(log_joint - np.where(np.isneginf(top), 0.0, top)[:, None])
+            total = np.zeros(len(shares))
+            for column in shares.T:
+                total += column
+            shares *= np.where(total > 0.0, weight / total, 1.0)[:, None]
+            return cls(shares), top + np.log(total)
 
     @property
     def rows(self) -> int:

@@ -12,6 +12,8 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from credo.data.arrow_arrays import scalar
+
 # 01234 and 1_000 are names, and so are integers too long for 64 bits: as floats they would be mixed up with others.
 WHOLE = r"^\s*-?(0|[1-9][0-9]{0,17})\s*$"
 DECIMAL = r"((0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+|0|[1-9][0-9]{0,17})([eE][-+]?[0-9]+)?"
@@ -20,9 +22,23 @@ NUMBER = rf"^\s*[-+]?({DECIMAL}|(?i:nan|inf|infinity))\s*$"
 COMMA = r"^\s*[-+]?(0|[1-9][0-9]{0,17})(,[0-9]+)?\s*$"
 THOUSANDS = r"^\s*[-+]?([1-9][0-9]*|[1-9][0-9]{0,2},[0-9]{3}|0)\s*$"
 
-# As ISO 8601 has it: 2024-05-31, 2024-05-31 17:30, 2024-05-31T17:30:00.5+02:00. 31/05/2024 might be another day.
+# As ISO 8601 has it: 2024-05-31, 2024-05-31 17:30, 2024-05-31T17:30:00.5+02:00; or 31.5.2024 and 2024/5/31, which leave
+# no doubt. 31/05/2024 might be another day.
 ZONE = r"(Z|[-+][0-9]{2}(:?[0-9]{2})?)"
-DATE = rf"^\s*[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,9}})?)?{ZONE}?)?\s*$"
+TIME = rf"([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,9}})?)?{ZONE}?)?\s*$"
+ISO = rf"^\s*[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{TIME}"
+DOTTED = r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"
+SLASHED = r"[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}"
+DATE = rf"^\s*([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}|{DOTTED}|{SLASHED}){TIME}"
+TO_ISO = (
+    (r"^([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})", r"\3-\2-\1"),
+    (r"^([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})", r"\1-\2-\3"),
+    (r"^([0-9]{4})-([0-9])-", r"\1-0\2-"),
+    (r"^([0-9]{4}-[0-9]{2})-([0-9])($|[T ])", r"\1-0\2\3"),
+)
+
+SIGNS = "$€£¥%"  # that stand before or after an amount
+SIGNED = rf"^\s*([-+]?)\s*[{SIGNS}]\s*|\s*[{SIGNS}]\s*$"
 
 # What programs and people write where nothing is known, in small letters. Among words they may be values like others.
 TOKENS = frozenset(
@@ -30,6 +46,7 @@ TOKENS = frozenset(
 )
 FEW_CELLS, FIRST_CELLS = 4, 1024  # cells that tell words from numbers: often, and nearly always
 A_DATE = re.compile(DATE)
+A_SIGN = re.compile(SIGNED)
 READABLE = re.compile(rf"{NUMBER}|{DATE}|{COMMA}")
 
 Spelt = Literal["whole", "number", "comma", "date", "words"]
@@ -52,7 +69,7 @@ def is_token(cell: object) -> bool:
 
 
 def without_tokens(array: Any) -> Any:
-    return pc.if_else(are_tokens(array), pa.scalar(None, pa.string()), array)
+    return pc.if_else(are_tokens(array), scalar(None, pa.string()), array)
 
 
 @dataclass(frozen=True)
@@ -66,6 +83,7 @@ class Spelling:
     tokens: Counter[str] = field(default_factory=Counter)
     comma: bool = True  # numbers, decimals after a comma
     thousands: bool = True  # whole numbers, with commas between thousands
+    sign: str = ""  # of a currency, or %, that every cell has
 
     @classmethod
     def of(cls, array: Any) -> Spelling:
@@ -85,14 +103,18 @@ class Spelling:
         for each in pc.value_counts(pc.utf8_trim_whitespace(array.filter(missing))).to_pylist():
             if each["values"]:  # an empty field is no surprise
                 tokens[each["values"]] = each["counts"]
+        sign = _sign(known)
+        known = _unsigned(known) if sign else known
         whole = _all_spelt(known, WHOLE)  # which all but dates may be
         number = whole or _all_spelt(known, NUMBER)
-        date = not number and dates(known) is not None
+        date = not number and not sign and dates(known) is not None
         comma = whole or (not number and not date and _all_spelt(known, COMMA))
         thousands = whole or (comma and _all_spelt(known, THOUSANDS))
-        return cls(len(known), whole or not len(known), number, date or not len(known), tokens, comma, thousands)
+        return cls(len(known), whole or not len(known), number, date or not len(known), tokens, comma, thousands, sign)
 
     def __add__(self, other: Spelling) -> Spelling:
+        if self.cells and other.cells and self.sign != other.sign:
+            return ALL_WORDS
         return Spelling(
             self.cells + other.cells,
             self.whole and other.whole,
@@ -101,6 +123,7 @@ class Spelling:
             self.tokens + other.tokens,
             self.comma and other.comma,
             self.thousands and other.thousands,
+            self.sign or other.sign,
         )
 
     @property
@@ -126,16 +149,30 @@ ALL_WORDS = Spelling(1, False, False, False, comma=False, thousands=False)
 
 
 def _is_word(cell: str | None) -> bool:
-    return cell is not None and not (READABLE.match(cell) or is_token(cell))
+    return cell is not None and not (READABLE.match(A_SIGN.sub(r"\1", cell)) or is_token(cell))
 
 
 def _all_spelt(values: Any, spelling: str) -> bool:
     return pc.all(pc.match_substring_regex(values, spelling)).as_py() is not False
 
 
+def _sign(known: Any) -> str:
+    """The sign of a currency, or %, that every cell has once, at one of its ends."""
+    first = known[0].as_py().strip() if len(known) else ""
+    sign = next((each for each in SIGNS if each in (first[:1], first[-1:], first.lstrip("+-")[:1])), "")
+    return sign if sign and pc.all(pc.equal(pc.count_substring(known, sign), 1)).as_py() else ""
+
+
+def _unsigned(array: Any) -> Any:
+    """The amounts without it, as far as it stands at an end."""
+    return pc.replace_substring_regex(array, SIGNED, r"\1")
+
+
 def as_numbers(array: Any, kind: Spelt = "number") -> Any:
-    """Strings that spell numbers, tokens being null."""
+    """Strings that spell numbers, tokens being null; amounts without the sign of their currency."""
     known = pc.utf8_trim_whitespace(without_tokens(array))
+    if _sign(known.drop_null()):
+        known = _unsigned(known)
     if kind == "comma":
         known = pc.replace_substring(known, ",", ".")
     return known.cast(pa.int64() if kind == "whole" else pa.float64())
@@ -148,11 +185,14 @@ def dates(array: Any) -> Any:
     if not (_all_spelt(array[:FIRST_CELLS], DATE) and _all_spelt(array, DATE)):
         return None
     words = pc.utf8_trim_whitespace(array)
+    if not _all_spelt(words, ISO):
+        for written, iso in TO_ISO:
+            words = pc.replace_substring_regex(words, written, iso)
     cut = pc.replace_substring_regex(words, r"(\.[0-9]{6})[0-9]+", r"\1")  # a microsecond is enough
     zoned = pc.match_substring_regex(cut, rf":[0-9.]+{ZONE}$")
     try:
-        plain = pc.if_else(zoned, pa.scalar(None, pa.string()), cut).cast(pa.timestamp("us"))
-        there = pc.if_else(zoned, cut, pa.scalar(None, pa.string())).cast(pa.timestamp("us", "UTC"))
+        plain = pc.if_else(zoned, scalar(None, pa.string()), cut).cast(pa.timestamp("us"))
+        there = pc.if_else(zoned, cut, scalar(None, pa.string())).cast(pa.timestamp("us", "UTC"))
         return pc.coalesce(plain, there.cast(pa.timestamp("us")))
     except pa.ArrowInvalid:
         return None

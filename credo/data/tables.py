@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from credo._kernels.data.codes import code_words
 from credo.data import BATCH_ROWS, LONGEST, Batch, Source, batch_rows, opened
+from credo.data.arrow_arrays import string_array
 from credo.data.spelling import is_token
 from credo.errors import DataError, SchemaError
 
@@ -28,7 +29,9 @@ NOTHING = "the iterator gives no rows: it is empty, or was read before (an itera
 MANY_WORDS = 4096  # words, from which on it is worth while to find out how few of them are different
 WORTH_COMPILING = 1 << 20  # words, from which on it is worth while to compile a kernel for that
 FEW_WORDS = 1024
+LONG_RUN = 16  # equal words in a row, on average, of which one is read
 HEAD, LONG = 64, 256  # first cells that tell whether strings are long, and how long these are on average
+MUCH = 2**22  # characters of long strings
 COPIED = 2**28  # bytes of arrays that are put below each other at once
 
 _begun: WeakSet[Any] = WeakSet()  # iterators whose first rows are gone
@@ -146,10 +149,11 @@ def _from_values(data: Any) -> Source:
 
 
 def _are_long(values: Any) -> bool:
-    """Whether these are Python's strings, and the first of them long ones: copies of all would take much memory."""
+    """Whether these are Python's strings, many, and the first of them long: copies of all would take much memory."""
     if not isinstance(values, list | tuple | np.ndarray) or getattr(values, "dtype", np.dtype("O")).kind != "O":
         return False
-    return bool(np.mean([len(cell) if isinstance(cell, str) else 0 for cell in values[:HEAD]] or [0]) > LONG)
+    mean = np.mean([len(cell) if isinstance(cell, str) else 0 for cell in values[:HEAD]] or [0])
+    return bool(mean > LONG and len(values) * mean > MUCH)
 
 
 def _in_pieces(whole: Source, long: Mapping[str, Any]) -> Source:
@@ -198,12 +202,16 @@ def array_of(values: Any, name: str, start: int = 0, pool: Any = None) -> Any:
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiuT":  # in the machine's byte order; T: strings
         values = values.astype(object if values.dtype.kind == "T" else values.dtype.newbyteorder("="), copy=False)
     try:
+        if isinstance(values, np.ndarray) and (coded := _words_in_runs(values)) is not None:
+            return coded
         if isinstance(values, np.ndarray) and values.dtype.kind == "U" and (coded := _coded_words(values)) is not None:
             return coded
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
             return pa.chunked_array(values)
         if (floats := _complete_floats(values)) is not None:
             return pa.array(np.ascontiguousarray(floats))  # as it lies in memory, if it can be
+        if isinstance(values, list) and values and all(type(cell) is str for cell in values):
+            return string_array(values)
         return pa.array(values, from_pandas=True, memory_pool=pool)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         if (spelt := _spelt_out(values)) is not None:
@@ -229,6 +237,27 @@ def _spelt_out(values: Any) -> list[str | None] | None:
     if kinds == {"date"}:
         return [None if is_missing(cell) else cell if isinstance(cell, str) else cell.isoformat() for cell in values]
     return [None if is_missing(cell) else str(cell) for cell in values]
+
+
+def _words_in_runs(values: NDArray[Any]) -> Any:
+    """Words that come many times in a row, such as the ids of sequences, as a dictionary: of each run, one is read."""
+    if values.dtype.kind not in "UO" or values.ndim != 1 or len(values) < MANY_WORDS:
+        return None
+    try:
+        if not isinstance(values[0], str) or (values[1:MANY_WORDS] != values[: MANY_WORDS - 1]).mean() > 1 / LONG_RUN:
+            return None
+        starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    except (TypeError, ValueError):  # of cells that can't be compared
+        return None
+    words = values[starts]
+    if len(words) > len(values) / LONG_RUN or any(map(is_token, words.tolist())):
+        return None  # tokens may stand among numbers
+    coded = pa.array(words, from_pandas=True)
+    if not pa.types.is_string(coded.type) or coded.null_count:
+        return None
+    coded = coded.dictionary_encode()
+    codes = np.repeat(coded.indices.to_numpy(), np.diff(np.append(starts, len(values))))
+    return pa.DictionaryArray.from_arrays(codes, coded.dictionary)
 
 
 def _coded_words(values: NDArray[np.str_]) -> Any:

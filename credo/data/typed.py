@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from credo import engines
 from credo.data import cells
+from credo.data.arrow_arrays import scalar
 from credo.data.batches import Batch, Encodings
 from credo.data.partitions import EachPart
 from credo.data.sources import PartReader, Planned, Source
@@ -110,8 +111,8 @@ class ReadOnce(EachPart):
 
 def _settled(spelling: Spelling, lost: bool) -> Spelt:
     """Strings that spell nothing but numbers stay strings: whoever made them so wanted them so. With a token among
-    them, or decimal commas, they are strings because of it."""
-    settled = spelling.tokens or spelling.kind == "comma" or (lost and spelling.kind != "date")
+    them, or decimal commas, or the sign of a currency, they are strings because of it."""
+    settled = spelling.tokens or spelling.kind == "comma" or spelling.sign or (lost and spelling.kind != "date")
     return spelling.kind if settled else "words"
 
 
@@ -210,13 +211,13 @@ def _without(array: Any, missing: Collection[object]) -> Any:
         found = among(array.dictionary, missing)
         if found is None:
             return array
-        kept = pc.if_else(found.take(array.indices), pa.scalar(None, array.indices.type), array.indices)
+        kept = pc.if_else(found.take(array.indices), scalar(None, array.indices.type), array.indices)
         return pa.DictionaryArray.from_arrays(kept, array.dictionary)
     found = among(array, missing)
     if found is None:
         return array
     words = array.cast(pa.string()) if pa.types.is_string_view(array.type) else array
-    return pc.if_else(found, pa.scalar(None, words.type), words)
+    return pc.if_else(found, scalar(None, words.type), words)
 
 
 def _tell(found: Mapping[str, Spelling]) -> None:
@@ -235,8 +236,10 @@ def _tell(found: Mapping[str, Spelling]) -> None:
 
 
 def _tell_commas(found: Mapping[str, Spelling]) -> None:
-    """One notice for columns whose commas are decimal, one for those of which nobody can tell."""
+    """One notice for columns whose commas are decimal, one for those of which nobody can tell; and for amounts."""
+    signed = [(name, each.sign) for name, each in found.items() if each.sign and each.kind != "words"]
     for names, what in (
+        ([name for name, _ in signed], f"read as numbers, without {', '.join(dict.fromkeys(s for _, s in signed))}"),
         ([name for name, each in found.items() if each.kind == "comma"], "read as numbers with decimal commas"),
         (
             [name for name, each in found.items() if each.unclear],

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import accumulate, chain, count, pairwise
+from itertools import accumulate, chain, compress, count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 import credo._kernels as kernels
 from credo._kernels.jit import Price
+from credo.data.arrow_arrays import number_array, numpy_array, scalar, string_array
 from credo.errors import DataError
 from credo.numerics.arrays import Codes
 
@@ -43,6 +44,7 @@ LITTLE = 1 << 16  # bytes of a document that are kept, or read alone
 PIECE = 8192  # bytes that a kernel works on at a time: what it makes of them stays near
 PLANES = 0x40000  # code points from here on are of no word: tags, private use, and nothing yet
 STEPS = 0.2  # that Python takes for a byte
+KEPT_BYTES, KEPT_COLUMNS = 1 << 20, 16  # of columns whose words are kept
 MOST_WORDS = 2**31 - 1  # words that codes can tell apart, and bytes of Arrow's usual strings
 
 NO_ALPHABET = np.zeros(0, np.bool_)  # for documents that are ASCII
@@ -142,14 +144,16 @@ def learned(array: Any, how: Reading) -> tuple[Documents, Any]:
     >>> words.to_pylist(), documents.counts.tolist(), documents.known.tolist()
     (['to', 'be', 'or', 'not'], [2, 2, 1, 1], [True, False])
     """
+    if (cut := _latest.find(array, how)) is not None:
+        return cut
     if _plainly(array.nbytes, how):
-        return _counted_plainly(array, how)
+        return _latest.keep(array, how, _counted_plainly(array, how))
     table, rules = _started(how)
     documents, table = _counted(array, how.lowercase, rules, table)
     if how.buckets:
         found = pa.array(documents.words).dictionary_encode()
         names = pc.binary_join_element_wise("#", found.dictionary.cast(pa.string()), "")
-        return replace(documents, words=found.indices.to_numpy()), names
+        return replace(documents, words=numpy_array(found.indices)), names
     if rules.pairs:
         return documents, _spelt(_settled(documents, table, rules), table.arena)
     return documents, _spelt(_own_keys(table, rules), table.arena)
@@ -162,7 +166,7 @@ def pairs_alone(documents: Documents, words: Any) -> tuple[Documents, Any]:
     >>> words.to_pylist(), documents.words.tolist()
     (['to be', 'be or'], [0, 1])
     """
-    return _only(documents, words, pc.match_substring(words, " ").to_numpy(zero_copy_only=False))
+    return _only(documents, words, numpy_array(pc.match_substring(words, " ")))
 
 
 def of_some(documents: Documents, words: Any) -> tuple[Documents, Any]:
@@ -174,7 +178,7 @@ def of_some(documents: Documents, words: Any) -> tuple[Documents, Any]:
 
 def _only(documents: Documents, words: Any, there: Truths) -> tuple[Documents, Any]:
     codes = np.where(there, np.cumsum(there) - 1, -1).astype(np.int32)
-    return _recoded(documents, codes), words.filter(pa.array(there))
+    return _recoded(documents, codes), words.filter(number_array(there))
 
 
 class Vocabulary:
@@ -201,8 +205,10 @@ class Vocabulary:
         return cls(words, how)
 
     def read(self, array: Any) -> Documents:
+        if (cut := _latest.find(array, self.how)) is not None:
+            return self.recoded(*cut)
         if _plainly(array.nbytes, self.how):
-            return self.recoded(*_counted_plainly(array, self.how))
+            return self.recoded(*_latest.keep(array, self.how, _counted_plainly(array, self.how)))
         if len(array) == 1 and array.nbytes < LITTLE:
             return self._read_alone(array[0].as_py() or "")
         table, rules, codes = self._index
@@ -211,8 +217,8 @@ class Vocabulary:
 
     def recoded(self, documents: Documents, words: Any) -> Documents:
         """The same for documents whose words are known already, by other codes."""
-        codes = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(-1)
-        return _recoded(documents, codes.to_numpy(zero_copy_only=False))
+        codes = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(scalar(-1, pa.int32()))
+        return _recoded(documents, numpy_array(codes))
 
     def read_one(self, document: str) -> tuple[list[int], list[int], int]:
         """The same for one document: codes, counts, and how many of its words are unseen."""
@@ -283,7 +289,7 @@ class Vocabulary:
         """A table, how to read by it, and what its numbers are as codes: None if they are codes."""
         self._indexed, (table, rules) = True, _started(self.how)
         if self.how.buckets:
-            buckets = pc.utf8_slice_codeunits(self.words, 1).cast(pa.int64()).to_numpy(zero_copy_only=False)
+            buckets = numpy_array(pc.utf8_slice_codeunits(self.words, 1).cast(pa.int64()))
             return table, rules, _places(buckets, np.arange(len(buckets)), self.how.buckets)
         # Each is a document, the last word of which should be all of it: else it is nothing that a document can have.
         # A pair's words get numbers too if they aren't in the vocabulary, as it couldn't be found without.
@@ -292,7 +298,7 @@ class Vocabulary:
         rows = np.flatnonzero(np.diff(documents.starts))
         numbers = documents.words[documents.starts[rows + 1] - 1]
         same = pc.equal(spelt.take(pa.array(numbers)), self.words.take(pa.array(rows)).cast(pa.large_string()))
-        right = same.to_numpy(zero_copy_only=False)
+        right = numpy_array(same)
         codes = _places(numbers[right], rows[right], len(spelt))
         in_order = np.array_equal(codes[:-1], np.arange(len(self.words)))
         return table, rules._replace(learns=False), None if in_order else codes
@@ -305,12 +311,16 @@ def places(document: str, how: Reading) -> list[tuple[int, int, str]]:
     [(0, 2, 'in'), (3, 6, 'new'), (0, 6, 'in new'), (7, 11, 'york'), (3, 11, 'new york')]
     """
     text, pattern = document.lower() if how.lowercase else document, how.pattern
-    spans, tokens = [], []
-    for match in pattern.finditer(text):
-        token = match[pattern.groups] or ""  # as findall has it where the group isn't there
-        if token not in how.stop_words:
-            spans.append(match.span(pattern.groups) if token else (match.start(), match.start()))
-            tokens.append(token)
+    own = pattern.groups
+    found = pattern.finditer(text)
+    if own:  # a group that isn't there is an empty word, as findall has it
+        spans = [match.span(own) if match[own] else (match.start(), match.start()) for match in found]
+    else:
+        spans = [match.span() for match in found]
+    tokens = [text[start:end] for start, end in spans]
+    if how.stop_words:
+        kept = [token not in how.stop_words for token in tokens]
+        spans, tokens = [*compress(spans, kept)], [*compress(tokens, kept)]
     if len(text) != len(document):
         spans = _originals(spans, document)
     if how.ngrams == 2:
@@ -326,6 +336,31 @@ def _originals(spans: Sequence[tuple[int, int]], document: str) -> list[tuple[in
         (bisect_right(ends, start), bisect_right(ends, end - 1) + 1 if start < end else bisect_right(ends, start))
         for start, end in spans
     ]
+
+
+class _Latest:
+    """The last columns that were cut in plain Python, which takes a while: one reader after another asks for them."""
+
+    def __init__(self) -> None:
+        self._found: tuple[tuple[Any, Any, tuple[Documents, Any]], ...] = ()  # where it lies; the column; what it is
+
+    def find(self, array: Any, how: Reading) -> tuple[Documents, Any] | None:
+        where = self._where(array, how) if self._found else None
+        return next((found for known, _, found in self._found if known == where), None)
+
+    def keep(self, array: Any, how: Reading, found: tuple[Documents, Any]) -> tuple[Documents, Any]:
+        if array.nbytes <= KEPT_BYTES:
+            self._found = (*self._found[1 - KEPT_COLUMNS :], (self._where(array, how), array, found))
+        return found
+
+    @staticmethod
+    def _where(array: Any, how: Reading) -> tuple[Any, ...]:
+        """Arrow's buffers don't change, and no other one lies there while the column is kept."""
+        buffers = tuple(None if buffer is None else buffer.address for buffer in array.buffers())
+        return buffers, array.offset, len(array), array.type, how
+
+
+_latest = _Latest()
 
 
 def _plainly(length: int, how: Reading) -> bool:
@@ -356,9 +391,8 @@ def _counted_plainly(array: Any, how: Reading) -> tuple[Documents, Any]:
         np.array(known, np.bool_),
         np.zeros(len(known), np.int64),
     )
-    return documents, pa.array(
-        list(codes), pa.string() if sum(map(len, codes)) <= MOST_WORDS // 4 else pa.large_string()
-    )
+    kind = pa.string() if sum(map(len, codes)) <= MOST_WORDS // 4 else pa.large_string()
+    return documents, string_array(list(codes), kind)
 
 
 def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[Documents, Table]:
@@ -413,7 +447,7 @@ def _buffers(array: Any) -> tuple[Bytes, Integers, Integers]:
         bounds = np.frombuffer(offsets, kind)[array.offset : array.offset + len(array) + 1].astype(np.int64)
     starts, ends = bounds[:-1].copy(), bounds[1:].copy()
     if array.null_count:
-        absent = array.is_null().to_numpy(zero_copy_only=False)
+        absent = numpy_array(array.is_null())
         starts[absent] = ends[absent]
     text = np.frombuffer(data or b"", np.uint8)
     text.flags.writeable = False  # as most are, so that kernels meet one type

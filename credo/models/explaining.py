@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,6 +66,7 @@ class Explanation:
     words: dict[str, tuple[Spoken, ...]] = field(default_factory=dict)  # of text columns, the strongest first
     unseen: frozenset[str] = frozenset()  # columns whose values no row had: they are ignored
     steps: tuple[Step, ...] = ()  # of a model that asks about one column after another: prior + steps = log-odds
+    shares: tuple[float, ...] = field(default=(), repr=False)  # P(class | row) of all classes
 
     @property
     def log_odds(self) -> float:
@@ -181,6 +183,7 @@ def explained_row(
         model._spoken(one, first, second, size / factor if factor else np.inf),
         model._unseen(one),
         model._steps(one, first, second, size),
+        tuple(share.tolist()),
     )
 
 
@@ -201,9 +204,9 @@ def placed_words(text: str, weights: dict[str, float], reading: Any) -> tuple[Sp
     """What each word says, and where it stands in the text, the strongest first."""
     from credo.data.words import places
 
-    at: dict[str, list[tuple[int, int]]] = {}
+    at = defaultdict[str, list[tuple[int, int]]](list)
     for start, end, word in places(text, reading):
-        at.setdefault(word, []).append((start, end))
+        at[word].append((start, end))
     spoken = (Spoken(word, weight, tuple(at.get(word, ()))) for word, weight in weights.items())
     if reading.buckets:  # whose names say nothing to people: what stands in the text does
         spoken = (each._replace(word=_spelt(text, each) or each.word) for each in spoken)

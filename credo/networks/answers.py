@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from credo.core.records import Shown
 from credo.errors import SizeError, counted
 from credo.networks.inference.sizes import is_exact, needed
 from credo.notices import tell
@@ -110,7 +111,7 @@ class Marginals(Mapping[str, Posterior]):
         return repr(dict(self))
 
 
-class MostProbable(dict[str, Any]):
+class MostProbable(Shown, dict[str, Any]):
     """{name: state}; log_joint is log P(states, evidence). Where the method isn't "exact", these are the best states
     found."""
 

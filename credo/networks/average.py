@@ -15,6 +15,7 @@ from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.inference.findings import Given
+    from credo.networks.tables import States
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,7 @@ class NetworkAverage:
         return self.networks[0].variables
 
     @property
-    def states(self) -> Mapping[str, tuple[Any, ...]]:
+    def states(self) -> States:
         return self.networks[0].states
 
     def __len__(self) -> int:

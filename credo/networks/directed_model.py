@@ -8,6 +8,9 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from credo.errors import EvidenceError, NetworkError
 from credo.networks import graph
 from credo.networks.directed_graph import DirectedGraph
@@ -15,6 +18,7 @@ from credo.networks.factor import Factor
 from credo.networks.factorisation import Factorisation
 from credo.networks.fixed import Fixed
 from credo.networks.graphical_model import GraphicalModel
+from credo.networks.inference.sizes import Method
 from credo.networks.lazy_tables import LazyTables
 from credo.networks.nodes.distribution import Distribution, NodeFamily
 from credo.networks.specification import Arrows, Specification
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
     from credo.data.schema import Schema
     from credo.networks.inference.coding import CodedRows
     from credo.networks.inference.expectations import Expectations
+    from credo.networks.inference.node_weighting import NodeWeighting
+    from credo.networks.inference.potentials import Potentials
     from credo.networks.nodes.node import DistributionNode, Node
 
 
@@ -219,6 +225,34 @@ class DirectedModel(DirectedGraph, GraphicalModel):
     def _given(self) -> dict[str, Any]:
         """What the constructor takes for each variable: its table or its distribution."""
         return {**self.parameters, **self.distributions}
+
+    # Nodes whose table doesn't fit in memory
+
+    @cached_property
+    def without_factors(self) -> tuple[str, ...]:
+        """The nodes whose table is too large to be made, and which have no smaller factors."""
+        return tuple(name for name, node in self._form_nodes.items() if not node.has_factors)
+
+    @cached_property
+    def state_index(self) -> Potentials:
+        """The states alone, by which findings are read where factors don't fit."""
+        from credo.networks.inference.potentials import Potentials
+
+        return Potentials.of(self.states, (), directed=False)
+
+    def rows_of(self, name: str, cells: NDArray[np.int64]) -> Array:
+        """P(name | parents) of some configurations of the parents. (configurations, own states)"""
+        if name in self.forms:
+            return self._form_nodes[name].rows(self.parameters[name], cells)
+        table = self.parameters[name]
+        return table[tuple(cells.T)] if cells.shape[1] else np.broadcast_to(table, (len(cells), len(table)))
+
+    def _weighting(self, method: Method, samples: int, seed: int) -> NodeWeighting | None:
+        if not self.forms or not self.tables or not self.without_factors:
+            return None
+        from credo.networks.inference.node_weighting import NodeWeighting
+
+        return NodeWeighting(self, method, samples, seed)
 
     # Other parameters and evidence
 

@@ -13,7 +13,6 @@ from credo.errors import PriorError, suggest
 from credo.families.dirichlet import DirichletCategorical
 from credo.networks.inference.coding import CodedRows
 from credo.networks.learning import no_rows
-from credo.networks.nodes.log_linear import LogLinearNode
 from credo.networks.table_priors import TablePrior, TablePriors, is_size
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def expert_priors(network: Network, strength: Any) -> tuple[TablePriors, Evidenc
         raise PriorError("a strength is for given tables, and the network has none: give tables=, or a prior")
     cases = _cases(network, strength)
     for name, node in network.nodes.items():
-        if isinstance(node, LogLinearNode):
+        if not node.takes_cases:
             kind = type(network.forms[name]).__name__
             raise PriorError(f"{name!r} is a {kind}: a number of cases is no prior of its weights; fit it to rows")
     empty = CodedRows(None, np.full((len(network.variables), 1), -1, dtype=np.int32), np.ones(1))

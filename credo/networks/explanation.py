@@ -8,6 +8,7 @@ from itertools import islice
 from math import inf, log
 from typing import TYPE_CHECKING, Any
 
+from credo.core.records import Shown
 from credo.errors import EvidenceError, NetworkError, check_whole
 from credo.networks.answers import MostProbable
 from credo.networks.inference.sizes import exact_only
@@ -33,7 +34,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class QueryExplanation:
+class QueryExplanation(Shown):
     """prior + the findings' weights = the log-odds of name = value, in nats."""
 
     name: str

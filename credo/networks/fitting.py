@@ -24,6 +24,8 @@ from credo.notices import listed, tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.core.learning import Weight
+    from credo.networks.inference.findings import Given
     from credo.networks.network import Network
 
 Method = Literal["em", "gradient", "lbfgs"]
@@ -80,7 +82,7 @@ class Fitting:
 
 
 def learned(
-    network: Network, data: object, weight: Any, hidden: Mapping[str, Any] | None, how: Fitting, start: Network
+    network: Network, data: object, weight: Weight, hidden: Mapping[str, Any] | None, how: Fitting, start: Network
 ) -> Network:
     """With more rows: counted where they are complete. The tables of `start`, if it has some, are where EM begins."""
     TableLearner.of(network)  # refuses fixed tables
@@ -116,7 +118,7 @@ class Rows:
     network: Network
     kept: IncompleteRows | None
     data: object = None
-    weight: Any = None
+    weight: Weight = None
 
     def __call__(self) -> Iterable[Any]:
         return coded_rows(self.network, self.data, self.weight) if self.kept is None else self.kept.chunks()
@@ -202,7 +204,7 @@ class Problem:
             yield TableEM(begun, self.evidence)
 
 
-def hidden_states(network: Network, given: Mapping[str, Any] | None, columns: Collection[str]) -> Hidden:
+def hidden_states(network: Network, given: Given, columns: Collection[str]) -> Hidden:
     """The states of variables that are no columns: as known, as many as stated, or as named. Of those that weren't
     said to be hidden, a notice tells."""
     found: dict[str, tuple[Any, ...]] = {}
@@ -211,7 +213,7 @@ def hidden_states(network: Network, given: Mapping[str, Any] | None, columns: Co
     for name, states in (given or {}).items():
         if name not in network.parents:
             raise SchemaError(f"{name!r} can't be hidden: it is no variable; {suggest(name, network.parents)}")
-        found[name] = _states(name, states)
+        found[name] = stated(name, states)
         if network.states and len(found[name]) != len(network.states[name]):
             have = counted(len(network.states[name]), "state")
             raise NetworkError(f"{name!r} has {have}, but hidden= gives {len(found[name])}")
@@ -223,7 +225,8 @@ def hidden_states(network: Network, given: Mapping[str, Any] | None, columns: Co
     return found
 
 
-def _states(name: str, given: Any) -> tuple[Any, ...]:
+def stated(name: str, given: Any) -> tuple[Any, ...]:
+    """The states of a hidden variable: so many, or those."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if given < 1:
             raise NetworkError(f"a hidden variable must have at least one state, but {name!r} has {given}")

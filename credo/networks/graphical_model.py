@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from credo.networks.inference.estimate import Estimate, Total
     from credo.networks.inference.findings import Findings, Given
     from credo.networks.inference.joint_table import JointTable
+    from credo.networks.inference.node_weighting import NodeWeighting
     from credo.networks.inference.potentials import Flags, Integers, Potentials
     from credo.networks.inference.trees import Trees
     from credo.networks.information import InformationGains
@@ -48,8 +49,8 @@ class GraphicalModel(Surface):
 
     _internal: ClassVar[tuple[str, ...]] = (
         "coded", "declared", "directed", "expect", "expectations", "factorisation", "fixed_distributions",
-        "fixed_tables", "forms", "graph", "nodes", "parameters", "potentials", "schema", "structures",
-        "table_rows", "trees", "with_evidence",
+        "fixed_tables", "forms", "graph", "nodes", "parameters", "potentials", "rows_of", "schema",
+        "state_index", "structures", "table_rows", "trees", "with_evidence", "without_factors",
     )  # fmt: skip
 
     states: States
@@ -114,6 +115,10 @@ class GraphicalModel(Surface):
 
         return Components(self.potentials)
 
+    def _weighting(self, method: Method, samples: int, seed: int) -> NodeWeighting | None:  # noqa: ARG002
+        """What estimates answers where a node has no factors that fit in memory."""
+        return None
+
     # Probabilities
 
     def query(
@@ -143,6 +148,8 @@ class GraphicalModel(Surface):
             raise SchemaError(
                 f"a query must name variables, each once, but names {', '.join(map(str, names)) or 'none'}"
             )
+        if (weighting := self._weighting(method, samples, seed)) is not None:
+            return weighting.query(variables, given, event)
         findings, numbers = self._findings(given), [self._number(name) for name in names]
         check_table([len(self.states[name]) for name in names])
         keys = self.states[names[0]] if isinstance(variables, str) else [*product(*(self.states[n] for n in names))]
@@ -168,6 +175,8 @@ class GraphicalModel(Surface):
     ) -> Mapping[str, Posterior]:
         """{name: {state: probability}} of all variables."""
         check_seed(seed)
+        if (weighting := self._weighting(method, samples, seed)) is not None:
+            return weighting.marginals(given)
         findings = self._findings(given)
 
         def exact() -> Mapping[str, Posterior]:
@@ -195,6 +204,8 @@ class GraphicalModel(Surface):
         from credo.networks.inference.findings import allowed
 
         check_seed(seed)
+        if (weighting := self._weighting(method, samples, seed)) is not None:
+            return weighting.probability(event, given)
         happens = allowed(self.potentials, event or {})
         findings = self._findings(given)
 
@@ -209,6 +220,8 @@ class GraphicalModel(Surface):
     ) -> float:
         """log P(evidence), -inf if it is impossible; for a Markov network log Z, the sum over all consistent states."""
         check_seed(seed)
+        if (weighting := self._weighting(method, samples, seed)) is not None:
+            return weighting.log_probability(given)
         findings = self._findings(given)
         if self.directed and not findings.any:
             return 0.0
@@ -283,6 +296,15 @@ class GraphicalModel(Surface):
             return found
 
         return exact_or_estimated(method, lambda: told(*exact(), EXACT), lambda: told(*in_parts()))
+
+    def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> Any:
+        """An Arrow table of independent rows drawn given the evidence, however improbable that is. Where this doesn't
+        fit in memory, "auto" draws Markov chains, with a notice about their effective sample size."""
+        from credo.networks.inference.sampling import drawn_table
+
+        if method not in ("auto", "exact"):
+            raise NetworkError(f'rows are drawn by method="exact", or "auto", not by {method!r}')
+        return drawn_table(self, size, given, seed, method)
 
     def mutual_information(
         self,
@@ -381,6 +403,8 @@ class GraphicalModel(Surface):
         """log P(row) of each row, missing cells summed out."""
         from credo.networks.inference.rows import Score, answers
 
+        if (weighting := self._weighting(method, samples, seed)) is not None:
+            return weighting.log_prob(data)
         table, names, fallback = asked_of(self, known_columns(data, self.states), method, samples, seed)
         return np.concatenate([np.empty(0), *answers(Score(self, names, fallback), table)])
 

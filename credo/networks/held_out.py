@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from credo import engines
 from credo.core.learning import RowWeights, Validation, Weights, cross_validate, folds_of
@@ -17,12 +16,12 @@ from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.errors import DataError, EvidenceError, check_whole
 from credo.models.copies import LOOKED_AT, Repeats
 from credo.networks.learning import BY_EM, ROUNDING, TableLearner
-from credo.networks.nodes.reading import ReadingNode
 from credo.networks.table_priors import dirichlet_of
 from credo.notices import quietly
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.core.learning import Weight
     from credo.core.membership import Codes
     from credo.networks.fitting import FittingOptions
     from credo.networks.incomplete import Observed
@@ -47,7 +46,7 @@ class LeaveOneOut:
     def _log_shares(self, name: str, codes: dict[str, Codes], weight: Array, batch: Batch) -> Array:
         network = self.learner.network
         node = network.nodes[name]
-        if isinstance(node, ReadingNode) and node.fixed is not None:  # a rule, which all rows follow
+        if node.is_rule:
             return np.zeros(batch.rows)
         counts, prior = network.evidence[node.label].n.value, network.prior[node.label.name]
         cell = _cell(node, codes)
@@ -68,14 +67,12 @@ class LeaveOneOut:
         return np.asarray(np.where(total > 0, known, -np.log(counts.shape[-1])))
 
 
-def _cell(node: Node, codes: Mapping[str, Codes]) -> tuple[NDArray[np.integer[Any]], ...]:
+def _cell(node: Node, codes: Mapping[str, Codes]) -> tuple[Codes, ...]:
     """Where rows are in a node's table, or in its rows of probabilities."""
-    if isinstance(node, ReadingNode):
-        return node.reading.row([codes[parent] for parent in node.parents]), codes[node.name]
-    return tuple(codes[each] for each in (*node.parents, node.name))
+    return (*node.row([codes[parent] for parent in node.parents]), codes[node.name])
 
 
-def leave_one_out(network: Network, data: object, weight: Any) -> Validation:
+def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
     """Of each row, log P(row) by the tables of all others; nothing is refitted, and no row may have missing cells."""
     learner, table, weights = TableLearner.of(network), source(data), Weights.of(weight)
     if network.evidence is None:
@@ -84,7 +81,7 @@ def leave_one_out(network: Network, data: object, weight: Any) -> Validation:
         raise EvidenceError(
             f"the tables were fitted by {BY_EM}: what they would be without a row takes a refit; cross_validate does it"
         )
-    for name in (name for name in network.forms if not isinstance(network.nodes[name], ReadingNode)):
+    for name in (name for name in network.forms if not network.nodes[name].has_rows):
         raise EvidenceError(
             f"{name!r} has no table: what its distribution would be without a row takes a refit; cross_validate does it"
         )
@@ -97,7 +94,7 @@ def leave_one_out(network: Network, data: object, weight: Any) -> Validation:
 
 
 def cross_validated(
-    network: Network, data: object, folds: int, weight: Any, hidden: Mapping[str, Any] | None, how: FittingOptions
+    network: Network, data: object, folds: int, weight: Weight, hidden: Mapping[str, Any] | None, how: FittingOptions
 ) -> Validation:
     """By the evidence of the other folds where all rows are complete; else by refits."""
     from credo.networks.fitting import Fitting, hidden_states
@@ -144,7 +141,7 @@ def _copied(network: Network, table: Source, names: Sequence[str], found: Observ
 
 
 def _refitted(
-    bare: Network, table: Source, folds: int, weight: Any, hidden: Mapping[str, Any], how: FittingOptions,
+    bare: Network, table: Source, folds: int, weight: Weight, hidden: Mapping[str, Any], how: FittingOptions,
     copied: Fingerprints | None,
 ) -> Validation:  # fmt: skip
     weights, names = Weights.of(weight), [name for name in bare.variables if name in table.names]

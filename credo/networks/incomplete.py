@@ -27,6 +27,7 @@ from credo.networks.row_queries import check_names
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.core.learning import Weight
     from credo.networks.network import Network
 
 KEPT_BYTES = 2**28  # bytes of codes that are kept; of more rows, the data is read again in each step
@@ -197,7 +198,7 @@ def counted_at_once(network: Network, codes: Mapping[str, Codes], schema: Schema
     return Evidence(schema, found)
 
 
-def observed(network: Network, data: object, weight: Any, hidden: Hidden) -> Observed:
+def observed(network: Network, data: object, weight: Weight, hidden: Hidden) -> Observed:
     """One pass over a table, of which some variables may not be columns."""
     table, weights = source(data), Weights.of(weight)
     check_names(table.names, network.parents)

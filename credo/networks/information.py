@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from credo.core.records import Shown
 from credo.errors import DataError, EvidenceError, SchemaError, suggest
 from credo.networks.answers import Estimated, EstimatedNumber, Posterior
+from credo.networks.inference.sizes import Method
 
 if TYPE_CHECKING:
-    from credo.networks.graphical_model import GraphicalModel
     from credo.networks.inference.findings import Given
+    from credo.networks.tables import States
 
 TINY = 1e-150  # keeps 0/0 from being a division by zero
 
 
+class Categories(Protocol):
+    """A network whose categories are asked about."""
+
+    @property
+    def states(self) -> States: ...
+
+    def query(self, variables: str | Sequence[str], given: Given = None, *, method: Method = ...) -> Any: ...
+
+    def marginals(self, given: Given = None) -> Mapping[str, Any]: ...
+
+
 def mutual_information(
-    model: GraphicalModel, a: str, b: str, given: Mapping[str, Any] | str | Iterable[str] | None, **how: Any
+    model: Categories, a: str, b: str, given: Mapping[str, Any] | str | Iterable[str] | None, **how: Any
 ) -> float:
     """I(a; b) = Σ P(a, b) log P(a, b) / P(a)P(b), in nats, given evidence; or averaged over the variables named."""
     evidence = given if isinstance(given, Mapping) else None
@@ -95,7 +107,7 @@ class InformationGains(Shown):
 
 
 def information_gains(
-    model: GraphicalModel, target: str, given: Given, costs: Mapping[str, float] | None, price: float
+    model: Categories, target: str, given: Given, costs: Mapping[str, float] | None, price: float
 ) -> InformationGains:
     """I(T; X | e) = Σ P(t | e) Σ P(x | t, e) log P(x | t, e)/P(x | e) of each X: one pass over the network for each
     state t."""
@@ -105,7 +117,8 @@ def information_gains(
             raise SchemaError(f"a cost is for {name!r}, which is no variable; {suggest(name, model.states)}")
         if isinstance(cost, bool) or not isinstance(cost, float | int | np.number) or not np.isfinite(cost):
             raise DataError(f"the cost of asking about {name!r} must be a number, but is {cost!r:.60}")
-    model._number(target)  # refuses unknown names
+    if target not in model.states:
+        raise SchemaError(f"there is no variable {target!r}; {suggest(target, model.states)}")
     if target in known:
         raise EvidenceError(f"{target!r} is known: nothing is left to ask about it")
     now = model.marginals(known)

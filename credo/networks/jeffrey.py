@@ -10,6 +10,7 @@ import numpy as np
 from credo.errors import EvidenceError
 
 if TYPE_CHECKING:
+    from credo.networks.answers import Posterior
     from credo.networks.graphical_model import GraphicalModel
     from credo.networks.inference.findings import Given
 
@@ -46,7 +47,7 @@ def _fit_each(model: GraphicalModel, wanted: Mapping[str, Mapping[Any, float]], 
     return furthest
 
 
-def distribution(model: GraphicalModel, name: str, given: Mapping[Any, float], what: str) -> dict[Any, float]:
+def distribution(model: GraphicalModel, name: str, given: Mapping[Any, float], what: str) -> Posterior:
     """A distribution over a variable's states, as a user gives it; states left out have probability 0."""
     from credo.networks.inference.findings import state
 

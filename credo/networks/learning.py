@@ -30,6 +30,7 @@ from credo.networks.table_priors import TablePriors
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.core.learning import Weight
     from credo.networks.directed_model import DirectedModel
     from credo.networks.network import Network
     from credo.networks.nodes.node import Node
@@ -228,7 +229,7 @@ class CodedPartition:
             yield from coded_batch(self.network, batch, self.weights.of_rows(batch)).chunks(CHUNK)
 
 
-def coded_rows(network: DirectedModel, data: object, weight: Any = None) -> Iterable[Partition[CodedRows]]:
+def coded_rows(network: DirectedModel, data: object, weight: Weight = None) -> Iterable[Partition[CodedRows]]:
     """What EM reads in each step."""
     if not network.states:
         raise NetworkError("the network has no states yet: give states=, or learn them with fit")

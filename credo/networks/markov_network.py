@@ -13,17 +13,25 @@ from credo.errors import NetworkError, suggest
 from credo.networks.factor import Factor
 from credo.networks.fixed import Fixed
 from credo.networks.graphical_model import GraphicalModel
+from credo.networks.refusals import Unlearned, refused
 from credo.networks.tables import States, states_of
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class MarkovNetwork(GraphicalModel):
+class MarkovNetwork(GraphicalModel, Unlearned):
     """P(all) ∝ ∏ factor: an undirected model, as a UAI file may hold.
 
     >>> net = MarkovNetwork({"a": (0, 1), "b": (0, 1)}, [Factor(("a", "b"), np.array([[3.0, 1.0], [1.0, 3.0]]))])
     >>> net.variables
     ('a', 'b')
     """
+
+    _refused: ClassVar[Mapping[str, str]] = refused({
+        "do effect counterfactual sensitivity d_separated": "it has no arrows, so that nothing is a cause; "
+        "credo.Network has arrows",
+        "evidence_impact": "query tells P(variable | given), with each finding and without it",
+        "plot": "a picture shows arrows, and it has none",
+    })  # fmt: skip
 
     states: States
     factors: tuple[Factor, ...]
@@ -45,6 +53,13 @@ class MarkovNetwork(GraphicalModel):
                 raise NetworkError(f"a factor over {factor.scope} must have numbers of at least 0")
         object.__setattr__(self, "states", Fixed(known))
         object.__setattr__(self, "factors", made)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> MarkovNetwork:
+        """From a UAI or JSON file."""
+        from credo.formats import read_as
+
+        return read_as(MarkovNetwork, path)
 
     def write(self, path: str | PathLike[str]) -> None:
         """To a file, in the format that the file name's ending says."""

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from credo.networks.fitting import FittingOptions
     from credo.networks.inference.findings import Given
     from credo.networks.learning import TableLearner
-    from credo.networks.markov_network import MarkovNetwork
     from credo.networks.sensitivity.evidence_impact import EvidenceImpact
     from credo.networks.sensitivity.sensitivity import Sensitivity
 
@@ -56,12 +55,12 @@ class Network(DirectedModel, EvidenceVerbs):
     """
 
     @classmethod
-    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork | Any:
-        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending. JSON may
-        hold a linear-Gaussian network: then it is a HybridNetwork."""
-        from credo.formats import read
+    def read(cls, path: str | PathLike[str]) -> Network:
+        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending. Networks
+        with numbers are read by `HybridNetwork.read`, those without arrows by `MarkovNetwork.read`."""
+        from credo.formats import read_as
 
-        return read(path)
+        return read_as(Network, path)
 
     @classmethod
     def example(cls, name: str) -> Network:
@@ -73,9 +72,7 @@ class Network(DirectedModel, EvidenceVerbs):
         found = {path.stem: path for path in EXAMPLES.glob("*.bif")}
         if name not in found:
             raise NetworkError(f"there is no example {name!r}; {suggest(name, sorted(found))}")
-        net = cls.read(found[name])
-        assert isinstance(net, Network)
-        return net
+        return cls.read(found[name])
 
     @classmethod
     def random(
@@ -190,7 +187,7 @@ class Network(DirectedModel, EvidenceVerbs):
 
         return leave_one_out(self, data, weight)
 
-    def belief(self, name: str, given: Mapping[str, Any] | None = None) -> Belief:
+    def belief(self, name: str, given: Given = None) -> Belief:
         """What is believed of P(name | its parents' states): a Dirichlet, with mean, interval, plot and so on.
 
         >>> fire = Network("Storm -> Fire").fit({"Storm": ["yes"] * 8, "Fire": ["yes"] * 2 + ["no"] * 6})
@@ -283,7 +280,7 @@ class Network(DirectedModel, EvidenceVerbs):
         cause: str | Sequence[str],
         outcome: str | Sequence[str],
         *,
-        given: Mapping[str, Any] | None = None,
+        given: Given = None,
         hidden: str | Sequence[str] | None = None,
         draws: int | None = None,
         seed: int = 0,
@@ -324,15 +321,6 @@ class Network(DirectedModel, EvidenceVerbs):
         from credo.networks.sensitivity.evidence_impact import evidence_impact
 
         return evidence_impact(self, variable, given)
-
-    def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> Any:
-        """An Arrow table of independent rows drawn given the evidence, however improbable that is. Where this doesn't
-        fit in memory, "auto" draws Markov chains, with a notice about their effective sample size."""
-        from credo.networks.inference.sampling import drawn_table
-
-        if method not in ("auto", "exact"):
-            raise NetworkError(f'rows are drawn by method="exact", or "auto", not by {method!r}')
-        return drawn_table(self, size, given, seed, method)
 
     def plot(self, given: Given = None, ax: Axes | None = None) -> Figure:
         """The graph with each variable's marginal, drawn in `ax` if it is given."""

@@ -19,7 +19,6 @@ from credo.networks.inference.estimate import check_samples
 from credo.networks.inference.findings import Given, state
 from credo.networks.inference.rows import states_array
 from credo.networks.missing_information import hidden_rows, missing_information, observed_counts
-from credo.networks.nodes.reading import ReadingNode
 from credo.networks.table_priors import dirichlet_of
 from credo.notices import tell
 from credo.numerics.distributions import checked_mass
@@ -62,7 +61,7 @@ class AveragedOverTables(Estimated):
         return f"{{{', '.join(each)}}}{'' if self.reliable else ' (unreliable)'}"
 
 
-def belief(network: Network, name: str, given: Mapping[str, Any] | None) -> Belief:
+def belief(network: Network, name: str, given: Given) -> Belief:
     """About the row of a node's table that the states of its parents name."""
     if name not in network.parents:
         raise SchemaError(f"there is no variable {name!r}; {suggest(name, network.parents)}")
@@ -74,11 +73,9 @@ def belief(network: Network, name: str, given: Mapping[str, Any] | None) -> Beli
         raise SchemaError(f"a belief about {name!r} is given its parents ({known}), and {other!r} isn't one: use query")
     for missing in (parent for parent in above if given.get(parent) is None):
         raise SchemaError(f"a belief about {name!r} needs the state of each parent, and {missing!r} has none")
-    row = tuple(state(network.potentials, network._number(parent), given[parent]) for parent in above)
-    node = network.nodes[name]
-    if isinstance(node, ReadingNode):
-        row = (int(node.reading.row([np.array([code]) for code in row])[0]),)
-    return belief_of_row(name, network.states[name], prior, counts, row)
+    codes = [state(network.potentials, network._number(parent), given[parent]) for parent in above]
+    row = network.nodes[name].row([np.array([code], dtype=np.int32) for code in codes])
+    return belief_of_row(name, network.states[name], prior, counts, tuple(int(each[0]) for each in row))
 
 
 def belief_of_row(
@@ -128,7 +125,7 @@ def concentrations(network: Network) -> dict[Label, Array]:
     """The posterior of each table, as a Dirichlet for each of its rows; tied nodes share theirs."""
     found: dict[Label, Array] = {}
     for name, node in network.nodes.items():
-        if node.label not in found and not (isinstance(node, ReadingNode) and node.fixed is not None):
+        if node.label not in found and not node.is_rule:
             prior, counts = _learned(network, name)
             found[node.label] = np.asarray(prior.posterior(counts).alpha)
     return found
@@ -184,7 +181,7 @@ def _learned(network: Network, name: str) -> tuple[DirichletCategorical, Counts]
             "with_strength(50) for 50 cases, or learn them from data with fit"
         )
     node, form = network.nodes[name], type(network.forms.get(name)).__name__
-    if name in network.forms and not (isinstance(node, ReadingNode) and node.fixed is None):
+    if node.is_rule or not node.has_rows:
         raise EvidenceError(
             f"{name!r} is a {form}, and beliefs are about rows of tables and trees: net.distributions has what it is"
         )

@@ -1,8 +1,9 @@
 """Ratios of gamma functions; and quantiles of very many Beta and Gamma beliefs at once: chunks of them on threads,
 the Betas by Numba where it pays.
 
-Fewer than FEW_QUANTILES Betas are SciPy's. Both ways agree to 2e-12 of the value for a and b up to 1e6, and to 2e-11
-up to 1e8, where it is SciPy that strays (by less than 1e-7 standard deviations).
+Fewer than FEW_QUANTILES Betas are SciPy's, but for very few, which plain Python has found before SciPy is imported.
+All ways agree to 2e-12 of the value for a and b up to 1e6, and to 2e-11 up to 1e8, where it is SciPy that strays (by
+less than 1e-7 standard deviations).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ STIRLING_FROM = 100.0  # from where on Stirling's series is exact to the last di
 SHIFT = 8.0  # from where on seven terms of Stirling's series are exact to the last digits
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
+FEW_IN_PYTHON = 32  # quantiles
 FEW_QUANTILES = 10_000  # quantiles that SciPy finds in 10 ms; to load Numba takes half a second
 CHUNK = 16_384
 
@@ -33,14 +35,15 @@ def beta_quantile(p: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
     array([0.25, 0.5 ])
     """
     p, a, b = broadcast(p, a, b)
-    if p.size < FEW_QUANTILES:
+    if FEW_IN_PYTHON < p.size < FEW_QUANTILES:
         return scipy_low(p, a, b)
     from credo._kernels.numerics.beta import beta_quantile_chunk
 
     def fill(p: Array, a: Array, b: Array, out: Array) -> None:
         beta_quantile_chunk(p, a, b, out)
         rest = np.isnan(out)
-        out[rest] = scipy_low(p[rest], a[rest], b[rest])
+        if rest.any():
+            out[rest] = scipy_low(p[rest], a[rest], b[rest])
 
     return filled(fill, (p, a, b))[0]
 
@@ -53,14 +56,15 @@ def beta_interval(mass: float, a: ArrayLike, b: ArrayLike) -> tuple[Array, Array
     """
     a, b = broadcast(a, b)
     tail = (1.0 - mass) / 2
-    if 2 * a.size < FEW_QUANTILES:
+    if FEW_IN_PYTHON < 2 * a.size < FEW_QUANTILES:
         return scipy_low(tail, a, b), scipy_high(tail, a, b)
     from credo._kernels.numerics.beta import beta_interval_chunk
 
     def fill(a: Array, b: Array, low: Array, high: Array) -> None:
         beta_interval_chunk(tail, a, b, low, high)
         rest = np.isnan(low) | np.isnan(high)
-        low[rest], high[rest] = scipy_low(tail, a[rest], b[rest]), scipy_high(tail, a[rest], b[rest])
+        if rest.any():
+            low[rest], high[rest] = scipy_low(tail, a[rest], b[rest]), scipy_high(tail, a[rest], b[rest])
 
     low, high = filled(fill, (a, b), outputs=2)
     return low, high

@@ -13,6 +13,7 @@ from credo.present.plain_text import table_lines
 if TYPE_CHECKING:
     from credo.networks.causes.causal_graph import CausalGraph
     from credo.networks.causes.effect import Effect
+    from credo.networks.hybrid.effects import NumberEffect
 
 SHOWN = 40  # variables of a printed graph
 
@@ -53,7 +54,7 @@ def effect_described(effect: Effect) -> str:
     return "\n".join([*about, "", *table_lines(effect_table(effect))])
 
 
-def _among(effect: Effect) -> list[str]:
+def _among(effect: Effect | NumberEffect) -> list[str]:
     """The states that are given."""
     told = ", ".join(f"{name}={value}" for name, value in effect.given.items())
     return [f"  among {told}"] if told else []
@@ -91,3 +92,30 @@ def effect_content(effect: Effect, top: int | None = None) -> list[Content]:  # 
     title = f"Effect of {', '.join(found.causes)} on {', '.join(found.outcomes)}"
     about = [Paragraph(found.formula), Paragraph(found.reason, "note"), *map(Paragraph, _among(effect))]
     return [Paragraph(title, "title"), *about, GAP, effect_table(effect)]
+
+
+def number_effect_described(effect: NumberEffect) -> str:
+    """Why it holds, and the mean and spread of the outcome, done and seen."""
+    (cause,), (outcome,) = effect.identification.causes, effect.identification.outcomes
+    about = [f"p({outcome} | do({cause}))", f"  {effect.identification.reason}", *_among(effect)]
+    return "\n".join([*about, "", *table_lines(number_effect_table(effect))])
+
+
+def number_effect_table(effect: NumberEffect) -> Table:
+    """A row for each intervention."""
+    (cause,), (outcome,) = effect.identification.causes, effect.identification.outcomes
+    ends = [(float(low), float(high)) for low, high in (each.interval(0.95) for each in effect.done)]
+    columns = [
+        TableColumn(f"do({cause})", [*map(str, effect.cause_states)]),
+        TableColumn(f"mean of {outcome}", [float(each.mean()) for each in effect.done], ".5g"),
+        TableColumn("sd", [each.sd for each in effect.done], ".4g"),
+        TableColumn("95% of values", ends, ".5g"),
+        TableColumn("mean when seen", [None if each is None else float(each.mean()) for each in effect.seen], ".5g"),
+    ]
+    return Table(columns, None)
+
+
+def number_effect_content(effect: NumberEffect, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others
+    (cause,), (outcome,) = effect.identification.causes, effect.identification.outcomes
+    about = [Paragraph(effect.identification.reason, "note"), *map(Paragraph, _among(effect))]
+    return [Paragraph(f"Effect of {cause} on {outcome}", "title"), *about, GAP, number_effect_table(effect)]

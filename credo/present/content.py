@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from credo.asking.protocol import WordWeight
 
+PLAIN = {str, int, bool, type(None)}  # what JSON holds as it is
 LONGEST = 32  # characters of a name in a table
 
 
@@ -116,7 +117,17 @@ def plain(value: Any) -> Any:
         return None if isnan(value) else float(value) if isfinite(value) else "Infinity" if value > 0 else "-Infinity"
     if hasattr(value, "tolist"):
         return plain(value.tolist())
-    return [plain(each) for each in value] if isinstance(value, Sequence) else str(value)
+    if not isinstance(value, Sequence):
+        return str(value)
+    return [*value] if _is_plain(value) else [plain(each) for each in value]
+
+
+def _is_plain(values: Sequence[Any]) -> bool:
+    """Whether all of them are texts and finite numbers: long lists are looked at as a whole, which takes less time."""
+    kinds = {*map(type, values)}
+    if float in kinds:
+        return kinds == {float} and isfinite(sum(values))
+    return kinds <= PLAIN
 
 
 def json_text(data: Any) -> str:

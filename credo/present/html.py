@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from html import escape
 from math import isfinite
 from typing import Any
 
 from credo.present.content import Content, Drawing, Matrix, Paragraph, Table, TableColumn
-from credo.present.numbers import written
+from credo.present.numbers import ranged_left, written
 
 NOTEBOOK_ROWS = 12  # of a table in a notebook
 RIGHT, WRONG = "68,119,170", "238,102,119"  # colours of a confusion matrix
@@ -20,11 +20,16 @@ def named(value: object) -> str:
     return f"<bdi>{escape(str(value))}</bdi>"
 
 
-def tabulated(headers: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
-    """Cells are HTML already."""
-    head = f"<tr>{''.join(f'<th>{header}</th>' for header in headers)}</tr>" if headers else ""
-    body = "\n".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+def tabulated(headers: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "", left: Container[int] = ()) -> str:
+    """Cells are HTML already; some columns, beside the first, are ranged left."""
+    head = _row("th", headers, left) if headers else ""
+    body = "\n".join(_row("td", row, left) for row in rows)
     return f'<div class="scroll"><table class="{kind}">{head}\n{body}</table></div>'
+
+
+def _row(tag: str, cells: Sequence[str], left: Container[int]) -> str:
+    sides = (' class="left"' if j and j in left else "" for j in range(len(cells)))
+    return f"<tr>{''.join(f'<{tag}{side}>{cell}</{tag}>' for cell, side in zip(cells, sides, strict=True))}</tr>"
 
 
 def bar_of(share: float) -> str:
@@ -37,7 +42,8 @@ def table(content: Table, kind: str = "") -> str:
     if content.drawing is not None:
         headers.append(escape(content.drawing.header or " | ".join(filter(None, content.drawing.sides))))
         cells.append(DRAWN[content.drawing.kind](content.drawing))
-    return tabulated(headers, zip(*cells, strict=True), kind)
+    left = {j for j, each in enumerate(content.columns) if ranged_left(each)}
+    return tabulated(headers, zip(*cells, strict=True), kind, left)
 
 
 def _cells(column: TableColumn) -> list[str]:
@@ -121,7 +127,11 @@ NOTE, PLAIN = '<p class="faint">{}</p>', "<pre>{}</pre>"
 
 def notebook_html(body: str) -> str:
     """HTML in a cell, whose page has a style of its own."""
-    style = ".credo .wide{width:9rem} .credo .bar{display:inline-block;height:0.7em;background:#4477aa}"
+    style = (
+        ".credo .wide{width:9rem} .credo .bar{display:inline-block;height:0.7em;background:#4477aa} "
+        ".credo th,.credo td{padding:0.15rem 0.6rem} .credo .left{text-align:left} "
+        ".credo td+td{white-space:nowrap} .credo pre{white-space:pre}"
+    )
     return f'<div class="credo"><style>{style}</style>{body}</div>'
 
 

@@ -59,10 +59,11 @@ def _nodes(net: HybridNetwork) -> list[str]:
     if not net.nodes:
         return ["", "without nodes"]
     names = [*net.parents] if len(net.parents) <= SMALL_NETWORK else []
-    return [line for name in names for line in ("", *_node(net, name))]
+    return [line for name in names for line in ("", *node_lines(net, name))]
 
 
-def _node(net: HybridNetwork, name: str) -> list[str]:
+def node_lines(net: HybridNetwork, name: str) -> list[str]:
+    """A variable's distribution given its parents, a line for each configuration of its category parents."""
     above, node = net.parents[name], net.nodes[name]
     letter = "p" if name in net.numbers else "P"
     title = f"{letter}({name}{' | ' + ', '.join(above) if above else ''})"

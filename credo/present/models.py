@@ -18,6 +18,7 @@ CONTENTS = {
     "credo.networks.network.Network": "credo.present.networks.network_content",
     "credo.networks.causes.causal_graph.CausalGraph": "credo.present.causes.graph_content",
     "credo.networks.causes.effect.Effect": "credo.present.causes.effect_content",
+    "credo.networks.hybrid.effects.NumberEffect": "credo.present.causes.number_effect_content",
     "credo.networks.decisions.influence_diagram.InfluenceDiagram": "credo.present.decisions.diagram_content",
     "credo.networks.decisions.information.InformationValues": "credo.present.decisions.questions_content",
     "credo.networks.decisions.policy.DecisionTable": "credo.present.decisions.decision_content",
@@ -28,6 +29,12 @@ CONTENTS = {
     "credo.networks.sensitivity.tornado.Tornado": "credo.present.sensitivity.tornado_content",
     "credo.networks.templates.dynamic_network.DynamicNetwork": "credo.present.templates.template_content",
     "credo.networks.hybrid.network.HybridNetwork": "credo.present.hybrid.hybrid_content",
+    "credo.networks.answers.MostProbable": "credo.present.network_answers.most_probable_content",
+    "credo.networks.explanation.QueryExplanation": "credo.present.network_answers.query_explanation_content",
+    "credo.networks.hybrid.answers.NumberAnswer": "credo.present.network_answers.number_content",
+    "credo.networks.hybrid.answers.JointNumbers": "credo.present.network_answers.joint_numbers_content",
+    "credo.networks.causes.identification.Identification": "credo.present.network_answers.identification_content",
+    "credo.networks.templates.plate_network.PlateNetwork": "credo.present.templates.plates_content",
     "credo.estimation.belief.Belief": "credo.present.beliefs.saved_belief_content",
     "credo.estimation.beliefs.Beliefs": "credo.present.beliefs.saved_groups_content",
 }
@@ -40,12 +47,30 @@ def model_content(model: object, top: int | None = None) -> list[Content]:
     return contents
 
 
+PICTURED = (  # in a notebook, above what is said about them
+    "credo.networks.templates.dynamic_network.DynamicNetwork",
+    "credo.networks.templates.plate_network.PlateNetwork",
+    "credo.networks.decisions.influence_diagram.InfluenceDiagram",
+    "credo.networks.causes.causal_graph.CausalGraph",
+    "credo.networks.hybrid.answers.NumberAnswer",
+    "credo.networks.sensitivity.tornado.Tornado",
+)
+
+
 def in_notebook(model: object) -> str:
     """Tables with bars; of a network that isn't large, its picture."""
     from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.network import Network
-    from credo.present.html import contents_html, image, notebook_html
+    from credo.present.html import contents_html, notebook_html
 
     if isinstance(model, Network | HybridNetwork) and len(model) <= DRAWN:
-        return notebook_html(image(model.plot()._repr_png_(), repr(model)))  # type: ignore[attr-defined]
-    return notebook_html(contents_html(model_content(model)))
+        return notebook_html(_picture(model))
+    kind = f"{type(model).__module__}.{type(model).__qualname__}"
+    above = _picture(model) if kind in PICTURED and len(getattr(model, "parents", ())) <= DRAWN else ""
+    return notebook_html(above + contents_html(model_content(model)))
+
+
+def _picture(model: Any) -> str:
+    from credo.present.html import image
+
+    return image(model.plot()._repr_png_(), repr(model))

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 MARGINALS = 40  # variables up to which a picture shows marginals
 STATES = 5  # of a variable in a picture
-SMALLEST = 5.0  # points of a font, below which text is cut
+SMALLEST = 6.0  # points of a font, below which text is cut
+TITLE, LABEL = 13.0, 10.0  # points of a name and of a state, where there is room
+LEAST_TITLE = 9.0  # points: names that need a smaller font have it, and the others don't follow
 
 
 Heads = Literal["child", "parent", "none", "both"]
@@ -79,22 +81,28 @@ def drawn_picture(picture: NetworkPicture, ax: Any = None) -> AnyFigure:
     left, right = min([x - 0.2 for x in bends], default=0.0), max([x + 0.2 for x in bends], default=0.0)
     left, right = min(left, min(boxes) - 0.6), max(right, max(boxes) + 0.6)
     depth = max(y for _, y in places.values()) + 1
-    wide, high, least = (1.9, 1.6, 3.0) if marginals else (1.4, 0.9, 1.5)  # inches from a box to the next; in all
-    if ax is None:
+    wide, high, least = (1.8, 1.4, 3.0) if marginals else (1.35, 0.8, 1.5)  # inches from a box to the next; in all
+    filled = (1.0, 1.0)  # how much of the figure the axes take: all, once it is laid out
+    if ax is not None:
+        room = ax.get_position()
+        filled = room.width, room.height
+    else:
         size = max(4.0, wide * (right - left)), max(least, high * depth)
         ax = Figure(figsize=size, layout="constrained").subplots()
     ax.set_xlim(left, right)
     ax.set_ylim(-depth + 0.4, 0.6)
     ax.axis("off")
-    room, (width, height) = ax.get_position(), ax.figure.get_size_inches()
-    inches = width * room.width / (right - left), height * room.height / depth  # of a box's room
+    width, height = ax.figure.get_size_inches()
+    inches = 0.97 * width * filled[0] / (right - left), 0.97 * height * filled[1] / depth  # of a box's room
     half = 0.32 if marginals else 0.2  # of a box's height
     for arrow in picture.arrows:
         start, end = _at(places[arrow.parent], -half), _at(places[arrow.child], half + 0.02)
         path = _curve(start, [_at(each, 0.0) for each in arrow.bends], end, half)
         _draw_arrow(ax, arrow, path, min(10.0, 7.0 * inches[0]))
+    titles = [_fitted(_cut(card.name, 40), 0.78 * inches[0], TITLE, bold=True)[1] for card in picture.cards]
+    title = min(max(min(titles), LEAST_TITLE), 14.0 * inches[1])  # one size for all
     for card in picture.cards:
-        _draw_box(ax, card, half, inches)
+        _draw_box(ax, card, half, inches, title)
     drawn: AnyFigure = ax.figure
     return drawn
 
@@ -112,7 +120,7 @@ def _draw_arrow(ax: Any, arrow: Arrow, path: Any, scale: float) -> None:
     if arrow.label:
         x, y = _middle(path)
         plate = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
-        style = {"ha": "center", "va": "center", "fontsize": 0.75 * scale, "color": "0.25", "zorder": 1.5}
+        style = {"ha": "center", "va": "center", "fontsize": 0.9 * scale, "color": "0.25", "zorder": 1.5}
         ax.text(x, y, arrow.label, bbox=plate, **style)
 
 
@@ -124,22 +132,25 @@ def _middle(path: Any) -> tuple[float, float]:
     return float(np.interp(half, along, points[:, 0])), float(np.interp(half, along, points[:, 1]))
 
 
-def _draw_box(ax: Any, card: Card, half: float, inches: tuple[float, float]) -> None:
+def _draw_box(ax: Any, card: Card, half: float, inches: tuple[float, float], title_size: float) -> None:
     """A variable's name, and a bar for each of its states, as large as fits in the box."""
     from matplotlib.patches import Rectangle
 
     (x, y), (wide, high) = _at(card.place, 0.0), inches
     face = "#fff3d6" if card.given else "white"
     ax.add_patch(Rectangle((x - 0.42, y - half), 0.84, 2 * half, facecolor=face, edgecolor="0.3", zorder=2))
-    title, points = _fitted(_cut(card.name, 40), 0.78 * wide, min(8.0, 12.0 * high), bold=True)
+    title, points = _fitted(_cut(card.name, 40), 0.78 * wide, title_size, bold=True)
     style = {"va": "center", "zorder": 3}
     ax.text(x, y + 0.22 if card.marginal else y, title, ha="center", fontsize=points, weight="bold", **style)
     shown = [*card.marginal.items()][:STATES]
-    for i, (state, p) in enumerate(shown):
-        top, bar = y + 0.11 - 0.42 * i / len(shown), 0.36 / len(shown)
-        ax.add_patch(Rectangle((x + 0.03, top - bar), 0.36 * p, bar * 0.8, color="#4477aa", zorder=3))
-        label, points = _fitted(_cut(str(state), 40), 0.4 * wide, min(6.0, 70.0 * high * bar), f" {p:.2f}")
-        ax.text(x, top - bar * 0.6, label, ha="right", fontsize=points, **style)
+    bar = 0.36 / max(1, len(shown))
+    most = min(LABEL, 72.0 * high * bar)
+    labels = [_fitted(_cut(str(state), 40), 0.45 * wide, most, f" {p:.2f}") for state, p in shown]
+    points = min((size for _, size in labels), default=LABEL)
+    for i, ((label, _), (_, p)) in enumerate(zip(labels, shown, strict=True)):
+        top = y + 0.11 - 0.42 * i / len(shown)
+        ax.add_patch(Rectangle((x + 0.1, top - bar), 0.3 * p, bar * 0.8, color="#4477aa", zorder=3))
+        ax.text(x + 0.08, top - bar * 0.6, label, ha="right", fontsize=points, **style)
 
 
 def _at(place: tuple[float, int], dy: float) -> tuple[float, float]:

@@ -100,8 +100,30 @@ def _tables(net: Network) -> list[str]:
     lines = list[str]()
     for name in names:
         form = type(net.forms[name]).__name__ if name in net.forms else ""
+        said = net.distributions[name].said if form else {}
+        if said:
+            lines += ["", *_parameter_lines(f"P({name} | {', '.join(net.parents[name])}): {form}", said)]
+            continue
         lines += ["", *row_lines(name, net.parents[name], net.states, *net.table_rows(name, TABLE_ROWS), form)]
     return lines
+
+
+def _parameter_lines(title: str, said: Mapping[str, object]) -> list[str]:
+    """A title, and a line for each parameter.
+
+    >>> _parameter_lines("P(y | a): NoisyOr", {"a": 0.8, "leak": 0.25})
+    ['P(y | a): NoisyOr', '  a     0.8', '  leak  0.25']
+    """
+    longest = max(map(len, said))
+    lines = [f"  {name:<{longest}}  {_number(value)}" for name, value in said.items()]
+    more = [f"  ... ({len(lines)} parameters in all)"] if len(lines) > TABLE_ROWS else []
+    return [title, *lines[:TABLE_ROWS], *more]
+
+
+def _number(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{state}: {_number(each)}" for state, each in value.items())
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def cpt_lines(name: str, above: Sequence[str], all_states: States, table: Array, form: str = "") -> list[str]:

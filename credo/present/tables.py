@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from credo.data.profile import Profile
 from credo.data.schema import Schema
+from credo.data.spelling import dates
 from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
 from credo.present.numbers import SHOWN_VALUES, count_of, listed, number, one_line
 
@@ -57,10 +58,12 @@ def _values(found: Profile) -> str:
         return "every cell is missing"
     if not len(found.values):
         return f"{found.values.type}, which credo doesn't read"
-    if found.kind in ("number", "date"):  # ISO dates sort as text
+    if found.kind == "number":
         ends: Any = pc.min_max(found.values).as_py()
-        shown = number if found.kind == "number" else str
-        return f"{shown(ends['min'])} to {shown(ends['max'])}"
+        return f"{number(ends['min'])} to {number(ends['max'])}"
+    if found.kind == "date":
+        in_time = found.values.take(pc.array_sort_indices(dates(found.values)))
+        return f"{in_time[0]} to {in_time[-1]}"
     few = listed(
         found.values.slice(0, SHOWN_VALUES).to_pylist(), len(found.values), "or more" if found.full else "in all"
     )

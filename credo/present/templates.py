@@ -39,6 +39,12 @@ def template_content(net: DynamicNetwork, top: int | None = None) -> list[Conten
     return [Paragraph("\n".join([*_arrows(net), *_tables(net)]), "lines")]
 
 
+def template_lines(net: DynamicNetwork) -> list[str]:
+    """The arrows, as one text, and then each table."""
+    arrows, *tables = "\n".join([*_arrows(net), *_tables(net)]).split("\n\n")
+    return [arrows, *tables]
+
+
 def described_plates(net: PlateNetwork) -> str:
     """Plates, arrows, and the tables of a small network."""
     plates = ", ".join(dict.fromkeys(name.partition(".")[0] for name in net.parents))
@@ -48,6 +54,10 @@ def described_plates(net: PlateNetwork) -> str:
     for name, above in net.parents.items() if net.tables and len(net.parents) <= SMALL_NETWORK else ():
         lines += ["", *cpt_lines(name, above, net.states, net.tables[name])]
     return "\n".join(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines)
+
+
+def plates_content(net: PlateNetwork, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+    return [Paragraph(described_plates(net), "lines")]
 
 
 def _arrows(net: DynamicNetwork) -> list[str]:

@@ -10,11 +10,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.asking.protocol import ExplainedText, Waterfall, WordWeight, waterfall
 from credo.data import Batch, Source, source
 from credo.errors import EvidenceError
 from credo.models.forms import ODDS_FORMS, TEXT_FORMS
+from credo.numerics.exact import Array
 from credo.present.html import bar_of, named, tabulated
 from credo.present.numbers import whole
 
@@ -48,15 +50,25 @@ def pieces(text: str, words: Sequence[WordWeight]) -> list[ColouredPiece]:
     >>> [(piece.text, round(piece.weight, 2)) for piece in pieces("in New York", words)]
     [('in ', 0.0), ('New', 1.75), (' ', 0.25), ('York', 0.0)]
     """
-    density, cuts = np.zeros(len(text)), {0, len(text)}
-    for word in words:
-        length = sum(end - start for start, end in word["places"])
-        for start, end in word["places"] if length else ():
-            density[start:end] += min(max(word["weight"], -CERTAIN), CERTAIN) / length
-            cuts |= {min(start, len(text)), min(end, len(text))}
-    ends = sorted(cuts)
-    weights = np.add.reduceat(density, ends[:-1]).tolist() if text else []
-    return [ColouredPiece(text[a:b], weight) for (a, b), weight in zip(pairwise(ends), weights, strict=True)]
+    cuts, weights = cut_weights(len(text), words)
+    ends = pairwise(cuts.tolist())
+    return [ColouredPiece(text[a:b], weight) for (a, b), weight in zip(ends, weights.tolist(), strict=True)]
+
+
+def cut_weights(length: int, words: Sequence[WordWeight]) -> tuple[NDArray[np.intp], Array]:
+    """Where a text of so many characters is cut, and the weight of each piece between two cuts."""
+    placed = [(own, *span) for own, word in enumerate(words) for span in word["places"] if span[0] < span[1]]
+    of, starts, ends = np.array(placed, np.intp).reshape(-1, 3).T
+    per_word = np.bincount(of, ends - starts, len(words))
+    each = np.clip([word["weight"] for word in words], -CERTAIN, CERTAIN) / np.maximum(per_word, 1)
+    starts, ends = np.minimum(starts, length), np.minimum(ends, length)
+    cuts = np.unique(np.concatenate([starts, ends, (0, length)])).astype(np.intp)
+    # A place covers one piece or, where pairs of words have weights too, several.
+    first, last = np.searchsorted(cuts, starts), np.searchsorted(cuts, ends)
+    many = last - first
+    covered = np.repeat(first - np.cumsum(many) + many, many) + np.arange(many.sum())
+    density: Array = np.bincount(covered, np.repeat(each[of], many), len(cuts)).astype(np.float64)
+    return cuts, density[:-1] * np.diff(cuts)
 
 
 def strongest_words(model: Classifier) -> str:

@@ -75,7 +75,7 @@ def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | Non
     The excess of columns' log Bayes factors is taken from them.
     """
     model = taught.model
-    settings, chosen_texts = chosen_readings(taught, sample)
+    settings, chosen_texts, odds = chosen_readings(taught, sample)
     views = model.choices
     texts = {name: tuple(form for form in own if form in TEXT_FORMS) for name, own in views.items()}
     texts |= chosen_texts
@@ -88,7 +88,10 @@ def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | Non
     joint = {name: [form for form in own if form in GAUSSIAN_FORMS] for name, own in views.items()}
     pairs = {name: [form for form in own if form in CELL_FORMS] for name, own in views.items()}
     every = {name: (*columns[name], *texts[name], *joint[name]) for name in views}
-    scores = yield ScoresOfTerms(taught, sample, every, settings)
+    known = set() if odds is None else set(odds.terms)
+    asked = {name: [form for form in own if Term(form, name) not in known] for name, own in every.items()}
+    scores = yield ScoresOfTerms(taught, sample, asked, settings)
+    scores = scores if odds is None else beside([scores, odds])
     chosen = chosen_forms(scores, columns)
     forms = {name: (*chosen[name], *texts[name], *joint[name]) for name in views}
     scores = scores.of([term for term in scores.terms if term.name == ALL or term.form in forms[term.name]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from credo.core.learning import Weight, Weights
 from credo.data import Source, source
@@ -15,20 +15,21 @@ from credo.errors import DataError, EvidenceError, suggest
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.augmented import OneDependence, TreeAugmented
 from credo.models.classifier import Classifier
-from credo.models.discriminant import GaussianDiscriminant
 from credo.models.explaining import contributions
 from credo.models.forms import FORM_OF, TEXT_FORMS
 from credo.models.naive_bayes import NaiveBayes
-from credo.models.regression.linear import LinearRegression
-from credo.models.regression.logistic import LogisticRegression
 from credo.models.several_parents import KDependence, NetworkClassifier
 from credo.models.targets import with_target
-from credo.models.tree.model import DecisionTree
 from credo.selection.nested import SHARES, Outcome, outcome
 from credo.selection.regression import check_number_target, holds_numbers, learned_regression
 from credo.selection.report import Read, Report, Tried
 from credo.selection.tuned import TunedClassifier
 from credo.selection.widening import MANY_CLASSES, WIDEST_FULL, joined, widened
+
+if TYPE_CHECKING:
+    from credo.models.regression.linear import LinearRegression
+    from credo.models.regression.logistic import LogisticRegression
+    from credo.models.tree.model import DecisionTree
 
 Kind = Literal["auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "network", "linear", "logistic", "tree"]
 Generative = Literal["auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "network"]
@@ -40,7 +41,6 @@ LEARNERS: dict[str, Callable[..., Classifier]] = {
     "kdb": KDependence,
     "network": NetworkClassifier,
 }
-SINGLE: dict[str, type[LogisticRegression | DecisionTree]] = {"logistic": LogisticRegression, "tree": DecisionTree}
 EXPLAINED = 300  # rows whose weights of evidence are averaged
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 
@@ -102,8 +102,14 @@ def learn(
     if table.once:
         raise DataError("learning reads the data several times, and an iterator can be read only once: give a table")
     table = table.held()
-    if model in SINGLE:
-        return SINGLE[model](kinds=kinds).fit(table, target=name, weight=weight)
+    if model == "logistic":
+        from credo.models.regression.logistic import LogisticRegression
+
+        return LogisticRegression(kinds=kinds).fit(table, target=name, weight=weight)
+    if model == "tree":
+        from credo.models.tree.model import DecisionTree
+
+        return DecisionTree(kinds=kinds).fit(table, target=name, weight=weight)
     if model == LINEAR:
         check_number_target(table, name)
     if model == LINEAR or (model == "auto" and holds_numbers(table, name, kinds)):
@@ -147,6 +153,8 @@ def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: s
 
 def _discriminant(base: Classifier, table: Source, weight: Weight, seed: int) -> tuple[str, Outcome]:
     """Numbers as a Gaussian, missing cells marginalised, and the other columns beside it: the better of two."""
+    from credo.models.discriminant import GaussianDiscriminant
+
     numbers = {name: forms for name, forms in base.views.items() if forms[0] == "gaussian"}
     if not numbers:
         raise DataError("model='gaussian' needs number columns, and there is none")

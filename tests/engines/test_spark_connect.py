@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -22,30 +20,22 @@ def test_spark_connect_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> N
         pytest.importorskip(package, reason=f"Spark Connect isn't installed: {package}; pip install 'pyspark[connect]'")
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     command = [sys.executable, "-m", "tests.engines.test_spark_connect"]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    found = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
     assert (found.returncode, found.stdout) == (0, "the same\n"), found.stderr[-2000:]
 
 
 def main() -> None:
-    from pyspark.sql import SparkSession
-
-    from credo.engines import java
+    from credo.engines.spark_session import BRIEF, HERE, started
 
     parts = parts_of(table())
-    with TemporaryDirectory(prefix="credo-") as folder:
-        java.provided(Path(folder))
-        builder = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false")
-        session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
-        try:
-            frame = spark_frame(session, parts)
-            assert type(frame).__module__.startswith("pyspark.sql.connect")
-            there, here = (credo.NaiveBayes(kinds=FEW).fit(data, target="kind") for data in (frame, local(parts)))
-            assert evidence_bits(there) == evidence_bits(here)
-            answered: Any = there.predict(frame)
-            named = answered.toArrow()["predicted"].to_pylist()
-            assert named == here.predict(local(parts)).tolist()
-        finally:
-            session.stop()
+    with started("local[2]", {**BRIEF, **HERE}, remote=True) as session:
+        frame = spark_frame(session, parts).cache()
+        assert type(frame).__module__.startswith("pyspark.sql.connect")
+        there, here = (credo.NaiveBayes(kinds=FEW).fit(data, target="kind") for data in (frame, local(parts)))
+        assert evidence_bits(there) == evidence_bits(here)
+        answered: Any = there.predict(frame)
+        named = answered.toArrow()["predicted"].to_pylist()
+        assert named == here.predict(local(parts)).tolist()
     sys.stdout.write("the same\n")
 
 

@@ -220,6 +220,137 @@ def test_the_other_screens_open_and_move(browser: Any, tmp_path: Path) -> None:
     assert "forest-row" in text
 
 
+def test_two_groups_are_compared_by_dragging_by_clicks_and_by_keys(browser: Any) -> None:
+    rng = np.random.default_rng(0)
+    groups = [HOSTILE, "b", *(f"g{i}" for i in range(500))]
+    rows = {"g": np.repeat(groups, 4), "y": rng.integers(0, 2, 4 * len(groups))}
+    beliefs = credo.estimate(rows, "y", by="g", prior=credo.BetaBernoulli(1, 1))
+    with credo.explore(beliefs) as served, Tab(browser, served, {"groups": {"sort": "group", "down": False}}) as page:
+        first = page.locator(".forest-row")
+        first.first.wait_for()
+        a, b = first.nth(1).bounding_box(), first.nth(4).bounding_box()
+        page.mouse.move(a["x"] + 200, a["y"] + 9)
+        page.mouse.down()
+        page.mouse.move(b["x"] + 200, b["y"] + 9, steps=4)
+        page.mouse.up()
+        names = [first.nth(i).locator("bdi").inner_text() for i in range(6)]
+        page.wait_for_selector("text=Difference:")
+        assert chosen(page)["groups"]["pair"] == [names[1], names[4]]
+        first.nth(4).locator("button").click()
+        first.nth(0).locator("button").click()
+        page.wait_for_function("() => location.hash.includes('onerror')")
+        assert chosen(page)["groups"]["pair"] == [names[1], HOSTILE]
+        assert page.locator("main img").count() == 0
+        page.locator(".forest").focus()
+        for key in ("ArrowDown", "ArrowDown", "Shift+ArrowDown", "Shift+ArrowDown"):
+            page.keyboard.press(key)
+        page.wait_for_selector(f"text=P({names[1]} > {names[3]})")
+        assert chosen(page)["groups"]["pair"] == [names[1], names[3]]
+        page.keyboard.press("End")
+        page.wait_for_function(
+            "() => document.activeElement.closest('.forest-row')?.getAttribute('aria-rowindex') == 502"
+        )
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => location.hash.includes('g99')")
+
+
+def hostile_networks() -> dict[str, Any]:
+    """One of each kind, whose names and states are markup."""
+    states = {HOSTILE: [f"{HOSTILE}1", "'\""]}
+    fever = credo.nodes.Normal(mean={f"{HOSTILE}1": 39.0, "'\"": 36.8}, sd=0.5)
+    tables = {HOSTILE: [0.5, 0.5], "y": [[0.9, 0.1], [0.2, 0.8]]}
+    return {
+        "hybrid": credo.HybridNetwork(
+            {HOSTILE: (), "<b>t</b>": (HOSTILE,)}, {HOSTILE: [0.1, 0.9], "<b>t</b>": fever}, states
+        ),
+        "slices": credo.DynamicNetwork(
+            {HOSTILE: (f"previous({HOSTILE})",), "y": (HOSTILE,)},
+            {HOSTILE: [[0.7, 0.3], [0.3, 0.7]], "y": [[0.9, 0.1], [0.2, 0.8]]},
+            states=states | {"y": ["<i>", "no"]}, first={HOSTILE: [0.5, 0.5]},
+        ),
+        "decisions": credo.InfluenceDiagram(
+            {HOSTILE: (), "<b>d</b>": (HOSTILE,), "<i>u</i>": (HOSTILE, "<b>d</b>")}, {HOSTILE: tables[HOSTILE]},
+            {"<i>u</i>": [[7, 0], [2, 10]]}, {"<b>d</b>": ["<u>take</u>", "leave"]}, states,
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["hybrid", "slices", "decisions"])
+def test_names_of_the_other_networks_are_never_markup(browser: Any, kind: str, tmp_path: Path) -> None:
+    with credo.explore(hostile_networks()[kind]) as served, Tab(browser, served) as page:
+        page.wait_for_selector(".card" if kind != "slices" else ".strip")
+        page.wait_for_load_state("networkidle")
+        if kind != "slices":
+            page.locator(".card .state").first.click()
+            page.wait_for_selector(".card.seen")
+        assert page.locator("main img, main u, main .card b b, main aside i i").count() == 0
+        assert HOSTILE in page.locator("main").inner_text()
+        assert violations(page) == []
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Export HTML").click()
+        saved.value.save_as(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "<script" not in text
+    assert HOSTILE not in text
+
+
+def test_a_number_is_known_by_typing_by_a_click_and_by_dragging(browser: Any) -> None:
+    net = credo.HybridNetwork(
+        "Flu -> Fever", {"Flu": 0.1, "Fever": credo.nodes.Normal(mean={"yes": 39.0, "no": 36.8}, sd=0.5)}
+    )
+    with credo.explore(net) as served, Tab(browser, served, viewport={"width": 400, "height": 800}) as page:
+        box = page.get_by_label("Evidence of Fever: a number or an interval")
+        for text, given in (("> 38", {"low": 38, "high": None}), ("36 to 37.5", {"low": 36, "high": 37.5}), ("39", 39)):
+            box.fill(text)
+            box.press("Enter")
+            box.blur()
+            page.wait_for_function(
+                "(text) => decodeURIComponent(location.hash).includes(text)", arg=json.dumps(given).replace(" ", "")
+            )
+            assert chosen(page)["network"]["given"] == {"Fever": given}
+        page.wait_for_function(SHOWS, arg="99.9%")
+        box.fill("warm")
+        box.blur()
+        assert box.get_attribute("aria-invalid") == "true"
+        area = page.locator(".density").bounding_box()
+        page.mouse.move(area["x"] + 40, area["y"] + 30)
+        page.mouse.down()
+        page.mouse.move(area["x"] + 90, area["y"] + 30, steps=4)
+        page.mouse.up()
+        page.wait_for_function("() => location.hash.includes('low')")
+        interval = chosen(page)["network"]["given"]["Fever"]
+        assert interval["low"] < interval["high"]
+        page.locator(".density").click(position={"x": 60, "y": 30})
+        page.wait_for_function("() => !location.hash.includes('low')")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_slices_and_decisions_follow_what_is_chosen(browser: Any) -> None:
+    rain = {"Rain": {"yes": 0.7, "no": 0.3}, "Umbrella": {"yes": 0.9, "no": 0.2}}
+    net = credo.DynamicNetwork("previous(Rain) -> Rain -> Umbrella", rain, first={"Rain": 0.5})
+    with credo.explore(net) as served, Tab(browser, served, viewport={"width": 400, "height": 800}) as page:
+        page.get_by_label("Umbrella in slice 4").select_option("yes")
+        page.wait_for_function("() => location.hash.includes('Umbrella')")
+        page.get_by_label("filtered: given slices so far").check()
+        page.get_by_role("button", name="Add a slice").click()
+        page.wait_for_selector("text=over 6 slices")
+        assert chosen(page)["slices"] == {"rows": [{}, {}, {}, {}, {"Umbrella": "yes"}, {}], "how": "filtered"}
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    diagram = credo.InfluenceDiagram(
+        "Rain -> Forecast -> Umbrella; Rain, Umbrella -> Comfort", {"Rain": 0.3, "Forecast": {"yes": 0.8, "no": 0.1}},
+        {"Comfort": [[7, 0], [2, 10]]}, ["Umbrella"],
+    )  # fmt: skip
+    with credo.explore(diagram) as served, Tab(browser, served, viewport={"width": 400, "height": 800}) as page:
+        state_button(page, "Forecast", "yes").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=Known, too, but makes no difference")
+        assert chosen(page) == {"decisions": {"given": {"Forecast": "yes"}}}
+        state_button(page, "Umbrella", "no").click()
+        page.wait_for_selector(".card.decision.seen")
+        page.wait_for_function("() => !document.querySelector('aside').innerText.includes('before')")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1600])
 def test_widths_and_themes(browser: Any, scheme: str, width: int) -> None:
@@ -252,14 +383,16 @@ def test_screens_are_accessible(browser: Any, scheme: str) -> None:
     cases: list[tuple[Any, Any, Any]] = [
         (line, rows, {"regression": {"row": {"c": "u"}, "column": "c"}}),
         (net, None, {"network": {"edges": True}}),
-        (credo.Network.example("asia"), None, {"network": {"given": {"XRay": "yes"}, "target": {"name": "Smoking"}}}),
+        (credo.Network.example("asia"), None, {"network": {"given": {"XRay": "yes"}, "target": {"name": "Smoking"},
+                                                           "sensitivity": True, "cause": "LungCancer"}}),
+        *((each, None, None) for each in hostile_networks().values()),
         (model, None, {"row": {"row": {"x": 1.0}, "column": "x"}}),
         (model, rows, {"screen": "trust"}),
         (credo.BetaBernoulli(2, 2).update({1: 7, 0: 3}), None, None),
         (beliefs, None, {"groups": {"pair": ["u", "v"], "best": True}}),
         (credo.Mixture(components=2).fit(numbers), numbers, None),
         (credo.HiddenMarkov(states=2).fit(numbers), numbers, None),
-    ]
+    ]  # fmt: skip
     found = {}
     for i, (subject, data, state) in enumerate(cases):
         with credo.explore(subject, data=data) as served, Tab(browser, served, state, color_scheme=scheme) as page:

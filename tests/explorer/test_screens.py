@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from shlex import split
 from typing import Any
 
 import numpy as np
 import pytest
 
 import credo
-from credo.errors import DataError
+from credo.errors import CredoError, DataError
+from credo.explorer.opening import opened_file
 from credo.explorer.screens.screen import Subject, answered, screens_of, shown
 from credo.networks.structure.learn import task_of
 from credo.networks.structure.strengths import arrow_strengths
@@ -103,9 +106,17 @@ def test_of_many_variables_those_around_one_are_shown() -> None:
     net = credo.Network.random(200, arrows=190, seed=0)
     page = screen(net, "network")
     assert not shown(page)["whole"]
-    found = asked(page, "layout", around="x100", beside={"x0": 1})
-    assert {*found["places"]} == {"x100", "x0", *net.markov_blanket("x100")}
+    found = asked(page, "layout", around="x100", beside={"x0": 1}, reach=1)
+    near = {"x100", *net.markov_blanket("x100")}
+    assert {*found["places"]} == {"x0", *near}
     assert found["hidden"] == 200 - len(found["places"])
+    further = {*near, *(each for name in near for each in net.markov_blanket(name))}
+    found = asked(page, "layout", around="x100", reach=2)
+    assert {*found["places"]} == (further if len(further) <= 60 else near)
+    for name in found["places"]:
+        children = [child for child, own in net.parents.items() if name in own]
+        unseen = {*net.parents[name], *children} - {*found["places"]}
+        assert found["beyond"].get(name, 0) == len(unseen)
 
 
 def test_lines_can_be_run(tmp_path: Path) -> None:
@@ -115,8 +126,6 @@ def test_lines_can_be_run(tmp_path: Path) -> None:
     found = asked(screen(ASIA, "network", path=str(path)), "marginals", given=given, target="LungCancer")
     marginals = eval(found["copy"]["python"], {"credo": credo})
     np.testing.assert_allclose([*marginals["LungCancer"].values()], found["marginals"]["LungCancer"])
-    from shlex import split
-
     command = split(found["copy"]["cli"])
     assert command[:3] == ["credo", "ask", str(path)]
     answer = credo.ask(credo.Network.read(path), command[3])
@@ -125,8 +134,6 @@ def test_lines_can_be_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a b", 'quo"te', "back\\slash", "in", "x=1", "ü", "a,b|c"])
 def test_names_that_questions_must_quote(name: str) -> None:
-    from shlex import split
-
     net = credo.Network({name: (), "y": (name,)}, {name: 0.2, "y": {"yes": 0.25, "no": 0.01}})
     found = asked(screen(net, "network", path="net.bif"), "marginals", given={name: "yes"})
     answer = credo.ask(net, split(found["copy"]["cli"])[3])
@@ -157,9 +164,9 @@ def test_words_are_coloured() -> None:
     model = credo.NaiveBayes().fit(MAIL, target=["work"] * 3 + ["private"] * 2)
     found = asked(screen(model, "row"), "predict", row={"x": "Budget at home"})
     pieces = found["texts"]["x"]
-    assert "".join(pieces["words"]) == "Budget at home"
-    weights = [each for each in pieces["weights"] if each is not None]
-    assert sum(weights) == pytest.approx(found["why"]["weights"][0]["weight"], abs=1e-3)
+    assert pieces["lengths"] == [len(each) for each in ("Budget", " ", "at", " ", "home")]
+    assert pieces["weights"][1] == pieces["weights"][3] == 0
+    assert sum(pieces["weights"]) == pytest.approx(found["why"]["weights"][0]["weight"], abs=1e-3)
     assert [each["word"] for each in found["words"]["x"]][:2] == ["at", "home"]
 
 
@@ -294,6 +301,19 @@ def groups() -> Any:
     return credo.estimate({"g": by, "y": (rng.random(600) < by / 40).astype(int)}, "y", by="g", prior="empirical")
 
 
+def test_two_groups_are_compared_under_the_prior_that_is_shown() -> None:
+    beliefs = groups()
+    page = screen(beliefs, "groups")
+    for prior in ("given", "default"):
+        found = asked(page, "compare", a="30", b="10", prior=prior)
+        under = beliefs if prior == "given" else replace(beliefs, rule="default").with_evidence(beliefs.seen)
+        a, b = under[30], under[10]
+        assert found["greater"] == pytest.approx(a.probability_greater(b))
+        assert found["difference"] == pytest.approx(a.mean() - b.mean())
+        assert found["interval"][0] < found["difference"] < found["interval"][1]
+    assert asked(page, "compare", a="30", b="10", prior="given")["greater"] != found["greater"]
+
+
 def test_groups_are_sorted_searched_and_shown_in_windows() -> None:
     beliefs = groups()
     page, table = screen(beliefs, "groups"), beliefs.table()
@@ -392,3 +412,111 @@ def test_clusters_and_sequences() -> None:
 def test_other_objects_have_no_screen() -> None:
     with pytest.raises(DataError, match="the explorer shows"):
         screens_of(Subject(3))
+
+
+# Networks beyond tables
+
+
+def flu() -> Any:
+    return credo.HybridNetwork(
+        "Flu -> Fever -> Pulse; Flu -> Cough",
+        {
+            "Flu": 0.1, "Cough": {"yes": 0.8, "no": 0.2},
+            "Fever": credo.nodes.Normal(mean={"yes": 39.0, "no": 36.8}, sd={"yes": 0.6, "no": 0.4}),
+            "Pulse": credo.nodes.Normal(mean=-220.0, weights={"Fever": 8.0}, sd=6.0),
+        },
+    )  # fmt: skip
+
+
+def test_numbers_have_densities_and_intervals_are_evidence() -> None:
+    net, page = flu(), screen(flu(), "network")
+    found = asked(page, "marginals", given={"Pulse": {"low": 85, "high": None}, "Cough": "yes"})
+    expected = net.marginals({"Pulse": (85, None), "Cough": "yes"})
+    assert found["marginals"]["Flu"][0] == pytest.approx(expected["Flu"]["yes"])
+    fever = found["marginals"]["Fever"]
+    assert fever["mean"] == pytest.approx(expected["Fever"].mean())
+    np.testing.assert_allclose(fever["y"], np.exp(expected["Fever"].log_prob(np.array(fever["x"]))), rtol=1e-9)
+    assert (fever["low"], fever["high"]) == pytest.approx(tuple(expected["Fever"].interval(0.95)))
+    command = split(found["copy"]["cli"])
+    assert credo.ask(net, command[3])["yes"] == pytest.approx(expected["Flu"]["yes"])
+    assert eval(found["copy"]["python"], {"model": net})["Flu"] == expected["Flu"]
+    done = asked(page, "marginals", do={"Fever": 40.0})["marginals"]
+    assert done["Flu"][0] == pytest.approx(0.1)
+    assert done["Fever"]["x"] == [40.0]
+    why = asked(page, "explain", target="Flu", given={"Fever": {"low": 38, "high": 39}})
+    assert why["weights"][0]["value"] == "38 to 39"
+    assert asked(page, "table", name="Fever")["lines"] == ["yes: N(39, 0.6²)", "no: N(36.8, 0.4²)"]
+    with pytest.raises(DataError, match="needs an end"):
+        asked(page, "marginals", given={"Fever": {}})
+
+
+def test_slices_are_filtered_smoothed_and_forecast() -> None:
+    net = credo.DynamicNetwork(
+        "previous(Rain) -> Rain -> Umbrella",
+        {"Rain": {"yes": 0.7, "no": 0.3}, "Umbrella": {"yes": 0.9, "no": 0.2}},
+        first={"Rain": 0.5},
+    )
+    page, rows = screen(net, "slices"), [{"Umbrella": "yes"}, {}, {"Umbrella": "no"}]
+    found = asked(page, "beliefs", rows=rows, steps=2)
+    np.testing.assert_allclose(found["filtered"]["Rain"], net.filter(rows, "Rain").T)
+    np.testing.assert_allclose(found["smoothed"]["Rain"], net.smooth(rows, "Rain").T)
+    ahead = [[*each["Rain"].values()] for each in net.forecast(rows, 2)]
+    np.testing.assert_allclose(found["forecast"]["Rain"], ahead)
+    assert credo.ask(net, split(found["copy"]["cli"])[3])["yes"] == pytest.approx(found["smoothed"]["Rain"][0][-1])
+    np.testing.assert_allclose(eval(found["copy"]["python"], {"model": net})["Rain"], net.smooth(rows, "Rain"))
+    given = screen(net, "slices", data={"Umbrella": ["yes", None, "no"]})
+    assert asked(given, "beliefs", steps=2)["smoothed"] == found["smoothed"]
+    assert shown(given)["rows"] == rows
+    assert asked(page, "beliefs", rows=[{}, {}])["smoothed"]["Rain"] == [[0.5, 0.5], [0.5, 0.5]]
+    for bad in ([], [{"Rain": "maybe"}], [{"Snow": "yes"}], [1], "x"):
+        with pytest.raises(DataError):
+            asked(page, "beliefs", rows=bad)
+
+
+def umbrella() -> Any:
+    tables = {"Rain": 0.3, "Forecast": {"yes": 0.8, "no": 0.1}}
+    worth = {"Comfort": [[7, 0], [2, 10]]}
+    arrows = "Rain -> Forecast -> Umbrella; Rain, Umbrella -> Comfort"
+    return credo.InfluenceDiagram(arrows, tables, worth, ["Umbrella"])
+
+
+def test_decisions_have_a_policy_and_information_has_a_value(tmp_path: Path) -> None:
+    diagram, page = umbrella(), screen(umbrella(), "decisions")
+    found = asked(page, "solve")
+    assert found["expected_utility"] == pytest.approx(diagram.expected_utility())
+    assert sum(found["utilities"].values()) == pytest.approx(found["expected_utility"])
+    assert [row[:2] for row in found["policy"][0]["table"]["rows"]] == [["yes", "yes"], ["no", "no"]]
+    known = asked(page, "solve", given={"Forecast": "yes"})
+    assert known["expected_utility"] == pytest.approx(diagram.expected_utility({"Forecast": "yes"}))
+    assert eval(known["copy"]["python"], {"model": diagram}).expected_utility == known["expected_utility"]
+    asking = asked(page, "ask", costs={"Rain": 0.5})
+    assert asking["questions"][0]["value"] == pytest.approx(diagram.value_of_information("Rain"))
+    with pytest.raises(CredoError, match="no variable"):
+        asked(page, "solve", given={"Snow": "yes"})
+    path = tmp_path / "umbrella.xdsl"
+    diagram.write(path)
+    subject = opened_file(str(path))
+    line = answered(screens_of(subject)["decisions"], "solve", {})["copy"]["python"]
+    assert eval(line, {"credo": credo}) is not None
+
+
+def test_a_plate_network_shows_one_member_of_each_plate() -> None:
+    clinic = credo.PlateNetwork(
+        "Ward.Outbreak -> Patient.Infected",
+        {"Ward.Outbreak": 0.1, "Patient.Infected": {"yes": 0.5, "no": 0.02}},
+        keys={"Ward": "ward", "Patient": "patient"},
+    )
+    found = asked(screen(clinic, "network"), "marginals", given={"Patient.Infected": "yes"})
+    assert found["marginals"]["Ward.Outbreak"][0] == pytest.approx(0.05 / 0.068)
+    assert eval(found["copy"]["python"], {"model": clinic})["Ward.Outbreak"]["yes"] == pytest.approx(0.05 / 0.068)
+
+
+def test_sensitivity_and_effects_of_a_network() -> None:
+    page, given = screen(ASIA, "network"), {"XRay": "yes"}
+    found = asked(page, "sensitivity", target="LungCancer", value="yes", given=given)
+    tornado = ASIA.sensitivity("LungCancer", given, "yes").tornado()
+    assert [row[0] for row in found["table"]["rows"]] == [str(bar.entry) for bar in tornado.bars][:15]
+    found = asked(page, "effect", cause="Smoking", target="LungCancer")
+    assert found["table"]["rows"][0] == ["yes", "yes", "0.1000", "0.1000"]
+    with pytest.raises(CredoError):
+        asked(page, "effect", cause="Smoking", target="Smoking")

@@ -164,7 +164,11 @@ def test_too_many_parents() -> None:
         Network(parents, {**roots, "y": nodes.Deterministic(lambda *x: "yes")})  # noqa: ARG005
     logistic = Network(parents, {**roots, "y": nodes.Logistic(0.0, dict.fromkeys(names, 0.1))})
     with pytest.raises(SizeError, match="log-odds that are linear in 70 parents have no smaller factors"):
-        logistic.query("y")
+        logistic.query("y", method="exact")
+    with pytest.raises(NetworkError, match="use method='likelihood-weighting'"):
+        logistic.query("y", method="loopy")
+    with pytest.raises(SizeError, match="no smaller factors"):
+        logistic.predict_proba("y", {"c0": ["yes"]})
     sorted_ = " or ".join(f"({a} xor {b})" for a, b in zip(names[:35], names[35:], strict=True))
     with pytest.raises(SizeError, match="must remember more than 1024 cases of the parents read"):
         Network(parents, {**roots, "y": nodes.Deterministic(sorted_)})

@@ -65,7 +65,7 @@ def test_a_table_of_the_first_slice_that_is_no_other() -> None:
 def test_impossible_rows_are_named() -> None:
     rows = {"Umbrella": ["no", "yes", "no"], "Rain": [None, "yes", "no"]}
     assert "row 3 (slice 2 of its sequence) is impossible" in refused(RAIN.smooth, rows)
-    for ask in (RAIN.filter, RAIN.decode, RAIN.log_prob, RAIN.forecast):
+    for ask in (RAIN.filter, RAIN.decode, RAIN.forecast):
         assert "row 1 (slice 0 of its sequence) is impossible" in refused(ask, {"Umbrella": ["yes"]})
     live = RAIN.live()
     live.observe({})

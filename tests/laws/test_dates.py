@@ -45,6 +45,22 @@ def forms(folder: Path) -> list[Any]:
     return [*files, *memory, relation, *arrays, table.to_pylist()]
 
 
+@pytest.mark.parametrize("written", ["%d.%m.%Y", "%Y/%m/%d", "%d.%m.%Y 00:00", " %Y/%m/%d"])
+def test_other_ways_to_write_a_day_are_the_same(written: str) -> None:
+    cells = [day.strftime(written) for day in DAYS]
+    short = [f"{day.day}.{day.month}.{day.year}" for day in DAYS]
+    model = NaiveBayes().fit({"when": cells, "y": CLASSES}, target="y")
+    assert Schema.infer({"when": cells})["when"].kind == Schema.infer({"when": short})["when"].kind == "date"
+    expected = NaiveBayes().fit({"when": WORDS, "y": CLASSES}, target="y").predict_proba({"when": WORDS})
+    for again in (cells, short, WORDS):
+        np.testing.assert_allclose(model.predict_proba({"when": again}), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cells", [["31.2.2024", "1.3.2024", "2.3.2024"], ["31/05/2024", "01/06/2024", "02/06/2024"]])
+def test_what_is_no_day_or_may_be_another_stays_a_word(cells: list[str]) -> None:
+    assert Schema.infer({"when": cells})["when"].kind == "category"
+
+
 def test_all_forms_are_one(tmp_path: Path) -> None:
     plain = NaiveBayes().fit({"when": np.array(NUMBERS, dtype=float), "y": CLASSES}, target="y")
     expected = plain.predict_proba({"when": NUMBERS})

@@ -11,7 +11,6 @@ import pytest
 
 import credo
 from credo.errors import EvidenceError
-from credo.networks.hybrid.fitting import fitted as fit_hybrid
 from credo.networks.hybrid.line_priors import resolved
 from credo.networks.hybrid.network import HybridNetwork
 from tests.hybrids import Counted, random_hybrid
@@ -394,7 +393,7 @@ def test_json_files_are_the_same(tmp_path: Path) -> None:
     table = {"x": ROWS["Fever"], "y": ROWS["Pulse"]}
     net = HybridNetwork("x -> y").fit(table)
     net.write(tmp_path / "net.json")
-    assert credo.Network.read(tmp_path / "net.json") == net
+    assert credo.HybridNetwork.read(tmp_path / "net.json") == net
 
 
 def test_beliefs_have_intervals() -> None:
@@ -407,8 +406,8 @@ def test_beliefs_have_intervals() -> None:
 
 def test_the_law_of_large_numbers_for_every_kind_of_node() -> None:
     true = random_hybrid(5)
-    found = fit_hybrid(HybridNetwork(true.parents, states=true.states), true.sample(5_000, seed=0), None,
-                       dict.fromkeys(true.numbers, "number"), None, 10, 1e-6)  # fmt: skip
+    rows, kinds = true.sample(5_000, seed=0), dict.fromkeys(true.numbers, "number")
+    found = HybridNetwork(true.parents, states=true.states).fit(rows, kinds=kinds, steps=10, tolerance=1e-6)
     fresh = true.sample(2000, seed=1)
     assert (true.log_prob(fresh) - found.log_prob(fresh)).mean() == pytest.approx(0.0, abs=0.03)
 

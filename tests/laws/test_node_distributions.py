@@ -415,3 +415,29 @@ def test_leaving_a_row_out_is_a_refit_without_it(kind: str) -> None:
     for i in range(0, 40, 7):
         row = rows.slice(i, 1)
         assert found[i] == pytest.approx(float(fitted.forget(row).log_prob(row)[0]), abs=1e-12)
+
+
+def test_a_trees_bdeu_score_is_that_of_structures() -> None:
+    """A tree of one leaf scores as a node without parents, the full tree as a table."""
+    from credo.networks.nodes.distribution import NodeFamily
+    from credo.networks.nodes.growing import _log_evidence
+    from credo.networks.structure.category_scores import BDeu as StructureScore
+    from credo.networks.structure.counting import CodedTable
+
+    random = np.random.default_rng(2)
+    codes = np.array([random.integers(0, 2, 40), random.integers(0, 3, 40), random.integers(0, 2, 40)], dtype=np.uint8)
+    codes[2] = np.where(random.random(40) < 0.9, codes[0], codes[2])
+    score = StructureScore(CodedTable(("a", "b", "y"), codes, (2, 3, 2)), 2.5)
+    family = NodeFamily("y", ("a", "b"), {"a": (0, 1), "b": (0, 1, 2), "y": (0, 1)})
+    prior = credo.BDeu(2.5)
+    own = np.bincount(codes[2], minlength=2).astype(np.float64)
+    assert _log_evidence(family, own, (0, 1), prior) == pytest.approx(score.family(2, ()))
+    leaves = [
+        _log_evidence(family, np.bincount(codes[2][(codes[0] == a) & (codes[1] == b)], minlength=2) * 1.0, (), prior)
+        for a in range(2) for b in range(3)
+    ]  # fmt: skip
+    assert sum(leaves) == pytest.approx(score.family(2, (0, 1)))
+    halves = [
+        _log_evidence(family, np.bincount(codes[2][codes[0] == a], minlength=2) * 1.0, (1,), prior) for a in range(2)
+    ]
+    assert sum(halves) == pytest.approx(score.family(2, (0,)))

@@ -264,3 +264,36 @@ def test_a_finding_of_none_is_no_finding() -> None:
     given = net.given({"P": {"p": ["ann", "bob"], "w": [1, 1], "B": ["yes", None]}})
     assert given.query("P.B[bob]", {"P.B[ann]": None}) == given.query("P.B[bob]")
     assert given.any("P.B", "yes", given={"P.B[bob]": None}) == 1.0
+
+
+@pytest.mark.parametrize("word", ["any", "all"])
+def test_questions_about_members_are_the_verbs(word: str) -> None:
+    given = CLINIC.given(TABLES)
+    verb = getattr(given, word)
+    assert credo.ask(given, f"P({word}(Patient.Infected=yes))") == verb("Patient.Infected", "yes")
+    found = credo.ask(given, f"P({word}(Patient.Infected=yes, ward in {{1, 2}}) | Patient.Infected[eve]=no)")
+    assert found == verb("Patient.Infected", "yes", {"ward": [1, 2]}, given={"Patient.Infected[eve]": "no"})
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("P(any(Patient.Infected))", "conditions are values, as in Patient.Infected=value"),
+        ("P(any(Patient.Infected!=yes))", "conditions are values"),
+        ("P(any(Patient.Ill=yes))", "there is no variable 'Patient.Ill'"),
+        ("P(any(Patient.Infected=maybe))", "has no value 'maybe'"),
+        ("P(any(Patient.Infected=yes, bed=3))", "Patient has no column 'bed'"),
+        ("P(any(Patient.Infected=yes, ward=77))", "Patient has 0 members"),
+        ("P(any(Patient.Infected=yes)", "expected '|' or '\\)'"),
+        ("argmax P(any(Patient.Infected=yes))", "is an event: ask P\\(any"),
+    ],
+)
+def test_questions_about_members_that_cant_be_answered(question: str, said: str) -> None:
+    with pytest.raises(credo.CredoError, match=said):
+        credo.ask(CLINIC.given(TABLES), question)
+
+
+def test_members_are_of_plates() -> None:
+    with pytest.raises(credo.CredoError, match="any\\(...\\) and all\\(...\\) are for plates with their tables"):
+        credo.ask(credo.Network.example("storm"), "P(any(Storm=yes))")
+    assert credo.ask(credo.Network("any -> all", {"any": 0.5, "all": {"yes": 0.1, "no": 0.3}}), "P(any=yes, all)")

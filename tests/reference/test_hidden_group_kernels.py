@@ -32,8 +32,12 @@ def test_exponentials_to_the_last_bits() -> None:
         [np.linspace(0, 1, 40), np.geomspace(1, 700, 80), [707.9, 708.1, 745.2, 1e5, 1e300, np.inf, 0, 1e-300]]
     )
     bits = np.zeros(TILE, dtype=np.int64)
-    found = x.copy()
-    exponentiate(found, bits.view(np.float64), bits)
+    logs, total = np.vstack([x, 3.0 + x]), np.ones(TILE)
+    exponentiate(logs, 1, np.full(TILE, 3.0), total, bits.view(np.float64), bits)
+    exponentiate(logs, 0, np.zeros(TILE), total, bits.view(np.float64), bits)
+    found = logs[0]
+    np.testing.assert_allclose(logs[1], found, rtol=1e-12)
+    np.testing.assert_allclose(total, 1.0 + logs.sum(0), rtol=4e-16)
     np.testing.assert_allclose(found[x >= -708], np.exp(x[x >= -708]), rtol=4e-16)
     assert not found[x < -708].any()
 

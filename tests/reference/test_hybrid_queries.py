@@ -343,7 +343,7 @@ def test_public_gaussian_networks(name: str) -> None:
     path = PUBLIC / f"{name}.json"
     if not path.is_file():
         pytest.skip("the public collections aren't beside this checkout")
-    net = credo.Network.read(path)
+    net = credo.HybridNetwork.read(path)
     assert isinstance(net, credo.HybridNetwork)
     assert len(net) == len(json.loads(path.read_text())["nodes"])
     first, *_, last = net.order

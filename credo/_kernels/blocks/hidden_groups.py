@@ -2,7 +2,8 @@
 
 A tile of rows lies column by column, and stays in the processor's cache between the three. In units of a group's
 deviations, zᵢₖⱼ = scaleₖⱼ xᵢⱼ - centreₖⱼ, a density takes two operations a cell. Sums are about the groups' means, or
-near them, so that little cancels, and plain floats do.
+near them, so that little cancels, and plain floats do. A group is named by its place: to take its lane out of an array
+counts references, which takes as long as a few rows.
 """
 
 from __future__ import annotations
@@ -26,22 +27,25 @@ E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E13 = (1 / math.factorial(i) for 
 
 
 @contracting_kernel
-def exponentiate(x: Array, power: Array, bits: Bits) -> None:
-    """x = exp(x) of a tile's lane, x ≤ 0, to the last bit or two: exp(n log 2 + r) = 2ⁿ (1 + r + r²/2 + ...). In vector
-    registers, which a call for each cell is not. bits are those of power, whose numbers are scratch."""
+def exponentiate(logs: Array, k: int, base: Array, total: Array, power: Array, bits: Bits) -> None:
+    """logs[k] = exp(logs[k] - base) of a tile, to the last bit or two, and total += them: exp(n log 2 + r) =
+    2ⁿ (1 + r + r²/2 + ...). No exponent is above 0. In vector registers, which a call for each cell is not. bits are
+    those of power, whose numbers are scratch."""
     for r in range(TILE):
-        power[r] = max(x[r], LEAST) * PER_LOG2 + ROUNDER
+        power[r] = max(logs[k, r] - base[r], LEAST) * PER_LOG2 + ROUNDER
     for r in range(TILE):
-        n, v = power[r] - ROUNDER, x[r]
+        n, v = power[r] - ROUNDER, logs[k, r] - base[r]
         s = max(v, LEAST) - n * LOG2 - n * LOG2_REST
         p = E10 + s * (E11 + s * (E12 + s * E13))
         p = E6 + s * (E7 + s * (E8 + s * (E9 + s * p)))
         p = E2 + s * (E3 + s * (E4 + s * (E5 + s * p)))
-        x[r] = 1.0 + s * (1.0 + s * p) if v >= LEAST else 0.0
+        logs[k, r] = 1.0 + s * (1.0 + s * p) if v >= LEAST else 0.0
     for r in range(TILE):
         bits[r] = (bits[r] + 1023) << 52
     for r in range(TILE):
-        x[r] *= power[r]
+        v = logs[k, r] * power[r]
+        logs[k, r] = v
+        total[r] += v
 
 
 @fast_kernel
@@ -57,22 +61,24 @@ def turn_rows(x: Array, start: int, size: int, shift: Array, cells: Array) -> bo
 
 
 @fast_kernel
-def add_squares(cells: Array, scale: Array, centre: Array, total: Array) -> None:
-    """total (tile,) -= Σⱼ zⱼ², of one group; no cell is NaN."""
-    columns = len(scale)
+def take_squares(cells: Array, scale: Array, centre: Array, k: int, peak: float, logs: Array) -> None:
+    """logs[k] = peak - Σⱼ zₖⱼ² of a tile; no cell is NaN."""
+    columns = len(cells)
     fours = columns // 4 * 4
+    for r in range(TILE):
+        logs[k, r] = peak
     for j in range(0, fours, 4):
-        a, b, c, d = scale[j], scale[j + 1], scale[j + 2], scale[j + 3]
-        e, f, g, h = centre[j], centre[j + 1], centre[j + 2], centre[j + 3]
+        a, b, c, d = scale[k, j], scale[k, j + 1], scale[k, j + 2], scale[k, j + 3]
+        e, f, g, h = centre[k, j], centre[k, j + 1], centre[k, j + 2], centre[k, j + 3]
         for r in range(TILE):
             s, t = a * cells[j, r] - e, b * cells[j + 1, r] - f
             u, v = c * cells[j + 2, r] - g, d * cells[j + 3, r] - h
-            total[r] -= (s * s + t * t) + (u * u + v * v)
+            logs[k, r] -= (s * s + t * t) + (u * u + v * v)
     for j in range(fours, columns):
-        a, e = scale[j], centre[j]
+        a, e = scale[k, j], centre[k, j]
         for r in range(TILE):
             s = a * cells[j, r] - e
-            total[r] -= s * s
+            logs[k, r] -= s * s
 
 
 @fast_kernel
@@ -87,27 +93,27 @@ def add_known_squares(cells: Array, scale: Array, centre: Array, constant: Array
 
 
 @fast_kernel
-def share_out_tile(logs: Array, top: Array, total: Array, power: Array, bits: Bits) -> None:
+def share_out_tile(
+    logs: Array, groups: int, top: Array, base: Array, total: Array, power: Array, bits: Bits
+) -> None:  # fmt: skip
     """logs (groups, tile) = exp(logs - top), top (tile,) being each row's largest, and total (tile,) their sums. Where
     the largest is -∞, all are 0."""
-    groups = len(logs)
     for r in range(TILE):
         top[r], total[r] = logs[0, r], 0.0
     for k in range(1, groups):
         for r in range(TILE):
             top[r] = max(top[r], logs[k, r])
+    for r in range(TILE):
+        base[r] = top[r] if top[r] > -math.inf else 0.0
     for k in range(groups):
-        for r in range(TILE):
-            logs[k, r] = logs[k, r] - top[r] if top[r] > -math.inf else -math.inf
-        exponentiate(logs[k], power, bits)
-        for r in range(TILE):
-            total[r] += logs[k, r]
+        exponentiate(logs, k, base, total, power, bits)
 
 
 @fast_kernel
 def weigh_tile(
-    shares: Array, start: int, size: int, weight: Array, top: Array, total: Array, tops: Array, totals: Array, n: Array
-) -> None:
+    shares: Array, groups: int, start: int, size: int, weight: Array, top: Array, total: Array, tops: Array,
+    totals: Array, n: Array,
+) -> None:  # fmt: skip
     """shares (groups, tile) times weight/total, 0 after the last row, and n (groups,) += their sums; top and total are
     written to those of all rows."""
     for r in range(size):
@@ -115,7 +121,7 @@ def weigh_tile(
         total[r] = weight[start + r] / total[r] if total[r] > 0.0 else 0.0
     for r in range(size, TILE):
         total[r] = 0.0
-    for k in range(len(shares)):
+    for k in range(groups):
         own = 0.0
         for r in range(TILE):
             v = shares[k, r] * total[r]
@@ -159,29 +165,23 @@ def add_tile_moments(cells: Array, shares: Array, scale: Array, centre: Array, f
 
 
 @fast_kernel
-def add_tile_powers(cells: Array, squares: Array, shares: Array, k: int, n: Array, first: Array, second: Array) -> None:
-    """n (groups,), first, second (groups, columns) += Σᵣ sᵣ (1, xᵣⱼ, xᵣⱼ²), of groups k and k + 1. No cell is NaN."""
-    a, b = shares[k], shares[k + 1]
-    own = other = 0.0
-    for r in range(TILE):
-        own += a[r]
-        other += b[r]
-    n[k] += own
-    n[k + 1] += other
+def add_tile_powers(cells: Array, squares: Array, shares: Array, k: int, first: Array, second: Array) -> None:
+    """first, second (groups, columns) += Σᵣ sᵣ (xᵣⱼ, xᵣⱼ²), of groups k and k + 1. No cell is NaN."""
     columns = len(cells)
     for j in range(0, columns - 1, 2):
         s = t = u = v = 0.0
         ss = tt = uu = vv = 0.0
         for r in range(TILE):
+            a, b = shares[k, r], shares[k + 1, r]
             x, y, xx, yy = cells[j, r], cells[j + 1, r], squares[j, r], squares[j + 1, r]
-            s += a[r] * x
-            t += a[r] * y
-            u += b[r] * x
-            v += b[r] * y
-            ss += a[r] * xx
-            tt += a[r] * yy
-            uu += b[r] * xx
-            vv += b[r] * yy
+            s += a * x
+            t += a * y
+            u += b * x
+            v += b * y
+            ss += a * xx
+            tt += a * yy
+            uu += b * xx
+            vv += b * yy
         first[k, j] += s
         first[k, j + 1] += t
         first[k + 1, j] += u
@@ -193,10 +193,10 @@ def add_tile_powers(cells: Array, squares: Array, shares: Array, k: int, n: Arra
     for j in range(columns // 2 * 2, columns):
         s = u = ss = uu = 0.0
         for r in range(TILE):
-            s += a[r] * cells[j, r]
-            u += b[r] * cells[j, r]
-            ss += a[r] * squares[j, r]
-            uu += b[r] * squares[j, r]
+            s += shares[k, r] * cells[j, r]
+            u += shares[k + 1, r] * cells[j, r]
+            ss += shares[k, r] * squares[j, r]
+            uu += shares[k + 1, r] * squares[j, r]
         first[k, j] += s
         first[k + 1, j] += u
         second[k, j] += ss
@@ -242,9 +242,9 @@ def expect_moments(
     groups = len(scale)
     cells, shares = np.zeros((columns, TILE + APART)), np.zeros((groups + 1, TILE + APART))
     near, squares = np.abs(centre).max() <= NEAR, np.zeros((columns, TILE + APART))
-    zeroth, once, twice = np.zeros(groups + 1), np.zeros((groups + 1, columns)), np.zeros((groups + 1, columns))
+    zeroth, once, twice = np.zeros(groups), np.zeros((groups + 1, columns)), np.zeros((groups + 1, columns))
     top, total, bits, peak = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE, dtype=np.int64), np.zeros(groups)
-    power = bits.view(np.float64)
+    power, base = bits.view(np.float64), np.zeros(TILE)
     for k in range(groups):
         peak[k] = log_shares[k] + constant[k].sum()
     for start in range(0, rows, TILE):
@@ -252,19 +252,19 @@ def expect_moments(
         whole = turn_rows(x, start, size, shift, cells)
         for k in range(groups):
             if whole:
-                shares[k] = peak[k]
-                add_squares(cells, scale[k], centre[k], shares[k])
+                take_squares(cells, scale, centre, k, peak[k], shares)
             else:
                 shares[k] = log_shares[k]
                 add_known_squares(cells, scale[k], centre[k], constant[k], shares[k])
-        share_out_tile(shares[:groups], top, total, power, bits)
-        weigh_tile(shares[:groups], start, size, weight, top, total, tops, totals, n)
-        if whole and near:
+        share_out_tile(shares, groups, top, base, total, power, bits)
+        about_shift = whole and near
+        weigh_tile(shares, groups, start, size, weight, top, total, tops, totals, zeroth if about_shift else n)
+        if about_shift:
             for j in range(columns):
                 for r in range(TILE):
                     squares[j, r] = cells[j, r] * cells[j, r]
             for k in range(0, groups, 2):
-                add_tile_powers(cells, squares, shares, k, zeroth, once, twice)
+                add_tile_powers(cells, squares, shares, k, once, twice)
             continue
         for k in range(groups):
             if whole:
@@ -272,6 +272,7 @@ def expect_moments(
             else:
                 add_known_moments(cells, shares[k], scale[k], centre[k], known[k], first[k], second[k])
     for k in range(groups if near else 0):
+        n[k] += zeroth[k]
         for j in range(columns):
             a, c = scale[k, j], centre[k, j]
             known[k, j] += zeroth[k]
@@ -321,20 +322,19 @@ def expect_tied_products(
     cells, flat, away = np.zeros((d, TILE + APART)), np.zeros((d, TILE + APART)), np.zeros((d + 3, TILE + APART))
     shares, inverse, weighted = np.zeros((groups + 3, TILE + APART)), np.zeros(TILE), np.zeros(TILE)
     top, total, bits = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE, dtype=np.int64)
-    power, rest, others = bits.view(np.float64), np.zeros(d), np.zeros(groups)
+    power, base, rest, others = bits.view(np.float64), np.zeros(TILE), np.zeros(d), np.zeros(groups)
     half = math.sqrt(0.5)
-    scale, centre = np.full(d, half), half * mean
+    scale, centre = np.full((groups, d), half), half * mean
     for start in range(0, rows, TILE):
         size = min(TILE, rows - start)
         turn_rows(x, start, size, shift, cells)
         whiten_tile(cells, white, flat)
         for k in range(groups):
-            shares[k] = log_shares[k]
-            add_squares(flat, scale, centre[k], shares[k])
-        share_out_tile(shares[:groups], top, total, power, bits)
+            take_squares(flat, scale, centre, k, log_shares[k], shares)
+        share_out_tile(shares, groups, top, base, total, power, bits)
         for r in range(TILE):
             inverse[r] = 1.0 / weight[start + r] if r < size and total[r] > 0.0 else 0.0
-        weigh_tile(shares[:groups], start, size, weight, top, total, tops, totals, n)
+        weigh_tile(shares, groups, start, size, weight, top, total, tops, totals, n)
         away[:d] = 0.0
         for k in range(groups):
             add_tile_firsts(flat, shares[k], mean[k], first[k], away)

@@ -15,15 +15,16 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.jit import kernel
+from credo._kernels.jit import late_kernel, late_kernel_of
 
 Array = NDArray[np.float64]
 
 LEAST, MOST = 0.5, 1e10  # the a and b that are answered here
+STEPS = 400.0  # of plain Python, for a quantile: so many that it only ever finds a few
 RECIPROCALS = 1.0 / np.arange(1.0, 130.0)
 
 
-@kernel
+@late_kernel
 def stirling_error(a: float) -> float:
     """Δ(a) = log Γ(a) - (a - ½) log a + a - ½ log 2π = 1/12a - 1/360a³ + …"""
     if a < 7.0:
@@ -34,7 +35,7 @@ def stirling_error(a: float) -> float:
     return r * (1 / 12 + s * (-1 / 360 + s * (1 / 1260 + s * (-1 / 1680 + s * (1 / 1188 + s * tail)))))
 
 
-@kernel
+@late_kernel
 def slope_at_mean(a: float, b: float) -> float:
     """R at x = a/c: √(ab / 2πc) · exp(Δ(c) - Δ(a) - Δ(b)), without the cancelling of three large log Γ."""
     c = a + b
@@ -42,7 +43,7 @@ def slope_at_mean(a: float, b: float) -> float:
     return math.sqrt(a / c * b * (0.5 / math.pi)) * math.exp(error)
 
 
-@kernel
+@late_kernel
 def slope(a: float, b: float, x: float, y: float, g: float, peak: float) -> float:
     """R = peak · (xc/a)ᵃ (yc/b)ᵇ, where xc/a = 1 - g/a and yc/b = 1 + g/b."""
     c, u, v = a + b, g / a, g / b
@@ -51,7 +52,7 @@ def slope(a: float, b: float, x: float, y: float, g: float, peak: float) -> floa
     return peak * math.exp(a * left + b * right)
 
 
-@kernel
+@late_kernel
 def tail_fraction(a: float, b: float, x: float, y: float, g: float) -> float:
     """I/R for x below the mean: DiDonato & Morris's continued fraction 1/(β₀ + α₁/(β₁ + α₂/(β₂ + …))).
 
@@ -80,7 +81,7 @@ def tail_fraction(a: float, b: float, x: float, y: float, g: float) -> float:
     return math.nan
 
 
-@kernel
+@late_kernel
 def tail_from_mean(a: float, b: float, x: float, y: float, g: float, peak: float) -> tuple[float, float]:
     """(I, R) for large a and b: I at the mean by Laplace's method, then the density's Taylor series from there.
 
@@ -109,7 +110,7 @@ def tail_from_mean(a: float, b: float, x: float, y: float, g: float, peak: float
     return middle + peak / width * s * area, peak * density * (x * y * tau / rho)
 
 
-@kernel
+@late_kernel
 def normal_quantile(p: float) -> float:
     """z with Φ(z) = p for p ≤ ½, within 5e-4 (Abramowitz & Stegun 26.2.23): good enough to guess with."""
     s = math.sqrt(-2.0 * math.log(p))
@@ -117,7 +118,7 @@ def normal_quantile(p: float) -> float:
     return above / (1.0 + s * (1.432788 + s * (0.189269 + s * 0.001308))) - s
 
 
-@kernel
+@late_kernel
 def guess_central(z: float, a: float, b: float) -> float:
     """Odds from the Cornish-Fisher series of log odds, whose cumulants are κₙ = ψ⁽ⁿ⁻¹⁾(a) + (-1)ⁿ ψ⁽ⁿ⁻¹⁾(b)."""
     i, j = 1.0 / (a - 0.5), 1.0 / (b - 0.5)
@@ -136,7 +137,7 @@ def guess_central(z: float, a: float, b: float) -> float:
     return j / i * math.exp(sd * w + (ii - jj) * (1 / 24))
 
 
-@kernel
+@late_kernel
 def guess_power(p: float, a: float, b: float, peak: float) -> float:
     """Odds where I ≈ xᵃ / aB: x = s (1 + q + …), sᵃ = p a B, q = s (b-1) / (a+1); 0 where that is too crude."""
     c = a + b
@@ -146,7 +147,7 @@ def guess_power(p: float, a: float, b: float, peak: float) -> float:
     return x / (1.0 - x) if q < 0.25 and x < 0.99 else 0.0
 
 
-@kernel
+@late_kernel
 def guess_cube(z: float, a: float, b: float) -> float:
     """Odds a/b · f³, f the ratio of two nearly normal cube roots (Paulson, Wilson & Hilferty)."""
     u, v = 1.0 / (9.0 * a), 1.0 / (9.0 * b)
@@ -156,7 +157,7 @@ def guess_cube(z: float, a: float, b: float) -> float:
     return a / b * max(f * f * f, 1e-3)
 
 
-@kernel
+@late_kernel
 def step_to(p: float, a: float, b: float, x: float, y: float, g: float, below: float, r: float) -> tuple[float, float]:
     """(h, error) with I(t + h) = p: the inverse of log I as a series in v = log(p / I), m = I/R, up to v⁵."""
     m, v = below / r, math.log(p / below)
@@ -172,7 +173,7 @@ def step_to(p: float, a: float, b: float, x: float, y: float, g: float, below: f
     return m * v * series, m * v**6 * (1.0 + abs(fifth))
 
 
-@kernel
+@late_kernel
 def solve_odds(p: float, z: float, a: float, b: float, peak: float) -> float:
     """w = x/y with I = p, for p ≤ ½."""
     least = min(a, b)
@@ -201,11 +202,11 @@ def solve_odds(p: float, z: float, a: float, b: float, peak: float) -> float:
     return math.nan
 
 
-@kernel
+@late_kernel_of(lambda p, *_: STEPS * len(p))
 def beta_quantile_chunk(p: Array, a: Array, b: Array, out: Array) -> None:
     """out = x with I_x(a, b) = p, or NaN where SciPy must be asked."""
     last, z = 0.0, 0.0
-    for i in range(p.size):
+    for i in range(len(p)):
         tail = min(p[i], 1.0 - p[i])
         out[i] = math.nan
         if not (tail > 0.0 and LEAST <= a[i] <= MOST and LEAST <= b[i] <= MOST):
@@ -220,11 +221,11 @@ def beta_quantile_chunk(p: Array, a: Array, b: Array, out: Array) -> None:
             out[i] = 1.0 / (1.0 + solve_odds(tail, z, b[i], a[i], peak))
 
 
-@kernel
+@late_kernel_of(lambda _, a, *__: 2.0 * STEPS * len(a))
 def beta_interval_chunk(tail: float, a: Array, b: Array, low: Array, high: Array) -> None:
     """low, high = the quantiles of tail and 1 - tail, for tail ≤ ½, or NaN where SciPy must be asked."""
-    z = normal_quantile(tail)
-    for i in range(a.size):
+    z = normal_quantile(tail) if tail > 0.0 else 0.0
+    for i in range(len(a)):
         low[i] = high[i] = math.nan
         if not (tail > 0.0 and LEAST <= a[i] <= MOST and LEAST <= b[i] <= MOST):
             continue

@@ -23,6 +23,7 @@ from credo.blocks.capabilities import (
     Points,
     SharedFactor,
 )
+from credo.blocks.numbers.few_normals import FEW_CELLS, add_normals_of_few
 from credo.blocks.numbers.hidden_rows import NormalColumns
 from credo.blocks.numbers.logarithms import logarithms
 from credo.blocks.numbers.student_runs import ends_of_runs
@@ -173,7 +174,9 @@ class NumbersLikelihood(
         else:
             variance = np.where(self.varying, self.gaussian.variance, 1.0)
             constant = self._log_peaks(variance) * weights
-            add_normals(cells, self.shift, self._centre, 0.5 * weights / variance, constant, out)
+            few = cells.size * len(out.T) <= FEW_CELLS and not add_normals.is_ready and not np.isnan(cells).any()
+            add = add_normals_of_few if few else add_normals
+            add(cells, self.shift, self._centre, 0.5 * weights / variance, constant, out)
 
     @cached_property
     def _student(self) -> StudentTerms:

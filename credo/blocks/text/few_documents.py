@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.text.documents import NOTHING
-from credo.core.membership import Hard
+from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
 from credo.data.words import Documents
 from credo.numerics.exact import Array
@@ -42,6 +42,12 @@ def summed(values: Array, row: Positions, count: int) -> Array:
     return out
 
 
+def summed_by_class(values: Array, row: Positions, codes: Codes, shape: tuple[int, ...]) -> Array:
+    """Document by document and class by class: `np.add.at` takes ten times as long. (words,) -> (documents, classes)"""
+    documents, classes = shape
+    return np.bincount(row * classes + codes, values, documents * classes).reshape(shape)
+
+
 def add_words_of_few(
     documents: Documents, amounts: Array, n: Array, logs: Array, weights: Array, least: float, a: float, drawn: bool,
     own: Hard, out: Array, lost: Array, tokens: Array, gone: NDArray[np.int64],
@@ -59,7 +65,7 @@ def add_words_of_few(
     mine, taken = mine[stays], taken[stays]
     tokens += np.bincount(row, x, count)
     here = np.flatnonzero(mine >= 0)
-    np.add.at(lost, (row[here], mine[here]), taken[here])
+    lost += summed_by_class(taken[here], row[here], mine[here], lost.shape)
     z = n.T[:, v] + a  # (classes, words)
     z[mine[here], here] = np.maximum(z[mine[here], here] - taken[here], a)
     with np.errstate(divide="ignore"):

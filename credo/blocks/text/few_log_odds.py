@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.text.log_odds import GRID
-from credo.blocks.text.few_documents import FEW_SCORES, FEW_TABLE_CELLS, are_few, document_of_each, summed
+from credo.blocks.text.few_documents import (
+    FEW_SCORES,
+    FEW_TABLE_CELLS,
+    are_few,
+    document_of_each,
+    summed,
+    summed_by_class,
+)
 from credo.core.membership import Hard
 from credo.core.sparse import Sparse
 from credo.data.words import Documents
@@ -97,7 +104,7 @@ def _left(documents: Documents, own: Hard, sums: WordSums, table: Array, weight:
     given = np.where(belongs, weight[row] * shares_of_words(documents), 0.0)
     lost = np.zeros((count, table.shape[1]))
     lost += summed(table.T[:, v[goes]], row[goes], count)
-    np.add.at(lost, (row[stays], own.codes[row[stays]]), given[stays])
+    lost += summed_by_class(given[stays], row[stays], own.codes[row[stays]], lost.shape)
     places = np.bincount(row, np.where(goes, sums.holding[v], np.where(stays, weight[row], 0.0)), count)
     mass, places = sums.totals.sum() - lost.sum(1), sums.everything[1] - places
     some = (mass > 0) & (places > 0)

@@ -14,12 +14,12 @@ KEYWORDS = {"in", "do", "P", "E", "argmax", "explain"}
 
 
 def called(subject: Subject) -> tuple[str, str]:
-    """The model in Python, and its file."""
+    """The model in Python, and its file; a file that isn't credo's own is read by the model's class."""
     if subject.path is None:
         return "model", "model.credo"
     if subject.path.lower().endswith(".credo"):
         return f"credo.load({subject.path!r})", subject.path
-    return f"credo.Network.read({subject.path!r})", subject.path
+    return f"credo.{type(subject.model).__name__}.read({subject.path!r})", subject.path
 
 
 def question(file: str, asked: str, done: Mapping[str, Any], seen: Mapping[str, Any]) -> str:
@@ -34,9 +34,16 @@ def question(file: str, asked: str, done: Mapping[str, Any], seen: Mapping[str, 
 def _finding(name: str, value: Any) -> str:
     if isinstance(value, Mapping):
         return f"{word(name)}={{{', '.join(f'{word(each)}: {p:.4g}' for each, p in value.items())}}}"
-    if isinstance(value, list | tuple):
+    if isinstance(value, tuple):  # an interval
+        low, high = (None if end is None else f"{end:g}" for end in value)
+        return f"{word(name)} < {high}" if low is None else f"{word(name)} > {low}{_below(name, high)}"
+    if isinstance(value, list):
         return f"{word(name)} in {{{', '.join(map(word, value))}}}"
     return f"{word(name)}={word(value)}"
+
+
+def _below(name: str, high: str | None) -> str:
+    return "" if high is None else f", {word(name)} < {high}"
 
 
 def word(value: object) -> str:

@@ -20,7 +20,7 @@ from credo.explorer.screens.screen import Action, Answer, Asked, Subject, number
 from credo.numerics.exact import Array
 
 WINDOW = 200  # rows that are sent at once
-CONTENDERS, DRAWS = 50, 4000  # groups that may be best, and draws of each
+CONTENDERS, DRAWS = 50, 4000  # groups that may be best, and draws of each belief
 PriorChoice = Literal["given", "raw", "default", "empirical"]
 CHOICES: tuple[PriorChoice, ...] = ("given", "raw", "default", "empirical")
 
@@ -93,10 +93,14 @@ class GroupsScreen:
             self._found[key] = self._under(prior, str(quantity))
         return self._found[key]
 
-    def _under(self, prior: PriorChoice, quantity: str) -> Estimates:
-        beliefs = self.beliefs
+    def _with_prior(self, prior: object) -> Beliefs:
+        """The same evidence under one of the priors; "raw" is no prior that a belief could have."""
         if prior == "default" or prior == "empirical":
-            beliefs = replace(beliefs, rule=prior).with_evidence(beliefs.seen)
+            return replace(self.beliefs, rule=prior).with_evidence(self.beliefs.seen)
+        return self.beliefs
+
+    def _under(self, prior: PriorChoice, quantity: str) -> Estimates:
+        beliefs = self._with_prior(prior)
         table = beliefs.table()
         rows, estimate, low, high = (
             table[name].to_numpy() for name in ("rows", quantity, f"{quantity}_low", f"{quantity}_high")
@@ -166,16 +170,26 @@ class GroupsScreen:
         return self.beliefs.groups[places].as_py()
 
     def compare(self, asked: Asked) -> Answer:
-        """P(a's parameter is greater than b's), and both densities."""
+        """P(a's parameter is greater than b's), the difference with its 95% interval, and both densities."""
         from credo.present.belief_charts import belief_charts
         from credo.present.content import plain
 
         names = self._group(asked, "a"), self._group(asked, "b")
-        a, b = (self.beliefs[name] for name in names)
+        beliefs = self._with_prior(asked.get("prior"))
+        a, b = (beliefs[name] for name in names)
+        means = [float(np.ravel(each.marginal().mean())[0]) for each in (a, b)]
+        rng = np.random.default_rng(0)
+        low, high = np.quantile(_draws(a, rng) - _draws(b, rng), [0.025, 0.975]).tolist()
         charts = [plain(belief_charts(each)[0]) for each in (a, b)]
         own, _ = called(self.subject)
         line = f"{own}[{names[0]!r}].probability_greater({own}[{names[1]!r}])"
-        return {"greater": float(a.probability_greater(b)), "charts": charts, "copy": {"python": line, "cli": ""}}
+        return {
+            "greater": float(a.probability_greater(b)),
+            "difference": means[0] - means[1],
+            "interval": [low, high],
+            "charts": charts,
+            "copy": {"python": line, "cli": ""},
+        }
 
     def best(self, asked: Asked) -> Answer:
         """P(group is best), of those with the highest intervals: how often its parameter is largest, of many draws."""

@@ -12,15 +12,27 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credo.errors import DataError, EvidenceError
+from credo.explorer.screens.cards import WHOLE, laid_out
+from credo.explorer.screens.contents import tabled
 from credo.explorer.screens.copied import called, question, word
 from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, number_in, text_in
 from credo.networks.answers import estimate_notice
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.network import Network
+from credo.present.causes import effect_table
+from credo.present.sensitivity import tornado_table, tornado_title
 
-WHOLE = 60  # variables up to which all are drawn; of more, those around one of them
 TABLE_ROWS = 64  # configurations of the parents that are listed
 QUESTIONS = 50  # that are listed
+ENTRIES = 15  # of tables, that move an answer most
+
+
+PLATES = "One member of each plate; credo.ask answers about many, given their tables."
+
+
+def plates_screen(subject: Subject) -> NetworkScreen:
+    """A plate network: the template, one member of each plate."""
+    return NetworkScreen(subject, template=True)
 
 
 class NetworkScreen:
@@ -29,9 +41,9 @@ class NetworkScreen:
     kind: ClassVar[str] = "network"
     title: ClassVar[str] = "Network"
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject = subject
-        self.net: GraphicalModel = subject.model
+    def __init__(self, subject: Subject, template: bool = False) -> None:
+        self.subject, self.template = subject, template
+        self.net: GraphicalModel = subject.model.template if template else subject.model
         self._last: tuple[dict[str, Any], Network] | None = None
 
     def opened(self) -> Answer:
@@ -42,18 +54,19 @@ class NetworkScreen:
                 for name, states in self.net.states.items()
             ],
             "prior": {name: [*map(float, shares.values())] for name, shares in prior.items()},
-            "notice": estimate_notice(prior),
+            "notice": PLATES if self.template else estimate_notice(prior),
             "directed": self.net.directed,
             "learned": self._learned is not None,
             "whole": len(self.net) <= WHOLE,
             "unsure": self._learned is not None and any(self._parents.values()),
+            "asks": True,
         }
 
     @property
     def actions(self) -> Mapping[str, Action]:
         return {
             "layout": self.layout, "marginals": self.marginals, "explain": self.explain, "next": self.next_questions,
-            "table": self.table, "edges": self.edges,
+            "table": self.table, "edges": self.edges, "sensitivity": self.sensitivity, "effect": self.effect,
         }  # fmt: skip
 
     @cached_property
@@ -68,6 +81,11 @@ class NetworkScreen:
                 if place[a] < place[b]:
                     found[b].add(a)
         return {name: tuple(sorted(own, key=place.__getitem__)) for name, own in found.items()}
+
+    def _called(self) -> tuple[str, str]:
+        """The network in Python, and its file."""
+        own, file = called(self.subject)
+        return f"{own}.template" if self.template else own, file
 
     @property
     def _learned(self) -> Network | None:
@@ -98,37 +116,41 @@ class NetworkScreen:
         factors = arrow_evidence(self._learned)
         return {arrow: float(0.5 + 0.5 * np.tanh(factor / 2)) for arrow, factor in factors.items()}
 
-    # Where cards lie
-
     def layout(self, asked: Asked) -> Answer:
-        """Places of cards and the ways of arrows: of all variables, or of those around one and of those that are
-        named beside it."""
-        from credo.present.layout import layout
+        return laid_out(self._parents, asked)
 
-        around = asked.get("around")
-        names = {*self.net.variables} if around is None else self._blanket(text_in(asked, "around"))
-        names |= {name for name in mapping_in(asked, "beside") if name in self.net}
-        parents = {
-            name: tuple(each for each in self._parents[name] if each in names)
-            for name in self.net.variables
-            if name in names
-        }
-        places, ways = layout(parents)
-        arrows = [
-            {"from": a, "to": b, "way": [[float(x), int(y)] for x, y in way]} for (a, b), way in ways.items()
-        ]
+    # How far tables and causes move an answer
+
+    def sensitivity(self, asked: Asked) -> Answer:
+        """The entries of tables that move P(target = state | findings) most, each alone within its range."""
+        net, done, seen = self._given(asked)
+        name, value = text_in(asked, "target"), asked.get("value")
+        if not isinstance(net, Network):
+            raise DataError("a Markov network has no tables whose entries could move")
+        seen = {other: finding for other, finding in seen.items() if other != name}
+        found = net.sensitivity(name, seen, value).tornado()
+        own, _ = self._called()
+        changed = f".do({done!r})" if done else ""
+        python = f"{own}{changed}.sensitivity({name!r}, {seen!r}, {value!r}).tornado()"
         return {
-            "places": {name: [float(x), int(y)] for name, (x, y) in places.items()},
-            "arrows": arrows,
-            "hidden": len(self.net) - len(names),
+            "title": tornado_title(found),
+            "table": tabled(tornado_table(found, ENTRIES)),
+            "copy": {"python": python, "cli": ""},
         }
 
-    def _blanket(self, name: str) -> set[str]:
-        """A variable, its parents, its children, and their other parents."""
-        if name not in self.net:
-            raise DataError(f"there is no variable {name!r:.60}")
-        children = [child for child, own in self._parents.items() if name in own]
-        return {name, *self._parents[name], *children, *(each for child in children for each in self._parents[child])}
+    def effect(self, asked: Asked) -> Answer:
+        """P(target | do(cause)), the adjustment that gives it, and P(target | cause) beside it."""
+        cause, target = text_in(asked, "cause"), text_in(asked, "target")
+        if not isinstance(self.net, Network):
+            raise DataError("a Markov network has no causes")
+        found = self.net.effect(cause, target)
+        own, _ = self._called()
+        return {
+            "formula": found.identification.formula,
+            "reason": found.identification.reason,
+            "table": tabled(effect_table(found)),
+            "copy": {"python": f"{own}.effect({cause!r}, {target!r})", "cli": ""},
+        }
 
     # Answers
 
@@ -168,12 +190,13 @@ class NetworkScreen:
 
     def _lines(self, target: object, done: Mapping[str, Any], seen: Mapping[str, Any]) -> Lines:
         """The command asks about the target, or about the first variable that isn't known."""
-        net, file = called(self.subject)
+        net, file = self._called()
         known = {*done, *seen}
         name = target if isinstance(target, str) else next((x for x in self.net.variables if x not in known), None)
         changed = f".do({done!r})" if done else ""
         findings = f"{seen!r}" if seen else ""
-        cli = "" if name is None or name in known else question(file, f"P({word(name)})", done, seen)
+        unasked = self.template or name is None or name in known
+        cli = "" if unasked else question(file, f"P({word(name)})", done, seen)
         return {"python": f"{net}{changed}.marginals({findings})", "cli": cli}
 
     def explain(self, asked: Asked) -> Answer:
@@ -185,10 +208,11 @@ class NetworkScreen:
         name, value = text_in(asked, "target"), asked.get("value")
         seen = {other: finding for other, finding in seen.items() if other != name}
         found = plain(waterfall(net.explain(name, seen, value)))
-        own, file = called(self.subject)
+        own, file = self._called()
         changed = f".do({done!r})" if done else ""
         cli = question(file, f"explain P({word(name)}{'' if value is None else f'={word(value)}'})", done, seen)
-        return {**found, "copy": {"python": f"{own}{changed}.explain({name!r}, {seen!r}, {value!r})", "cli": cli}}
+        python = f"{own}{changed}.explain({name!r}, {seen!r}, {value!r})"
+        return {**found, "copy": {"python": python, "cli": "" if self.template else cli}}
 
     def next_questions(self, asked: Asked) -> Answer:
         """Which variable tells most about the target: its expected information gain, less what asking costs."""

@@ -19,6 +19,7 @@ from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
 from credo.present.content import plain
 from credo.present.densities import Shape, shape_of
+from credo.present.texts import PALEST, cut_weights
 
 POINTS = 41  # of a curve over a number
 VALUES = 40  # of a category in a curve
@@ -129,12 +130,12 @@ class RowScreen:
         """P(class | row), and the weights of evidence of columns and words."""
         model, row = self._model(asked), self._row(asked)
         of, against = (None if asked.get(each) is None else self._class_of(asked[each]) for each in ("of", "against"))
-        shares = model.predict_proba([row])[0]
-        found = waterfall(model.explain(row, of, against))
+        explained = model.explain(row, of, against)
+        found = waterfall(explained)
         own, file = called(self.subject)
         cells = {name: value for name, value in row.items() if value is not None}
         return {
-            "shares": [*map(float, shares)],
+            "shares": [*explained.shares],
             "why": plain(replace(found, texts=[])),
             "texts": {each["name"]: _coloured(each) for each in found.texts},
             "words": {each["name"]: _strongest(each) for each in found.texts},
@@ -202,23 +203,14 @@ class RowScreen:
 
 
 def _coloured(text: ExplainedText) -> dict[str, list[Any]]:
-    """The text in pieces, with the weight of each; those too pale to be seen are one with their neighbours, and have
-    none."""
-    from credo.present.texts import PALEST, pieces
-
-    each_piece = pieces(text["text"], text["words"])
-    least = PALEST * max((abs(each.weight) for each in each_piece), default=0.0)
-    words, weights = list[str](), list[float | None]()
-    for each in each_piece:
-        if abs(each.weight) >= least:
-            words.append(each.text)
-            weights.append(round(each.weight, 4))
-        elif weights and weights[-1] is None:
-            words[-1] += each.text
-        else:
-            words.append(each.text)
-            weights.append(None)
-    return {"words": words, "weights": weights}
+    """The lengths of the text's pieces, and the weight of each; those too pale to be seen are joined, and weigh 0. The
+    page has the text itself."""
+    cuts, weights = cut_weights(len(text["text"]), text["words"])
+    seen = np.abs(weights) >= PALEST * np.abs(weights).max(initial=0.0)
+    kept = np.append(seen[1:] | seen[:-1], True) if len(seen) else seen  # cuts after pieces
+    kept_cuts = cuts[1:][kept]
+    shown = np.where(seen, weights, 0.0)[kept].round(4)
+    return {"lengths": np.diff(kept_cuts, prepend=0).tolist(), "weights": shown.tolist()}
 
 
 def _strongest(text: ExplainedText) -> list[dict[str, Any]]:

@@ -20,6 +20,12 @@ Action = Callable[[Asked], Answer]
 ROW, TRUST = "credo.explorer.screens.row.RowScreen", "credo.explorer.screens.trust.TrustScreen"
 SCREENS: dict[str, tuple[str, ...]] = {
     "credo.networks.graphical_model.GraphicalModel": ("credo.explorer.screens.network.NetworkScreen",),
+    "credo.networks.hybrid.network.HybridNetwork": ("credo.explorer.screens.hybrid.HybridScreen",),
+    "credo.networks.templates.dynamic_network.DynamicNetwork": ("credo.explorer.screens.slices.SlicesScreen",),
+    "credo.networks.templates.plate_network.PlateNetwork": ("credo.explorer.screens.network.plates_screen",),
+    "credo.networks.decisions.influence_diagram.InfluenceDiagram": (
+        "credo.explorer.screens.decisions.DecisionsScreen",
+    ),
     "credo.models.class_predictor.ClassPredictor": (ROW, TRUST),
     "credo.models.regression.linear.LinearRegression": ("credo.explorer.screens.regression.RegressionScreen",),
     "credo.models.mixture.model.Mixture": ("credo.explorer.screens.clusters.ClustersScreen",),
@@ -69,8 +75,8 @@ def screens_of(subject: Subject) -> dict[str, Screen]:
             found: list[Screen] = [_imported(path)(subject) for path in paths]
             return {screen.kind: screen for screen in found}
     raise DataError(
-        "the explorer shows networks, classifiers, regressions, mixtures, hidden Markov models, beliefs and tables, "
-        f"but this is a {type(subject.model).__name__}"
+        "the explorer shows networks, influence diagrams, classifiers, regressions, mixtures, hidden Markov models, "
+        f"beliefs and tables, but this is a {type(subject.model).__name__}"
     )
 
 
@@ -120,5 +126,3 @@ def number_in(asked: Asked, name: str, default: float) -> float:
     if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) < float("inf"):
         raise DataError(f"{name!r} must be a number, but is {found!r:.60}")
     return found
-
-

@@ -8,14 +8,24 @@ export function stateOfAddress() {
   }
 }
 
-const PAUSE = 120; // milliseconds: while something is dragged or typed, the address follows when it rests
-let waiting = 0;
+// Milliseconds: while something is dragged or typed, the address follows when it rests. Browsers take tens of milliseconds
+// for the address of a long text, which a keystroke shouldn't wait for.
+const PAUSE = 400;
+let waiting = 0, resting = null;
 
 export function toAddress(state, passing) {
   clearTimeout(waiting);
-  if (passing) waiting = setTimeout(() => written(state, true), PAUSE);
+  resting = passing ? state : null;
+  if (passing) waiting = setTimeout(rested, PAUSE);
   else written(state, false);
 }
+
+function rested() {
+  clearTimeout(waiting);
+  if (resting) written(resting, true);
+  resting = null;
+}
+addEventListener("pagehide", rested);
 
 function written(state, passing) {
   const kept = Object.fromEntries(Object.entries(state).filter(([, value]) => value != null));

@@ -4,7 +4,7 @@ import { ask, opened } from "./server.js";
 import { stateOfAddress, toAddress } from "./address.js";
 import { Problem, Shell } from "./parts.js";
 
-const SCREENS = { network: "./network.js", row: "./row.js", trust: "./trust.js", belief: "./belief.js", groups: "./groups.js", regression: "./regression.js", clusters: "./clusters.js", sequence: "./sequence.js", table: "./table.js" };
+const SCREENS = { network: "./network.js", slices: "./slices.js", decisions: "./decisions.js", row: "./row.js", trust: "./trust.js", belief: "./belief.js", groups: "./groups.js", regression: "./regression.js", clusters: "./clusters.js", sequence: "./sequence.js", table: "./table.js" };
 
 function App() {
   const [subject, setSubject] = useState(null);

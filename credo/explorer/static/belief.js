@@ -1,7 +1,7 @@
 // From prior to posterior: drag the prior, add observations, watch what is believed.
 import { html, useState } from "./vendor/preact-htm.js";
 import { Copy, Problem, percent, useAnswer } from "./parts.js";
-import { Lines } from "./charts.js";
+import { Lines, filled } from "./charts.js";
 
 const STYLES = { prior: { colour: "#888888", dashes: "5 4" }, likelihood: { colour: "#ee7733", dashes: "2 3" }, posterior: { colour: "#4477aa" }, predictive: { colour: "#228833" } };
 const valuesIn = (text) => text.split(/[\s,;]+/).filter(Boolean).map((each) => (Number.isFinite(Number(each)) ? Number(each) : each));
@@ -57,7 +57,7 @@ function Adding({ label, values, set }) {
 function Chart({ chart, other }) {
   if (chart.bars) {
     const entries = Object.entries(chart.bars).slice(0, 80), most = Math.max(1e-12, ...entries.map(([, p]) => p));
-    return html`<figure><figcaption>${chart.x_label}</figcaption><ul class="bars">${entries.slice(0, 24).map(([value, p]) => html`<li key=${value}><div><span class="share" style=${{ width: `${(100 * p) / most}%`, background: STYLES.predictive.colour }}></span><span class="label"><bdi>${value}</bdi></span><span>${percent(p)}</span></div></li>`)}</ul></figure>`;
+    return html`<figure><figcaption>${chart.x_label}</figcaption><ul class="bars">${entries.slice(0, 24).map(([value, p]) => html`<li key=${value}><div><span class="share" style=${{ ...filled(p / most), background: STYLES.predictive.colour }}></span><span class="label"><bdi>${value}</bdi></span><span>${percent(p)}</span></div></li>`)}</ul></figure>`;
   }
   const curves = [...chart.curves, ...(other ? other.curves.filter((each) => each.role === "posterior").map((each) => ({ ...each, label: "the other's posterior", own: { colour: "#aa3377" } })) : [])];
   if (!curves.length) return html`<p class="faint">${chart.note}</p>`;

@@ -6,10 +6,13 @@ export const percent = (p) => (p > 0 && p < 0.0005 ? "<0.1%" : p < 1 && p > 0.99
 const PALETTE = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb"];
 export const colour = (k) => PALETTE[k % PALETTE.length];
 
+// How much of a bar is filled: scaled, as that moves without a new layout.
+export const filled = (share) => ({ transform: `scaleX(${share})` });
+
 export function Bars({ names, shares, chosen, choose }) {
   const order = shares.map((_, k) => k).sort((a, b) => shares[b] - shares[a]).slice(0, 12);
   return html`<ul class="bars">${order.map((k) => html`<li key=${names[k]}><button aria-pressed=${chosen === names[k]} onClick=${() => choose?.(names[k])}>
-    <span class="share" style=${{ width: `${100 * shares[k]}%`, background: colour(k) }}></span><span class="label"><bdi>${names[k]}</bdi></span><span>${percent(shares[k])}</span></button></li>`)}</ul>
+    <span class="share" style=${{ ...filled(shares[k]), background: colour(k) }}></span><span class="label"><bdi>${names[k]}</bdi></span><span>${percent(shares[k])}</span></button></li>`)}</ul>
     ${names.length > order.length && html`<p class="faint">${names.length - order.length} more classes</p>`}`;
 }
 

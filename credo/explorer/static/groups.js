@@ -1,20 +1,24 @@
 // Groups: a forest plot of any number of beliefs. Only the rows in view exist; the server sorts and searches.
-import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
+import { html, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { Copy, Problem, percent, useAnswer } from "./parts.js";
-import { Lines } from "./charts.js";
+import { Lines, colour, filled } from "./charts.js";
 
 const LINE = 26, AHEAD = 60, TALLEST = 8_000_000; // pixels: browsers draw nothing further down
+const STEP = 30; // rows: windows begin at multiples of it
+const BASE = 2000; // rows: places are counted from multiples of it, as those far down would be rounded
+const whole = new Intl.NumberFormat("en");
 
 export function Screen({ model, state, change, ask }) {
   const view = { prior: state.prior ?? "given", quantity: state.quantity ?? model.quantities[0], sort: state.sort ?? "estimate", down: state.down ?? true, search: state.search ?? "" };
   const key = JSON.stringify(view);
-  const [first, setFirst] = useState(0);
+  const [first, setFirst] = useState(0); // of the rows in view, by steps
   const [learned, setLearned] = useState(0); // tables that were dropped here: what is shown changes with each
-  const [rows, problem] = useAnswer((signal) => ask("window", { ...view, from: Math.max(0, first - AHEAD), count: 200 }, signal), [key, learned, Math.floor(first / 30)]);
+  const [rows, problem] = useAnswer((signal) => ask("window", { ...view, from: Math.max(0, first - AHEAD), count: 200 }, signal), [key, learned, first]);
   const pair = state.pair ?? [];
   const [best] = useAnswer((signal) => (state.best ? ask("best", view, signal) : null), [key, learned, state.best]);
-  const [against, unlike] = useAnswer((signal) => (pair.length === 2 ? ask("compare", { a: pair[0], b: pair[1] }, signal) : null), [learned, JSON.stringify(pair)]);
+  const [against, unlike] = useAnswer((signal) => (pair.length === 2 ? ask("compare", { a: pair[0], b: pair[1], prior: view.prior }, signal) : null), [learned, view.prior, JSON.stringify(pair)]);
   const pick = (group) => change({ pair: pair.includes(group) ? pair.filter((each) => each !== group) : [...pair, group].slice(-2) });
+  const brush = (a, b) => a !== b && change({ pair: [a, b] });
   const sort = (by) => change({ sort: by, down: view.sort === by ? !view.down : by !== "group" });
   return html`<div class="groups">
     <div class="board"><div class="tools">
@@ -26,14 +30,16 @@ export function Screen({ model, state, change, ask }) {
       ${problem && html`<${Problem} text=${problem} />`}
       <div class="forest-table" role="table" aria-label="Groups" aria-rowcount=${rows?.total ?? 0}>
         <div class="forest-head" role="row">${[["group", model.by], ["rows", "rows"], ["estimate", view.quantity], ["low", "95% interval"]].map(([by, title]) => html`<span role="columnheader" key=${by} aria-sort=${view.sort !== by ? "none" : view.down ? "descending" : "ascending"}><button onClick=${() => sort(by)}>${title}${view.sort === by ? (view.down ? " ↓" : " ↑") : ""}</button></span>`)}</div>
-        ${rows && html`<${Forest} rows=${rows} first=${first} setFirst=${setFirst} pair=${pair} pick=${pick} />`}</div></div>
+        ${rows && html`<${Forest} key=${key} rows=${rows} setFirst=${setFirst} pair=${pair} pick=${pick} brush=${brush} />`}</div></div>
     <aside aria-label="Comparison">
       ${unlike && html`<${Problem} text=${unlike} />`}
       ${against && pair.length === 2
         ? html`<section><h2>Comparison</h2><p>P(<bdi>${pair[0]}</bdi> > <bdi>${pair[1]}</bdi>) = <b>${percent(against.greater)}</b></p>
-          <${Both} charts=${against.charts} names=${pair} /><${Copy} lines=${against.copy} /></section>`
-        : html`<p class="faint">Click two groups to compare them.</p>`}
-      ${best && html`<section><h2>P(best)</h2><ul class="bars">${best.best.filter((each) => each.probability > 0).map((each) => html`<li key=${each.group}><div><span class="share" style=${{ width: `${100 * each.probability}%` }}></span><span class="label"><bdi>${each.group}</bdi></span><span>${percent(each.probability)}</span></div></li>`)}</ul></section>`}
+          <p>Difference: <b>${Number(against.difference.toPrecision(3))}</b>, 95% interval ${Number(against.interval[0].toPrecision(3))} to ${Number(against.interval[1].toPrecision(3))}</p>
+          <${Both} charts=${against.charts} names=${pair} />
+          <p class="faint">${pair.map((name, k) => html`<span class="key" style=${{ background: colour(k) }}></span><bdi>${name}</bdi>`)}</p><${Copy} lines=${against.copy} /></section>`
+        : html`<p class="faint">Click two groups to compare them, or drag from one to the other. Keys: ↑ ↓ move, Enter chooses, Shift with ↑ ↓ compares where you began with where you are.</p>`}
+      ${best && html`<section><h2>P(best)</h2><ul class="bars">${best.best.filter((each) => each.probability > 0).map((each) => html`<li key=${each.group}><div><span class="share" style=${filled(each.probability)}></span><span class="label"><bdi>${each.group}</bdi></span><span>${percent(each.probability)}</span></div></li>`)}</ul></section>`}
       <${Drop} model=${model} ask=${ask} learned=${() => setLearned((n) => n + 1)} />
       <${Copy} lines=${rows?.copy} />
     </aside>
@@ -67,24 +73,82 @@ function Drop({ model, ask, learned }) {
     <p role="status" class="faint">${said}</p></section>`;
 }
 
-function Forest({ rows, first, setFirst, pair, pick }) {
-  const box = useRef(null);
+// The rows lie on a sheet that stays in view; scrolling moves it, and draws only rows that come into view.
+function Forest({ rows, setFirst, pair, pick, brush }) {
+  const box = useRef(null), brushed = useRef(null), moved = useRef(false), kept = useRef(new Map());
+  const [scrolled, setScrolled] = useState(0), [cursor, setCursor] = useState(null), [held, setHeld] = useState(null);
   const full = rows.total * LINE, tall = Math.min(full, TALLEST), stretch = full > tall ? full / tall : 1;
-  useEffect(() => {
-    const scroll = () => setFirst(Math.floor((box.current.scrollTop * stretch) / LINE));
+  const high = box.current?.clientHeight ?? 1200, first = Math.floor(scrolled / LINE), base = Math.floor(first / BASE) * BASE;
+  useLayoutEffect(() => {
+    const scroll = () => {
+      // Where the bar is stretched its end must be the last row's.
+      const { scrollTop, clientHeight } = box.current, reach = Math.max(1, tall - clientHeight);
+      const now = stretch > 1 ? (scrollTop / reach) * (full - clientHeight) : scrollTop;
+      setScrolled(now);
+      setFirst(Math.floor(now / LINE / STEP) * STEP);
+    };
     box.current.addEventListener("scroll", scroll, { passive: true });
     return () => box.current?.removeEventListener("scroll", scroll);
-  }, [stretch]);
-  const [low, high] = rows.range, span = high - low || 1, at = (x) => `${(100 * (x - low)) / span}%`;
-  const seen = 4 + Math.ceil((box.current?.clientHeight ?? 1200) / LINE); // rows in view exist, and no others
-  const top = (i) => (i - first) * LINE + (first * LINE) / stretch;
-  return html`<div class="forest" ref=${box} tabindex="0" role="rowgroup"><div role="presentation" style=${{ height: `${tall}px` }}>
-    ${rows.rows.map((row, j) => {
-      const i = rows.from + j, chosen = pair.includes(row.group);
-      return i >= first - 4 && i < first + seen && html`<div key=${row.group} class=${`forest-row ${chosen ? "chosen" : ""}`} role="row" aria-rowindex=${i + 1} style=${{ transform: `translateY(${top(i)}px)` }}>
-        <span role="cell"><button aria-pressed=${chosen} onClick=${() => pick(row.group)}><bdi>${row.group}</bdi></button></span><span role="cell">${row.rows.toLocaleString("en")}</span><span role="cell">${Number(row.estimate).toPrecision(3)}</span>
-        <span role="cell" class="interval"><span class="unseen">${Number(row.low).toPrecision(3)} to ${Number(row.high).toPrecision(3)}</span><i style=${{ left: at(row.low), width: `${Math.max(0.3, (100 * (row.high - row.low)) / span)}%` }}></i><b style=${{ left: at(row.estimate) }}></b></span></div>`;
-    })}</div></div>`;
+  }, [stretch, tall]);
+  const show = (row) => {
+    const top = row * LINE, to = top < scrolled ? top : top + LINE > scrolled + high ? top + LINE - high : scrolled;
+    if (to !== scrolled) box.current.scrollTop = stretch > 1 ? (to / (full - high)) * (tall - high) : to;
+  };
+  const at = (i) => rows.rows[i - rows.from]?.group;
+  const keys = (event) => {
+    const page = Math.max(1, Math.floor(high / LINE) - 1), now = cursor ?? first;
+    const to = { ArrowDown: cursor === null ? now : now + 1, ArrowUp: now - 1, PageDown: now + page, PageUp: now - page, Home: 0, End: rows.total - 1 }[event.key];
+    if (to !== undefined) {
+      const next = Math.max(0, Math.min(rows.total - 1, to));
+      if (!event.shiftKey) setHeld(null);
+      else if (event.key.startsWith("Arrow")) {
+        const began = held ?? at(now);
+        setHeld(began);
+        if (began !== undefined && at(next) !== undefined) brush(began, at(next));
+      }
+      setCursor(next);
+      show(next);
+      moved.current = true;
+      event.preventDefault();
+    }
+  };
+  useLayoutEffect(() => {
+    const button = moved.current && document.querySelector(`#row-${cursor} button`);
+    if (!button) return; // a row far away comes with an answer
+    moved.current = false;
+    button.focus({ preventScroll: true });
+  });
+  const groupAt = (event) => event.target.closest?.(".forest-row")?.dataset.group;
+  const down = (event) => (brushed.current = groupAt(event));
+  const click = (event) => event.target.closest("button") && pick(groupAt(event));
+  const up = (event) => {
+    const to = groupAt(event), from = brushed.current;
+    brushed.current = null;
+    if (from !== undefined && from !== null && to !== undefined && to !== from) brush(from, to);
+  };
+  // A row that is drawn already is the same object again: nothing of it is compared.
+  useMemo(() => kept.current.clear(), [rows.range.join(), pair.join("\u0000"), cursor, base]);
+  const drawn = [], last = first + Math.ceil(high / LINE) + 2;
+  for (let i = Math.max(rows.from, first - 2); i < Math.min(last, rows.from + rows.rows.length); i++) {
+    const row = rows.rows[i - rows.from];
+    let found = kept.current.get(i);
+    if (found?.row.group !== row.group || found.row.rows !== row.rows) {
+      found = { row, drawn: drawnRow(row, i, base, rows.range, pair.includes(row.group), i === cursor) };
+      kept.current.set(i, found);
+    }
+    drawn.push(found.drawn);
+  }
+  if (kept.current.size > 1000) kept.current.clear();
+  return html`<div class="forest" ref=${box} tabindex="0" role="rowgroup" onKeyDown=${keys} onPointerDown=${down} onPointerUp=${up} onClick=${click}>
+    <div role="presentation" style=${{ height: `${tall}px` }}><div class="in-view" role="presentation" style=${{ height: `${Math.min(high, full)}px` }}>
+      <div role="presentation" style=${{ transform: `translateY(${base * LINE - scrolled}px)` }}>${drawn}</div></div></div></div>`;
+}
+
+function drawnRow(row, i, base, [low, high], chosen, current) {
+  const span = high - low || 1, at = (x) => `${(100 * (x - low)) / span}%`;
+  return html`<div key=${row.group} id=${`row-${i}`} data-group=${row.group} class=${`forest-row ${chosen ? "chosen" : ""}`} role="row" aria-rowindex=${i + 1} style=${{ transform: `translateY(${(i - base) * LINE}px)` }}>
+    <span role="cell"><button tabindex=${current ? 0 : -1} aria-pressed=${chosen}><bdi>${row.group}</bdi></button></span><span role="cell">${whole.format(row.rows)}</span><span role="cell">${Number(row.estimate).toPrecision(3)}</span>
+    <span role="cell" class="interval"><span class="unseen">${Number(row.low).toPrecision(3)} to ${Number(row.high).toPrecision(3)}</span><i style=${{ left: at(row.low), width: `${Math.max(0.3, (100 * (row.high - row.low)) / span)}%` }}></i><b style=${{ left: at(row.estimate) }}></b></span></div>`;
 }
 
 function Both({ charts, names }) {

@@ -1,9 +1,8 @@
 // A network: cards with a bar for each state. A click is evidence, shift-click excludes, dragging a bar gives a likelihood.
-import { html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
-import { Copy, Problem, Waterfall, percent, signed, useAnswer } from "./parts.js";
-
-const CARD = 184, GAP = 36, LINE = 24, HEAD = 34, SHOWN = 8, LAYER = 56;
-const height = (variable) => HEAD + LINE * Math.min(SHOWN, variable.states.length) + 8;
+import { html, useMemo, useRef } from "./vendor/preact-htm.js";
+import { Content, Copy, Problem, Waterfall, percent, useAnswer } from "./parts.js";
+import { Board, Found } from "./board.js";
+import { filled } from "./charts.js";
 
 export function Screen({ model, state, change, ask }) {
   const given = state.given ?? {}, done = state.do ?? {}, doing = state.doing ?? false;
@@ -14,15 +13,15 @@ export function Screen({ model, state, change, ask }) {
   const key = JSON.stringify(findings);
 
   const [places, lost] = useAnswer(
-    (signal) => ask("layout", { around, beside: model.whole ? {} : { ...given, ...done, ...(target ? { [target.name]: 1 } : {}) } }, signal),
-    [around, model.whole ? "" : key + JSON.stringify(target)],
+    (signal) => ask("layout", { around, reach: state.reach ?? 2, beside: model.whole ? {} : { ...given, ...done, ...(target ? { [target.name]: 1 } : {}) } }, signal),
+    [around, state.reach, model.whole ? "" : key + JSON.stringify(target)],
   );
   const [answer, problem] = useAnswer((signal) => ask("marginals", { ...findings, target: target?.name }, signal), [key, target?.name]);
   const [why] = useAnswer(
     (signal) => (target ? ask("explain", { ...findings, target: target.name, value: target.state }, signal) : null),
     [key, JSON.stringify(target)],
   );
-  const [next] = useAnswer((signal) => (target && !(target.name in given) ? ask("next", { ...findings, target: target.name, costs: state.costs ?? {} }, signal) : null), [
+  const [next] = useAnswer((signal) => (model.asks && target && !(target.name in given) ? ask("next", { ...findings, target: target.name, costs: state.costs ?? {} }, signal) : null), [
     key, target?.name, JSON.stringify(state.costs ?? {}),
   ]);
   const [edges, unsure] = useAnswer((signal) => (state.edges ? ask("edges", {}, signal) : null), [state.edges]);
@@ -45,23 +44,25 @@ export function Screen({ model, state, change, ask }) {
 
   return html`<div class="network">
     <div class="board">
-      <${Tools} model=${model} doing=${doing} change=${change} around=${around} findings=${{ ...given, ...done }} edges=${state.edges} />
+      <${Tools} model=${model} doing=${doing} change=${change} around=${around} reach=${state.reach ?? 2} findings=${{ ...given, ...done }} edges=${state.edges} />
       ${lost && html`<${Problem} text=${lost} />`}
       ${places && html`<${Board} model=${model} byName=${byName} places=${places} shares=${shown.current} ghost=${ghost.current}
-        given=${given} done=${done} target=${target} conflict=${conflict} find=${find} change=${change} around=${around} edges=${state.edges ? edges : null} />`}
+        given=${given} done=${done} target=${target} conflict=${conflict} find=${find} change=${change} around=${around} sought=${model.whole ? state.sought : null} edges=${state.edges ? edges : null} />`}
     </div>
     <aside aria-label="Answers">
       ${problem && html`<${Problem} text=${problem} />`}
       ${answer?.conflict && html`<${Problem} text=${answer.conflict} />`}
       ${(answer?.notice || model.notice) && html`<p class="notice">${answer?.notice || model.notice}</p>`}
       ${unsure && html`<${Problem} text=${unsure} />`}
-      <${Found} given=${given} done=${done} find=${find} change=${change} log=${answer?.log_probability} />
+      <${Found} given=${given} done=${done} byName=${byName} find=${find} change=${change} log=${answer?.log_probability} density=${answer?.density} />
       ${target
         ? html`<section><h2>Why</h2>${why ? html`<${Waterfall} found=${why} />` : html`<p class="faint">…</p>`}
           ${why?.copy && html`<${Copy} lines=${why.copy} />`}</section>
           ${next && html`<${Next} next=${next} costs=${state.costs ?? {}} change=${change} />`}
-          <${Table} name=${target.name} byName=${byName} ask=${ask} learned=${model.learned} />`
-        : html`<p class="faint">Click a state: evidence. Shift-click: not this state. Drag a bar: a likelihood. Click a name: why, and what to ask next.</p>`}
+          <${Table} name=${target.name} byName=${byName} ask=${ask} learned=${model.learned} />
+          ${model.asks && model.directed && html`<${Sensitivity} findings=${findings} target=${target} state=${state} change=${change} ask=${ask} />
+            <${Effect} model=${model} target=${target} state=${state} change=${change} ask=${ask} />`}`
+        : html`<p class="faint">Click a state: evidence. Shift-click: not this state. Drag a bar: a likelihood.${model.variables.some((each) => each.number) ? " Click a curve: a number; drag over it: an interval." : ""} Click a name: why${model.asks ? ", and what to ask next" : ""}.</p>`}
       ${state.edges && edges && html`<${Edges} edges=${edges} />`}
       <${Copy} lines=${answer?.copy} />
     </aside>
@@ -70,22 +71,20 @@ export function Screen({ model, state, change, ask }) {
 
 function Edges({ edges }) {
   return html`<section><h2>How sure the arrows are</h2><p class="faint">P(arrow), ${edges.how}; the least sure first.</p>
-    <ul class="bars">${edges.arrows.slice(0, 40).map((each) => html`<li key=${`${each.from}\u0000${each.to}`}><div><span class="share" style=${{ width: `${100 * each.probability}%` }}></span>
+    <ul class="bars">${edges.arrows.slice(0, 40).map((each) => html`<li key=${`${each.from}\u0000${each.to}`}><div><span class="share" style=${filled(each.probability)}></span>
       <span class="label"><bdi>${each.from}</bdi> → <bdi>${each.to}</bdi></span><span>${percent(each.probability)}</span></div></li>`)}</ul></section>`;
 }
 
-function Tools({ model, doing, change, around, findings, edges }) {
+function Tools({ model, doing, change, around, reach, findings, edges }) {
   const names = model.variables.map((each) => each.name);
   const search = (event) => {
     const name = event.target.value;
-    if (names.includes(name)) {
-      change({ around: name });
-      document.getElementById(`card-${names.indexOf(name)}`)?.focus();
-    }
+    if (names.includes(name)) change(model.whole ? { sought: name } : { around: name });
   };
   return html`<div class="tools">
     <label>Find <input list="names" onChange=${search} placeholder=${around ?? "a variable"} /></label>
     <datalist id="names">${names.map((name) => html`<option value=${name} key=${name} />`)}</datalist>
+    ${!model.whole && html`<label title="Markov blankets around the variable">Reach <select value=${reach} onChange=${(event) => change({ reach: Number(event.target.value) })}>${[1, 2, 3, 4].map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>`}
     ${model.directed && html`<fieldset class="switch"><legend class="unseen">A click is</legend>
       <label><input type="radio" name="doing" checked=${!doing} onChange=${() => change({ doing: null })} /> seeing</label>
       <label><input type="radio" name="doing" checked=${doing} onChange=${() => change({ doing: true })} /> doing</label></fieldset>`}
@@ -93,169 +92,6 @@ function Tools({ model, doing, change, around, findings, edges }) {
     <button disabled=${!Object.keys(findings).length} onClick=${() => change({ given: null, do: null })}>Clear findings</button>
   </div>`;
 }
-
-function Board({ model, byName, places, shares, ghost, given, done, target, conflict, find, change, around, edges }) {
-  const sure = useMemo(() => edges && Object.fromEntries(edges.arrows.map((each) => [`${each.from}\u0000${each.to}`, each.probability])), [edges]);
-  const box = useRef(null);
-  const drawn = useMemo(() => arranged(places, byName), [places, byName]);
-  const [view, setView] = useState(null);
-  const fit = () => {
-    const room = box.current.getBoundingClientRect();
-    const scale = Math.min(1, Math.max(0.15, Math.min(room.width / drawn.width, room.height / drawn.height)));
-    setView({ x: Math.max(0, (room.width - drawn.width * scale) / 2), y: 0, scale });
-  };
-  useEffect(fit, [drawn]);
-  const zoom = (factor, x, y) =>
-    setView((now) => {
-      const scale = Math.min(2.5, Math.max(0.1, now.scale * factor));
-      return { scale, x: x - ((x - now.x) * scale) / now.scale, y: y - ((y - now.y) * scale) / now.scale };
-    });
-  useEffect(() => {
-    const wheel = (event) => {
-      event.preventDefault();
-      const room = box.current.getBoundingClientRect();
-      zoom(Math.exp(-event.deltaY / 400), event.clientX - room.left, event.clientY - room.top);
-    };
-    box.current.addEventListener("wheel", wheel, { passive: false });
-    return () => box.current?.removeEventListener("wheel", wheel);
-  }, []);
-  const pan = (event) => {
-    if (event.target.closest(".card") || event.target.closest(".zoom")) return;
-    const start = { x: event.clientX, y: event.clientY }, from = view;
-    const move = (to) => setView({ ...from, x: from.x + to.clientX - start.x, y: from.y + to.clientY - start.y });
-    const end = () => (removeEventListener("pointermove", move), removeEventListener("pointerup", end));
-    addEventListener("pointermove", move);
-    addEventListener("pointerup", end);
-  };
-  const middle = () => [box.current.clientWidth / 2, box.current.clientHeight / 2];
-  const keys = (event) => {
-    if (event.target !== box.current) return;
-    const step = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }[event.key];
-    if (step) setView({ ...view, x: view.x + step[0], y: view.y + step[1] });
-    else if (event.key === "+") zoom(1.25, ...middle());
-    else if (event.key === "-") zoom(0.8, ...middle());
-    else if (event.key === "0") fit();
-    else return;
-    event.preventDefault();
-  };
-  return html`<div class="canvas" ref=${box} onPointerDown=${pan} onKeyDown=${keys} tabindex="0" role="group"
-      aria-label="Network: arrow keys move, plus and minus zoom, 0 shows all">
-    ${view && html`<div class="sheet" style=${{ width: `${drawn.width}px`, height: `${drawn.height}px`, transform: `translate(${view.x}px, ${view.y}px) scale(${view.scale})` }}>
-      <svg width=${drawn.width} height=${drawn.height} aria-hidden="true">
-        <defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10" orient="auto"><path d="M0 0 10 5 0 10z" /></marker></defs>
-        ${drawn.ways.map((way) => html`<path key=${way.key} d=${way.path} style=${sure ? { strokeWidth: `${0.6 + 2.6 * (sure[way.key] ?? 1)}`, strokeOpacity: `${0.3 + 0.7 * (sure[way.key] ?? 1)}` } : undefined} marker-end=${model.directed ? "url(#tip)" : undefined} />`)}
-      </svg>
-      ${drawn.cards.map((card) => html`<${Card} key=${card.name} variable=${byName[card.name]} number=${model.variables.indexOf(byName[card.name])} card=${card}
-        shares=${shares[card.name]} ghost=${ghost[card.name]} finding=${given[card.name]} set=${done[card.name]}
-        chosen=${target?.name === card.name ? target : null} conflict=${conflict.has(card.name)} find=${find} change=${change} focused=${around === card.name} />`)}
-    </div>`}
-    <div class="zoom only-live"><button aria-label="Zoom in" onClick=${() => zoom(1.25, ...middle())}>+</button>
-      <button aria-label="Zoom out" onClick=${() => zoom(0.8, ...middle())}>−</button><button aria-label="Show all" onClick=${fit}>all</button></div>
-    ${places.hidden > 0 && html`<p class="hidden-ones">${places.hidden.toLocaleString("en")} more variables: find one to see its neighbours</p>`}
-  </div>`;
-}
-
-// Places in pixels, from columns and layers.
-function arranged(found, byName) {
-  const entries = Object.entries(found.places);
-  const layers = Math.max(0, ...entries.map(([, [, y]]) => y)) + 1;
-  const tall = Array.from({ length: layers }, () => HEAD);
-  for (const [name, [, y]] of entries) tall[y] = Math.max(tall[y], height(byName[name]));
-  const top = tall.map((_, y) => 16 + tall.slice(0, y).reduce((sum, each) => sum + each + LAYER, 0));
-  const left = (x) => 16 + x * (CARD + GAP);
-  const cards = entries.map(([name, [x, y]]) => ({ name, x: left(x), y: top[y], height: height(byName[name]) }));
-  const at = Object.fromEntries(cards.map((card) => [card.name, card]));
-  const ways = found.arrows.map((arrow) => {
-    const from = at[arrow.from], to = at[arrow.to];
-    const points = [
-      [from.x + CARD / 2, from.y + from.height],
-      ...arrow.way.flatMap(([x, y]) => [[left(x) + CARD / 2, top[y]], [left(x) + CARD / 2, top[y] + tall[y]]]),
-      [to.x + CARD / 2, to.y - 2],
-    ];
-    let path = `M${points[0]}`;
-    for (let i = 1; i < points.length; i++) {
-      const [a, b] = points[i - 1], [c, d] = points[i], half = (b + d) / 2;
-      path += ` C${a} ${half} ${c} ${half} ${c} ${d}`;
-    }
-    return { key: `${arrow.from}\u0000${arrow.to}`, path };
-  });
-  return {
-    cards, ways,
-    width: Math.max(...cards.map((card) => card.x + CARD)) + 16,
-    height: Math.max(...cards.map((card) => card.y + card.height)) + 16,
-  };
-}
-
-function Card({ variable, number, card, shares, ghost, finding, set, chosen, conflict, find, change, focused }) {
-  const { name, states } = variable;
-  const drag = useRef(null);
-  const likelihoods = finding && typeof finding === "object" && !Array.isArray(finding) ? finding : null;
-  const excluded = Array.isArray(finding) ? new Set(states.filter((each) => !finding.includes(each))) : null;
-  const pressed = (each) => finding === each || set === each;
-  const click = (each, shift) => {
-    if (shift) {
-      const out = new Set(excluded ?? []);
-      out.has(each) ? out.delete(each) : out.add(each);
-      const left = states.filter((other) => !out.has(other));
-      find(name, out.size && left.length ? left : undefined);
-    } else find(name, pressed(each) ? undefined : each);
-  };
-  const weigh = (each, value, passing) => {
-    const now = likelihoods ?? Object.fromEntries(states.map((other) => [other, 1]));
-    const after = { ...now, [each]: Math.round(Math.max(0, Math.min(1, value)) * 100) / 100 };
-    const all = Object.values(after);
-    find(name, all.every((x) => x === 1) || all.every((x) => x === 0) ? undefined : after, passing);
-  };
-  const down = (event, each) => {
-    const bar = event.currentTarget.getBoundingClientRect();
-    drag.current = { x: event.clientX, moved: false };
-    const move = (to) => {
-      if (Math.abs(to.clientX - drag.current.x) > 4) drag.current.moved = true;
-      if (drag.current.moved) weigh(each, (to.clientX - bar.left) / bar.width, true);
-    };
-    const up = () => (removeEventListener("pointermove", move), removeEventListener("pointerup", up));
-    addEventListener("pointermove", move);
-    addEventListener("pointerup", up);
-  };
-  const key = (event, each) => {
-    const step = event.altKey && { ArrowLeft: -0.1, ArrowRight: 0.1 }[event.key];
-    if (step) {
-      weigh(each, (likelihoods?.[each] ?? 1) + step);
-      event.preventDefault();
-    }
-  };
-  const role = set !== undefined ? "set" : finding !== undefined ? "seen" : "";
-  return html`<section class=${`card ${role} ${conflict ? "conflict" : ""} ${chosen ? "chosen" : ""}`} id=${`card-${number}`} tabindex="-1"
-      aria-label=${name} style=${{ left: `${card.x}px`, top: `${card.y}px`, width: `${CARD}px`, height: `${card.height}px` }}>
-    <button class="name" title=${name} aria-pressed=${Boolean(chosen)} onClick=${() => change({ target: chosen ? null : { name }, around: focused ? undefined : name })}><bdi>${name}</bdi></button>
-    <div class="states">${states.map((each, i) => {
-      const out = excluded?.has(each), p = shares?.[i] ?? 0, likely = likelihoods?.[each];
-      return html`<button key=${each} class=${`state ${pressed(each) ? "given" : ""} ${out ? "out" : ""} ${chosen?.state === each ? "asked" : ""}`}
-          aria-pressed=${pressed(each)} aria-label=${`${each} ${percent(p)}, ${name}${out ? ", excluded" : ""}${likely != null ? `, likelihood ${likely}` : ""}`}
-          title="click: evidence; shift-click: not; drag: likelihood (alt + arrow keys)"
-          onPointerDown=${(event) => down(event, each)} onKeyDown=${(event) => key(event, each)}
-          onClick=${(event) => (drag.current?.moved ? (drag.current = null) : click(each, event.shiftKey))}>
-        <span class="ghost" style=${{ width: `${100 * (ghost?.[i] ?? 0)}%` }}></span>
-        <span class="share" style=${{ width: `${100 * p}%` }}></span>
-        ${likely != null && html`<span class="likelihood" style=${{ left: `${100 * likely}%` }}></span>`}
-        <span class="label"><bdi>${each}</bdi></span>${" "}<span class="figure">${percent(p)}</span>
-      </button>`;
-    })}</div>
-  </section>`;
-}
-
-function Found({ given, done, find, change, log }) {
-  const all = [...Object.entries(done).map((each) => [...each, "do"]), ...Object.entries(given).map((each) => [...each, "given"])];
-  if (!all.length) return null;
-  const said = (value) =>
-    Array.isArray(value) ? `in {${value.join(", ")}}` : typeof value === "object" ? Object.entries(value).map(([k, v]) => `${k}: ${v}`).join(", ") : `= ${value}`;
-  return html`<section><h2>Findings</h2><ul class="findings">${all.map(([name, value, how]) => html`<li key=${name}>
-      ${how === "do" ? "do " : ""}<bdi>${name}</bdi> <bdi>${said(value)}</bdi>
-      <button class="only-live" aria-label=${`Remove ${name}`} onClick=${() => (how === "do" ? change({ do: without(done, name) }) : find(name, undefined))}>×</button></li>`)}</ul>
-    ${Number.isFinite(log) && log !== 0 && html`<p class="faint">P(findings) = ${Math.exp(log).toPrecision(3)}</p>`}</section>`;
-}
-
-const without = (all, name) => Object.fromEntries(Object.entries(all).filter(([other]) => other !== name));
 
 function Next({ next, costs, change }) {
   const most = Math.max(1e-12, ...next.questions.map((each) => each.gain));
@@ -271,10 +107,28 @@ function Next({ next, costs, change }) {
 function Table({ name, byName, ask, learned }) {
   const [table] = useAnswer((signal) => ask("table", { name }, signal), [name]);
   if (!table || table.name !== name) return null;
+  if (table.lines) return html`<details open><summary>${table.title}</summary><ul class="lines-of">${table.lines.map((line, i) => html`<li key=${i}><code>${line}</code></li>`)}</ul></details>`;
   const states = byName[name].states;
   return html`<details><summary>Table of <bdi>${name}</bdi>${learned ? ", with 95% credible intervals" : ""}</summary><div class="scroll"><table>
     <thead><tr>${table.parents.map((each) => html`<th scope="col" key=${each}>${each}</th>`)}${states.map((each) => html`<th scope="col" key=${each}>${each}</th>`)}</tr></thead>
     <tbody>${table.rows.map((row, i) => html`<tr key=${i}>${row.given.map((each) => html`<td><bdi>${each}</bdi></td>`)}
       ${row.shares.map((p, j) => html`<td>${p.toPrecision(3)}${row.intervals ? html`<br /><span class="faint">${row.intervals[j].map((x) => x.toFixed(3)).join(" – ")}</span>` : ""}</td>`)}</tr>`)}</tbody></table></div>
     ${table.more > 0 && html`<p class="faint">${table.more} more rows</p>`}</details>`;
+}
+
+// How far entries of tables move the answer: asked for when it is opened.
+function Sensitivity({ findings, target, state, change, ask }) {
+  const open = Boolean(state.sensitivity);
+  const [found, problem] = useAnswer((signal) => (open ? ask("sensitivity", { ...findings, target: target.name, value: target.state }, signal) : null), [open, JSON.stringify([findings, target])]);
+  return html`<details open=${open} onToggle=${(event) => event.target.open !== open && change({ sensitivity: event.target.open || null })}><summary>Sensitivity: entries of tables that move the answer most</summary>
+    ${problem && html`<${Problem} text=${problem} />`}${open && found && html`<p class="faint">${found.title}</p><${Content} table=${found.table} /><${Copy} lines=${found.copy} />`}</details>`;
+}
+
+// P(target | do(cause)), beside P(target | cause).
+function Effect({ model, target, state, change, ask }) {
+  const cause = state.cause ?? "", causes = model.variables.map((each) => each.name).filter((name) => name !== target.name);
+  const [found, problem] = useAnswer((signal) => (cause && cause !== target.name ? ask("effect", { cause, target: target.name }, signal) : null), [cause, target.name]);
+  return html`<section><h2>Effect of a cause</h2><label class="choice">of <select value=${cause} onChange=${(event) => change({ cause: event.target.value || null })}>
+      <option value="">choose a cause</option>${causes.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}</select></label> on <bdi>${target.name}</bdi>
+    ${problem && html`<${Problem} text=${problem} />`}${found && html`<p><code>${found.formula}</code></p><p class="faint">${found.reason}</p><${Content} table=${found.table} /><${Copy} lines=${found.copy} />`}</section>`;
 }

@@ -55,6 +55,8 @@ async function exportPage() {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
+const LONGEST = 400; // characters of a line that are shown; all of them are copied
+
 // The same in Python and on the command line.
 export function Copy({ lines }) {
   const [copied, setCopied] = useState("");
@@ -75,8 +77,18 @@ export function Copy({ lines }) {
   };
   const line = (name, title) => lines[name] && html`<div class="copied">
       <button onClick=${() => copy(name)} aria-label=${`Copy as ${title}`}>${copied === name ? "copied" : `Copy as ${title}`}</button>
-      <code>${lines[name]}</code></div>`;
+      <code>${lines[name].length > LONGEST ? `${lines[name].slice(0, LONGEST)} …` : lines[name]}</code></div>`;
   return html`<div class="copy only-live">${line("python", "Python")}${line("cli", "command")}</div>`;
+}
+
+// A table whose cells are written already, with intervals on one scale where it has some.
+export function Content({ table }) {
+  const ends = (table.drawing?.cells ?? []).flat().filter(Number.isFinite), low = Math.min(...ends), span = Math.max(...ends) - low || 1;
+  const at = (x) => (100 * (x - low)) / span;
+  const drawn = table.drawing?.kind === "intervals" ? table.drawing.cells : null;
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Table"><table class="content"><thead><tr>${table.headers.map((name, j) => html`<th scope="col" key=${j} class=${table.left[j] ? "left" : ""}><bdi>${name}</bdi></th>`)}${drawn && html`<th scope="col"><span class="unseen">interval</span></th>`}</tr></thead>
+    <tbody>${table.rows.map((row, i) => html`<tr key=${i}>${row.map((cell, j) => html`<td key=${j} class=${table.left[j] ? "left" : ""}><bdi>${cell}</bdi></td>`)}
+      ${drawn && html`<td class="interval-cell"><span class="interval"><i style=${{ left: `${at(drawn[i][1])}%`, width: `${Math.max(0.5, at(drawn[i][2]) - at(drawn[i][1]))}%` }}></i><b style=${{ left: `${at(drawn[i][0])}%` }}></b></span></td>`}</tr>`)}</tbody></table></div>`;
 }
 
 // Figures with bars to both sides of 0.

@@ -7,7 +7,7 @@ export function Screen({ model, state, change, ask }) {
   const row = state.row ?? {}, taught = state.taught ?? [];
   const key = JSON.stringify([row, taught, state.of, state.struck]);
   const sent = { row: struckOut(row, state.struck), taught, of: state.of ?? undefined };
-  const [answer, problem] = useAnswer((signal) => ask("predict", sent, signal), [key]);
+  const [answer, problem] = useAnswer(async (signal) => ({ ...(await ask("predict", sent, signal)), row: sent.row }), [key]);
   const texts = model.columns.filter((each) => each.kind === "text"), others = model.columns.filter((each) => each.kind !== "text");
   const set = (name, value, passing) => {
     const after = { ...row, [name]: value };
@@ -16,7 +16,7 @@ export function Screen({ model, state, change, ask }) {
   };
   return html`<div class="row-screen">
     <div class="controls">
-      ${texts.map((column) => html`<${Message} key=${column.name} column=${column} text=${row[column.name] ?? ""} pieces=${answer?.texts?.[column.name]}
+      ${texts.map((column) => html`<${Message} key=${column.name} column=${column} text=${row[column.name] ?? ""} judged=${answer?.row[column.name] ?? ""} pieces=${answer?.texts?.[column.name]}
         struck=${state.struck?.[column.name] ?? []} set=${set} change=${change} state=${state} />`)}
       ${others.length > 0 && html`<section><h2>Cells</h2><p class="faint">An empty cell is missing; it is marginalised.</p>
         <div class="cells">${others.map((column) => html`<${Cell} key=${column.name} column=${column} value=${row[column.name]} set=${set} classes=${model.classes}
@@ -48,7 +48,7 @@ function struckOut(row, struck) {
 }
 const bare = (word) => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
 
-function Message({ column, text, pieces, struck, set, change, state }) {
+function Message({ column, text, judged, pieces, struck, set, change, state }) {
   const strike = (text) => {
     const word = bare(text);
     if (!word) return;
@@ -58,23 +58,34 @@ function Message({ column, text, pieces, struck, set, change, state }) {
   return html`<section class="message"><h2><label for=${`text-${column.name}`}><bdi>${column.name}</bdi></label></h2>
     <textarea id=${`text-${column.name}`} rows="8" value=${text} placeholder="Type or paste a text" onInput=${(event) => set(column.name, event.target.value, true)}></textarea>
     ${struck.length > 0 && html`<p>Struck out: ${struck.map((word) => html`<button key=${word} class="struck" onClick=${() => strike(word)}>${word}</button> `)}</p>`}
-    <${Coloured} pieces=${pieces} strike=${strike} />
+    <${Coloured} text=${judged} pieces=${pieces} strike=${strike} />
   </section>`;
 }
 
 const SHADES = 5; // of a colour: words of about the same weight look alike, and few of them change when one is typed
 
+// The pieces of a text by their lengths in characters, some of which are two for JavaScript.
+function cut(text, lengths) {
+  const characters = /[\ud800-\udfff]/.test(text) ? [...text] : null;
+  let at = 0;
+  return lengths.map((length) => {
+    const start = at;
+    at += length;
+    return characters ? characters.slice(start, at).join("") : text.slice(start, at);
+  });
+}
+
 // The text, its words coloured by their weights. One handler serves all words: a message may have thousands.
-function Coloured({ pieces, strike }) {
-  const { words = [], weights = [] } = pieces ?? {};
-  const strongest = weights.reduce((most, weight) => Math.max(most, Math.abs(weight ?? 0)), 1e-9);
+function Coloured({ text, pieces, strike }) {
+  const { lengths = [], weights = [] } = pieces ?? {};
+  const strongest = weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 1e-9);
   const shade = (weight) => Math.max(1, Math.ceil((SHADES * Math.abs(weight)) / strongest));
   const struck = (event) => event.target.tagName === "BUTTON" && strike(event.target.textContent);
   const hover = (event) => {
     if (event.target.tagName === "BUTTON") event.target.title = `${signed(weights[event.target.dataset.i])} nats; click to strike it out`;
   };
-  return html`<div class="coloured" aria-label="The text, its words coloured by their weights" role="group" onClick=${struck} onMouseOver=${hover}>${words.map((word, i) =>
-    weights[i] == null ? word : h("button", { "data-i": i, class: `${weights[i] > 0 ? "for" : "against"} shade${shade(weights[i])}` }, word))}</div>`;
+  return html`<div class="coloured" aria-label="The text, its words coloured by their weights" role="group" onClick=${struck} onMouseOver=${hover}>${cut(text, lengths).map((word, i) =>
+    weights[i] ? h("button", { "data-i": i, class: `${weights[i] > 0 ? "for" : "against"} shade${shade(weights[i])}` }, word) : word)}</div>`;
 }
 
 // The words and pairs that weigh most, for a class and against it.

@@ -22,11 +22,11 @@ export function Screen({ model, state, change, ask }) {
       <${Copy} lines=${found?.copy} /></aside></div>`;
 }
 
-function Strip({ found, states }) {
+export function Strip({ found, states }) {
   const shown = Math.min(found.path.length, 600), ahead = found.forecast ?? [], width = shown + ahead.length || 1;
   const columns = [...Array.from({ length: shown }, (_, t) => found.smooth.map((own) => own[t])), ...ahead];
-  return html`<svg class="lines strip" viewBox=${`0 0 ${width} 100`} preserveAspectRatio="none" role="img" aria-label=${`Most probable states: ${found.path.slice(0, 60).map((k) => states[k]).join(", ")}`}>
-    ${found.path.slice(0, shown).map((k, t) => html`<rect key=${t} x=${t} y="0" width="1.02" height="14" fill=${colour(k)} />`)}
+  return html`<svg class="lines strip" viewBox=${`0 0 ${width} 100`} preserveAspectRatio="none" role="img" aria-label=${`States, one after another: ${found.path.slice(0, 60).map((k) => states[k] ?? "unknown").join(", ")}`}>
+    ${found.path.slice(0, shown).map((k, t) => k >= 0 && html`<rect key=${t} x=${t} y="0" width="1.02" height="14" fill=${colour(k)} />`)}
     ${columns.map((shares, t) => {
       let top = 20;
       return shares.map((p, k) => {

@@ -139,6 +139,10 @@ class MixtureEM:
         evidence = self.conditional.expected(rows, Hard(codes, self.size, weight), self.levels)
         return self.with_evidence(evidence)
 
+    def begun_from(self, batch: Batch, member: Soft) -> Self:
+        """At the parameters that follow from shares of a batch's rows."""
+        return self.with_evidence(self.conditional.expected(self.read(batch)[0], member, self.levels))
+
     def log_evidence(self, fitted: Fitted[Any], settings: Settings) -> float:
         """log p(rows) of Cheeseman and Stutz: see models/latent/log_evidence.py.
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from credo.blocks.block import Settings
 from credo.core.em import Fitted, em, expected, interruptible_em
-from credo.core.membership import Codes
+from credo.core.membership import Codes, Soft
 from credo.core.restarts import Restarts
 from credo.data import Batch
 from credo.errors import DataError
@@ -25,6 +25,7 @@ from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
 from credo.models.mixture.moves import split_and_merged
 from credo.models.mixture.rows import Rows
+from credo.models.mixture.scouting import Scouts
 from credo.numerics.exact import Array
 
 STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01)  # of the prior of numbers, in rows of the pooled means and variances
@@ -32,6 +33,7 @@ TUNINGS = 3  # times that the prior and the components are fitted to each other,
 
 MOVES = 2  # times that components are split and others merged, as long as that helps
 GAIN = 1.0  # nats by which it must help
+SCOUTED = 4_000_000  # rows x components x starts x columns, up to which starts are tried beside each other
 
 Fit = Fitted[MixtureEM]
 
@@ -110,21 +112,47 @@ class Problem:
         return Points(whitened(self.places.points, self.places.weight))
 
     def starts(self, components: int, covariance: Covariance, count: int) -> list[MixtureEM]:
+        """Where EM begins: at most so many models."""
+        return self.begun(components, covariance, self.groupings(components, count))
+
+    def groupings(self, components: int, count: int) -> list[Codes]:
         """Groups around distant seeds of the sample: as they are, moved to their middles, and where columns correlate
         less than they do."""
-        model = self.unfitted(components, covariance)
         _, weight, codes = self.places
         found = []
         for i in range(count):
             rng = np.random.default_rng([self.how.seed, components, i])
             places = self._whitened if i % 3 == 1 else self._points
-            groups = seeded_groups(places, weight, components, rng, rounds=0 if i % 3 == 2 else ROUNDS, known=codes)
-            found.append(model.begun(self.sample, groups))
+            rounds = 0 if i % 3 == 2 else ROUNDS
+            found.append(seeded_groups(places, weight, components, rng, rounds=rounds, known=codes))
         return found
 
+    def begun(self, components: int, covariance: Covariance, groupings: Sequence[Codes]) -> list[MixtureEM]:
+        """At the parameters that groups of the sample's rows lead to; of a small table's groupings, the best only."""
+        model = self.unfitted(components, covariance)
+        if len(groupings) < 2 or not self._can_scout(components, covariance, len(groupings)):
+            return [model.begun(self.sample, codes) for codes in groupings]
+        shares = self._scouts(model, covariance).highest(groupings, components, self.how.steps, self.how.tolerance)
+        return [model.begun_from(self.sample, Soft(shares))]
+
+    def _scouts(self, model: MixtureEM, covariance: Covariance) -> Scouts:
+        points, weight, _ = self.places
+        settings = model.conditional.settings
+        strength = 0.0 if settings.estimate == "ml" else settings.strength
+        return Scouts(points, weight, covariance, strength, self.concentration)
+
+    def _can_scout(self, components: int, covariance: Covariance, starts: int) -> bool:
+        """Whether starts can be tried beside each other: all columns are numbers, no cell is missing and no row is
+        labelled; and it takes less time, the table being small."""
+        points, _, codes = self.places
+        numbers = codes is None and all(forms == ("gaussian",) for forms in self.views.values())
+        small = len(points) * components * starts * points.shape[1] < SCOUTED
+        return numbers and small and covariance != "spherical" and not np.isnan(points).any()
+
     def on_sample(
-        self, starts: Sequence[MixtureEM], how: Fitting | None = None, finalists: int = 3, above: float = -np.inf
-    ) -> tuple[Fit, float]:
+        self, starts: Sequence[MixtureEM], covariance: Covariance, how: Fitting | None = None, finalists: int = 3,
+        above: float = -np.inf,
+    ) -> tuple[Fit, float]:  # fmt: skip
         """The best optimum that the starts lead to, of the sample's rows; with the prior that suits it best. And the
         objective under the prior that it was found with: other starts are to come `above` it."""
         how, batches = how or self.how, (self.sample,).__iter__
@@ -136,8 +164,16 @@ class Problem:
             strength = self.best_strength(found)
             if strength == found.model.conditional.settings.strength:
                 break
-            found = em(found.model.with_strength(strength, found.evidence), batches, steps=steps, tolerance=tolerance)
+            found = em(self._with_strength(found, covariance, strength, how), batches, steps=steps, tolerance=tolerance)
         return found, reached
+
+    def _with_strength(self, found: Fit, covariance: Covariance, strength: float, how: Fitting) -> MixtureEM:
+        """With another prior: near the end that a fit leads to under it, or at its next step."""
+        model = found.model.with_strength(strength, found.evidence)
+        if not self._can_scout(model.size, covariance, 1):
+            return model
+        shares = self._scouts(model, covariance).continued(self.responsibilities(model), how.steps, how.tolerance)
+        return model.begun_from(self.sample, Soft(shares))
 
     def best_strength(self, found: Fit) -> float:
         """Of the prior of numbers: the one under which the completed rows are most probable, found by climbing from the
@@ -178,12 +214,13 @@ class Problem:
         return replace(more, history=(*found.history[:-1], *more.history))
 
     def fitted(self, components: int, covariance: Covariance) -> Fit:
-        found, reached = self.on_sample(self.starts(components, covariance, self.count(components)))
+        found, reached = self.on_sample(self.starts(components, covariance, self.count(components)), covariance)
         for _ in range(MOVES if self.count(components) > 1 else 0):
-            starts = [*split_and_merged(self, found, covariance)]
-            if not starts:
+            groupings = [*split_and_merged(self, found)]
+            if not groupings:
                 break
-            moved, after = self.on_sample(starts, finalists=1, above=reached)
+            starts = self.begun(components, covariance, groupings)
+            moved, after = self.on_sample(starts, covariance, finalists=1, above=reached)
             if after < reached or self.log_evidence(moved) <= self.log_evidence(found) + GAIN:
                 break
             found, reached = moved, after

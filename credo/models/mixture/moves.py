@@ -1,4 +1,4 @@
-"""Moves out of poor optima: components are split in two, pairs of them merged, or both at once (Ueda et al. 2000)."""
+"""Moves out of poor optima, as groups of rows: components split in two, pairs merged, or both (Ueda et al. 2000)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.families.normal_inverse_wishart import Covariance
+from credo.core.membership import Codes
 from credo.models.latent.starts import Points, seeded_groups
-from credo.models.mixture.expectation import MixtureEM
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -21,33 +20,32 @@ SPLITS, MERGES = 4, 4  # components that are split, and pairs that are merged, t
 TOGETHER = 3  # the same, where both are done at once
 
 
-def splits(problem: Problem, fit: Fit, covariance: Covariance) -> Iterator[MixtureEM]:
+def splits(problem: Problem, fit: Fit) -> Iterator[Codes]:
     """Each of the largest components in two, by two distant seeds among its rows."""
     codes = problem.responsibilities(fit.model).argmax(1)
-    larger = problem.unfitted(fit.model.size + 1, covariance)
     for k in _largest(problem, codes, fit.model.size)[:SPLITS]:
         if (split := _split(problem, codes, k, fit.model.size)) is not None:
-            yield larger.begun(problem.sample, split)
+            yield split
 
 
-def merges(problem: Problem, fit: Fit, covariance: Covariance) -> Iterator[MixtureEM]:
+def merges(problem: Problem, fit: Fit) -> Iterator[Codes]:
     """Pairs of components as one: those that share most of their rows. Labels stay apart."""
     shares = problem.responsibilities(fit.model)
-    codes, smaller = shares.argmax(1), problem.unfitted(fit.model.size - 1, covariance)
+    codes = shares.argmax(1)
     for a, b in _pairs(problem, shares)[:MERGES]:
         merged = np.where(codes == b, a, codes)
-        yield smaller.begun(problem.sample, np.where(merged > b, merged - 1, merged).astype(np.int32))
+        yield np.where(merged > b, merged - 1, merged).astype(np.int32)
 
 
-def split_and_merged(problem: Problem, fit: Fit, covariance: Covariance) -> Iterator[MixtureEM]:
+def split_and_merged(problem: Problem, fit: Fit) -> Iterator[Codes]:
     """One of a pair gives its rows to the other, and half of a third component's rows take its place."""
     size, shares = fit.model.size, problem.responsibilities(fit.model)
-    codes, same = shares.argmax(1), problem.unfitted(fit.model.size, covariance)
+    codes = shares.argmax(1)
     for a, b in _pairs(problem, shares)[:TOGETHER]:
         merged = np.where(codes == b, a, codes)
         for k in [k for k in _largest(problem, codes, size) if k not in (a, b)][:TOGETHER]:
             if (split := _split(problem, merged, k, b)) is not None:
-                yield same.begun(problem.sample, split)
+                yield split
 
 
 def _largest(problem: Problem, codes: NDArray[Any], size: int) -> list[int]:
@@ -56,7 +54,7 @@ def _largest(problem: Problem, codes: NDArray[Any], size: int) -> list[int]:
     return found
 
 
-def _split(problem: Problem, codes: NDArray[Any], k: int, new: int) -> NDArray[np.int32] | None:
+def _split(problem: Problem, codes: NDArray[Any], k: int, new: int) -> Codes | None:
     """With some of component k's rows in a new one; None if there is one row only."""
     points, weight, _ = problem.places
     rows = np.flatnonzero(codes == k)

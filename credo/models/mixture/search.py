@@ -51,7 +51,7 @@ class Found:
             return
         how = replace(problem.how, steps=min(STEPS, problem.how.steps), tolerance=max(TOLERANCE, problem.how.tolerance))
         k = starts[0].size
-        fit, reached = problem.on_sample(starts, how, finalists=1, above=self.reached.get(k, -np.inf))
+        fit, reached = problem.on_sample(starts, self.covariance, how, finalists=1, above=self.reached.get(k, -np.inf))
         if reached < self.reached.get(k, -np.inf):
             return
         log_evidence = problem.log_evidence(fit)
@@ -111,13 +111,13 @@ def _searched(problem: Problem, covariance: Covariance, components: int | None, 
     if most < first:
         raise DataError(f"there are {first} different labels, but most_components is {most}")
     for k in range(first, max(first, min(most, problem.distinct)) + 1):
-        new = problem.starts(k, covariance, 1 if k == 1 else NEW_STARTS)
-        split = splits(problem, found.fits[k - 1], covariance) if k - 1 in found.fits else ()
-        found.add(problem, [*split, *new])
+        new = problem.groupings(k, 1 if k == 1 else NEW_STARTS)
+        split = splits(problem, found.fits[k - 1]) if k - 1 in found.fits else ()
+        found.add(problem, problem.begun(k, covariance, [*split, *new]))
         if k - found.best >= PATIENCE:
             break
     for k in range(min(max(found.fits), found.best + 2), first, -1):
-        found.add(problem, [*merges(problem, found.fits[k], covariance)])
+        found.add(problem, problem.begun(k - 1, covariance, [*merges(problem, found.fits[k])]))
     return found
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from credo.core.learning import Weight
     from credo.networks.causes.effect import Effect
     from credo.networks.causes.identification import Identification
+    from credo.networks.inference.findings import Given
     from credo.networks.network import Network
 
 
@@ -85,7 +86,7 @@ class CausalGraph(DirectedGraph, Shown):
         outcome: str | Sequence[str],
         data: object,
         *,
-        given: Mapping[str, Any] | None = None,
+        given: Given = None,
         prior: Any = None,
         weight: Weight = None,
         draws: int | None = None,

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from credo.networks.answers import Posterior
+    from credo.networks.inference.findings import Given
     from credo.networks.network import Network
 
 DRAWS = 1000  # of the tables
@@ -40,8 +42,31 @@ class Difference(NamedTuple):
     interval: tuple[float, float] | None
 
 
+class OfInterventions(Shown):
+    """Something for each state of a cause."""
+
+    if TYPE_CHECKING:  # fields, or properties
+
+        @property
+        def cause_states(self) -> tuple[Any, ...]: ...
+
+        @property
+        def causes(self) -> tuple[str, ...]: ...
+
+    def _cause(self, state: Any) -> int:
+        return _place(state, self.cause_states, self.causes)
+
+    def _compared(self, to: Any, base: Any) -> tuple[int, int]:
+        """Two states of the cause; by default "yes" against "no", or the first against the second."""
+        if (to is None or base is None) and len(self.cause_states) != 2:
+            known = ", ".join(map(str, self.cause_states))
+            raise SchemaError(f"a difference is between two states of the cause ({known}): name both")
+        one = affirmative(self.cause_states) if to is None else self._cause(to)
+        return one, 1 - one if base is None else self._cause(base)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Effect(Shown):
+class Effect(OfInterventions):
     """P(outcome | do(cause)) for each state of the cause; of several variables, states are tuples.
 
     `seen` is P(outcome | cause) beside it: the association, which common causes may distort.
@@ -55,7 +80,7 @@ class Effect(Shown):
     draws: Array | None = None  # (draws, states of the cause, states of the outcome)
     given: Mapping[str, Any] = field(default_factory=dict)  # the states of those among whom the effect is
 
-    def __getitem__(self, state: Any) -> dict[Any, float]:
+    def __getitem__(self, state: Any) -> Posterior:
         """P(outcome | do(cause = state)) as {state: probability}."""
         return dict(zip(self.outcome_states, self.table[self._cause(state)].tolist(), strict=True))
 
@@ -72,11 +97,7 @@ class Effect(Shown):
     def difference(self, to: Any = None, base: Any = None, outcome: Any = None, mass: float = 0.95) -> Difference:
         """P(outcome | do(to)) - P(outcome | do(base)), the average causal effect; of two states, by default "yes"
         against "no", or the first against the second; and the outcome "yes", or the first."""
-        if (to is None or base is None) and len(self.cause_states) != 2:
-            known = ", ".join(map(str, self.cause_states))
-            raise SchemaError(f"a difference is between two states of the cause ({known}): name both")
-        one = affirmative(self.cause_states) if to is None else self._cause(to)
-        two = 1 - one if base is None else self._cause(base)
+        one, two = self._compared(to, base)
         k = affirmative(self.outcome_states) if outcome is None else self._outcome(outcome)
         value = float(self.table[one, k] - self.table[two, k])
         if self.draws is None:
@@ -90,8 +111,9 @@ class Effect(Shown):
         size = len(self.outcome_states)
         return [affirmative(self.outcome_states)] if size == 2 else [*range(size)]
 
-    def _cause(self, state: Any) -> int:
-        return _place(state, self.cause_states, self.identification.causes)
+    @property
+    def causes(self) -> tuple[str, ...]:
+        return tuple(self.identification.causes)
 
     def _outcome(self, state: Any) -> int:
         return _place(state, self.outcome_states, self.identification.outcomes)
@@ -130,7 +152,7 @@ def network_effect(
     hidden: str | Sequence[str] | None = None,
     draws: int | None = None,
     seed: int = 0,
-    given: Mapping[str, Any] | None = None,
+    given: Given = None,
 ) -> Effect:
     """The effect in a network with tables; variables that were hidden when these were fitted count as hidden."""
     from credo.networks.causes.causal_graph import CausalGraph
@@ -150,7 +172,7 @@ def effect_of(
     net: Network,
     draws: int | None = None,
     seed: int = 0,
-    given: Mapping[str, Any] | None = None,
+    given: Given = None,
 ) -> Effect:
     """The estimand with the network's tables, and with tables drawn from their posterior."""
     from credo.networks.table_beliefs import concentrations, drawn_tables, has_posterior

@@ -18,6 +18,11 @@ class Conditional:
     variables: tuple[str, ...]
     given: tuple[str, ...] = ()
 
+    @property
+    def terms(self) -> tuple[Expression, ...]:
+        """Whose product it is."""
+        return (self,)
+
 
 @dataclass(frozen=True)
 class Product:
@@ -31,11 +36,19 @@ class Sum:
     over: tuple[str, ...]
     term: Expression
 
+    @property
+    def terms(self) -> tuple[Expression, ...]:
+        return (self,)
+
 
 @dataclass(frozen=True)
 class Quotient:
     above: Expression
     below: Expression
+
+    @property
+    def terms(self) -> tuple[Expression, ...]:
+        return (self,)
 
 
 Expression = Conditional | Product | Sum | Quotient
@@ -50,7 +63,7 @@ def product_of(terms: Iterable[Expression]) -> Expression:
     """
     flat: list[Expression] = []
     for term in terms:
-        flat += term.terms if isinstance(term, Product) else (term,)
+        flat += term.terms
     return flat[0] if len(flat) == 1 else Product(tuple(flat))
 
 
@@ -60,7 +73,7 @@ def sum_of(over: Iterable[str], term: Expression) -> Expression:
     >>> written(sum_of(["a"], product_of([Conditional(("a",), ("b",)), Conditional(("b",))])))
     'P(b)'
     """
-    left, terms = list(over), [*(term.terms if isinstance(term, Product) else (term,))]
+    left, terms = list(over), [*term.terms]
     if len(terms) == 1 and isinstance(terms[0], Sum):
         return sum_of([*left, *terms[0].over], terms[0].term)
     while True:
@@ -95,8 +108,8 @@ def quotient_of(above: Expression, below: Expression) -> Expression:
     >>> written(quotient_of(product_of([Conditional(("a",), ("b",)), Conditional(("b",))]), Conditional(("b",))))
     'P(a | b)'
     """
-    upper = [*(above.terms if isinstance(above, Product) else (above,))]
-    lower = [*(below.terms if isinstance(below, Product) else (below,))]
+    upper = [*above.terms]
+    lower = [*below.terms]
     for term in [*lower]:
         if term in upper:
             upper.remove(term)

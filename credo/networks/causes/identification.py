@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
+from credo.core.records import Shown
 from credo.networks.causes.c_factors import Hedge, identified
 from credo.networks.causes.estimand import Conditional, Expression, product_of, quotient_of, sum_of, written
 from credo.networks.causes.projection import Projection
@@ -19,7 +20,7 @@ CANDIDATES = 14  # variables among which mediators are looked for
 
 
 @dataclass(frozen=True)
-class Identification:
+class Identification(Shown):
     """How P(outcomes | do(causes)) follows from the distribution of the observed variables, or why it doesn't."""
 
     causes: tuple[str, ...]

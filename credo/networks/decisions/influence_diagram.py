@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from credo.core.records import Shown
+from credo.core.records import Surface
 from credo.errors import NetworkError, suggest
 from credo.networks import graph
 from credo.networks.decisions.utilities import utility_table
 from credo.networks.fixed import Fixed
 from credo.networks.network import Network
+from credo.networks.refusals import Unlearned, refused
 from credo.networks.tables import YES_NO, States
 from credo.numerics.exact import Array
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class InfluenceDiagram(Shown):
+class InfluenceDiagram(Surface, Unlearned):
     """Chance variables with tables, decisions with options, and utilities, which add up.
 
     An arrow into a decision means that the variable is known when it is taken; what was known for earlier decisions
@@ -46,6 +47,12 @@ class InfluenceDiagram(Shown):
     >>> umbrella.expected_utility()  # 0.3 * 0.8 * 70 + 0.7 * 0.1 * 20 + 0.7 * 0.9 * 100
     81.2
     """
+
+    _refused: ClassVar[Mapping[str, str]] = refused({
+        "query marginals probability log_probability most_probable explain log_prob predict predict_proba impute "
+        "sample do effect counterfactual sensitivity evidence_impact mutual_information d_separated": "decisions have "
+        "no probabilities until a policy makes them; following(policy()) is a credo.Network, which answers",
+    })  # fmt: skip
 
     parents: Mapping[str, tuple[str, ...]]
     tables: Mapping[str, Array]  # of the chance variables: (the parents' states..., own states)

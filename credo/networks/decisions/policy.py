@@ -16,6 +16,7 @@ from credo.networks.network import Network
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.networks.answers import Posterior
     from credo.networks.decisions.influence_diagram import InfluenceDiagram
 
 
@@ -43,7 +44,7 @@ class DecisionTable(Shown):
         """The best option, given the states of what is known."""
         return self.options[int(self.best[self._row(known or {})])]
 
-    def expected_utilities(self, known: Mapping[str, Any] | None = None) -> dict[Any, float]:
+    def expected_utilities(self, known: Mapping[str, Any] | None = None) -> Posterior:
         """{option: expected utility}, given the states of what is known."""
         return dict(zip(self.options, self.utilities[self._row(known or {})].tolist(), strict=True))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from credo.core.records import Shown
 from credo.errors import EvidenceError, SchemaError, suggest
 from credo.networks.hybrid.truncated import log_mass
 from credo.numerics.distributions import Normal, Real, Seed, plain
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class NumberAnswer(Mixed):
+class NumberAnswer(Mixed, Shown):
     """The distribution of a number: a mixture, one part for each configuration of categories that it depends on.
 
     Where it is an estimate, `method` isn't "exact", the parts are weighted draws, and `standard_error` is that of the
@@ -90,7 +91,7 @@ def covariance_roots(covariances: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class JointNumbers:
+class JointNumbers(Shown):
     """Several numbers together: p(x) = Σ shareₖ N(x; meanₖ, covarianceₖ)."""
 
     names: tuple[str, ...]

@@ -17,9 +17,10 @@ from credo.networks.table_priors import dirichlet_of
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
+    from credo.networks.inference.findings import Given
 
 
-def belief(net: HybridNetwork, name: str, given: Mapping[str, Any] | None) -> Belief:
+def belief(net: HybridNetwork, name: str, given: Given) -> Belief:
     """At the states of its category parents."""
     net._known(name)
     if net.evidence is None:

@@ -26,6 +26,7 @@ from credo.numerics.distributions import Normal
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.networks.answers import Posterior
     from credo.networks.hybrid.network import HybridNetwork
 
 SMALL_TABLE = 2**12  # configurations of all switches together that are weighed in one table, in logarithms
@@ -193,12 +194,12 @@ class ExactQuery:
             return constant
         return float(model.log_probability(given, **self.how)) + constant + self.findings.log_scale
 
-    def states(self, names: str | Sequence[str]) -> dict[Any, float]:
+    def states(self, names: str | Sequence[str]) -> Posterior:
         """P(categories | findings)"""
         model, _ = self._informed
         return model.query(names, self.findings.discrete(self.net, model.states), **self.how)
 
-    def all_states(self) -> dict[str, dict[Any, float]]:
+    def all_states(self) -> dict[str, Posterior]:
         """P(category | findings) of each."""
         model, _ = self._informed
         return dict(model.marginals(self.findings.discrete(self.net, model.states), **self.how))

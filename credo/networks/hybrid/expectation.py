@@ -114,8 +114,6 @@ class HybridEM:
         return line.shaped(CrossMoments.of_centred(CentredSums(n, first, second, pivot)), sizes)
 
     def with_evidence(self, evidence: Evidence, /) -> Self:
-        from credo.networks.hybrid.network import HybridNetwork
-
         tables, lines = self.shapes
         nodes: dict[str, Any] = {}
         for name in self.net.parents:
@@ -124,6 +122,12 @@ class HybridEM:
             else:
                 line = lines[name]
                 nodes[name] = line.node(mode_line(self.lines[name], name, evidence[line.label]), self.sizes)
+        return self.at(nodes)
+
+    def at(self, nodes: Mapping[str, Any]) -> Self:
+        """At other nodes."""
+        from credo.networks.hybrid.network import HybridNetwork
+
         return replace(self, net=HybridNetwork(self.net.parents, nodes, self.net.states))
 
     def log_prior(self) -> float:

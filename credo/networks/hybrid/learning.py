@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -31,6 +31,7 @@ from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
+    from credo.networks.tables import States
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,7 @@ class HybridLearner(NetworkLearner["HybridNetwork"]):
     BY_EM: ClassVar[str] = "the nodes were fitted by EM, from expected sums"
 
     kinds: Mapping[str, str]  # "number" or "category" of each variable
-    states: Mapping[str, tuple[Any, ...]] | None = None  # that are declared
+    states: States = field(default_factory=dict)  # that are declared
 
     @classmethod
     def of(cls, network: HybridNetwork) -> HybridLearner:
@@ -150,7 +151,7 @@ class HybridLearner(NetworkLearner["HybridNetwork"]):
             raise EvidenceError("the network's nodes are fixed, or there are none yet: learn them from data with fit")
         kinds = {name: "number" if name in network.numbers else "category" for name in network.parents}
         fixed = {c.name: c.values for c in network.evidence.schema if c.kind == "category" and c.declared}
-        return cls(network, network.evidence, kinds, fixed or None)
+        return cls(network, network.evidence, kinds, fixed)
 
     @property
     def numbers(self) -> set[str]:
@@ -176,13 +177,13 @@ class HybridLearner(NetworkLearner["HybridNetwork"]):
 
     def read(self, batch: Batch) -> tuple[dict[str, Codes], dict[str, Array], Schema]:
         """Codes of categories, -1 where a cell is missing; numbers, NaN where one is; and the columns."""
-        names = [name for name in self.network.parents if name not in self.numbers]
-        if self.states is None:
-            codes, schema = inferred(batch, names) if names else ({}, Schema(()))
-        else:
+        seen = [name for name in self.network.parents if name not in self.numbers and name not in self.states]
+        codes, schema = inferred(batch, seen) if seen else ({}, Schema(()))
+        if self.states:
+            names = [name for name in self.states if name in batch.names]  # others are hidden
             index = StateIndex(tuple(names), tuple(self.states[name] for name in names))
-            codes = dict(zip(names, state_codes(index, names, batch), strict=True))
-            schema = declared_schema(self.states)
+            codes |= dict(zip(names, state_codes(index, names, batch), strict=True))
+            schema |= declared_schema(self.states)
         numbers = {name: numbers_of(batch, name) for name in self.network.parents if name in self.numbers}
         columns = {column.name: column for column in schema} | {name: Column(name, "number") for name in numbers}
         return codes, numbers, Schema(tuple(columns[name] for name in self.network.parents))
@@ -216,7 +217,7 @@ class HybridLearner(NetworkLearner["HybridNetwork"]):
         return "their states differ" if self.states != other.states else None
 
 
-def declared_schema(states: Mapping[str, tuple[Any, ...]]) -> Schema:
+def declared_schema(states: States) -> Schema:
     from credo.networks.inference.rows import states_array
 
     return Schema(tuple(Column(n, "category", states_array(own), len(own)) for n, own in states.items()))

@@ -22,10 +22,11 @@ from credo.numerics.distributions import Normal
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.core.learning import Weight
     from credo.networks.hybrid.network import HybridNetwork
 
 
-def leave_one_out(net: HybridNetwork, data: object, weight: Any) -> Validation:
+def leave_one_out(net: HybridNetwork, data: object, weight: Weight) -> Validation:
     learner, table, weights = HybridLearner.of(net), source(data), Weights.of(weight)
     learner._check_additive("leave rows out")
     if net.history:

@@ -3,42 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-import numpy as np
-
-from credo.core.records import Surface
-from credo.errors import NetworkError
-from credo.networks import graph
-from credo.networks.directed_graph import DirectedGraph
+from credo.errors import SchemaError
 from credo.networks.evidence_verbs import EvidenceVerbs
-from credo.networks.fixed import Fixed
-from credo.networks.hybrid.declared import Declared, Node, declared, split_parents
 from credo.networks.hybrid.estimates import DRAWS
-from credo.networks.hybrid.number_node import Equations, LogisticNode, NumberNode
-from credo.networks.inference.sizes import Method
-from credo.networks.network import Network
-from credo.networks.tables import States
+from credo.networks.hybrid.model import HybridModel
+from credo.networks.inference.sizes import ROW_SAMPLES, Method
+from credo.networks.refusals import Refusals, refused
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from credo.core.evidence import Evidence
     from credo.core.learning import Validation, Weight
     from credo.networks.answers import MostProbable
+    from credo.networks.causes.effect import Effect
     from credo.networks.explanation import QueryExplanation
+    from credo.networks.fitting import FittingOptions
+    from credo.networks.hybrid.effects import NumberEffect
     from credo.networks.hybrid.learning import HybridLearner
+    from credo.networks.hybrid.row_answers import RowAnswers
     from credo.networks.inference.findings import Given
-    from credo.networks.inference.potentials import Potentials
+    from credo.networks.information import InformationGains
+    from credo.networks.sensitivity.evidence_impact import EvidenceImpact
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
+class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
     """P(all) = ∏ P(name | parents) over categories and numbers.
 
     A category has a table (or a LogisticOfNumbers, where numbers are among its parents); a number has a Normal, with a
@@ -52,131 +47,15 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
     0.9562
     """
 
-    _internal: ClassVar[tuple[str, ...]] = (
-        "below", "category_index", "category_network", "category_parents", "equations", "fixed_nodes", "fixed_states",
-        "with_evidence",
-    )  # fmt: skip
-
-    parents: Mapping[str, tuple[str, ...]]
-    states: States  # of categories
-    nodes: Mapping[str, Node]  # each variable given its parents; empty where only the arrows are known
-    prior: Any  # HybridPriors; None where nothing was learned
-    evidence: Any  # Evidence of the nodes; None where these are fixed, or nothing was learned
-    history: tuple[float, ...]  # EM's objective after each step; empty where rows were complete
-    done: Mapping[str, float]  # numbers that an intervention set
-
-    def __init__(
-        self,
-        arrows: str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]],
-        nodes: Mapping[str, Any] | None = None,
-        states: Mapping[str, Sequence[Any]] | None = None,
-        prior: Any = None,
-        evidence: Any = None,
-        history: Sequence[float] = (),
-        done: Mapping[str, float] | None = None,
-    ) -> None:
-        parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
-        if not parents:
-            raise NetworkError("a network must have at least one variable")
-        graph.in_order(parents)  # refuses cycles
-        if nodes is not None and not isinstance(nodes, Mapping):
-            raise NetworkError(f"nodes must be {{name: table or node}}, but are {nodes!r:.60}")
-        beside = dict(nodes or {}) if evidence is not None else {}
-        if not all(isinstance(node, LogisticNode) for node in beside.values()):
-            raise NetworkError("nodes are either given, and fixed, or derived from evidence: not both")
-        nodes = None if beside else nodes
-        found = (
-            declared(parents, nodes, states)
-            if nodes
-            else Declared({n: tuple(s) for n, s in (states or {}).items()}, {})
-        )
-        self._set(parents, found, prior, None, tuple(history), dict(done or {}))
-        if evidence is not None:
-            self._learn(prior, evidence, beside)
-
-    def _set(
-        self, parents: Any, found: Declared, prior: Any, evidence: Any, history: tuple[float, ...], done: Any
-    ) -> None:
-        values = (parents, *found, prior, evidence, history, done)
-        for field, value in zip(fields(self), values, strict=True):
-            object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
-
-    def _learn(self, prior: Any, evidence: Evidence, logistic: Mapping[str, LogisticNode]) -> None:
-        """Set prior and evidence, and derive states and nodes from them, but logistic ones."""
-        from credo.networks.hybrid.learning import derived
-
-        made, found = derived(self.parents, prior, evidence, logistic)
-        self._set(self.parents, found, made, evidence, self.history, dict(self.done))
-
-    # What it is made of
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return tuple(self.parents)
-
-    def __len__(self) -> int:
-        return len(self.parents)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.parents
-
-    @cached_property
-    def order(self) -> tuple[str, ...]:
-        """The variables, parents before their children."""
-        return graph.in_order(self.parents)
-
-    @cached_property
-    def below(self) -> Mapping[str, list[str]]:
-        return graph.children(self.parents)
-
-    @cached_property
-    def tables(self) -> Mapping[str, Array]:
-        """Of categories without number parents: (the parents' states..., own states)"""
-        return {name: node for name, node in self.nodes.items() if isinstance(node, np.ndarray)}
-
-    @cached_property
-    def numbers(self) -> Mapping[str, NumberNode]:
-        """The variables that are numbers, with their nodes."""
-        return {name: node for name, node in self.nodes.items() if isinstance(node, NumberNode)}
-
-    @cached_property
-    def logistic(self) -> Mapping[str, LogisticNode]:
-        """The categories with numbers among their parents, with their nodes."""
-        return {name: node for name, node in self.nodes.items() if isinstance(node, LogisticNode)}
-
-    @property
-    def fixed_nodes(self) -> Mapping[str, Node]:
-        """The nodes that aren't derived from evidence."""
-        return self.nodes if self.evidence is None else self.logistic
-
-    @property
-    def fixed_states(self) -> Mapping[str, tuple[Any, ...]]:
-        """The states, unless they are derived from evidence."""
-        return self.states if self.evidence is None else {}
-
-    @cached_property
-    def equations(self) -> Equations:
-        """The lines of all numbers that depend on no category."""
-        return Equations.of(self.numbers)
-
-    @cached_property
-    def category_index(self) -> Potentials:
-        """The categories' states, by which findings are read."""
-        from credo.networks.inference.potentials import Potentials
-
-        return Potentials.of(self.states, (), directed=False)
-
-    def category_parents(self, name: str) -> tuple[str, ...]:
-        return split_parents(self.parents[name], {*self.numbers})[0]
-
-    @cached_property
-    def category_network(self) -> Network:
-        """The categories by themselves."""
-        return Network({name: self.category_parents(name) for name in self.states}, self.tables, self.states)
-
-    def _check_nodes(self) -> None:
-        if not self.nodes:
-            raise NetworkError("the network has arrows but no nodes: give nodes=, or learn them with fit")
+    _refused: ClassVar[Mapping[str, str]] = refused({
+        "sensitivity": "derivatives are those of tables' entries, and numbers have lines; query a network with other "
+        "nodes instead",
+        "counterfactual": "noise isn't a variable of its own here; do(...) tells what an intervention leads to",
+        "believing": "likelihoods that lead to beliefs are found for tables alone; give likelihoods to query",
+        "divergence": "it isn't exact where mixtures are compared; log_prob(data) of both compares them on rows",
+        "score average": "learn_structure(data) scores arrows of tables with numbers",
+        "log_evidence description_length": "only that of tables is added up; cross_validate(data) compares networks",
+    })  # fmt: skip
 
     # Queries
 
@@ -251,6 +130,50 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
 
         return after_intervention(self, values)
 
+    def effect(
+        self,
+        cause: str,
+        outcome: str,
+        *,
+        given: Given = None,
+        hidden: str | Sequence[str] | None = None,
+    ) -> Effect | NumberEffect:
+        """What each state of a category does to an outcome: P(outcome | do(cause)), or the distribution of a number.
+
+        An error says why, where hidden variables prevent it.
+        """
+        from credo.networks.hybrid.effects import hybrid_effect
+
+        return hybrid_effect(self, cause, outcome, given, hidden)
+
+    def what_to_ask(
+        self, variable: str, given: Given = None, *, costs: Mapping[str, float] | None = None, price: float = 1.0
+    ) -> InformationGains:
+        """Each category that isn't known: by how much knowing it is expected to lower the entropy of another, in nats,
+        less its cost times the price of a unit of cost; the best first."""
+        from credo.networks.information import information_gains
+
+        return information_gains(self._categories_only("what_to_ask", variable), variable, given, costs, price)
+
+    def mutual_information(self, a: str, b: str, given: Mapping[str, Any] | str | Iterable[str] | None = None) -> float:
+        """I(a; b) of two categories, in nats, given the evidence, or averaged over categories that are named."""
+        from credo.networks.information import mutual_information
+
+        return mutual_information(self._categories_only("mutual_information", a, b), a, b, given)
+
+    def evidence_impact(self, variable: str, given: Given) -> EvidenceImpact:
+        """How each finding, about categories or numbers, moves P(variable | given) of a category."""
+        from credo.networks.sensitivity.evidence_impact import evidence_impact
+
+        return evidence_impact(self._categories_only("evidence_impact", variable), variable, given)
+
+    def _categories_only(self, verb: str, *names: str) -> HybridNetwork:
+        self._check_nodes()
+        for name in names:
+            if self._known(name) in self.numbers:
+                raise SchemaError(f"{verb} is about categories, and {name!r} is a number; query gives its distribution")
+        return self
+
     def sample(self, size: int, given: Given = None, seed: int | None = None) -> Any:
         """An Arrow table of rows drawn given the evidence; given intervals or logistic nodes' states, by weighted
         draws."""
@@ -260,30 +183,34 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
 
     # Rows
 
-    def log_prob(self, data: object) -> Array:
+    def log_prob(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Array:
         """log p(row) of each row, missing cells integrated out."""
-        from credo.networks.hybrid.rows import log_prob
+        return self._rows(method, samples, seed).log_prob(data)
 
-        return log_prob(self, data)
+    def predict_proba(
+        self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
+    ) -> Array:
+        """P(category | the row's other cells), any of which may be missing. (rows, states)
 
-    def predict_proba(self, variable: str, data: object) -> Array:
-        """P(category | the row's other cells), any of which may be missing. (rows, states)"""
-        from credo.networks.hybrid.rows import predict_proba
+        Rows that have no exact answer are estimated from `samples` each; "exact" refuses them.
+        """
+        return self._rows(method, samples, seed).predict_proba(variable, data)
 
-        return predict_proba(self, variable, data)
-
-    def predict(self, variable: str, data: object) -> Any:
+    def predict(
+        self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
+    ) -> Any:
         """The most probable state in each row; of a number, its mean given the row's other cells."""
-        from credo.networks.hybrid.rows import predict
+        return self._rows(method, samples, seed).predict(variable, data)
 
-        return predict(self, variable, data)
-
-    def impute(self, data: object) -> Any:
+    def impute(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
         """The table with its missing cells filled in: categories by their most probable joint state, numbers by their
         mean given it. An Arrow table."""
-        from credo.networks.hybrid.rows import impute
+        return self._rows(method, samples, seed).impute(data)
 
-        return impute(self, data)
+    def _rows(self, method: Method, samples: int, seed: int) -> RowAnswers:
+        from credo.networks.hybrid.row_answers import RowAnswers
+
+        return RowAnswers(self, method, samples, seed)
 
     # Learning
 
@@ -305,8 +232,8 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
         prior: Any = None,
         kinds: Mapping[str, str] | None = None,
         weight: Weight = None,
-        steps: int = 1000,
-        tolerance: float = 1e-10,
+        hidden: Mapping[str, Any] | None = None,
+        **how: Unpack[FittingOptions],
     ) -> HybridNetwork:
         """Learn the nodes: tables by counting, lines by conjugate regression at each configuration of category
         parents; by EM where cells are missing. What was learned before is dropped. Logistic nodes get their most
@@ -314,19 +241,18 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
 
         The prior is a number of cases (default 1): Dirichlet(prior) for tables, and for lines so many rows that look
         like all rows together; "ml" is maximum likelihood; {name: any of these, a DirichletCategorical, or a
-        LinearGaussian} gives some their own.
+        LinearGaussian} gives some their own. `hidden` tells how many states a category has that is no column, or
+        which; EM then has `starts` (10), and `seed` draws them. It ends after `steps` (1000), or when the objective
+        grows by less than `tolerance` of its size.
         """
+        from credo.networks.fitting import Fitting
         from credo.networks.hybrid.fitting import fitted
 
-        return fitted(self, data, prior, kinds, weight, steps, tolerance)
+        return fitted(self, data, prior, kinds, weight, hidden, Fitting.of(how))
 
     def update(self, data: object, *, weight: Weight = None) -> HybridNetwork:
         """Learn from more rows, which must be complete."""
         return self._learner.update(data, weight=weight).network
-
-    def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> HybridNetwork:
-        """The same arrows and prior, with nodes derived from that evidence."""
-        return HybridNetwork(self.parents, self.logistic, None, self.prior, evidence, history)
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
         """log p(row) of each row, by nodes learned from the other folds."""
@@ -339,7 +265,7 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
 
         return leave_one_out(self, data, weight)
 
-    def belief(self, name: str, given: Mapping[str, Any] | None = None) -> Any:
+    def belief(self, name: str, given: Given = None) -> Any:
         """What is believed of a node at some states of its category parents: of a table's row a Dirichlet, of a
         number's line a LinearGaussian, with mean, interval and so on."""
         from credo.networks.hybrid.beliefs import belief
@@ -347,6 +273,13 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
         return belief(self, name, given)
 
     # Files and pictures
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> HybridNetwork:
+        """From a JSON file, as Gaussian networks are exchanged."""
+        from credo.formats import read_as
+
+        return read_as(HybridNetwork, path)
 
     def write(self, path: str | PathLike[str]) -> None:
         """To a JSON file, as Gaussian networks are exchanged; all variables must be numbers (`credo.save`: any)."""
@@ -359,26 +292,6 @@ class HybridNetwork(DirectedGraph, EvidenceVerbs, Surface):
         from credo.present.hybrid import plot_hybrid
 
         return plot_hybrid(self, given, ax)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether arrows, states and nodes are the same."""
-        if not isinstance(other, HybridNetwork):
-            return NotImplemented
-        for each in ("parents", "states", "done"):
-            if dict(getattr(self, each)) != dict(getattr(other, each)):
-                return False
-        pairs = ((node, other.nodes.get(name)) for name, node in self.nodes.items())
-        return len(self.nodes) == len(other.nodes) and all(
-            np.array_equal(a, b) if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) else bool(a == b)
-            for a, b in pairs
-        )
-
-    def __hash__(self) -> int:
-        return hash(frozenset((name, frozenset(above)) for name, above in self.parents.items()))
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what is derived."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
         from credo.present.hybrid import described

@@ -25,6 +25,7 @@ from credo.numerics.distributions import Normal
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.networks.answers import Posterior
     from credo.networks.hybrid.network import HybridNetwork
 
 Result = TypeVar("Result")
@@ -108,12 +109,12 @@ def _told(found: Result) -> Result:
 
 def _of_categories(
     net: HybridNetwork, variables: str | Sequence[str], names: list[str], findings: HybridFindings, how: dict[str, Any]
-) -> dict[Any, float]:
+) -> Posterior:
     free = [name for name in names if name not in findings.states]
     states = [net.states[name] for name in names]
     keys = [*states[0]] if isinstance(variables, str) else [*product(*states)]
 
-    def exact() -> dict[Any, float]:
+    def exact() -> Posterior:
         found = ExactQuery.of(net, free, findings, how).states(free) if free else {(): 1.0}
         if isinstance(found, Estimated) and free == names:
             return found if not isinstance(variables, str) else _single(found)
@@ -122,7 +123,7 @@ def _of_categories(
         table[where] = np.array([*found.values()]).reshape([len(net.states[name]) for name in free])
         return dict(zip(keys, table.reshape(-1).tolist(), strict=True))
 
-    def estimated() -> dict[Any, float]:
+    def estimated() -> Posterior:
         return drawn_particles(net, names, findings, how["samples"], how["seed"]).states(net, names, keys)
 
     return answered(how["method"], exact, estimated)
@@ -368,13 +369,13 @@ def explained(net: HybridNetwork, variable: str, given: Given, value: Any) -> Qu
         if not isinstance(read, tuple):
             raise EvidenceError(f"{variable!r} is a number: explain an interval of it, as in (39, None)")
 
-        def ask(some: Mapping[str, Any]) -> dict[Any, float]:
+        def ask(some: Mapping[str, Any]) -> Posterior:
             p = chance(net, {variable: read}, some, "exact", 1, 0)
             return {value: p, OTHERWISE: 1.0 - p}
 
         return QueryExplanation.by(ask, variable, known, value)
 
-    def states(some: Mapping[str, Any]) -> dict[Any, float]:
+    def states(some: Mapping[str, Any]) -> Posterior:
         found = net.query(variable, some, method="exact")
         assert isinstance(found, dict)
         return found

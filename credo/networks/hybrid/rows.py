@@ -1,4 +1,4 @@
-"""Answers about every row of a table, any cells of which may be missing: rows with the same cells missing together."""
+"""Inference in every row of a table, any cells of which may be missing: rows with the same cells missing together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from credo.data import Batch, Source
 from credo.engines.partitions import Loaded
-from credo.errors import DataError, EvidenceError, NetworkError, SchemaError, SizeError
+from credo.errors import DataError, EvidenceError, SizeError
 from credo.networks.hybrid.learning import numbers_of
 from credo.networks.inference.coding import Coder
 from credo.networks.inference.state_index import StateIndex
@@ -23,6 +23,7 @@ from credo.numerics.distributions import LOG_2PI
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.core.learning import Weight
     from credo.networks.hybrid.network import HybridNetwork
 
 MOST_STATES = 2**14  # joint states of a row's missing categories
@@ -95,7 +96,9 @@ class RowInference:
         used = {name for node in self.net.numbers.values() for name in node.categories}
         return [i for i, name in enumerate(self.categories) if name in used]
 
-    def patterns(self, rows: HybridRows) -> Iterator[Pattern]:
+    def patterns(self, rows: HybridRows, beyond: list[int] | None = None) -> Iterator[Pattern]:
+        """Rows by the cells that are missing. Rows whose missing cells are too many to be summed over are refused, or
+        put in a list, if one is given."""
         missing = np.column_stack([rows.codes < 0, np.isnan(rows.numbers)])
         every, place = np.unique(missing, axis=0, return_inverse=True)
         place = place.reshape(-1)
@@ -103,24 +106,27 @@ class RowInference:
             own = np.flatnonzero(place == k)
             hidden = np.flatnonzero(pattern[: len(self.categories)])
             known = ~pattern[len(self.categories) :]
-            self._check(known)
             joint = prod(len(self.net.states[self.categories[i]]) for i in hidden)
-            if joint > MOST_STATES:
-                raise SizeError(
-                    f"a row misses {len(hidden)} categories, which have {joint:.3g} joint states to be summed over: "
-                    f"at most {MOST_STATES:,} are"
-                )
+            if reason := self._unanswered(known, len(hidden), joint):
+                if beyond is None:
+                    raise SizeError(reason)
+                beyond += own.tolist()
+                continue
             step = max(1, MOST_CELLS // joint)
             for start in range(0, len(own), step):
                 yield self._pattern(rows, own[start : start + step], hidden, joint, known)
 
-    def _check(self, known: NDArray[np.bool_]) -> None:
+    def _unanswered(self, known: NDArray[np.bool_], hidden: int, joint: int) -> str | None:
+        """Why rows with these cells missing can't be summed over, if they can't."""
+        if joint > MOST_STATES:
+            return (
+                f"a row misses {hidden} categories, which have {joint:.3g} joint states to be summed over: at most "
+                f"{MOST_STATES:,} are"
+            )
         for name, node in self.net.logistic.items():
             for parent in (each for each in node.numbers if not known[self.numbers.index(each)]):
-                raise NetworkError(
-                    f"{parent!r} is missing, and {name!r} depends on it by a logistic node: rows are answered where "
-                    "such numbers are known; query estimates"
-                )
+                return f"{parent!r} is missing, and {name!r} depends on it by a logistic node"
+        return None
 
     def _pattern(
         self, rows: HybridRows, own: NDArray[np.intp], hidden: Any, joint: int, known: NDArray[np.bool_]
@@ -234,6 +240,13 @@ class RowInference:
                 numbers[:, j] = numbers_of(batch, name)
         return HybridRows(codes, numbers, np.ones(batch.rows) if weight is None else weight), unknown
 
+    def findings(self, rows: HybridRows, row: int) -> dict[str, Any]:
+        """What is known of a row, in the form that queries read."""
+        codes, numbers = rows.codes[row], rows.numbers[row]
+        known = {n: self.net.states[n][code] for n, code in zip(self.categories, codes, strict=True) if code >= 0}
+        values = zip(self.numbers, numbers.tolist(), strict=True)
+        return known | {name: x for name, x in values if not np.isnan(x) and name not in self.net.done}
+
     def batches(self, data: object) -> Iterator[tuple[Batch, HybridRows]]:
         self.net._check_nodes()
         table = known_columns(data, self.net.parents)
@@ -250,86 +263,7 @@ class RowInference:
             tell(f"{listed([*unseen])}: unseen values count as missing")
 
 
-def log_prob(net: HybridNetwork, data: object) -> Array:
-    inference, parts = RowInference(net), [np.empty(0)]
-    for _, rows in inference.batches(data):
-        found = np.empty(rows.rows)
-        for pattern in inference.patterns(rows):
-            found[pattern.rows] = pattern.log_prob
-        parts.append(found)
-    return np.concatenate(parts)
-
-
-def predict_proba(net: HybridNetwork, variable: str, data: object) -> Array:
-    if net._known(variable) not in net.states:
-        raise SchemaError(f"{variable!r} is a number: predict gives its mean in each row, query its distribution")
-    inference = RowInference(net)
-    i, size = inference.categories.index(variable), len(net.states[variable])
-    parts = [np.empty((0, size))]
-    for batch, rows in inference.batches(data):
-        rows.codes[:, i] = -1
-        found = np.zeros((rows.rows, size))
-        for pattern in inference.patterns(rows):
-            pattern.check(batch)
-            shares = pattern.responsibilities
-            for k in range(size):
-                found[pattern.rows, k] = np.where(pattern.codes[:, :, i] == k, shares, 0.0).sum(1)
-        parts.append(found)
-    return np.concatenate(parts)
-
-
-def predict(net: HybridNetwork, variable: str, data: object) -> Any:
-    if net._known(variable) in net.states:
-        states = net.states[variable]
-        best = predict_proba(net, variable, data).argmax(1)
-        return np.array(states, dtype=object if len({*map(type, states)}) > 1 else None)[best]
-    inference = RowInference(net)
-    j, parts = inference.numbers.index(variable), [np.empty(0)]
-    for batch, rows in inference.batches(data):
-        rows.numbers[:, j] = np.nan
-        found = np.zeros(rows.rows)
-        for pattern in inference.patterns(rows):
-            pattern.check(batch)
-            shares = pattern.responsibilities
-            for where, completed, _ in inference.completed(pattern):
-                np.add.at(found, pattern.rows[where[0]], shares[where] * completed[:, j])
-        parts.append(found)
-    return np.concatenate(parts)
-
-
-def impute(net: HybridNetwork, data: object) -> Any:
-    import pyarrow as pa
-
-    inference, parts = RowInference(net), list[Any]()
-    for batch, rows in inference.batches(data):
-        codes, numbers = rows.codes.copy(), rows.numbers.copy()
-        for pattern in inference.patterns(rows):
-            pattern.check(batch)
-            best = pattern.log_joint.argmax(1)
-            chosen = pattern.codes[np.arange(len(best)), best]
-            codes[pattern.rows] = chosen
-            alone = Pattern(pattern.rows, chosen[:, None], np.zeros((len(best), 1)), pattern.numbers, pattern.known)
-            for where, completed, _ in inference.completed(alone):
-                numbers[pattern.rows[where[0]]] = completed
-        parts.append(_filled(inference, batch, codes, numbers))
-    return pa.concat_tables(parts)
-
-
-def _filled(inference: RowInference, batch: Batch, codes: RowCodes, numbers: Array) -> Any:
-    """The batch's columns, and those that it doesn't have, with all cells."""
-    import pyarrow as pa
-
-    from credo.networks.inference.rows import states_array
-
-    columns = {name: batch.column(name) for name in batch.names}
-    for i, name in enumerate(inference.categories):
-        columns[name] = states_array(inference.net.states[name]).take(pa.array(codes[:, i]))
-    for j, name in enumerate(inference.numbers):
-        columns[name] = pa.array(numbers[:, j])
-    return pa.table(columns)
-
-
-def kept_rows(inference: RowInference, table: Source, weights: Any) -> list[HybridRows]:
+def kept_rows(inference: RowInference, table: Source, weights: Weight) -> list[HybridRows]:
     """All rows of a table in memory, in chunks, as EM reads them in each step."""
     found: list[HybridRows] = []
     names = [name for name in table.names if name in inference.net.parents]

@@ -23,6 +23,7 @@ from credo.numerics.exact import Array
 
 Codes = NDArray[np.int32]
 SOME, MANY = 1000, 100_000  # rows of a batch, and of the table, from which on compiled code pays
+UNCOMPILED = 2**14  # strings below which a kernel that isn't compiled yet is slower than Arrow
 FEW_STATES = 32  # strings that are compared one by one
 FEW_VALUES = 10_000  # values of a coded column that are looked up one by one
 
@@ -163,6 +164,8 @@ def _code_strings(
 
     column = batch.columns.get(name)
     if spelling is None or not isinstance(column, pa.StringArray | pa.LargeStringArray) or not len(column):
+        return False
+    if len(column) < UNCOMPILED and not code_strings.is_ready:  # its loop in Python is slower than Arrow's
         return False
     offset_type = np.int64 if pa.types.is_large_string(column.type) else np.int32
     _, offsets, text = column.buffers()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from credo.networks.factor import Factor
 from credo.networks.graph import in_order
 from credo.networks.inference.state_index import StateIndex
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.tables import States
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -150,7 +153,7 @@ class Potentials(Numbered, StateIndex):
     @classmethod
     def of(
         cls,
-        states: Mapping[str, tuple[Any, ...]],
+        states: States,
         factors: Sequence[Factor],
         directed: bool,
         auxiliary: Mapping[str, int] | None = None,
@@ -231,6 +234,8 @@ class Potentials(Numbered, StateIndex):
             ways = self.table(f)[..., possible] > 0
             axis = self.scope(f).index(above[0])
             v, possible = above[0], ways.any(tuple(i for i in range(ways.ndim) if i != axis))
+            if possible.all():  # and so is all before it: each row of a table has something above 0
+                return found
             if possible.sum() == 1:
                 found.append((v, int(possible.argmax())))
 

@@ -18,18 +18,18 @@ from credo.networks.inference.findings import Findings, Given
 from credo.networks.inference.forward import BATCH, drawn_forward, mixed_seed, most_weight
 from credo.networks.inference.gibbs import agreed, chains
 from credo.networks.inference.rows import states_array
-from credo.networks.inference.sizes import available, needed
+from credo.networks.inference.sizes import ROW_SAMPLES, Method, available, needed
 from credo.notices import tell
 
 if TYPE_CHECKING:
-    from credo.networks.network import Network
+    from credo.networks.graphical_model import GraphicalModel
 
 ROWS_PER_TASK = 2**16  # drawn by one thread at a time
 FIRST_PROPOSALS, RARE = 2**18, 1000  # proposals after which at least one in so many must be accepted
 APART = 10  # rounds between rows of a chain
 
 
-def drawn_table(net: Network, size: int, given: Given, seed: int | None, method: str) -> Any:
+def drawn_table(net: GraphicalModel, size: int, given: Given, seed: int | None, method: Method) -> Any:
     """An Arrow table with a dictionary column for each variable."""
     import pyarrow as pa
 
@@ -38,8 +38,12 @@ def drawn_table(net: Network, size: int, given: Given, seed: int | None, method:
     if size * len(net.variables) > available():
         raise SizeError(f"{size} rows of {len(net.variables)} variables don't fit into memory: draw fewer at a time")
     seed = int(np.random.default_rng(None if seed is None else check_seed(seed)).integers(2**62))
-    codes = np.empty((len(net.variables), size), dtype=np.int8 if net.potentials.card.max() < 128 else np.int32)
-    _draw_into(codes, net, given, seed, method)
+    weighting = net._weighting(method, ROW_SAMPLES, seed % 2**31)
+    if weighting is not None:
+        codes: NDArray[Any] = weighting.sampled(size, given)
+    else:
+        codes = np.empty((len(net.variables), size), dtype=np.int8 if net.potentials.card.max() < 128 else np.int32)
+        _draw_into(codes, net, given, seed, method)
     return pa.table(
         {
             name: pa.DictionaryArray.from_arrays(pa.array(own), states_array(values))
@@ -48,16 +52,16 @@ def drawn_table(net: Network, size: int, given: Given, seed: int | None, method:
     )
 
 
-def _draw_into(codes: NDArray[Any], net: Network, given: Given, seed: int, method: str) -> None:
+def _draw_into(codes: NDArray[Any], net: GraphicalModel, given: Given, seed: int, method: str) -> None:
     findings, size = net._findings(given), codes.shape[1]
-    if findings.any:
+    if findings.any or not net.directed:
         try:
             net._check(net.exact.log_total(findings.codes, findings.weights), given)
             net.trees.for_all(findings)
         except SizeError as error:
             if method == "exact":
                 raise
-            if not _accepted(net, findings, seed, codes):
+            if not net.directed or not _accepted(net, findings, seed, codes):
                 _in_turn(net, findings, seed, codes, error)
             return
     parts = [RowNumbers(start, min(ROWS_PER_TASK, size - start)) for start in range(0, size, ROWS_PER_TASK)]
@@ -77,7 +81,7 @@ class RowNumbers(Loaded):
 class Draw:
     """Rows, by ancestral sampling or, given evidence, from a junction tree."""
 
-    net: Network
+    net: GraphicalModel
     given: Given
     seed: int
     dtype: np.dtype[Any]
@@ -85,7 +89,7 @@ class Draw:
     def __call__(self, own: RowNumbers) -> NDArray[Any]:
         """(variables, rows)"""
         codes = np.empty((len(self.net.potentials.card), own.rows), dtype=self.dtype)
-        if self._findings.any:
+        if self._findings.any or not self.net.directed:
             self.net.trees.for_all(self._findings).draw(self._findings, mixed_seed(self.seed), own.start, codes)
         else:
             self._forward(own.start, codes)
@@ -103,7 +107,7 @@ class Draw:
         return drawn_forward(self.net.potentials, self._findings, self.seed)
 
 
-def _accepted(net: Network, findings: Findings, seed: int, out: NDArray[Any]) -> bool:
+def _accepted(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[Any]) -> bool:
     """Rejection sampling: exact, unless too few rows are accepted. Whether all rows were drawn."""
     potentials = net.potentials
     draw, random = drawn_forward(potentials, findings, seed), np.random.default_rng(seed)
@@ -119,7 +123,7 @@ def _accepted(net: Network, findings: Findings, seed: int, out: NDArray[Any]) ->
     return True
 
 
-def _in_turn(net: Network, findings: Findings, seed: int, out: NDArray[Any], error: SizeError) -> None:
+def _in_turn(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[Any], error: SizeError) -> None:
     """Thinned rows of annealed Gibbs runs; where runs disagree, by their importance weights."""
     size, random = out.shape[1], np.random.default_rng(seed)
     rows, weights = chains(net.potentials, findings, size, APART, seed)  # (runs, variables, rows), (runs)

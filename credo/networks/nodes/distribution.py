@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
+from credo.core.records import Shown
 from credo.errors import NetworkError, suggest
 from credo.networks.inference.state_index import TRUTH
 
 if TYPE_CHECKING:
     from credo.networks.nodes.node import DistributionNode
+    from credo.networks.tables import States
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class NodeFamily:
 
     name: str
     parents: tuple[str, ...]
-    states: Mapping[str, tuple[Any, ...]]
+    states: States
 
     @property
     def own(self) -> tuple[Any, ...]:
@@ -56,7 +58,7 @@ class NodeFamily:
         return states.index(state)
 
 
-class Distribution(ABC):
+class Distribution(Shown, ABC):
     """P(node | parents) in a form of its own: with its parameters, or without, to be learned."""
 
     @property
@@ -89,6 +91,11 @@ class Distribution(ABC):
     @abstractmethod
     def node(self, family: NodeFamily) -> DistributionNode:
         """As a network uses it; refuses what doesn't fit the parents and their states."""
+
+    @property
+    def said(self) -> Mapping[str, Any]:
+        """Its parameters by name, as they are shown; empty where the table shows more."""
+        return {}
 
     @property
     def own_states(self) -> Sequence[Any] | None:

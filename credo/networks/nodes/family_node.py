@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from credo.core.evidence import Evidence, Part
@@ -35,6 +35,26 @@ class FamilyNode:
     @property
     def expected_label(self) -> Label:
         return self.label
+
+    @property
+    def is_rule(self) -> bool:
+        return False
+
+    @property
+    def has_rows(self) -> bool:
+        return False
+
+    @property
+    def takes_cases(self) -> bool:
+        return True
+
+    def row(self, codes: Sequence[Codes]) -> tuple[Codes, ...]:
+        raise NotImplementedError(f"{self.name!r} has no rows for {len(codes)} parents")
+
+    @property
+    def has_factors(self) -> bool:
+        """Whether it is a product of factors that fit in memory."""
+        return True
 
 
 class CountedNode(FamilyNode):

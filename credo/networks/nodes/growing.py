@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import log, prod
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -91,10 +91,10 @@ def grown(family: NodeFamily, seen: ConfigurationCounts, prior: Prior) -> Grown:
 def _grown(family: NodeFamily, cells: Cells, weight: Array, left: Sequence[int], prior: Prior) -> Grown:
     own: Array = np.bincount(cells[:, -1], weight, len(family.own)).astype(np.float64)
     may_split = bool(left) and (own > 0).sum() > 1
-    leaf = Grown(None, _log_evidence(family, own, prior) + (log(0.5) if left else 0.0))
+    leaf = Grown(None, _log_evidence(family, own, left, prior) + (log(0.5) if left else 0.0))
     if not may_split:
         return leaf
-    parent = max(left, key=lambda p: _split_score(family, cells, weight, p, prior))
+    parent = max(left, key=lambda p: _split_score(family, cells, weight, p, left, prior))
     rest = tuple(p for p in left if p != parent)
     states, branches, score = family.states[family.parents[parent]], {}, log(0.5) - log(len(left))
     for x, state in enumerate(states):
@@ -104,18 +104,22 @@ def _grown(family: NodeFamily, cells: Cells, weight: Array, left: Sequence[int],
     return Grown({family.parents[parent]: branches}, score) if score > leaf.score else leaf
 
 
-def _split_score(family: NodeFamily, cells: Cells, weight: Array, parent: int, prior: Prior) -> float:
+def _split_score(
+    family: NodeFamily, cells: Cells, weight: Array, parent: int, left: Sequence[int], prior: Prior
+) -> float:
     shape = family.shape[parent], len(family.own)
     counts = np.bincount(cells[:, parent] * shape[1] + cells[:, -1], weight, shape[0] * shape[1]).reshape(shape)
-    return float(sum(_log_evidence(family, row.astype(np.float64), prior) for row in counts))
+    rest = [p for p in left if p != parent]
+    return float(sum(_log_evidence(family, row.astype(np.float64), rest, prior) for row in counts))
 
 
-def _log_evidence(family: NodeFamily, counts: Array, prior: Prior) -> float:
-    """Of a leaf; maximum likelihood has none, and grows by Dirichlet(1)."""
+def _log_evidence(family: NodeFamily, counts: Array, left: Sequence[int], prior: Prior) -> float:
+    """Of a leaf; maximum likelihood has none, and grows by Dirichlet(1). Under BDeu, a leaf has the prior cases of all
+    configurations that it stands for, those of the parents that are left: so a leaf alone is a node without parents."""
     if prior is None:
         alpha: Any = 1.0
     elif isinstance(prior, BDeu):
-        alpha = prior.sample_size / family.cells
+        alpha = prior.sample_size / family.cells * prod(family.shape[p] for p in left)
     else:
         alpha = dirichlet_of(prior, (1, len(counts)), family.name).concentration
     return float(np.sum(log_evidence(counts[None], np.broadcast_to(alpha, (1, len(counts))))))

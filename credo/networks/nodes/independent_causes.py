@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,7 +86,9 @@ class CausesNode(CountedNode):
 
     def chain(self, parameters: Array) -> Chain:
         """Of partial maxima: the leak is part of the first step."""
-        steps = [_maximum_with(rows) for rows in self._rows(parameters)]
+        every = _maximum_with(parameters[1:])  # (m, states of all parents, maximum)
+        every.flags.writeable = False
+        steps = [every[:, a - 1 : b - 1] for a, b in pairwise(self.starts)]
         steps[0] = np.tensordot(parameters[0], steps[0], 1)[None]
         steps[-1] = self._own_states(steps[-1])
         sizes = self.family.shape[:-1]

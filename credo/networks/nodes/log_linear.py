@@ -69,6 +69,14 @@ class LogLinearNode(CountedNode):
 
     # Inference
 
+    @property
+    def takes_cases(self) -> bool:
+        return False
+
+    @property
+    def has_factors(self) -> bool:
+        return self.family.cells <= MOST_NUMBERS
+
     def parameters(self, given: LogLinear) -> Array:
         return given.coefficients(self)
 
@@ -86,10 +94,11 @@ class LogLinearNode(CountedNode):
 
     def table(self, parameters: Array) -> Array:
         above, own = self.family.shape[:-1], len(self.family.own)
-        if prod(above) * own > MOST_NUMBERS:
+        if not self.has_factors:
             raise SizeError(
                 f"the table of {self.name!r:.60} has {prod(above) * own:.3g} numbers, and log-odds that are linear in "
-                f"{len(above)} parents have no smaller factors: fit, update and net.distributions do without it"
+                f"{len(above)} parents have no smaller factors; fit, update and net.distributions do without it, and "
+                'query, marginals, probability, log_probability, log_prob and sample estimate, with method="auto"'
             )
         cells = every_cell(above) if above else np.zeros((1, 0), dtype=np.int64)
         return self.rows(parameters, cells).reshape(*above, own)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from credo.core.records import Shown
 from credo.errors import NetworkError, suggest
 from credo.networks.hybrid.number_node import LogisticNode
 from credo.networks.nodes.coefficients import over_states, weights_over_states
@@ -15,7 +16,7 @@ from credo.networks.tables import States
 
 
 @dataclass(frozen=True)
-class LogisticOfNumbers:
+class LogisticOfNumbers(Shown):
     """log P(x = k | z) = interceptₖ + Σ weightₖⱼ zⱼ - log Σ exp(...), zⱼ the number parents.
 
     Of two states, the intercept and the weights are those of the first state's log-odds; each is a number, or

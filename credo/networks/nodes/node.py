@@ -56,6 +56,25 @@ class Node(Protocol):
         """The columns whose levels the axes of its statistics run over (None: over something fixed)."""
         ...
 
+    @property
+    def is_rule(self) -> bool:
+        """Whether nothing is learned: all rows follow it."""
+        ...
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether each configuration of the parents leads to one row of its parameters, a distribution with counts."""
+        ...
+
+    @property
+    def takes_cases(self) -> bool:
+        """Whether a number of cases is a prior of its parameters."""
+        ...
+
+    def row(self, codes: Sequence[Codes]) -> tuple[Codes, ...]:
+        """Where configurations of the parents lead to in its parameters; of nodes that have rows."""
+        ...
+
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
         """Of its parameters."""
         ...
@@ -117,6 +136,11 @@ class Node(Protocol):
 
 class DistributionNode(Node, Protocol):
     """A node whose distribution isn't a table."""
+
+    @property
+    def has_factors(self) -> bool:
+        """Whether it is a product of factors that fit in memory; else rows of its table are made as they are drawn."""
+        ...
 
     def parameters(self, given: Any) -> Array:
         """Those of a distribution as a user gives it, checked."""

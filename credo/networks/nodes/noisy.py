@@ -54,6 +54,10 @@ class Noisy(Distribution):
         """A leak as users read it. Where there is none, it is left as it was: ruled out, or to be learned."""
         return given if leak > 0 else self.leak
 
+    @property
+    def said(self) -> Mapping[str, Any]:
+        return {**self.causes, **({} if self.leak is None else {"leak": self.leak})}
+
     @abstractmethod
     def rows(self, node: CausesNode) -> Array:
         """The parameters, checked."""
@@ -89,6 +93,9 @@ class TwoGraded(Noisy):
         found[0] = 1.0 - leak, leak
         for parent, at, neutral in zip(node.parents, node.starts, node.neutral, strict=False):
             given = self.causes[parent]
+            if isinstance(given, float) and 0.0 <= given <= 1.0 and len(family.states[parent]) == 2:
+                found[at + 1 - neutral] = 1.0 - given, given
+                continue
             rows = given if isinstance(given, Mapping) else None
             for state, strength in by_state(family, parent, neutral, rows, given, "strength").items():
                 p = checked_probability(f"the strength of {parent}={state} in {family.name!r}", strength)

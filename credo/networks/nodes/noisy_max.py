@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from credo.networks.nodes.independent_causes import CausesNode
 from credo.networks.nodes.noisy import Noisy, by_state
 from credo.networks.tables import row_of
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.answers import Posterior
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def _graded(node: CausesNode, row: Any, where: str) -> Array:
     return found[list(node.grades)]
 
 
-def _named(node: CausesNode, row: Array) -> dict[Any, float]:
+def _named(node: CausesNode, row: Array) -> Posterior:
     return dict(zip(node.family.own, row[np.argsort(node.grades)].tolist(), strict=True))
 
 

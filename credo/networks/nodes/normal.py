@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from credo.core.records import Shown
 from credo.errors import NetworkError
 from credo.networks.hybrid.number_node import NumberNode
 from credo.networks.nodes.coefficients import Coefficient, over_states, weights_over_states
@@ -13,7 +14,7 @@ from credo.networks.tables import States
 
 
 @dataclass(frozen=True)
-class Normal:
+class Normal(Shown):
     """x | parents ~ N(mean + Σ weightⱼ zⱼ, sd²), zⱼ the number parents: a conditional linear-Gaussian node.
 
     The mean (where all zⱼ are 0: the intercept), the sd and each weight are numbers, or {state: number} where the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from credo.networks.nodes.distribution import Distribution, NodeFamily
 from credo.networks.nodes.reading import ReadingNode
 from credo.networks.tables import row_of
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.answers import Posterior
 
 
 class ReadRows(Distribution):
@@ -37,5 +40,5 @@ def stacked(family: NodeFamily, rows: Iterable[tuple[str, Any]]) -> Array:
     return np.array([row_of(family.name, row, family.own, where) for where, row in rows])
 
 
-def named_row(own: Sequence[Any], row: Array) -> dict[Any, float]:
+def named_row(own: Sequence[Any], row: Array) -> Posterior:
     return dict(zip(own, row.tolist(), strict=True))

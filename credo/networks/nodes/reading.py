@@ -90,6 +90,17 @@ class ReadingNode(FamilyNode):
         return (None, None)
 
     @property
+    def is_rule(self) -> bool:
+        return self.fixed is not None
+
+    @property
+    def has_rows(self) -> bool:
+        return True
+
+    def row(self, codes: Sequence[Codes]) -> tuple[Codes, ...]:
+        return (self.reading.row(codes).astype(np.int32),)
+
+    @property
     def free_numbers(self) -> int:
         return 0 if self.fixed is not None else self.leaves * (len(self.family.own) - 1)
 

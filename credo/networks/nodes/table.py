@@ -48,6 +48,21 @@ class Table:
         return self.label
 
     @property
+    def is_rule(self) -> bool:
+        return False
+
+    @property
+    def has_rows(self) -> bool:
+        return True
+
+    @property
+    def takes_cases(self) -> bool:
+        return True
+
+    def row(self, codes: Sequence[Codes]) -> tuple[Codes, ...]:
+        return tuple(codes)
+
+    @property
     def scope(self) -> tuple[str, ...]:
         return (*self.parents, self.name)
 

@@ -138,7 +138,7 @@ class Sensitivity(Shown):
         derivative = float(self.derivatives[name].reshape(-1)[place])
         return Entry(name, self.net.states[name][int(own)], causes, float(table.reshape(-1)[place]), derivative)
 
-    def place_of(self, name: str, value: Any, given: Mapping[str, Any] | None = None) -> tuple[int, ...]:
+    def place_of(self, name: str, value: Any, given: Given = None) -> tuple[int, ...]:
         """Where an entry P(name = value | parents' states) stands in its table."""
         if name not in self.slopes:
             raise SchemaError(f"there is no table of {name!r}; {suggest(name, self.slopes)}")
@@ -150,7 +150,7 @@ class Sensitivity(Shown):
         states = [*((each, given[each]) for each in above), (name, value)]
         return tuple(state(self.net.potentials, self.net._number(each), value) for each, value in states)
 
-    def function(self, name: str, value: Any, given: Mapping[str, Any] | None = None) -> OneWay:
+    def function(self, name: str, value: Any, given: Given = None) -> OneWay:
         """The answer as a function of one entry, P(name = value | given): given are the states of its parents."""
         where = self.place_of(name, value, given)
         own = self.slopes[name]

@@ -15,6 +15,7 @@ from credo.errors import DataError, NetworkError, check_seed, check_whole, sugge
 from credo.networks.fixed import Fixed
 from credo.networks.inference.sizes import SAMPLES, Method
 from credo.networks.network import Network
+from credo.networks.refusals import refused
 from credo.networks.tables import States, states_of, table_of
 from credo.networks.templates import slices
 from credo.networks.templates.slices import Arrows
@@ -57,6 +58,18 @@ class DynamicNetwork(Template):
     """
 
     _internal: ClassVar[tuple[str, ...]] = ("chain", "fixed_first", "reading", "slice_network", "streamed")
+    _refused: ClassVar[Mapping[str, str]] = refused({
+        "marginals": "it has as many slices as there are rows; smooth(data) gives P(variable | all rows) in each, and "
+        "unrolled(n).marginals(given) those of n slices",
+        "most_probable impute": "decode(data) gives the most probable states of all rows together",
+        "predict predict_proba": "filter(data, variable) gives P(variable | rows up to this one) in each row, and "
+        "smooth given all rows",
+        "explain do effect counterfactual sensitivity evidence_impact what_to_ask mutual_information d_separated":
+        "unrolled(n) is a credo.Network of n slices, which answers",
+        "cross_validate leave_one_out belief": "rows of a sequence aren't independent; log_prob(data) of other "
+        "sequences tells how well it predicts",
+        "read write": "files of networks have no templates; credo.save keeps it",
+    })  # fmt: skip
 
     parents: Mapping[str, tuple[str, ...]]  # of each variable; some are previous(...)
     tables: Mapping[str, Array]  # P(variable | parents): (the parents' states..., own states); empty where not known
@@ -298,7 +311,7 @@ class DynamicNetwork(Template):
         return engines.map(AnswerBeside(job, code), replace(rows, names=tuple(table.names)).partitions())
 
     def log_prob(self, data: object, *, sequence: str | None = None, order: str | None = None) -> Array:
-        """log p of each sequence, missing cells summed out. (sequences,)"""
+        """log p of each sequence, missing cells summed out; -inf of one that is impossible. (sequences,)"""
         from credo.networks.templates.jobs import LogProb
 
         found: Array = self._collected(LogProb(self.chain), data, sequence, order)["log_prob"]
@@ -350,6 +363,25 @@ class DynamicNetwork(Template):
         coded = coded_findings(self.slice_network.potentials, found)
         shares = Marginals(self.chain, (own,), smooth=True).of(coded)[own]
         return dict(zip(self.states[own], shares[t].tolist(), strict=True))
+
+    def probability(
+        self, event: Given, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
+    ) -> float:
+        """P(event | given), of variables that are named by their slices, as in Rain[3]."""
+        return self._named(event, given).probability(event, given, method=method, samples=samples, seed=seed)
+
+    def log_probability(
+        self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
+    ) -> float:
+        """log P(evidence), -inf if it is impossible; variables are named by their slices."""
+        return self._named(given).log_probability(given, method=method, samples=samples, seed=seed)
+
+    def _named(self, *findings: Given) -> Network:
+        """As many slices as are named."""
+        from credo.networks.templates.reading import by_slice
+
+        every = {name: value for each in findings for name, value in (each or {}).items()}
+        return self.unrolled(len(by_slice(every, self.variables, 1)))
 
     def sample(self, lengths: int | Sequence[int], seed: int | None = None) -> Any:
         """An Arrow table of made-up sequences of these lengths."""

@@ -10,12 +10,14 @@ import numpy as np
 
 from credo.data import Batch
 from credo.data.sequences import SequenceBatch
+from credo.errors import EvidenceError
 from credo.networks.inference.coding import Unseen
 from credo.networks.templates.contraction import Scope
 from credo.networks.templates.reading import CodeSlices, tell_unseen
 from credo.networks.templates.slice_answers import marginals, most_probable
 from credo.networks.templates.slice_chain import CodedSlices, Places, SliceChain
 from credo.networks.templates.slice_passes import SlicePasses
+from credo.numerics.exact import Array
 
 
 class SliceJob(Protocol):
@@ -78,7 +80,18 @@ class LogProb:
         return {"log_prob": np.empty(0)}
 
     def of(self, coded: CodedSlices) -> dict[str, Any]:
-        return {"log_prob": SlicePasses.of(self.chain, coded).totals}
+        return {"log_prob": self._totals(coded)}
+
+    def _totals(self, coded: CodedSlices) -> Array:
+        """-inf of a sequence that is impossible, which is found by halving."""
+        try:
+            return SlicePasses.of(self.chain, coded).totals
+        except EvidenceError:
+            every = np.arange(len(coded.weight))
+            if len(every) == 1:
+                return np.array([-np.inf])
+            halves = np.array_split(every, 2)
+            return np.concatenate([self._totals(coded.only(half)) for half in halves])
 
 
 class Answered(NamedTuple):

@@ -29,6 +29,7 @@ from credo.networks.templates.tied_tables import TiedTables
 
 if TYPE_CHECKING:
     from credo.models.hidden_markov.reading import SequenceTable
+    from credo.networks.tables import States
     from credo.networks.templates.dynamic_network import DynamicNetwork
 
 INCOMPLETE = "a cell is missing in {}: only complete sequences can be forgotten, since others were never counted"
@@ -45,7 +46,7 @@ class FindStates:
 
 
 def found_states(
-    parents: Mapping[str, tuple[str, ...]], table: Source, rows: SequenceTable, hidden: Mapping[str, tuple[Any, ...]]
+    parents: Mapping[str, tuple[str, ...]], table: Source, rows: SequenceTable, hidden: States
 ) -> dict[str, tuple[Any, ...]]:
     """The states of all variables: the values of their columns, or as hidden= has them."""
     if table.once:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from credo.core.records import Shown
 from credo.errors import DataError, EvidenceError, check_whole
 from credo.networks.answers import Posterior
 from credo.networks.templates.reading import coded_findings
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Slice = dict[str, Posterior]
 
 
-class LiveSlices:
+class LiveSlices(Shown):
     """P(variable | the slices so far), slice by slice. Mutable; the network stays as it is.
 
     >>> from credo import DynamicNetwork

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from credo.errors import NetworkError
 from credo.networks.network import Network
+from credo.networks.refusals import refused
 from credo.networks.tables import States
 from credo.networks.templates.plates import checked_keys, plate_parents
 from credo.networks.templates.template import Template
@@ -41,6 +42,15 @@ class PlateNetwork(Template):
     """
 
     _internal: ClassVar[tuple[str, ...]] = ("template",)
+    _refused: ClassVar[Mapping[str, str]] = refused({
+        "query predict_proba log_prob": "say which members there are: given(tables) answers",
+        "marginals probability log_probability most_probable explain predict impute sample do effect counterfactual "
+        "sensitivity evidence_impact what_to_ask mutual_information d_separated": "say which members there are: "
+        "unrolled(tables) is a credo.Network of these, which answers",
+        "cross_validate leave_one_out belief": "members of a plate depend on each other; given(tables).log_prob() of "
+        "other tables tells how well it predicts",
+        "read write": "files of networks have no plates; credo.save keeps it",
+    })  # fmt: skip
 
     parents: Mapping[str, tuple[str, ...]]
     keys: Mapping[str, str]  # the column that names the members of a plate
@@ -94,6 +104,14 @@ class PlateNetwork(Template):
         )
 
     # Learning
+
+    @property
+    def n(self) -> float:
+        """The weight of the members, of all plates, that were learned."""
+        if self.evidence is None:
+            return 0.0
+        first = {name.partition(".")[0]: name for name in reversed(self.variables)}  # of each plate
+        return sum(self.template.nodes[name].weight(self.evidence) for name in first.values())
 
     def fit(
         self,

@@ -221,7 +221,7 @@ def _check_reached(name: str, parent: str, plates: Mapping[str, Plate], keys: Ma
 
 
 def found_codes(
-    plates: Mapping[str, Plate], parents: Parents, states: States, hidden: Mapping[str, tuple[Any, ...]],
+    plates: Mapping[str, Plate], parents: Parents, states: States, hidden: States,
     *, strict: bool,
 ) -> tuple[dict[str, Codes], dict[str, tuple[Any, ...]]]:  # fmt: skip
     """The cells of all variables as numbers of states; and the states, found in the columns unless they are known."""

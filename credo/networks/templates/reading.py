@@ -87,6 +87,8 @@ def is_findings(data: object) -> bool:
     of whose values are lists are tables: sequences."""
     if not isinstance(data, list | tuple) or not all(isinstance(each, Mapping) for each in data):
         return False
+    if data and not any(data):  # nothing is known of any slice
+        return True
     values = [value for row in data for value in row.values()]
     lists = sum(isinstance(value, list | tuple | np.ndarray) for value in values)
     if any(isinstance(value, Mapping | set | frozenset) for value in values):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from credo.core.records import Surface
 from credo.errors import EvidenceError, NetworkError, check_discount
 from credo.networks.fixed import Fixed
+from credo.networks.refusals import Refusals
 from credo.networks.tables import States
 from credo.notices import tell
 from credo.numerics.exact import Array
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 FIXED = "the tables are fixed, and no evidence is known behind them: learn them with fit"
 
 
-class Template(Surface, ABC):
+class Template(Surface, Refusals, ABC):
     """A network of tied copies. Every verb returns a new object."""
 
     _internal: ClassVar[tuple[str, ...]] = ("fixed_tables", "known", "with_evidence")

@@ -1,0 +1,144 @@
+"""Many starts of Gaussian components, tried beside each other: EM on plain arrays, a step of all starts at once.
+
+On a small table a step of EM takes longer to prepare than to calculate. Here a step is two products of matrices for
+all starts together: with f(x) = (1, x, products of x), log-densities are f(x)·c, and the sums that components need are
+Σᵢ wᵢ f(xᵢ). It says which start to follow; the fit itself is `core.em`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from credo.core.membership import Codes
+from credo.families import dirichlet
+from credo.families.normal_inverse_wishart import Covariance
+from credo.families.priors import of_joint_numbers
+from credo.numerics.exact import Array
+
+ROUNDS = (4, 6, 10)  # steps, after each of which the worse half of the starts gives up
+FEW = 3  # starts that are followed to their ends
+PATIENCE = 50  # steps as large as the last, in which a start must be able to reach the highest
+LEAST_STRENGTH = 1e-3  # of the prior, in rows: a component on one row would have no bound
+
+
+class Climbed(NamedTuple):
+    """Where starts are: what each component has of each row, times the row's weight, and the objective."""
+
+    shares: Array  # (starts, components, rows)
+    objective: Array  # (starts,)
+
+    def best(self, count: int) -> Climbed:
+        """The highest few."""
+        places = np.argsort(-self.objective, kind="stable")[:count]
+        return Climbed(self.shares[places], self.objective[places])
+
+
+@dataclass(frozen=True, eq=False)
+class Scouts:
+    """Rows as points, in units of each column's deviation, without missing cells."""
+
+    points: Array  # (rows, d)
+    weight: Array  # (rows,)
+    covariance: Covariance  # full, tied or diagonal
+    strength: float  # of the prior, in rows of the pooled mean and variances
+    concentration: float  # of the shares' Dirichlet prior
+
+    def highest(self, groupings: Sequence[Codes], components: int, steps: int, tolerance: float) -> Array:
+        """What each component has of each row at the best end that the groupings lead to. (rows, components)"""
+        now = self._stepped(self._begun(groupings, components))
+        for steps_of_all in ROUNDS:
+            for _ in range(min(steps_of_all, steps)):
+                now = self._stepped(now.shares)
+            now = now.best(max(FEW, -(-len(now.objective) // 2)))
+        return self._followed(now.best(FEW), steps, tolerance)
+
+    def continued(self, shares: Array, steps: int, tolerance: float) -> Array:
+        """The same from one start. (rows, components), as the result"""
+        return self._followed(self._stepped(shares.T[None]), steps, tolerance)
+
+    def _followed(self, now: Climbed, steps: int, tolerance: float) -> Array:
+        """To the end of each, and the highest of these; those that won't come near it in many steps are given up."""
+        for _ in range(steps):
+            before, now = now.objective, self._stepped(now.shares)
+            growth = now.objective - before
+            if (growth <= tolerance * np.abs(now.objective)).all():
+                break
+            near = np.flatnonzero(now.objective + PATIENCE * np.maximum(growth, 0.0) >= now.objective.max())
+            now = now if len(near) == len(growth) else Climbed(now.shares[near], now.objective[near])
+        return np.ascontiguousarray(now.best(1).shares[0].T)
+
+    def _begun(self, groupings: Sequence[Codes], components: int) -> Array:
+        return (np.stack(groupings)[:, None, :] == np.arange(components)[:, None]) * self.weight
+
+    def _stepped(self, shares: Array) -> Climbed:
+        """The M-step of all starts, and the E-step after it."""
+        starts, components, rows = shares.shape
+        sums = (shares.reshape(-1, rows) @ self._features).reshape(starts, components, -1)
+        terms, log_prior = self._mode(sums)
+        log_shares = np.log(np.maximum(dirichlet.shares(sums[..., 0], self.concentration), np.finfo(float).tiny))
+        terms[..., 0] += log_shares
+        logs = (terms.reshape(starts * components, -1) @ self._features.T).reshape(starts, components, rows)
+        top = logs.max(1)
+        np.exp(np.subtract(logs, top[:, None], out=logs), out=logs)
+        total = logs.sum(1)
+        logs *= (self.weight / total)[:, None]
+        objective = (top + np.log(total)) @ self.weight + log_prior
+        return Climbed(logs, objective + self.concentration * log_shares.sum(1))
+
+    @cached_property
+    def _pairs(self) -> tuple[Array, Array]:
+        """Of columns whose products are taken."""
+        d = self.points.shape[1]
+        return (np.arange(d), np.arange(d)) if self.covariance == "diagonal" else np.tril_indices(d)  # type: ignore[return-value]
+
+    @cached_property
+    def _features(self) -> Array:
+        """1, x and products of x. (rows, features)"""
+        x, (a, b) = self.points, self._pairs
+        return np.concatenate([np.ones((len(x), 1)), x, x[:, a] * x[:, b]], axis=1)
+
+    @property
+    def _rows(self) -> float:
+        """That the prior is worth."""
+        return max(self.strength, LEAST_STRENGTH)
+
+    def _mode(self, sums: Array) -> tuple[Array, Array]:
+        """c of log N(x; μ, Σ) = f(x)·c at the mode of each component after these sums (starts, components, features),
+        and log p of all of a start's components."""
+        d, (a, b) = self.points.shape[1], self._pairs
+        n = np.maximum(sums[..., 0], np.finfo(float).tiny)
+        mean = sums[..., 1 : d + 1] / n[..., None]
+        scatter = sums[..., d + 1 :] - n[..., None] * mean[..., a] * mean[..., b]
+        constant, linear, products, log_prior = (
+            self._of_columns(n, mean, scatter) if self.covariance == "diagonal" else self._of_matrices(n, mean, scatter)
+        )
+        constant = constant - 0.5 * d * np.log(2 * np.pi)
+        return np.concatenate([constant[..., None], linear, products], axis=-1), log_prior
+
+    def _of_columns(self, n: Array, mean: Array, scatter: Array) -> tuple[Array, Array, Array, Array]:
+        """The prior of each column is NormalInverseGamma(0, s, 1 + s/2, s/2)."""
+        s, n = self._rows, n[..., None]
+        variance = (s + np.maximum(scatter, 0.0) + s * n / (s + n) * mean**2) / (s + n + 5)
+        mean = n / (s + n) * mean
+        log_prior = -0.5 * ((s + 5) * np.log(variance) + (s * mean**2 + s) / variance)
+        constant = -0.5 * (np.log(variance) + mean**2 / variance).sum(-1)
+        return constant, mean / variance, -0.5 / variance, log_prior.sum((1, 2))
+
+    def _of_matrices(self, n: Array, mean: Array, scatter: Array) -> tuple[Array, Array, Array, Array]:
+        d, (a, b), tied = mean.shape[-1], self._pairs, self.covariance == "tied"
+        prior = of_joint_numbers(np.zeros(d), np.ones(d), self._rows, self._rows)
+        matrix = np.empty((*mean.shape, d))
+        matrix[..., a, b] = matrix[..., b, a] = scatter
+        law = prior.posterior(n, mean, matrix, tied).mode(n.shape[1] if tied else 1)
+        precision = np.linalg.inv(law.covariance)
+        linear = (precision @ law.mean[..., None])[..., 0]
+        squared, log_size = (linear * law.mean).sum(-1), np.linalg.slogdet(precision)[1]
+        spread = (prior.degrees + d + 1) * log_size - self._rows * np.trace(precision, axis1=-2, axis2=-1)
+        log_prior = 0.5 * (log_size - self._rows * squared + (spread / n.shape[1] if tied else spread)).sum(1)
+        products = np.where(a == b, -0.5, -1.0) * precision[..., a, b]
+        return 0.5 * (log_size - squared), linear, products, log_prior

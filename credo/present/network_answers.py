@@ -1,0 +1,68 @@
+"""Answers of networks as tables: explanations, most probable states, distributions of numbers, identified effects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo.asking.protocol import waterfall
+from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
+from credo.present.numbers import count_of
+from credo.present.waterfalls import waterfall_table
+
+if TYPE_CHECKING:
+    from credo.networks.answers import MostProbable
+    from credo.networks.causes.identification import Identification
+    from credo.networks.explanation import QueryExplanation
+    from credo.networks.hybrid.answers import JointNumbers, NumberAnswer
+
+TOP = 20  # findings, and variables
+
+
+def query_explanation_content(found: QueryExplanation, top: int | None = None) -> list[Content]:
+    """prior + weights of the findings = log-odds"""
+    told = waterfall(found)
+    title = f"P({told.of}) = {told.probability:.4g}"
+    sides = f"against {told.of}", f"for {told.of}"
+    return [Paragraph(title, "title"), waterfall_table(told, top or TOP, "finding", sides)]
+
+
+def most_probable_content(found: MostProbable, top: int | None = None) -> list[Content]:
+    """A row for each variable."""
+    shown = [*found.items()][: top or TOP]
+    values = [f"{value:.6g}" if isinstance(value, float) else str(value) for _, value in shown]
+    title = f"The most probable states, log P(states, evidence) = {float(found.log_joint):.4f}"
+    more = len(found) - len(shown)
+    rest = [Paragraph(count_of(more, "more variable"), "note")] if more else []
+    table = Table([TableColumn("variable", [name for name, _ in shown]), TableColumn("state", values)])
+    return [Paragraph(title, "title"), table, *rest]
+
+
+def number_content(found: NumberAnswer, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+    """Mean, standard deviation and interval."""
+    low, high = (float(end) for end in found.interval(0.95))
+    columns = [TableColumn("mean", [float(found.mean())], ".6g"), TableColumn("sd", [found.sd], ".4g")]
+    if found.method != "exact":
+        columns.append(TableColumn("standard error of the mean", [found.standard_error], ".1g"))
+    columns.append(TableColumn("95% interval", [(low, high)], ".6g"))
+    return [Paragraph(found.form, "title"), Table(columns)]
+
+
+def joint_numbers_content(found: JointNumbers, top: int | None = None) -> list[Content]:
+    """A row for each number, and the correlations."""
+    names = [*found.names][: top or TOP]
+    means, sds = found.mean()[: len(names)], np.sqrt(found.variance())[: len(names)]
+    columns = [TableColumn("number", names), TableColumn("mean", means.tolist(), ".6g")]
+    columns.append(TableColumn("sd", sds.tolist(), ".4g"))
+    correlations = found.correlation()[: len(names), : len(names)]
+    columns += [TableColumn(f"r with {name}", correlations[:, j].tolist(), ".3f") for j, name in enumerate(names)]
+    return [Paragraph(f"{len(found.names)} numbers together", "title"), GAP, Table(columns)]
+
+
+def identification_content(found: Identification, top: int | None = None) -> list[Content]:  # noqa: ARG001
+    """The formula, and why it holds or why there is none."""
+    title = f"Effect of {', '.join(found.causes)} on {', '.join(found.outcomes)}"
+    if not found.identifiable:
+        return [Paragraph(title, "title"), Paragraph(repr(found))]
+    return [Paragraph(title, "title"), Paragraph(found.formula), Paragraph(found.reason, "note")]

@@ -1,0 +1,65 @@
+"""Amounts with the sign of a currency, or %, are numbers; names with such a sign are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import credo
+from credo import Notice, Schema
+from credo.data.spelling import Spelling
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["12 €", "13 €", None], [12, 13, np.nan]),
+        (["$5", "-$3.5", "$ 7"], [5, -3.5, 7]),
+        (["45%", "3.5 %", "-1%"], [45, 3.5, -1]),
+        (["1,5 €", "2,25 €", "3 €"], [1.5, 2.25, 3]),
+        (["£1e3", "+£2", "£.5"], [1000, 2, 0.5]),
+        (["¥5", "n/a", "¥6"], [5, np.nan, 6]),
+    ],
+)
+def test_amounts_are_numbers(cells: list[Any], numbers: list[float], tmp_path: Path) -> None:
+    rows = {"price": cells, "y": [1.0, 2.0, 4.0]}
+    lines = [f"{price or ''}\t{y}\n" for price, y in zip(*rows.values(), strict=True)]
+    (tmp_path / "rows.tsv").write_text("price\ty\n" + "".join(lines))
+    for data in (rows, tmp_path / "rows.tsv"):
+        with pytest.warns(Notice) as told:
+            found = credo.LinearRegression(ridge=1.0).fit(data, target="y").predict(rows)
+        assert any("column 'price': read as numbers, without" in str(each.message) for each in told)
+        plain = {"price": numbers, "y": rows["y"]}
+        expected = credo.LinearRegression(ridge=1.0).fit(plain, target="y").predict(plain)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["5 €", "6 $", "7 €"],  # of different currencies
+        ["5 €", "6", "7"],  # of one, and of none
+        ["50%", "a%", "b%"],
+        ["$", "$", "%"],
+        ["5 %%", "6 %%", "7 %%"],
+        ["1.5 €", "2,5 €", "3 €"],
+    ],
+)
+def test_other_cells_with_signs_are_names(cells: list[str]) -> None:
+    assert Schema.infer({"price": cells})["price"].kind == "category"
+
+
+def test_thousands_with_a_sign_are_asked_about() -> None:
+    with pytest.warns(Notice, match="cells such as '1,234' are read as words"):
+        assert Schema.infer({"price": ["€ 1,234", "€ 5,678", "€ 7"]})["price"].kind == "category"
+
+
+def test_parts_of_a_table_may_not_differ() -> None:
+    one, other = (Spelling.of(pa.array([f"5 {sign}", f"6 {sign}"])) for sign in "€$")
+    assert (one + one).kind == "whole"
+    assert (one + other).kind == "words"
+    assert (one + Spelling()).sign == (Spelling() + one).sign == "€"
