@@ -91,14 +91,19 @@ credo.learn(texts, ["wet" if i % 2 else "dry" for i in range(60)])
         f"from credo.cli import main; main(['estimate', r'{SAMPLES / 'ads.csv'}', '-c', 'converted', '-b', 'ad'], "
         "standalone_mode=False)",
         f"import credo; credo.NaiveBayes().fit(r'{SAMPLES / 'pumps.csv'}', target='fault')",
-        TEXTS,
     ],
-    ids=["estimate", "table", "texts"],
+    ids=["estimate", "table"],
 )
 def test_small_work_needs_no_numba(statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled for it, so that the first answer doesn't wait."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert "'numba'" not in loaded_by(statement).splitlines()[-1]
+
+
+def test_few_texts_need_neither_numba_nor_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow isn't asked for what would import pandas."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert loaded_by(TEXTS).splitlines()[-1] == "['numpy', 'pyarrow', 'scipy']"
 
 
 def test_help_loads_few_modules() -> None:

@@ -14,12 +14,6 @@ if TYPE_CHECKING:
 MOST_UPDATES = 1000  # of which a file keeps a record
 
 
-def loaded_classifier(path: str) -> ClassPredictor:
-    from credo.storage.files import load
-
-    return as_classifier(load(path), path)
-
-
 def as_classifier(model: Any, path: str) -> ClassPredictor:
     """Anything that predicts classes; a mixture does, whose classes are its components."""
     from credo.models.class_predictor import ClassPredictor

@@ -40,3 +40,44 @@ def string_array(values: Sequence[str], kind: Any = None) -> Any:
     data = [None, pa.py_buffer(ends), pa.py_buffer(joined.encode())]
     found = pa.Array.from_buffers(pa.string(), len(parts), data)
     return found if kind in (None, pa.string()) else found.cast(kind)
+
+
+def numpy_array(array: Any) -> NDArray[Any]:
+    """Numbers or truths of an Arrow array; NaN where they are missing.
+
+    >>> numpy_array(number_array(np.array([3, 1]))), numpy_array(number_array(np.array([True, False])))
+    (array([3, 1]), array([ True, False]))
+    """
+    kind = array.type
+    plain, truths = _is_plain(kind), pa.types.is_boolean(kind)
+    known_kind = pa.types.is_float64(kind) or ((plain or truths) and not array.null_count)
+    if isinstance(array, pa.ChunkedArray) or not known_kind:
+        return np.asarray(array.to_numpy(zero_copy_only=False))  # which imports pandas, too
+    if not len(array):
+        return np.empty(0, kind.to_pandas_dtype())
+    known, data = array.buffers()
+    if truths:
+        return _truths(data, array)
+    found = np.frombuffer(data, kind.to_pandas_dtype(), array.offset + len(array))[array.offset :]
+    return np.where(_truths(known, array), found, np.nan) if array.null_count else found
+
+
+def scalar(value: str | int | None, kind: Any) -> Any:
+    """One value, of a type.
+
+    >>> scalar(-1, pa.int32()).as_py(), scalar(None, pa.string()).is_valid
+    (-1, False)
+    """
+    if value is None:
+        return pa.nulls(1, kind)[0]
+    found = string_array([value]) if isinstance(value, str) else number_array(np.array([value]))
+    return found.cast(kind)[0]
+
+
+def _truths(bits: Any, array: Any) -> NDArray[np.bool_]:
+    end = array.offset + len(array)
+    return np.unpackbits(np.frombuffer(bits, np.uint8), count=end, bitorder="little")[array.offset :].view(np.bool_)
+
+
+def _is_plain(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_float64(kind) or pa.types.is_float32(kind))

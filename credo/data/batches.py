@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from credo._kernels.blocks.gaussians import count_beyond
 from credo._kernels.data.codes import turn_block
 from credo.data import cells
-from credo.data.arrow_arrays import number_array
+from credo.data.arrow_arrays import number_array, numpy_array
 from credo.engines.partitions import Loaded
 from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
@@ -183,7 +183,7 @@ class Batch(Loaded):
         if name in self._block_places:
             return np.asarray(self._block_of((name,))[:, 0], dtype=np.float64)
         if cells.is_moment(self.columns[name].type):
-            return np.asarray(cells.days(self.columns[name]).to_numpy(zero_copy_only=False))
+            return numpy_array(cells.days(self.columns[name]))
         return cells.numbers(self.column(name), name, self.number)
 
     def matrix(self, names: Sequence[str]) -> Array:
@@ -216,7 +216,7 @@ class Batch(Loaded):
             turn_block(self._block_of(tuple(names)), out)
             return
         for lane, name in zip(out, names, strict=True):
-            lane[:] = self._doubles(name).to_numpy(zero_copy_only=False)
+            lane[:] = numpy_array(self._doubles(name))
 
     def integer_tiles(self, names: Sequence[str]) -> Callable[[], Iterator[tuple[int, NDArray[np.int64]]]] | None:
         """What gives the same of whole numbers; None if one of the columns holds others, or a cell is missing."""
@@ -265,7 +265,7 @@ class Batch(Loaded):
         if name in self._block_places:
             return self._lane(name) if self.block is not None and self.block.dtype == np.int64 else None
         array = self.column(name)
-        return array.to_numpy() if pa.types.is_int64(array.type) and not array.null_count else None
+        return numpy_array(array) if pa.types.is_int64(array.type) and not array.null_count else None
 
     def missing_share(self, names: Sequence[str]) -> Array:
         """Of each row, the share of these columns whose cells are missing. (rows,)"""
@@ -275,7 +275,7 @@ class Batch(Loaded):
             found += np.isnan(self._block_of(tuple(inside))).sum(1)
         for name in names:
             if name not in self._block_places and (column := self.column(name)).null_count:
-                found += column.is_null().to_numpy(zero_copy_only=False)
+                found += numpy_array(column.is_null())
         return found / max(len(names), 1)
 
     def filled(self, names: Iterable[str]) -> Batch:

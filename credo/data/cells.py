@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo._kernels.data.codes import code_block, count_block, count_values, find_bounds, look_up, mark_values
+from credo.data.arrow_arrays import number_array, numpy_array, scalar
 from credo.data.spelling import dates, without_tokens
 from credo.errors import DataError
 from credo.numerics.arrays import Codes
@@ -102,10 +103,10 @@ def missing(array: Any) -> Any:
     if pa.types.is_floating(array.type):
         absent = pc.is_nan(array)
     elif pa.types.is_string(array.type):
-        absent = pc.equal(array, "")
+        absent = pc.equal(array, scalar("", array.type))
     else:
         return array
-    return pc.if_else(absent, None, array) if pc.any(absent).as_py() else array
+    return pc.if_else(absent, scalar(None, array.type), array) if pc.any(absent).as_py() else array
 
 
 def numbers(array: Any, name: str, number: Numbering) -> Array:
@@ -114,7 +115,7 @@ def numbers(array: Any, name: str, number: Numbering) -> Array:
         array = array.dictionary_decode()
     if pa.types.is_string(array.type):
         array = _parsed(array, name, number)
-    return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    return numpy_array(array.cast(pa.float64(), safe=False))
 
 
 def _parsed(array: Any, name: str, number: Numbering) -> Any:
@@ -184,7 +185,7 @@ def check_distinct(levels: Any, name: str) -> None:
     """Refuse values that stood for several whole numbers before they became floats."""
     if not len(levels) or not (pa.types.is_integer(levels.type) or pa.types.is_floating(levels.type)):
         return
-    large = np.abs(levels.to_numpy(zero_copy_only=False).astype(np.float64)) >= WHOLE
+    large = np.abs(numpy_array(levels).astype(np.float64)) >= WHOLE
     if large.any():
         raise DataError(
             f"column {name!r} has the value {levels[int(np.argmax(large))].as_py():.17g} as a float, which can't be "
@@ -231,7 +232,7 @@ def categories(array: Any) -> tuple[Codes, Any]:
     made_elsewhere = pa.types.is_dictionary(array.type)
     if made_elsewhere:  # it may hold values that no cell has, or one twice
         codes, used = _used(filled(array.indices), len(array.dictionary))
-        levels = array.dictionary.take(pa.array(used))
+        levels = array.dictionary.take(number_array(used))
     else:
         encoded = array.dictionary_encode()
         codes, levels = filled(encoded.indices), encoded.dictionary
@@ -247,8 +248,8 @@ def categories(array: Any) -> tuple[Codes, Any]:
 
 def filled(indices: Any) -> Codes:
     """Those of a dictionary, -1 where a cell is missing."""
-    found = indices.cast(pa.int32()).fill_null(-1) if indices.null_count else indices
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+    found = indices.cast(pa.int32()).fill_null(scalar(-1, pa.int32())) if indices.null_count else indices
+    return np.asarray(numpy_array(found), dtype=np.int32)
 
 
 def _used(codes: Codes, size: int) -> tuple[Codes, NDArray[np.intp]]:
@@ -286,7 +287,7 @@ def _are_proper_words(levels: Any) -> bool:
 
 def _narrow_integers(array: Any) -> tuple[Codes, Any] | None:
     """The same for integers that lie close together: looking them up is several times faster than hashing."""
-    return None if array.null_count else integers(array.to_numpy())
+    return None if array.null_count else integers(numpy_array(array))
 
 
 def integers(x: NDArray[np.int64]) -> tuple[Codes, Any] | None:
@@ -366,7 +367,7 @@ def _counts_within(
 
 def codes_among(array: Any, levels: Any) -> tuple[Codes, int]:
     """Codes by these levels, -1 where a cell is missing or holds another value; and how many hold another value."""
-    if pa.types.is_int64(array.type) and not array.null_count and (found := integers_among(array.to_numpy(), levels)):
+    if pa.types.is_int64(array.type) and not array.null_count and (found := integers_among(numpy_array(array), levels)):
         return found
     return recoded(*categories(array), levels)
 
@@ -376,8 +377,8 @@ def recoded(codes: Codes, own: Any, levels: Any) -> tuple[Codes, int]:
     try:
         if pa.types.is_string(own.type) and pa.types.is_integer(levels.type):  # one of them may be no number
             own, levels = pc.utf8_trim_whitespace(own), levels.cast(pa.string())
-        places = pc.index_in(_same_values(own, levels.type), levels).fill_null(-1)
-        table = np.append(places.to_numpy(zero_copy_only=False), -1).astype(np.int32)
+        places = pc.index_in(_same_values(own, levels.type), levels).fill_null(scalar(-1, pa.int32()))
+        table = np.append(numpy_array(places), -1).astype(np.int32)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # words where numbers were, or the like
         table = np.full(len(own) + 1, -1, dtype=np.int32)
     among = table[codes]
@@ -400,7 +401,7 @@ def integers_among(x: NDArray[np.int64], levels: Any) -> tuple[Codes, int] | Non
     """The same for whole numbers, if the levels are whole numbers that lie close together."""
     if not pa.types.is_int64(levels.type) or not len(levels):
         return None
-    known = levels.to_numpy(zero_copy_only=False)
+    known = numpy_array(levels)
     low, high = int(known.min()), int(known.max())
     if high - low >= 2 * max(len(x), len(known)):
         return None
@@ -422,7 +423,7 @@ class IntegerLevels:
     def of(cls, levels: Sequence[Any]) -> IntegerLevels | None:
         if not levels or not all(pa.types.is_int64(each.type) and len(each) for each in levels):
             return None
-        known = [each.to_numpy(zero_copy_only=False) for each in levels]
+        known = [numpy_array(each) for each in levels]
         low, high = (np.array([f(each) for each in known], dtype=np.int64) for f in (np.min, np.max))
         if (high - low > NARROW * len(levels)).any() or (high - low < 0).any():  # the latter: beyond integers
             return None

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from credo.data.arrow_arrays import numpy_array, scalar
 from credo.data.batches import Batch, Encodings
 
 BATCH_ROWS = 60_000  # of a batch: fixed, so that results don't depend on how many workers ran
@@ -67,10 +68,10 @@ def _cut(parts: Iterable[Batch], size: int) -> Iterator[Batch]:
 def _ends(batch: Batch, size: int) -> list[int]:
     """Where batches of so many rows end, or of fewer where their texts would be longer than LONGEST in all; only those
     that no further row can belong to. What they are doesn't depend on where this batch ends."""
-    texts = [pc.binary_length(array).fill_null(0) for array in _texts(batch)]
+    texts = [pc.binary_length(array) for array in _texts(batch)]
     if not texts:
         return list(range(size, batch.rows + 1, size))
-    reached = np.cumsum(sum(np.asarray(lengths, dtype=np.int64) for lengths in texts))
+    reached = np.cumsum(sum(numpy_array(each.fill_null(scalar(0, each.type))).astype(np.int64) for each in texts))
     start, ends = 0, list[int]()
     while True:
         before = reached[start - 1] if start else 0

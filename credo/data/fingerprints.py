@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo.data import Batch
+from credo.data.arrow_arrays import numpy_array, scalar
 
 Fingerprints = NDArray[np.uint64]
 WHOLE = 2.0**53  # below which floats hold all whole numbers
@@ -52,18 +53,18 @@ def column_prints(array: pa.Array) -> Fingerprints:
     coded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
     values = coded.dictionary.to_pylist()
     table = np.array([_value(value) for value in values] + [int(MISSING)], dtype=np.uint64)
-    codes = coded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+    codes = numpy_array(coded.indices.fill_null(scalar(len(values), coded.indices.type)))
     return np.asarray(table[codes])
 
 
 def _numbers(array: pa.Array) -> Fingerprints:
     """The bits of whole numbers, or of floats: 1, 1.0 and True are the same."""
     if not pa.types.is_floating(array.type):
-        missing = array.is_null().to_numpy(zero_copy_only=False)
+        missing = numpy_array(array.is_null())
         whole = array.cast(pa.uint8()) if pa.types.is_boolean(array.type) else array
-        bits = whole.fill_null(0).cast(pa.int64(), safe=False).to_numpy(zero_copy_only=False).view(np.uint64)
+        bits = numpy_array(whole.fill_null(0).cast(pa.int64(), safe=False)).view(np.uint64)
         return np.where(missing, MISSING, mixed(bits))
-    x = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) + 0.0  # which makes -0.0 a plain 0
+    x = numpy_array(array.cast(pa.float64(), safe=False)) + 0.0  # which makes -0.0 a plain 0
     whole_x = (np.floor(x) == x) & (np.abs(x) < WHOLE)
     bits = np.where(whole_x, np.where(whole_x, x, 0.0).astype(np.int64).view(np.uint64), ~x.view(np.uint64))
     return np.where(np.isnan(x), MISSING, mixed(bits))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from credo import engines
 from credo.data import Batch, Source, cells, source
+from credo.data.arrow_arrays import numpy_array
 from credo.data.schema import Column, Kind, Schema, checked_kinds, common_type
 from credo.data.spelling import dates
 from credo.data.tables import EMPTY
@@ -166,7 +167,7 @@ def _words(values: Any) -> Any:
     if len(values) <= FEW_TO_COUNT:
         return np.array([_words_of(value) for value in values.to_pylist()], dtype=np.int64)
     beginnings = pc.utf8_slice_codeunits(values, 0, BEGINNING)
-    return np.asarray(pc.count_substring_regex(beginnings, WORD), dtype=np.int64)
+    return numpy_array(pc.count_substring_regex(beginnings, WORD)).astype(np.int64)
 
 
 def _words_of(value: str) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from credo.data.arrow_arrays import number_array
+from credo.data.arrow_arrays import number_array, numpy_array
 from credo.errors import SchemaError, suggest
 from credo.numerics.arrays import Positions
 
@@ -92,7 +92,7 @@ class Column:
             few = sorted(range(len(self.levels)), key=self.values.__getitem__)
             return replace(self, levels=self.levels.take(number_array(order := np.array(few, dtype=np.intp)))), order
         fixed, free = self.levels[: self.declared], self.levels[self.declared :]
-        order = np.asarray(pc.sort_indices(free), dtype=np.intp) + self.declared
+        order = numpy_array(pc.sort_indices(free)).astype(np.intp) + self.declared
         order = np.concatenate([np.arange(self.declared), order])
         levels = pa.concat_arrays([fixed, self.levels.take(number_array(order[self.declared :]))])
         return replace(self, levels=levels), order
@@ -100,7 +100,7 @@ class Column:
 
 def _ascending(numbers: Any) -> bool:
     """Whether they are in order, which takes less to see than to sort."""
-    values = numbers.to_numpy(zero_copy_only=False)
+    values = numpy_array(numbers)
     return bool((values[1:] > values[:-1]).all())
 
 
@@ -247,7 +247,7 @@ def _with_few(column: Column, others: Sequence[Column]) -> tuple[Column, list[Po
     levels, (few, own) = column.levels, _encoded([other.levels for other in others])
     at = pc.indices_nonzero(pc.is_in(levels, value_set=few))
     places = np.full(len(few), -1, dtype=np.intp)
-    places[np.asarray(pc.index_in(levels.take(at), value_set=few))] = np.asarray(at)
+    places[numpy_array(pc.index_in(levels.take(at), value_set=few))] = numpy_array(at)
     new = np.flatnonzero(places < 0)
     places[new] = len(levels) + np.arange(len(new))
     whole = pa.concat_arrays([levels, few.take(pa.array(new))]) if len(new) else levels
@@ -258,7 +258,7 @@ def _encoded(parts: Sequence[Any]) -> tuple[Any, list[Positions]]:
     """The distinct values of all parts in their order of first appearance, and the places of each part's values."""
     pool = pa.system_memory_pool()  # Arrow's own pool would keep the temporary memory for a while
     chunks = pc.dictionary_encode(pa.chunked_array(parts), memory_pool=pool).chunks  # of one dictionary; not empty ones
-    codes = [np.asarray(chunk.indices, dtype=np.intp) for chunk in chunks]
+    codes = [numpy_array(chunk.indices).astype(np.intp) for chunk in chunks]
     places = np.split(np.concatenate([np.empty(0, np.intp), *codes]), np.cumsum([len(part) for part in parts])[:-1])
     return chunks[-1].dictionary if chunks else parts[0], places
 

@@ -12,6 +12,8 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from credo.data.arrow_arrays import scalar
+
 # 01234 and 1_000 are names, and so are integers too long for 64 bits: as floats they would be mixed up with others.
 WHOLE = r"^\s*-?(0|[1-9][0-9]{0,17})\s*$"
 DECIMAL = r"((0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+|0|[1-9][0-9]{0,17})([eE][-+]?[0-9]+)?"
@@ -67,7 +69,7 @@ def is_token(cell: object) -> bool:
 
 
 def without_tokens(array: Any) -> Any:
-    return pc.if_else(are_tokens(array), pa.scalar(None, pa.string()), array)
+    return pc.if_else(are_tokens(array), scalar(None, pa.string()), array)
 
 
 @dataclass(frozen=True)
@@ -189,8 +191,8 @@ def dates(array: Any) -> Any:
     cut = pc.replace_substring_regex(words, r"(\.[0-9]{6})[0-9]+", r"\1")  # a microsecond is enough
     zoned = pc.match_substring_regex(cut, rf":[0-9.]+{ZONE}$")
     try:
-        plain = pc.if_else(zoned, pa.scalar(None, pa.string()), cut).cast(pa.timestamp("us"))
-        there = pc.if_else(zoned, cut, pa.scalar(None, pa.string())).cast(pa.timestamp("us", "UTC"))
+        plain = pc.if_else(zoned, scalar(None, pa.string()), cut).cast(pa.timestamp("us"))
+        there = pc.if_else(zoned, cut, scalar(None, pa.string())).cast(pa.timestamp("us", "UTC"))
         return pc.coalesce(plain, there.cast(pa.timestamp("us")))
     except pa.ArrowInvalid:
         return None

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from credo import engines
 from credo.data import cells
+from credo.data.arrow_arrays import scalar
 from credo.data.batches import Batch, Encodings
 from credo.data.partitions import EachPart
 from credo.data.sources import PartReader, Planned, Source
@@ -210,13 +211,13 @@ def _without(array: Any, missing: Collection[object]) -> Any:
         found = among(array.dictionary, missing)
         if found is None:
             return array
-        kept = pc.if_else(found.take(array.indices), pa.scalar(None, array.indices.type), array.indices)
+        kept = pc.if_else(found.take(array.indices), scalar(None, array.indices.type), array.indices)
         return pa.DictionaryArray.from_arrays(kept, array.dictionary)
     found = among(array, missing)
     if found is None:
         return array
     words = array.cast(pa.string()) if pa.types.is_string_view(array.type) else array
-    return pc.if_else(found, pa.scalar(None, words.type), words)
+    return pc.if_else(found, scalar(None, words.type), words)
 
 
 def _tell(found: Mapping[str, Spelling]) -> None:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import credo._kernels as kernels
 from credo._kernels.jit import Price
-from credo.data.arrow_arrays import number_array, string_array
+from credo.data.arrow_arrays import number_array, numpy_array, scalar, string_array
 from credo.errors import DataError
 from credo.numerics.arrays import Codes
 
@@ -153,7 +153,7 @@ def learned(array: Any, how: Reading) -> tuple[Documents, Any]:
     if how.buckets:
         found = pa.array(documents.words).dictionary_encode()
         names = pc.binary_join_element_wise("#", found.dictionary.cast(pa.string()), "")
-        return replace(documents, words=found.indices.to_numpy()), names
+        return replace(documents, words=numpy_array(found.indices)), names
     if rules.pairs:
         return documents, _spelt(_settled(documents, table, rules), table.arena)
     return documents, _spelt(_own_keys(table, rules), table.arena)
@@ -166,7 +166,7 @@ def pairs_alone(documents: Documents, words: Any) -> tuple[Documents, Any]:
     >>> words.to_pylist(), documents.words.tolist()
     (['to be', 'be or'], [0, 1])
     """
-    return _only(documents, words, pc.match_substring(words, " ").to_numpy(zero_copy_only=False))
+    return _only(documents, words, numpy_array(pc.match_substring(words, " ")))
 
 
 def of_some(documents: Documents, words: Any) -> tuple[Documents, Any]:
@@ -217,8 +217,8 @@ class Vocabulary:
 
     def recoded(self, documents: Documents, words: Any) -> Documents:
         """The same for documents whose words are known already, by other codes."""
-        codes = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(-1)
-        return _recoded(documents, codes.to_numpy(zero_copy_only=False))
+        codes = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(scalar(-1, pa.int32()))
+        return _recoded(documents, numpy_array(codes))
 
     def read_one(self, document: str) -> tuple[list[int], list[int], int]:
         """The same for one document: codes, counts, and how many of its words are unseen."""
@@ -289,7 +289,7 @@ class Vocabulary:
         """A table, how to read by it, and what its numbers are as codes: None if they are codes."""
         self._indexed, (table, rules) = True, _started(self.how)
         if self.how.buckets:
-            buckets = pc.utf8_slice_codeunits(self.words, 1).cast(pa.int64()).to_numpy(zero_copy_only=False)
+            buckets = numpy_array(pc.utf8_slice_codeunits(self.words, 1).cast(pa.int64()))
             return table, rules, _places(buckets, np.arange(len(buckets)), self.how.buckets)
         # Each is a document, the last word of which should be all of it: else it is nothing that a document can have.
         # A pair's words get numbers too if they aren't in the vocabulary, as it couldn't be found without.
@@ -298,7 +298,7 @@ class Vocabulary:
         rows = np.flatnonzero(np.diff(documents.starts))
         numbers = documents.words[documents.starts[rows + 1] - 1]
         same = pc.equal(spelt.take(pa.array(numbers)), self.words.take(pa.array(rows)).cast(pa.large_string()))
-        right = same.to_numpy(zero_copy_only=False)
+        right = numpy_array(same)
         codes = _places(numbers[right], rows[right], len(spelt))
         in_order = np.array_equal(codes[:-1], np.arange(len(self.words)))
         return table, rules._replace(learns=False), None if in_order else codes
@@ -447,7 +447,7 @@ def _buffers(array: Any) -> tuple[Bytes, Integers, Integers]:
         bounds = np.frombuffer(offsets, kind)[array.offset : array.offset + len(array) + 1].astype(np.int64)
     starts, ends = bounds[:-1].copy(), bounds[1:].copy()
     if array.null_count:
-        absent = array.is_null().to_numpy(zero_copy_only=False)
+        absent = numpy_array(array.is_null())
         starts[absent] = ends[absent]
     text = np.frombuffer(data or b"", np.uint8)
     text.flags.writeable = False  # as most are, so that kernels meet one type

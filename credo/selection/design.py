@@ -19,7 +19,7 @@ from credo.blocks.text.tf_idf import idf
 from credo.core.evidence import Evidence
 from credo.core.labels import ROWS
 from credo.data import Batch
-from credo.data.arrow_arrays import number_array
+from credo.data.arrow_arrays import number_array, numpy_array
 from credo.data.words import Reading
 from credo.models.forms import ODDS_FORMS, Text
 from credo.models.regression.features import MOST, Features, Readings
@@ -151,7 +151,7 @@ def _counted(name: str, reading: Reading, parts: Sequence[Batch]) -> tuple[Any, 
     documents, words = zip(*(part.encoded(Words(name, reading)) for part in parts), strict=True)
     every = pa.chunked_array([each.cast(pa.large_string()) for each in words], pa.large_string()).combine_chunks()
     every = every.dictionary_encode()
-    codes = np.split(every.indices.to_numpy(), np.cumsum([len(each) for each in words])[:-1])
+    codes = np.split(numpy_array(every.indices), np.cumsum([len(each) for each in words])[:-1])
     columns = np.concatenate([own[each.words] for own, each in zip(codes, documents, strict=True)])
     sizes = np.concatenate([np.diff(each.starts) for each in documents])
     starts = np.append(0, np.cumsum(sizes))

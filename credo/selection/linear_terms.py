@@ -22,6 +22,7 @@ from credo.blocks.text.column import KnownWords, Texts
 from credo.blocks.text.tf_idf import to_unit_length
 from credo.core.membership import Hard
 from credo.data import Batch
+from credo.data.arrow_arrays import numpy_array, scalar
 from credo.data.words import Documents, Reading, Vocabulary
 from credo.models.forms import Text
 from credo.models.regression.features import Features
@@ -193,7 +194,8 @@ class LinearWords(LinearTerm, WordByWord, WeighsWords):
         """What these words add for class k against the others, by their shares, in a text that holds them. (words,)"""
         import pyarrow.compute as pc
 
-        places = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(-1).to_numpy(zero_copy_only=False)
+        found = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(scalar(-1, pa.int32()))
+        places = numpy_array(found)
         own = self.share * self.typical * (self.weights[:, k] - self.weights @ others)
         return np.asarray(np.append(own, 0.0)[places])
 

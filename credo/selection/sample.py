@@ -21,7 +21,7 @@ from credo.core.evidence import Evidence
 from credo.core.learning import Weights
 from credo.core.membership import Codes, Hard
 from credo.data import Batch, Source
-from credo.data.arrow_arrays import number_array
+from credo.data.arrow_arrays import number_array, scalar
 from credo.data.fingerprints import Fingerprints, mixed
 from credo.errors import DataError
 from credo.models.copies import Repeats
@@ -139,7 +139,7 @@ class Sample:
         for part in self.parts:
             rows = gone[start : start + part.rows]
             pairs = zip(names, map(number_array, rows.T), strict=True)
-            columns = {name: pc.if_else(absent, None, part.column(name)) for name, absent in pairs}
+            columns = {name: _without(part.column(name), absent) for name, absent in pairs}
             rest = part.only([name for name in part.names if name not in columns])
             parts.append(replace(rest, columns={**rest.columns, **columns}))
             start += part.rows
@@ -198,6 +198,10 @@ def encoded(model: Any, sample: Sample) -> Sample:
     missing = np.concatenate([[batch.column(name).is_null() for name in names] for batch in batches], axis=1).T
     cells = tuple(np.concatenate([scorer.read(batch) for batch in batches]) for _, scorer in scorers)
     return replace(sample, encoded=Encoded(tuple(scorers), cells, missing, names))
+
+
+def _without(array: Any, absent: Any) -> Any:
+    return pc.if_else(absent, scalar(None, array.type), array)
 
 
 def _without_copies(sample: Sample, cells: Fingerprints, texts: NDArray[np.bool_]) -> Sample:

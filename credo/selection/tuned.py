@@ -18,6 +18,7 @@ from credo.core.learning import Weight
 from credo.core.membership import Hard
 from credo.core.statistics import ALONE
 from credo.data import Batch
+from credo.data.arrow_arrays import numpy_array
 from credo.data.cells import codes_among
 from credo.errors import EvidenceError
 from credo.models.class_evidence import few
@@ -235,7 +236,7 @@ def missing_share(model: Classifier, batch: Batch, names: Sequence[str], own: Ha
             alone = (codes >= 0) & (seen[codes] - own.weight <= ALONE * own.weight)
             codes, unseen = np.where(alone, -1, codes), unseen + int(alone.sum())
         if unseen:
-            found = found + (codes < 0) * column.is_valid().to_numpy(zero_copy_only=False) / len(names)
+            found = found + (codes < 0) * numpy_array(column.is_valid()) / len(names)
     return found
 
 

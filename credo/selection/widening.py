@@ -10,6 +10,7 @@ import numpy as np
 from credo.blocks.dependence.cells import Cuts
 from credo.core.learning import Weight
 from credo.data import Source
+from credo.data.arrow_arrays import numpy_array
 from credo.data.schema import Derived
 from credo.models.augmented import Augmented, cut_points, dependent_columns
 from credo.models.classifier import Classifier
@@ -65,7 +66,7 @@ def widened(model: Model, table: Source, weight: Weight) -> Model:
 
 def _least(model: Classifier, name: str) -> float:
     values = model.seen.schema[name].levels
-    return float(np.min(values.to_numpy(zero_copy_only=False), initial=np.inf))
+    return float(np.min(numpy_array(values), initial=np.inf))
 
 
 def _with_calendar(model: Model, table: Source, weight: Weight) -> Model:

@@ -75,3 +75,15 @@ def test_polarised_groups() -> None:
 def test_probabilities_that_underflow_on_one_side() -> None:
     assert probability_greater(Beta(1e6, 1.0), Beta(1.0, 1e6)) == 1
     assert 0 < probability_greater(Normal(0.0, 1.0), Normal(30.0, 1.0)) < 1e-90
+
+
+def test_the_sum_of_whole_numbers_is_the_integral() -> None:
+    """A parameter that is off by 1e-9 is no whole number, and changes nothing else."""
+    rng = np.random.default_rng(1)
+    for most in (2, 20, 1000):
+        for _ in range(6):
+            a, b, c, d = (float(each) for each in rng.integers(1, most + 1, 4))
+            summed = probability_greater(Beta(a, b), Beta(c, d))
+            assert summed == pytest.approx(probability_greater(Beta(a + 1e-9, b), Beta(c, d)), rel=1e-6, abs=1e-300)
+            assert summed + probability_greater(Beta(c, d), Beta(a, b)) == pytest.approx(1, abs=1e-12)
+    assert probability_greater(Beta(2.0, 1.0), Beta(1.0, 2.0)) == pytest.approx(5 / 6, abs=1e-15)
