@@ -14,7 +14,7 @@ from credo.core.learning import Validation
 from credo.data import Source, source
 from credo.errors import CredoError, DataError, EvidenceError, SchemaError, counted
 from credo.models.description import evidence_about, log_evidence_of
-from credo.models.metrics import Scores
+from credo.models.metrics import Scores, reuse_of_folds, variance_of_mean
 from credo.models.regression.scores import NumberScores
 from credo.numerics.exact import Array
 
@@ -30,6 +30,7 @@ class Judged(NamedTuple):
     about: str
     details: dict[str, float]
     each: Array | None = None  # the same by rows, where it is a mean over them
+    reuse: float = 0.0  # held-out rows for each row that taught a model
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,19 +202,20 @@ def _by_evidence(model: Any, table: Source, target: object) -> Judged:  # noqa: 
 def _by_rows_left_out(model: Any, table: Source, target: object) -> Judged:
     if not hasattr(model, "leave_one_out"):
         raise EvidenceError(f"a {type(model).__name__} has no exact leave-one-out: compare by 'mdl', or by 'folds'")
-    return _held_out(model, model.leave_one_out(table, **_told(model, target)))
+    found = model.leave_one_out(table, **_told(model, target))
+    return _held_out(model, found, len(found.weights))
 
 
 def _by_folds(folds: int, seed: int) -> Judge:
     def judge(model: Any, table: Source, target: object) -> Judged:
         if not hasattr(model, "cross_validate"):
             raise EvidenceError(f"a {type(model).__name__} can't be cross-validated")
-        return _held_out(model, model.cross_validate(table, folds=folds, seed=seed, **_told(model, target)))
+        return _held_out(model, model.cross_validate(table, folds=folds, seed=seed, **_told(model, target)), folds)
 
     return judge
 
 
-def _held_out(model: Any, found: Scores | NumberScores | Validation) -> Judged:
+def _held_out(model: Any, found: Scores | NumberScores | Validation, folds: int) -> Judged:
     """The mean of −log p over rows that were left out."""
     if isinstance(found, Scores):
         logs = found.of_truth
@@ -227,7 +229,7 @@ def _held_out(model: Any, found: Scores | NumberScores | Validation) -> Judged:
     known = ~np.isnan(logs)
     each = np.where(known, -logs, np.nan)
     mean = float(np.average(-logs[known], weights=found.weights[known])) if known.any() else float("nan")
-    return Judged(mean, about, details, np.stack([each, found.weights]))
+    return Judged(mean, about, details, np.stack([each, found.weights]), reuse_of_folds(folds))
 
 
 _JUDGES: dict[str, Judge] = {"mdl": _by_length, "evidence": _by_evidence, "loo": _by_rows_left_out}
@@ -254,7 +256,7 @@ def _compared(by: By, models: Mapping[str, Any], judged: Mapping[str, Judged]) -
         details = {what: value for what, value in own.details.items() if what != "rows"}
         line = Compared(name, models[name], own.value, details, difference, probability=share)
         if own.each is not None and best.each is not None:
-            line = replace(line, error=_paired_error(own.each, best.each))
+            line = replace(line, error=_paired_error(own.each, best.each, own.reuse))
         ranked.append(line)
     return Comparison(by, best.about, best.details["rows"], tuple(ranked))
 
@@ -264,15 +266,10 @@ def _shares(values: Sequence[float]) -> list[float]:
     return list(np.exp(logs - np.logaddexp.reduce(logs)).tolist())
 
 
-def _paired_error(own: Array, best: Array) -> float:
+def _paired_error(own: Array, best: Array, reuse: float) -> float:
     """The standard error of the mean difference: of the same rows, so that what is hard for both cancels."""
     if own.shape != best.shape:
         return float("nan")
-    difference, weight = own[0] - best[0], own[1]
+    difference = own[0] - best[0]
     known = np.isfinite(difference)
-    if known.sum() < 2:
-        return float("nan")
-    difference, weight = difference[known], weight[known]
-    rows = weight.sum() ** 2 / (weight**2).sum()
-    spread = np.average((difference - np.average(difference, weights=weight)) ** 2, weights=weight)
-    return float(np.sqrt(spread / max(rows - 1, 1)))
+    return float(np.sqrt(variance_of_mean(difference[known], own[1, known], reuse)))

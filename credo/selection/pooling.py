@@ -173,17 +173,18 @@ def chosen_pool(judged: Sequence[Judged], pool: Pool, fitted: Discriminative) ->
         if k + 1 in looks:
             some = pool.of_folds(k + 1).beside(TREE, said)
             gain = some.keeping([TREE]).log_truth - some.log_truth
-            if not _hopeful(gain, some.log_truth, pool.held_out.rows.weight):
+            if not _hopeful(gain, some.log_truth, pool.held_out.rows.weight, pool.held_out.reuse):
                 return pool, GivenUp(TREE, k + 1, some)
     return _if_clearly_better(pool.beside(TREE, said), [TREE]), None
 
 
 def _if_clearly_better(pool: Pool, names: Collection[str]) -> Pool:
     """With these candidates pooled, too, if that is clearly better."""
-    wider = pool.keeping(names)
-    if wider.kept == pool.kept or not gains(wider.log_truth - pool.log_truth, pool.held_out.rows.weight, CLEARLY):
+    wider, held_out = pool.keeping(names), pool.held_out
+    if wider.kept == pool.kept:
         return pool
-    return wider
+    better = gains(wider.log_truth - pool.log_truth, held_out.rows.weight, CLEARLY, held_out.reuse)
+    return wider if better else pool
 
 
 def _looks(folds: int, rows: int) -> set[int]:
@@ -192,15 +193,15 @@ def _looks(folds: int, rows: int) -> set[int]:
     return {count for count in (first, LATER * first) if count < folds}
 
 
-def _hopeful(gain: Array, before: Array, weight: Array) -> bool:
+def _hopeful(gain: Array, before: Array, weight: Array, reuse: float) -> bool:
     """Whether all rows may yet show a gain that is clear and matters, as far as the first of them tell.
 
     If the mean gain g of m rows, with standard deviation s, is all that is known, that of all n is N(g, s²(1/m - 1/n)).
-    It must exceed 2 s/√n, and a share of the log-loss without it.
+    It must exceed two standard errors, and a share of the log-loss without it.
     """
     own = weight[: len(gain)]
     some, every = effective_size(own), effective_size(weight)
     mean, loss = np.average(gain, weights=own), -np.average(before, weights=own)
     spread = np.sqrt(np.average((gain - mean) ** 2, weights=own))
     at_best = mean + HOPE * spread * np.sqrt(max(1 / some - 1 / every, 0.0))
-    return bool(at_best > max(CLEARLY * spread / np.sqrt(every), MATTERS * loss))
+    return bool(at_best > max(CLEARLY * spread * np.sqrt((1 + reuse) / every), MATTERS * loss))

@@ -108,14 +108,14 @@ def _likelihood(scores: TermScores, odds: TermScores, errors: float) -> tuple[st
     return best
 
 
-def gains(gain: Array, weight: Array, errors: float = 1.0) -> Any:
+def gains(gain: Array, weight: Array, errors: float = 1.0, reuse: float = 0.0) -> Any:
     """Whether the mean gain of rows exceeds so many standard errors: the best of many looks good by chance.
 
-    gain: (..., rows)
+    gain: (..., rows); reuse: held-out rows for each row that taught what predicts them (see `variance_of_mean`)
     """
     share = weight / weight.sum()
     mean = gain @ share
-    return mean > errors * np.sqrt((gain - mean[..., None]) ** 2 @ share / effective_size(weight))
+    return mean > errors * np.sqrt((1 + reuse) * ((gain - mean[..., None]) ** 2 @ share) / effective_size(weight))
 
 
 def effective_size(weight: Array) -> float:

@@ -62,7 +62,8 @@ def test_left_out_rows_are_compared_in_pairs() -> None:
         rows = np.arange(len(scores.truth))
         difference = best.log_probabilities[rows, best.truth] - scores.log_probabilities[rows, scores.truth]
         assert line.difference == pytest.approx(difference.mean(), abs=1e-12)
-        assert line.error == pytest.approx(difference.std(ddof=1) / np.sqrt(len(rows)), abs=1e-12)
+        error = difference.std(ddof=1) * np.sqrt(1 / len(rows) + 1 / (len(rows) - 1))  # chance of rows, and of training
+        assert line.error == pytest.approx(error, abs=1e-12)
         assert line.tied == (line.difference <= 2 * line.error)
     same = chosen({"a": credo.NaiveBayes(), "b": credo.NaiveBayes()}, table(), target="y")
     assert all(line.tied for line in same.ranked)
