@@ -77,7 +77,7 @@ class NetworkAdapter:
         return EventQuestion(asking.net, question, asking.values, found, given, asking.inference).answer()
 
     def _asking(self, question: Question, inference: Inference) -> _Asking:
-        _ = self.net.factors  # refused, where there are none
+        self.net.check_known()
         question.plain("a network")
         values = _values(self.net, question)
         return _Asking(_done(self.net, question, values), question, values, inference._asdict())

@@ -264,9 +264,12 @@ def _used(codes: Codes, size: int) -> tuple[Codes, NDArray[np.intp]]:
     while start < len(codes) and len(used) < size:  # all that there are occur soon, mostly
         some = codes[start : start + step]
         new = some[~seen[some]]
-        values, first = np.unique(new, return_index=True)
-        used += values[np.argsort(first)].tolist()
-        seen[values] = True
+        if len(new):
+            first = np.full(size, len(new))
+            first[new[::-1]] = np.arange(len(new) - 1, -1, -1)  # the last one that is written is the first
+            values = np.flatnonzero(first < len(new))
+            used += values[np.argsort(first[values])].tolist()
+            seen[values] = True
         start, step = start + step, 2 * step
     place = np.full(size + 1, -1, dtype=np.int32)
     place[used] = np.arange(len(used), dtype=np.int32)

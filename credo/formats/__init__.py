@@ -20,7 +20,7 @@ from importlib import import_module
 from math import prod
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from credo.errors import CredoError, NetworkError, SizeError
 from credo.formats.draft import ROOM, many
@@ -66,7 +66,7 @@ def read_as(kind: type[Held], path: FilePath) -> Held:
     return found
 
 
-def read(path: FilePath) -> Network | MarkovNetwork | HybridNetwork:
+def read(path: FilePath) -> Network | MarkovNetwork | Any:
     """A network from a file; a HybridNetwork where variables are numbers. Rows of tables whose sum is within 0.01 of 1
     are scaled, with a notice."""
     form = _format_of(path)

@@ -138,11 +138,14 @@ class DirectedModel(DirectedGraph, GraphicalModel):
     def factors(self) -> tuple[Factor, ...]:
         """One for each variable: its table, over the parents and itself. Large distributions that aren't tables have
         several, over auxiliary variables."""
-        if not self.tables:
-            raise NetworkError("the network has arrows but no tables: give tables=, or learn them with fit")
+        self.check_known()
         if self.forms:
             return self.factorisation.factors
         return tuple(Factor((*above, name), self.tables[name]) for name, above in self.parents.items())
+
+    def check_known(self) -> None:
+        if not self.tables:
+            raise NetworkError("the network has arrows but no tables: give tables=, or learn them with fit")
 
     @cached_property
     def factorisation(self) -> Factorisation:
@@ -232,6 +235,10 @@ class DirectedModel(DirectedGraph, GraphicalModel):
     def without_factors(self) -> tuple[str, ...]:
         """The nodes whose table is too large to be made, and which have no smaller factors."""
         return tuple(name for name, node in self._form_nodes.items() if not node.has_factors)
+
+    @property
+    def index(self) -> Potentials:
+        return self.state_index if self.tables and self.without_factors else self.potentials
 
     @cached_property
     def state_index(self) -> Potentials:

@@ -48,9 +48,9 @@ class GraphicalModel(Surface):
     """P(all) ∝ ∏ factors, and the queries that follow from it."""
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "coded", "declared", "directed", "expect", "expectations", "factorisation", "fixed_distributions",
-        "fixed_tables", "forms", "graph", "nodes", "parameters", "potentials", "rows_of", "schema",
-        "state_index", "structures", "table_rows", "trees", "with_evidence", "without_factors",
+        "check_known", "coded", "declared", "directed", "expect", "expectations", "factorisation",
+        "fixed_distributions", "fixed_tables", "forms", "graph", "index", "nodes", "parameters", "potentials",
+        "rows_of", "schema", "state_index", "structures", "table_rows", "trees", "with_evidence", "without_factors",
     )  # fmt: skip
 
     states: States
@@ -445,10 +445,18 @@ class GraphicalModel(Surface):
         """The variables of a most probable explanation; None: all, auxiliary ones too, as the others decide these."""
         return None if self.potentials.is_decided else range(len(self.states))
 
+    def check_known(self) -> None:
+        """Refuse a network of arrows alone."""
+
+    @property
+    def index(self) -> Potentials:
+        """The names of variables and states, as findings are read."""
+        return self.potentials
+
     def _number(self, name: object) -> int:
         from credo.networks.inference.findings import variable
 
-        return variable(self.potentials, name)
+        return variable(self.index, name)
 
     @cached_property
     def _findings(self) -> Callable[[Given], Findings]:

@@ -272,7 +272,7 @@ class Network(DirectedModel, EvidenceVerbs):
                 tables[name] = np.array([*distribution(self, name, value, "what do gives").values()])
                 continue
             tables[name] = np.zeros(len(self.states[name]))
-            tables[name][state(self.potentials, self._number(name), value)] = 1.0
+            tables[name][state(self.index, self._number(name), value)] = 1.0
         return Network(parents, tables, self.states)
 
     def effect(

@@ -73,7 +73,7 @@ def belief(network: Network, name: str, given: Given) -> Belief:
         raise SchemaError(f"a belief about {name!r} is given its parents ({known}), and {other!r} isn't one: use query")
     for missing in (parent for parent in above if given.get(parent) is None):
         raise SchemaError(f"a belief about {name!r} needs the state of each parent, and {missing!r} has none")
-    codes = [state(network.potentials, network._number(parent), given[parent]) for parent in above]
+    codes = [state(network.index, network._number(parent), given[parent]) for parent in above]
     row = network.nodes[name].row([np.array([code], dtype=np.int32) for code in codes])
     return belief_of_row(name, network.states[name], prior, counts, tuple(int(each[0]) for each in row))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -205,9 +206,42 @@ def test_update_continues_em() -> None:
 def test_restarts_end_no_lower_than_each_start() -> None:
     table, _ = mixed_rows(150)
     problem = begun(table, strength=0.3)
-    best, _ = problem.on_sample(problem.starts(3, "full", 4))
+    best, _ = problem.on_sample(problem.starts(3, "full", 4), "full")
     for start in problem.starts(3, "full", 4):
-        assert problem.on_sample([start])[0].objective <= best.objective + 1e-6 * abs(best.objective)
+        assert problem.on_sample([start], "full")[0].objective <= best.objective + 1e-6 * abs(best.objective)
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diagonal"])
+def test_starts_beside_each_other_climb_as_each_does(covariance: Any) -> None:
+    """A step of all starts at once is EM's own: the same responsibilities, and objectives that differ by a constant."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)) + np.repeat(rng.normal(0, 4, (2, 3)), 100, axis=0)
+    problem = begun({f"x{j}": x[:, j] for j in range(3)}, kinds=None, strength=0.3)
+    groupings = problem.groupings(3, 5)
+    model = problem.unfitted(3, covariance)
+    scouts = problem._scouts(model, covariance)
+    found = scouts._stepped(scouts._begun(groupings, 3))
+    climbs = [
+        [*islice(em_steps(model.begun(problem.sample, codes), lambda: [problem.sample]), 6)] for codes in groupings
+    ]
+    apart = []
+    for step in range(6):
+        for own, climb in zip(zip(found.shares, found.objective, strict=True), climbs, strict=True):
+            assert np.allclose(own[0].T, problem.responsibilities(climb[step].model), atol=1e-7)
+            apart.append(own[1] - climb[step].objective)
+        found = scouts._stepped(found.shares)
+    assert np.ptp(apart) < 1e-6 * abs(np.mean(apart)) + 1e-6
+
+
+def test_the_best_of_starts_beside_each_other() -> None:
+    x = np.random.default_rng(5).normal(size=(150, 2)) + 6.0 * np.arange(3).repeat(50)[:, None]
+    problem = begun({"a": x[:, 0], "b": x[:, 1]}, kinds=None, strength=0.3)
+    groupings = problem.groupings(3, 8)
+    (chosen,) = problem.begun(3, "full", groupings)
+    best = problem.on_sample([chosen], "full")[0].objective
+    for codes in groupings:
+        each = problem.on_sample([problem.unfitted(3, "full").begun(problem.sample, codes)], "full")[0].objective
+        assert each <= best + 1e-5 * abs(best)
 
 
 def test_sampled_starts_lead_to_an_optimum_of_all_rows() -> None:

@@ -430,14 +430,13 @@ def test_a_trees_bdeu_score_is_that_of_structures() -> None:
     score = StructureScore(CodedTable(("a", "b", "y"), codes, (2, 3, 2)), 2.5)
     family = NodeFamily("y", ("a", "b"), {"a": (0, 1), "b": (0, 1, 2), "y": (0, 1)})
     prior = credo.BDeu(2.5)
-    own = np.bincount(codes[2], minlength=2).astype(np.float64)
-    assert _log_evidence(family, own, (0, 1), prior) == pytest.approx(score.family(2, ()))
-    leaves = [
-        _log_evidence(family, np.bincount(codes[2][(codes[0] == a) & (codes[1] == b)], minlength=2) * 1.0, (), prior)
-        for a in range(2) for b in range(3)
-    ]  # fmt: skip
+
+    def scored(rows: Any, left: tuple[int, ...]) -> float:
+        return _log_evidence(family, np.bincount(codes[2][rows == 1], minlength=2).astype(np.float64), left, prior)
+
+    every, a, b = np.ones(40), codes[0], codes[1]
+    assert scored(every, (0, 1)) == pytest.approx(score.family(2, ()))
+    leaves = [scored((a == i) & (b == k), ()) for i in range(2) for k in range(3)]
     assert sum(leaves) == pytest.approx(score.family(2, (0, 1)))
-    halves = [
-        _log_evidence(family, np.bincount(codes[2][codes[0] == a], minlength=2) * 1.0, (1,), prior) for a in range(2)
-    ]
+    halves = [scored(a == i, (1,)) for i in range(2)]
     assert sum(halves) == pytest.approx(score.family(2, (0,)))

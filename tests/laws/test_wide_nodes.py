@@ -79,3 +79,9 @@ def test_seventy_parents() -> None:
     )
     found = net.query("y", method="likelihood-weighting", samples=2000)
     assert found["yes"] == pytest.approx(0.5, abs=0.05)  # by symmetry
+
+
+def test_wide_networks_are_asked_and_intervened_on(wide: credo.Network) -> None:
+    with pytest.warns(credo.Notice, match="estimated"):
+        asked = credo.ask(wide, "P(y=yes | do(c0=yes))", samples=20_000, seed=1)
+    assert asked == pytest.approx(NET.query("y", {"c0": "yes"})["yes"], abs=0.02)  # c0 has no parents

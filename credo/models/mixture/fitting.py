@@ -33,7 +33,7 @@ TUNINGS = 3  # times that the prior and the components are fitted to each other,
 
 MOVES = 2  # times that components are split and others merged, as long as that helps
 GAIN = 1.0  # nats by which it must help
-SCOUTED = 4_000_000  # rows x components x starts x columns, up to which starts are tried beside each other
+SCOUTED = 2**22  # numbers: rows x components x starts, and rows x products, up to which starts are tried side by side
 
 Fit = Fitted[MixtureEM]
 
@@ -128,7 +128,7 @@ class Problem:
         return found
 
     def begun(self, components: int, covariance: Covariance, groupings: Sequence[Codes]) -> list[MixtureEM]:
-        """At the parameters that groups of the sample's rows lead to; of a small table's groupings, the best only."""
+        """At the parameters that groups of the sample's rows lead to; of the best, where all can be tried at once."""
         model = self.unfitted(components, covariance)
         if len(groupings) < 2 or not self._can_scout(components, covariance, len(groupings)):
             return [model.begun(self.sample, codes) for codes in groupings]
@@ -143,10 +143,11 @@ class Problem:
 
     def _can_scout(self, components: int, covariance: Covariance, starts: int) -> bool:
         """Whether starts can be tried beside each other: all columns are numbers, no cell is missing and no row is
-        labelled; and it takes less time, the table being small."""
+        labelled; and they need little memory."""
         points, _, codes = self.places
         numbers = codes is None and all(forms == ("gaussian",) for forms in self.views.values())
-        small = len(points) * components * starts * points.shape[1] < SCOUTED
+        d = points.shape[1]
+        small = len(points) * max(components * starts, d * (d + 3) // 2) <= SCOUTED
         return numbers and small and covariance != "spherical" and not np.isnan(points).any()
 
     def on_sample(

@@ -73,7 +73,7 @@ class Scouts:
         return np.ascontiguousarray(now.best(1).shares[0].T)
 
     def _begun(self, groupings: Sequence[Codes], components: int) -> Array:
-        return (np.stack(groupings)[:, None, :] == np.arange(components)[:, None]) * self.weight
+        return np.asarray((np.stack(groupings)[:, None, :] == np.arange(components)[:, None]) * self.weight)
 
     def _stepped(self, shares: Array) -> Climbed:
         """The M-step of all starts, and the E-step after it."""

@@ -20,6 +20,7 @@ from credo.networks.hybrid.components import Component, components, relevant
 from credo.networks.hybrid.findings import HybridFindings
 from credo.networks.hybrid.gaussian import Solved
 from credo.networks.hybrid.truncated import NormalGivenInterval, truncated_moments
+from credo.networks.inference.sizes import InferenceOptions
 from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network
 from credo.numerics.distributions import Normal
@@ -93,10 +94,12 @@ class ExactQuery:
     net: HybridNetwork
     findings: HybridFindings
     names: list[str]  # variables whose factors matter
-    how: dict[str, Any]  # method, samples and seed of what categories are asked
+    how: InferenceOptions  # method, samples and seed of what categories are asked
 
     @classmethod
-    def of(cls, net: HybridNetwork, asked: Sequence[str], findings: HybridFindings, how: dict[str, Any]) -> ExactQuery:
+    def of(
+        cls, net: HybridNetwork, asked: Sequence[str], findings: HybridFindings, how: InferenceOptions
+    ) -> ExactQuery:
         names = relevant(net, asked, findings)
         for name in (name for name in names if name in net.logistic):
             unknown = [each for each in net.logistic[name].numbers if each not in findings.values]

@@ -19,7 +19,7 @@ from credo.networks.hybrid.exact import ExactQuery
 from credo.networks.hybrid.findings import HybridFindings, number_or_interval
 from credo.networks.inference.estimate import check_samples
 from credo.networks.inference.findings import Given, allowed
-from credo.networks.inference.sizes import Method, is_exact, needed
+from credo.networks.inference.sizes import InferenceOptions, Method, is_exact, needed
 from credo.notices import tell
 from credo.numerics.distributions import Normal
 from credo.numerics.exact import Array
@@ -79,7 +79,7 @@ def _names(net: HybridNetwork, variables: str | Sequence[str]) -> list[str]:
     return names
 
 
-def _how(method: Method, samples: int, seed: int) -> dict[str, Any]:
+def _how(method: Method, samples: int, seed: int) -> InferenceOptions:
     check_seed(seed)
     check_samples(samples)
     if not is_exact(method) and method != METHOD:
@@ -108,7 +108,11 @@ def _told(found: Result) -> Result:
 
 
 def _of_categories(
-    net: HybridNetwork, variables: str | Sequence[str], names: list[str], findings: HybridFindings, how: dict[str, Any]
+    net: HybridNetwork,
+    variables: str | Sequence[str],
+    names: list[str],
+    findings: HybridFindings,
+    how: InferenceOptions,
 ) -> Posterior:
     free = [name for name in names if name not in findings.states]
     states = [net.states[name] for name in names]
@@ -259,7 +263,7 @@ def _intervals(net: HybridNetwork, event: Mapping[str, Any]) -> dict[str, tuple[
 
 
 def _states_happen(
-    net: HybridNetwork, happens: Mapping[str, Any], findings: HybridFindings, how: dict[str, Any]
+    net: HybridNetwork, happens: Mapping[str, Any], findings: HybridFindings, how: InferenceOptions
 ) -> tuple[float, HybridFindings]:
     """P(the event's states | findings), and the findings with them."""
     likelihoods, free = dict(findings.likelihoods), list[str]()
@@ -339,7 +343,7 @@ def most_probable(net: HybridNetwork, variables: Sequence[str] | None, given: Gi
     findings = HybridFindings.of(net, given)
     names = [*net.parents] if variables is None else [variables] if isinstance(variables, str) else [*variables]
     free = [net._known(name) for name in names if name not in findings.hard]
-    how = {"method": "exact"}
+    how: InferenceOptions = {"method": "exact"}
     categories = [name for name in free if name in net.states]
     inference = ExactQuery.of(net, free, findings, how)
     best, log_share = inference.best(categories, everything=variables is None)

@@ -13,7 +13,7 @@ from credo.errors import EvidenceError, NetworkError, SchemaError, check_seed, c
 from credo.networks.hybrid.estimates import METHOD
 from credo.networks.hybrid.rows import HybridRows, Pattern, RowCodes, RowInference
 from credo.networks.inference.estimate import check_samples
-from credo.networks.inference.sizes import Method, is_exact
+from credo.networks.inference.sizes import InferenceOptions, Method, is_exact
 from credo.notices import quietly, tell
 from credo.numerics.exact import Array
 
@@ -73,7 +73,7 @@ class RowAnswers:
         return [*found.values()] if isinstance(found, dict) else found
 
     @property
-    def how(self) -> dict[str, Any]:
+    def how(self) -> InferenceOptions:
         return {"method": self.method, "samples": self.samples, "seed": self.seed}
 
     def log_prob(self, data: object) -> Array:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 from credo.errors import NetworkError, SizeError, suggest
 from credo.networks.inference.memory import ANSWER, setting
@@ -18,6 +18,14 @@ KEPT_PRODUCT = 2**25  # cells up to which a tree keeps the product of its consta
 FITS = 2**10  # numbers that surely fit: asking how much memory is free takes time
 LARGEST = 2**20  # cells of a joint table in a query
 MEMORY_LIMIT = 8 * 2**30  # bytes that an answer may take, unless CREDO_MEMORY says otherwise
+
+
+class InferenceOptions(TypedDict, total=False):
+    """How an answer is found: the options of queries."""
+
+    method: Method
+    samples: int
+    seed: int
 
 
 def check_size(cells: float) -> None:

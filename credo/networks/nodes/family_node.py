@@ -10,12 +10,12 @@ from credo.core.labels import Label
 from credo.core.membership import Codes
 from credo.networks.nodes.configurations import ConfigurationCounts, fits_family
 from credo.networks.nodes.distribution import NodeFamily
-from credo.networks.nodes.node import Sizes
+from credo.networks.nodes.node import LearnedNode, Sizes
 from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyNode:
+class FamilyNode(LearnedNode):
     """A node and its parents, and the part of the evidence that it learns from."""
 
     family: NodeFamily
@@ -33,20 +33,8 @@ class FamilyNode:
         return Label("column", self.name)
 
     @property
-    def expected_label(self) -> Label:
-        return self.label
-
-    @property
-    def is_rule(self) -> bool:
-        return False
-
-    @property
     def has_rows(self) -> bool:
         return False
-
-    @property
-    def takes_cases(self) -> bool:
-        return True
 
     def row(self, codes: Sequence[Codes]) -> tuple[Codes, ...]:
         raise NotImplementedError(f"{self.name!r} has no rows for {len(codes)} parents")

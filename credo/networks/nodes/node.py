@@ -134,6 +134,27 @@ class Node(Protocol):
         ...
 
 
+class LearnedNode:
+    """What most nodes answer: they learn from counts, and a number of cases is a prior."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def label(self) -> Label: ...
+
+    @property
+    def expected_label(self) -> Label:
+        return self.label
+
+    @property
+    def is_rule(self) -> bool:
+        return False
+
+    @property
+    def takes_cases(self) -> bool:
+        return True
+
+
 class DistributionNode(Node, Protocol):
     """A node whose distribution isn't a table."""
 

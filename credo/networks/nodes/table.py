@@ -14,7 +14,7 @@ from credo.core.membership import Codes, Hard
 from credo.core.statistics import Counts
 from credo.families.dirichlet import DirichletCategorical
 from credo.networks.inference.sizes import check_numbers
-from credo.networks.nodes.node import Piece, Prior, Sizes
+from credo.networks.nodes.node import LearnedNode, Piece, Prior, Sizes
 from credo.networks.nodes.simplex import amplitudes, random_rows, squares
 from credo.networks.table_priors import BDeu, dirichlet_of
 from credo.numerics.exact import Array, Exact
@@ -24,7 +24,7 @@ SMALL_TABLE = 2**13  # numbers of a table that surely fit: asking how much memor
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(LearnedNode):
     """P(node = k | parents = j) = θⱼₖ, θⱼ ~ Dirichlet: a conditional probability table, learned by counting.
 
     >>> fire = Table("Fire", ("Storm",))
@@ -44,19 +44,7 @@ class Table:
         return Label("column", self.name if self.tied is None else self.tied)
 
     @property
-    def expected_label(self) -> Label:
-        return self.label
-
-    @property
-    def is_rule(self) -> bool:
-        return False
-
-    @property
     def has_rows(self) -> bool:
-        return True
-
-    @property
-    def takes_cases(self) -> bool:
         return True
 
     def row(self, codes: Sequence[Codes]) -> tuple[Codes, ...]:

@@ -97,7 +97,9 @@ class Columns:
         made = {}
         for column in self.categories:
             codes = column.codes if rows is None else column.codes[rows]
-            made[column.name] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), column.levels)
+            absent = codes < 0
+            indices = pa.array(codes, mask=absent if absent.any() else None)
+            made[column.name] = pa.DictionaryArray.from_arrays(indices, column.levels)
         for number in self.numbers:
             values = number.values if rows is None else number.values[rows]
             made[number.name] = pa.array(values, mask=np.isnan(values))
