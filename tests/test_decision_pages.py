@@ -106,3 +106,9 @@ def test_bad_calls(case: str) -> None:
     made, message = BAD[case]
     with pytest.raises(credo.CredoError, match=message):
         made()
+
+
+def test_a_report_of_a_diagram_in_a_file(tmp_path: Path) -> None:
+    OIL.write(tmp_path / "oil.xdsl")
+    ran("report", str(tmp_path / "oil.xdsl"), "-o", str(tmp_path / "oil.html"))
+    assert "Expected utility" in Reader((tmp_path / "oil.html").read_text()).text

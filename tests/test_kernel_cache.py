@@ -44,3 +44,13 @@ def test_a_stale_entry_is_compiled_again(tmp_path: Path, kind: str) -> None:
     name = "Duo" if kind == "renamed" else "Pair"
     assert called(tmp_path, name) == "3 ()"
     assert called(tmp_path, name).endswith("1})")
+
+
+def test_what_kernels_cost_is_looked_up_where_they_are_cached() -> None:
+    """Numba's cache lies beside the file of a kernel: a compiled one is cheap to fetch."""
+    from credo.data import words
+    from credo.networks.structure import counting
+
+    for price in (words._price, counting.PRICE):
+        module = price._name.partition(".")[0]
+        assert (price._folder / f"{module}.py").is_file()

@@ -60,6 +60,8 @@ def test_answers_of_networks_are_tables() -> None:
         "Fever": in_notebook(net.query("x")), "r with z": in_notebook(net.query(["x", "z"])),
         "LungCancer": in_notebook(asia.most_probable(given=given)), "XRay": in_notebook(asia.explain("Smoking", given)),
         "Gender": in_notebook(graph.identify("Drug", "Recovery")),
+        "leak": credo.nodes.NoisyOr({EVIL: 0.8}, leak=0.01)._repr_html_(),
+        "36.8": credo.nodes.Normal(mean={EVIL: 39.0, "no": 36.8}, sd=0.5)._repr_html_(),
     }  # fmt: skip
     for text, page in expected.items():
         read = Reader(page)

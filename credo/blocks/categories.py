@@ -80,9 +80,11 @@ def _counts(batch: Batch, name: str, member: Membership) -> tuple[Any, Counts]:
 
 
 def _codes_among(batch: Batch, column: Column) -> tuple[Codes, int]:
-    """Codes by a column's levels, and how many cells hold others; words are encoded once for all steps of EM."""
+    """Codes by a column's levels, and how many cells hold others; words, and numbers that EM has encoded already, are
+    encoded once for all steps."""
     array = batch.column(column.name)
-    if not (pa.types.is_string(array.type) or pa.types.is_dictionary(array.type)) or cells.holds_floats(array):
+    words = pa.types.is_string(array.type) or pa.types.is_dictionary(array.type)
+    if (not words or cells.holds_floats(array)) and CategoryCodes(column.name) not in batch.encodings:
         return cells.codes_among(array, column.levels)
     return batch.encoded(CodesAmong(column.name, column.levels))
 

@@ -14,7 +14,8 @@ from credo.cli.streams import remark
 def report(model: str, output: str, data: str | None) -> None:
     """Write a page about a model or a network.
 
-    MODEL is a .credo file, or a network (.bif .xdsl .net and others). The page loads nothing else.
+    MODEL is a .credo file, a network (.bif .xdsl .net and others) or an influence diagram (.xdsl). The page loads
+    nothing else.
 
     \b
     Examples:
@@ -25,10 +26,11 @@ def report(model: str, output: str, data: str | None) -> None:
     """
     from credo.cli.output import PAGE, check
     from credo.cli.saved import loaded
+    from credo.formats import holds_diagram, is_network, read_diagram
     from credo.present.model_page import model_page
 
     check(output, (PAGE,))
-    found = loaded(model)
+    found = read_diagram(model) if is_network(model) and holds_diagram(model) else loaded(model)
     if data is None:
         model_page(found, output)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -27,6 +27,7 @@ CHANGED = (
     "there are {} rows, but there were {} when they were counted: a frame must have the same rows, in the same order, "
     "each time that it is computed; keep them with frame.cache()"
 )
+FEW_COLUMNS = 100  # of which the first rows are read with one job, whichever are wanted first
 TYPES = {"f": "double", "i": "bigint", "b": "boolean"}
 
 
@@ -72,13 +73,15 @@ def open_frame(frame: Any) -> Source:
 
     @cache
     def rows() -> NDArray[np.int64]:
-        """Of each partition."""
-        with explained(chosen(names[:1])):
-            found = chosen(names[:1]).mapInArrow(count_rows, "place long, counted long").toArrow()
-        places, counted = (np.asarray(found[name], dtype=np.int64) for name in ("place", "counted"))
+        """Of each partition; Spark counts them itself, without a Python worker or a column."""
+        with explained(frame):
+            found = frame.selectExpr("spark_partition_id() as place").groupBy("place").count().toArrow()
+        places, counted = (np.asarray(found[name], dtype=np.int64) for name in ("place", "count"))
         known = np.zeros(places.max(initial=-1) + 1, dtype=np.int64)
         known[places] = counted
         return known
+
+    head = Head(names, chosen, rows)
 
     def any_partition(wanted: Sequence[str]) -> FramePartition:
         return FramePartition(SparkRows(SparkPiece(chosen(tuple(wanted)), 0)), tuple(wanted))
@@ -89,13 +92,29 @@ def open_frame(frame: Any) -> Source:
     def template(wanted: Sequence[str]) -> Sequence[Partition]:
         return [any_partition(wanted)]
 
-    return Source.of_files(names, files, frame=SparkFrame(frame, template, chosen, rows))
+    return Source.of_files(names, files, frame=SparkFrame(frame, template, head))
 
 
-def count_rows(batches: Iterator[Any]) -> Iterator[Any]:
-    """What Spark's workers do to count them."""
-    counted = sum(part.num_rows for part in batches)
-    yield pa.record_batch({"place": pa.array([partition_number()], pa.int64()), "counted": pa.array([counted])})
+@dataclass(frozen=True, eq=False)
+class Head:
+    """The first rows, of which each column is read once: every look at them is a job of Spark's."""
+
+    names: tuple[str, ...]
+    chosen: Callable[[tuple[str, ...]], Any]  # those columns
+    counted: Callable[[], NDArray[np.int64]]  # rows of each partition
+    read: dict[str, Any] = field(default_factory=dict)
+
+    def table(self, wanted: Sequence[str], rows: int | None) -> pa.Table:
+        there = next((int(n) for n in self.counted() if n), 0)  # a batch ends with its partition
+        size = min(rows or cutting.BATCH_ROWS, there)
+        names = wanted or self.names[:1]
+        lacking = tuple(name for name in names if name not in self.read or len(self.read[name]) < size)
+        if lacking:
+            read = self.names if not self.read and len(self.names) <= FEW_COLUMNS else lacking
+            with explained():
+                found = self.chosen(read).limit(size).toArrow()
+            self.read.update(zip(found.column_names, found.columns, strict=True))
+        return pa.table({name: self.read[name][:size] for name in names})
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +123,7 @@ class SparkFrame:
 
     frame: Any
     template: Filing
-    chosen: Callable[[tuple[str, ...]], Any]  # those columns
-    rows: Callable[[], NDArray[np.int64]]  # of each partition
+    head: Head
 
     @property
     def home(self) -> Engine:
@@ -116,9 +134,7 @@ class SparkFrame:
 
     def first(self, wanted: Sequence[str], rows: int | None, /) -> Batch | None:
         (own,) = self.template(wanted)
-        there = next((int(n) for n in self.rows() if n), 0)  # a batch ends with its partition
-        with explained():
-            found = self.chosen(own.wanted).limit(min(rows or cutting.BATCH_ROWS, there)).toArrow()
+        found = self.head.table(own.wanted, rows)
         batches = replace(own, content=Held((batch_of(found),))).batches()
         return next(batches, None)
 

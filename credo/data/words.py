@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-import credo._kernels as kernels
+import credo._kernels.text as kernels
 from credo._kernels.jit import Price
 from credo.data.arrow_arrays import number_array, numpy_array, scalar, string_array
 from credo.errors import DataError

@@ -14,7 +14,7 @@ import dask
 from dask.delayed import Delayed, delayed
 
 from credo.engines.dask_trees import Computed, FrameWork, Sum, frame_tree, task_of, total_of
-from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, Sized, Split, pair_total, run_total, tree
+from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, Sized, pair_total, run_total, tree
 from credo.engines.remote import NOTHING, Done, Remote, Task, in_partition, watched
 from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, EngineError
@@ -85,33 +85,10 @@ class Dask(Remote):
             for i, node in enumerate(nodes):
                 yield self._value(node, place + i)
 
-    def reduce(
-        self,
-        job: Callable[[Rows], Result],
-        partitions: Iterable[Partition[Rows]],
-        total: Callable[[Sequence[Result]], Result],
-        /,
-    ) -> Result | None:
-        """By the same tree as anywhere, on the workers: the driver sees how many rows were read, and the total."""
-        if isinstance(partitions, OfFrame) and len(partitions):
-            whole: Result | None = self._of_frame(Task(job, total), partitions, total)
-            return whole
-        found: list[Result | None] = self._added(Task(job, total), partitions)
-        return found[0]
-
-    def reduce_by_key(
-        self,
-        job: Callable[[Rows], Result],
-        partitions: Iterable[Partition[Rows]],
-        total: Callable[[Sequence[Result]], Result],
-        split: Split,
-        /,
-    ) -> list[Result]:
-        found: list[Result | None] = self._added(Task(job, total, split), partitions)
-        return [shard for shard in found if shard is not None]
-
-    def _added(self, task: Task, partitions: Iterable[Partition[Any]]) -> list[Any]:
-        """The sum, or those of the shards."""
+    def summed(self, task: Task, partitions: Iterable[Partition[Any]]) -> list[Any]:
+        """By the workers: the driver sees how many rows were read, and the sum."""
+        if task.split is None and isinstance(partitions, OfFrame) and len(partitions):
+            return [self._of_frame(task, partitions)]
         sent, name = self._sent(cloudpickle.dumps(task)), _named(task)
         shards = range(1 if task.split is None else SHARDS)
         sums = [Begun() for _ in shards]
@@ -137,9 +114,11 @@ class Dask(Remote):
         begun = self._begin([root for root in whole if root is not None])
         return [self._value(root).results[0] for root in begun] or [None]
 
-    def _of_frame(self, task: Task, partitions: OfFrame, total: Callable[[Sequence[Any]], Any]) -> Any:
+    def _of_frame(self, task: Task, partitions: OfFrame) -> Any:
         """The same of a DataFrame, by a graph that Dask's scheduler spells out: what the driver does doesn't depend on
         how many partitions there are, but for the logarithm of their number."""
+        assert task.total is not None
+        total = task.total
         sent, found = cloudpickle.dumps(task), None
         blob = packed(partitions.template)[0]
         bounds = [*pairwise([*doubling(WINDOW, len(partitions)), len(partitions)])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from credo.engines.local import one_blas_thread, progress
@@ -70,18 +70,6 @@ class Remote(ABC):
     def run(self, task: Task, partitions: Iterable[Partition[Any]]) -> Iterator[Done]:
         """task(partition) for each, in their order; task and partitions are picklable."""
 
-    def reduce_by_key(
-        self,
-        job: Callable[[Rows], Result],
-        partitions: Iterable[Partition[Rows]],
-        total: Callable[[Sequence[Result]], Result],
-        split: Split,  # noqa: ARG002 - for those who have many workers
-        /,
-    ) -> list[Result]:
-        """The sum in shards, each added up by itself: no worker need hold all keys."""
-        whole = self.reduce(job, partitions, total)
-        return [] if whole is None else [whole]
-
     def map(self, job: Callable[[Rows], Result], partitions: Iterable[Partition[Rows]], /) -> Iterator[Result]:
         done = watched(self.run(Task(job), partitions), partitions)
         return (result for each in done for result in each.results)
@@ -93,8 +81,27 @@ class Remote(ABC):
         total: Callable[[Sequence[Result]], Result],
         /,
     ) -> Result | None:
-        done = watched(self.run(Task(job, total), partitions), partitions)
-        return added((each.results[0] for each in done), total)
+        """By the same tree as anywhere."""
+        whole: Result | None = self.summed(Task(job, total), partitions)[0]
+        return whole
+
+    def reduce_by_key(
+        self,
+        job: Callable[[Rows], Result],
+        partitions: Iterable[Partition[Rows]],
+        total: Callable[[Sequence[Result]], Result],
+        split: Split,
+        /,
+    ) -> list[Result]:
+        """The sum in shards, each added up by itself: no worker need hold all keys."""
+        return [shard for shard in self.summed(Task(job, total, split), partitions) if shard is not None]
+
+    def summed(self, task: Task, partitions: Iterable[Partition[Any]]) -> list[Any]:
+        """The sum over partitions, or those of the shards that the task is split into. Engines of many workers have
+        them add; here the driver does, all keys at once."""
+        assert task.total is not None
+        done = watched(self.run(replace(task, split=None), partitions), partitions)
+        return [added((each.results[0] for each in done), task.total)]
 
 
 def watched(done: Iterable[Done], partitions: Iterable[Partition[Any]]) -> Iterator[Done]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -22,6 +23,12 @@ class _Pickler(pickle.Pickler):
             return None
         self.pieces.append(thing)
         return len(self.pieces) - 1
+
+    def reducer_override(self, thing: Any) -> Any:
+        """Workers have working directories of their own: a path is sent whole."""
+        if isinstance(thing, Path) and not thing.is_absolute():
+            return type(thing), (str(thing.absolute()),)
+        return NotImplemented
 
 
 class _Unpickler(pickle.Unpickler):

@@ -11,20 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, repeat
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
-from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, Sized, Split, run_total
+from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, run_total
 from credo.engines.remote import NOTHING, Done, Remote, Task, added_runs, in_partition, joined, of_pairs, watched
 from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, DataError, EngineError
-
-Rows = TypeVar("Rows", bound=Sized)
-Result = TypeVar("Result")
 
 SCHEMA = "place long, shard long, blob binary"  # of what a partition, or several of them, become
 WINDOW = 8 * FAN_IN  # partitions of files that are one job of Spark
@@ -91,30 +88,8 @@ class Spark(Remote):
         for window in self._windows(partitions):
             yield from _in_order(self._table(self._mapped(task, window), _frame_of(window)), len(window))
 
-    def reduce(
-        self,
-        job: Callable[[Rows], Result],
-        partitions: Iterable[Partition[Rows]],
-        total: Callable[[Sequence[Result]], Result],
-        /,
-    ) -> Result | None:
-        """By the same tree as anywhere, on the workers, until few sums are left for the driver."""
-        found: list[Result | None] = self._added(Task(job, total), partitions)
-        return found[0]
-
-    def reduce_by_key(
-        self,
-        job: Callable[[Rows], Result],
-        partitions: Iterable[Partition[Rows]],
-        total: Callable[[Sequence[Result]], Result],
-        split: Split,
-        /,
-    ) -> list[Result]:
-        found: list[Result | None] = self._added(Task(job, total, split), partitions)
-        return [shard for shard in found if shard is not None]
-
-    def _added(self, task: Task, partitions: Iterable[Partition[Any]]) -> list[Any]:
-        """The sum, or those of the shards."""
+    def summed(self, task: Task, partitions: Iterable[Partition[Any]]) -> list[Any]:
+        """By the workers, until few sums are left for the driver."""
         assert task.total is not None
         sums: list[list[Any]] = [[] for _ in range(1 if task.split is None else SHARDS)]
 

@@ -11,7 +11,7 @@ from credo.errors import EngineError
 
 HERE = {"spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}  # a cluster of this machine alone
 QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
-# Java that lives for a minute and hands rows over: compiling queries, and compiling them well, takes longer than it gains.
+# Java that lives for a minute and hands rows over: compiling queries costs more than it gains.
 BRIEF = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",

@@ -23,6 +23,7 @@ from credo.models.explaining import Reasons, Spoken
 from credo.models.forms import TEXT_FORMS
 from credo.models.jobs import (
     LogJoint,
+    LogProb,
     Silent,
     to_log_shares,
 )  # fmt: skip
@@ -69,7 +70,20 @@ class Classifier(Labelled):
         return self._collected(data, LogJoint(self))
 
     def log_prob(self, data: Any) -> Array:
-        """log p(row), untuned: low for rows unlike all that were learned."""
+        """log p(row), untuned: low for rows unlike all that were learned.
+
+        Of a Dask or Spark DataFrame: that frame, with a column log_prob, made when it is computed.
+        """
+        table = self.opened(data)
+        if table.frame is not None:
+            from credo.models.frame_columns import numbers
+
+            frame: Array = numbers(table, self._present(table), LogProb(self), "log_prob")
+            return frame
+        return self.log_prob_here(table)
+
+    def log_prob_here(self, data: object) -> Array:
+        """The same as an array, wherever the rows live. (rows,)"""
         return np.asarray(np.logaddexp.reduce(self.log_joint(data), axis=1))
 
     def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture
     from credo.models.regression.linear import LinearRegression
     from credo.models.regression.scores import NumberScores
+    from credo.numerics.exact import Array
 
 HALF = "½ log₂ n each"
 
@@ -81,13 +82,12 @@ def classifier_evidence(model: Classifier) -> float:
 
 
 def rows_length(
-    model: Mixture | HiddenMarkov, columns: Iterable[str], data: object, parameters: float, groups: int
+    model: Mixture | HiddenMarkov, columns: Iterable[str], log_prob: Array, parameters: float, groups: int
 ) -> DescriptionLength:
     """Of all cells, for models with hidden groups: how many groups there are, their parameters, −log₂ p of the rows.
 
     Of numbers, densities are coded: the precision of the cells, which all models share, comes on top.
     """
-    log_prob = model.log_prob(data)
     coded = f"columns {', '.join(sorted(columns))}"
     return DescriptionLength(
         coded, integer_bits(groups), parameter_bits(parameters, model.n), bits(float(log_prob.sum())), model.n, HALF

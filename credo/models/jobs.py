@@ -53,6 +53,17 @@ class LogJoint:
 
 
 @dataclass(frozen=True, eq=False)
+class LogProb:
+    """log p(row), untuned."""
+
+    model: Classifier
+
+    def __call__(self, batch: Batch) -> tuple[Array, Silent]:
+        found, ignored = self.model._added_up(batch, base=True)
+        return np.logaddexp.reduce(found, axis=1), ignored
+
+
+@dataclass(frozen=True, eq=False)
 class Probabilities:
     """P(class | row)."""
 

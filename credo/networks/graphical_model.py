@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from credo.networks.inference.potentials import Flags, Integers, Potentials
     from credo.networks.inference.trees import Trees
     from credo.networks.information import InformationGains
+    from credo.numerics.exact import Array
 
 UNSPLIT = ("forward", "loopy")  # methods that don't treat connected components apart
 
@@ -400,11 +401,29 @@ class GraphicalModel(Surface):
         return np.array(states, dtype=object if len({*map(type, states)}) > 1 else None)[best]
 
     def log_prob(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
-        """log P(row) of each row, missing cells summed out."""
+        """log P(row) of each row, missing cells summed out.
+
+        Of a Dask or Spark DataFrame: that frame, with a column log_prob, made when it is computed.
+        """
+        from credo.networks.inference.rows import Score
+
+        if self._weighting(method, samples, seed) is not None:
+            return self.log_prob_here(data, method, samples, seed)
+        table, names, fallback = asked_of(self, known_columns(data, self.states), method, samples, seed)
+        if table.frame is None:
+            return self.log_prob_here(table, method, samples, seed)
+        from credo.models.frame_columns import numbers
+
+        return numbers(table, names, Score(self, names, fallback), "log_prob")
+
+    def log_prob_here(
+        self, data: object, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
+    ) -> Array:
+        """The same as an array, wherever the rows live. (rows,)"""
         from credo.networks.inference.rows import Score, answers
 
         if (weighting := self._weighting(method, samples, seed)) is not None:
-            return weighting.log_prob(data)
+            return np.asarray(weighting.log_prob(data))
         table, names, fallback = asked_of(self, known_columns(data, self.states), method, samples, seed)
         return np.concatenate([np.empty(0), *answers(Score(self, names, fallback), table)])
 

@@ -1,8 +1,11 @@
-"""Answers of networks as tables: explanations, most probable states, distributions of numbers, identified effects."""
+"""Answers of networks as tables: explanations, most probable states, distributions of numbers, identified effects; and
+the distributions of nodes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sized
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -66,3 +69,29 @@ def identification_content(found: Identification, top: int | None = None) -> lis
     if not found.identifiable:
         return [Paragraph(title, "title"), Paragraph(repr(found))]
     return [Paragraph(title, "title"), Paragraph(found.formula), Paragraph(found.reason, "note")]
+
+
+def node_content(node: Any, top: int | None = None) -> list[Content]:
+    """A node's distribution, as it was given: a row for each parameter, or for each of its entries.
+
+    >>> from credo import nodes
+    >>> [each.cells for each in node_content(nodes.NoisyOr({"Flu": 0.8, "Cold": 0.4}, leak=0.01))[1].columns]
+    [['causes', 'causes', 'leak'], ['Flu', 'Cold', ''], ['0.8', '0.4', '0.01']]
+    """
+    rows = [row for each in fields(node) for row in _entries(each.name, getattr(node, each.name))][: top or TOP]
+    columns = [TableColumn(title, [row[j] for row in rows]) for j, title in enumerate(("parameter", "of", "value"))]
+    return [Paragraph(type(node).__name__, "title"), Table(columns)]
+
+
+def _entries(name: str, value: Any) -> list[tuple[str, str, str]]:
+    if value is None or (isinstance(value, Sized) and not len(value)):
+        return []
+    if isinstance(value, Mapping):
+        return [(name, _cell(key), _cell(each)) for key, each in value.items()]
+    return [(name, "", _cell(value))]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_cell, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

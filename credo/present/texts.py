@@ -35,6 +35,9 @@ CERTAIN = 50.0  # nats, which are as good as infinite
 NOT_IN_HTML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # not allowed in a page
 
 
+Integers = NDArray[np.intp]
+
+
 class ColouredPiece(NamedTuple):
     """A part of a text, and its weight of evidence."""
 
@@ -50,17 +53,18 @@ def pieces(text: str, words: Sequence[WordWeight]) -> list[ColouredPiece]:
     >>> [(piece.text, round(piece.weight, 2)) for piece in pieces("in New York", words)]
     [('in ', 0.0), ('New', 1.75), (' ', 0.25), ('York', 0.0)]
     """
-    cuts, weights = cut_weights(len(text), words)
+    cuts, weights = cut_weights(len(text), [(word["weight"], word["places"]) for word in words])
     ends = pairwise(cuts.tolist())
     return [ColouredPiece(text[a:b], weight) for (a, b), weight in zip(ends, weights.tolist(), strict=True)]
 
 
-def cut_weights(length: int, words: Sequence[WordWeight]) -> tuple[NDArray[np.intp], Array]:
-    """Where a text of so many characters is cut, and the weight of each piece between two cuts."""
-    placed = [(own, *span) for own, word in enumerate(words) for span in word["places"] if span[0] < span[1]]
+def cut_weights(length: int, words: Sequence[tuple[float, Sequence[tuple[int, int]]]]) -> tuple[Integers, Array]:
+    """Where a text of so many characters is cut, and the weight of each piece between two cuts. Words are given by
+    their weights and places."""
+    placed = [(own, start, end) for own, (_, spans) in enumerate(words) for start, end in spans if start < end]
     of, starts, ends = np.array(placed, np.intp).reshape(-1, 3).T
     per_word = np.bincount(of, ends - starts, len(words))
-    each = np.clip([word["weight"] for word in words], -CERTAIN, CERTAIN) / np.maximum(per_word, 1)
+    each = np.clip([weight for weight, _ in words], -CERTAIN, CERTAIN) / np.maximum(per_word, 1)
     starts, ends = np.minimum(starts, length), np.minimum(ends, length)
     cuts = np.unique(np.concatenate([starts, ends, (0, length)])).astype(np.intp)
     # A place covers one piece or, where pairs of words have weights too, several.

@@ -50,7 +50,7 @@ def write_predictions(model: ClassPredictor, data: object, folder: Path, each: b
     table = model.opened(data)
     model._present(table)
     partitions = [Unopened(own) for own in table.partitions([*table.keys, *table.names])]
-    unfinished = folder.with_name(f".credo-{token_hex(8)}.tmp")
+    unfinished = folder.absolute().with_name(f".credo-{token_hex(8)}.tmp")
     unfinished.mkdir()
     try:
         rows = sum(engines.map(WritePart(model, str(unfinished), each), partitions))

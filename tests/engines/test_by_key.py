@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import credo
 from credo.core.evidence import ByLevel, Evidence
 from credo.engines.partitions import SHARDS
-from tests.engines.verbs import ROWS, dask_frame, local, parts_of, table
+from tests.engines.verbs import ESTIMATES, dask_frame, local, many_groups, parts_of
 from tests.laws.test_engines import bits, evidence_bits
 
 pytest.importorskip("dask.dataframe", reason="Dask isn't installed: pip install 'credo-bayes[dask]'")
 pytestmark = pytest.mark.filterwarnings("ignore::credo.Notice")
-ESTIMATES: dict[str, Callable[[Any], Any]] = {
-    "number": lambda data: credo.estimate(data, "z", by="who", prior=credo.NormalInverseGamma(0, 1, 1, 1)),
-    "category": lambda data: credo.estimate(data, "word", by="who", prior="empirical"),
-    "whole number": lambda data: credo.estimate(data, "z", by="number", prior=credo.NormalMean(0, 1, 1)),
-    "weights": lambda data: credo.estimate(data, "z", by="who", prior=credo.NormalMean(0, 1, 1), weight="mass"),
-}
 
 
 @pytest.fixture(scope="module")
 def parts() -> list[pd.DataFrame]:
-    """Most groups have one or two rows, in any partitions; some rows have none."""
-    number = np.random.default_rng(3).permutation(ROWS) % 500
-    who = pd.Series(number).map(lambda n: None if n < 5 else f"user {n}")
-    return parts_of(table().assign(who=who, number=number))
+    return parts_of(many_groups())
 
 
 @pytest.mark.parametrize("what", ESTIMATES)

@@ -36,6 +36,16 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=240, check=False)
 
 
+def begun(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """A command that can be interrupted, even where this process ignores that, as in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        command = [sys.executable, "-m", "credo", *arguments]
+        return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_an_unknown_engine_is_refused(files: Path) -> None:
     found = CliRunner().invoke(main, ["estimate", str(files / "0.parquet"), "-c", "z", "--engine", "ray"])
     assert found.exit_code == 2
@@ -77,9 +87,8 @@ def test_estimate_and_predict_on_dask(files: Path) -> None:
 def test_a_driver_that_is_interrupted_leaves_nothing(files: Path) -> None:
     """Ctrl-C at any moment: no output, and no unfinished folder."""
     pytest.importorskip("distributed", reason="Dask isn't installed: pip install 'credo-bayes[dask]'")
-    command = [sys.executable, "-m", "credo", "predict", "m.credo", "*.parquet", "-o", "out", "--engine", "dask"]
     for seconds in (2.0, 9.0):
-        process = subprocess.Popen(command, cwd=files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = begun(files, "predict", "m.credo", "*.parquet", "-o", "out", "--engine", "dask")
         time.sleep(seconds)
         os.kill(process.pid, signal.SIGINT)
         said = process.communicate(timeout=120)[1]
@@ -104,8 +113,7 @@ def test_predict_on_spark(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "wrote out" in found.stderr
     here = credo.load(files / "m.credo").predict(str(files / "*.parquet")).tolist()
     assert pq.read_table(files / "out")["predicted"].to_pylist() == here
-    command = [sys.executable, "-m", "credo", "predict", "m.credo", "*.parquet", "-o", "other", "--engine", "spark"]
-    process = subprocess.Popen(command, cwd=files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = begun(files, "predict", "m.credo", "*.parquet", "-o", "other", "--engine", "spark")
     while process.poll() is None and not [*files.glob(".credo-*")]:
         time.sleep(0.1)
     started = psutil.Process(process.pid).children(recursive=True)

@@ -30,6 +30,7 @@ def test_mixtures(parts: list[pd.DataFrame]) -> None:
     names = [f"P({each})" for each in mix.names]
     np.testing.assert_array_equal(columns(mix.responsibilities(frame), names), mix.responsibilities(here))
     assert columns(mix.predict(frame), ["predicted"])[:, 0].tolist() == mix.predict(here).tolist()
+    np.testing.assert_array_equal(columns(mix.log_prob(frame), ["log_prob"])[:, 0], mix.log_prob(here))
     whole = mix.impute(frame)
     assert whole.npartitions == len(parts)
     found, own = whole.compute(), mix.impute(here)
@@ -46,6 +47,7 @@ def test_networks(parts: list[pd.DataFrame]) -> None:
     names = [f"P({state})" for state in net.states["kind"]]
     np.testing.assert_array_equal(columns(net.predict_proba("kind", frame), names), net.predict_proba("kind", here))
     assert columns(net.predict("kind", frame), ["predicted"])[:, 0].tolist() == net.predict("kind", here).tolist()
+    np.testing.assert_array_equal(columns(net.log_prob(frame), ["log_prob"])[:, 0], net.log_prob(here))
     found = net.impute(frame).compute()
     assert found["seen"].tolist() == net.impute(here)["seen"].to_pylist()
     assert found["seen"].dtype == parts[0]["seen"].dtype

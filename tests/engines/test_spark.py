@@ -14,8 +14,8 @@ import pytest
 
 import credo
 from credo import engines
-from credo.engines.partitions import FAN_IN
-from tests.engines.verbs import FEW, LONG, QUICK, local, parts_of, spark_frame, table
+from credo.engines.partitions import FAN_IN, SHARDS
+from tests.engines.verbs import ESTIMATES, FEW, LONG, QUICK, local, many_groups, parts_of, spark_frame, table
 from tests.laws.test_engines import VERBS, as_form, evidence_bits
 
 pytest.importorskip("pyspark", reason="Spark isn't installed: pip install 'credo-bayes[spark]'")
@@ -72,6 +72,26 @@ def test_many_partitions_are_added_by_the_workers(spark: Any, monkeypatch: pytes
     prior = credo.NormalInverseGamma(0, 1, 1, 1)
     here, there = (credo.estimate(data, "z", prior=prior) for data in (local(parts), spark_frame(spark, parts).cache()))
     assert evidence_bits(there) == evidence_bits(here)
+
+
+@pytest.mark.parametrize("what", ["number", "category"])
+def test_shards_of_groups_give_the_same_bits(what: str, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most rows have a group of their own: shards of groups are added up by themselves, by the workers."""
+    monkeypatch.setattr("credo.estimation.beliefs.FIRST_ROWS", 200)
+    monkeypatch.setattr("credo.engines.spark.FEW", 1)
+    parts, shards = parts_of(many_groups()), list[int]()
+
+    def watched(engine: engines.Spark, task: Any, partitions: Any) -> list[Any]:
+        found = summed(engine, task, partitions)
+        shards.append(len(found))
+        return found
+
+    summed = engines.Spark.summed
+    monkeypatch.setattr(engines.Spark, "summed", watched)
+    there, here = (ESTIMATES[what](data) for data in (spark_frame(spark, parts).cache(), local(parts)))
+    assert SHARDS in shards
+    assert there.groups.to_pylist() == here.groups.to_pylist()
+    assert (evidence_bits(there), there.ungrouped) == (evidence_bits(here), here.ungrouped)
 
 
 def test_models_answer_with_frames(parts: list[pd.DataFrame], frame: Any) -> None:

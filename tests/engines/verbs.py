@@ -42,6 +42,13 @@ def table(seed: int = 0, rows: int = ROWS) -> pd.DataFrame:
     )
 
 
+def many_groups() -> pd.DataFrame:
+    """The same with groups, most of which have one or two rows, in any partitions; some rows have none."""
+    number = np.random.default_rng(3).permutation(ROWS) % 500
+    who = pd.Series(number).map(lambda n: None if n < 5 else f"user {n}")
+    return table().assign(who=who, number=number)
+
+
 def parts_of(frame: pd.DataFrame, cuts: Sequence[int] = CUTS) -> list[pd.DataFrame]:
     return [frame.iloc[start:end] for start, end in pairwise(cuts)]
 
@@ -138,3 +145,9 @@ def learned(data: Any) -> Any:
 
 QUICK: dict[str, Callable[[Any], Any]] = {each.__name__: each for each in (fitted, weighed, validated, estimated)}
 LONG = {each.__name__: each for each in (mixed, incomplete, sequential, structured, learned)}
+ESTIMATES: dict[str, Callable[[Any], Any]] = {
+    "number": lambda data: credo.estimate(data, "z", by="who", prior=credo.NormalInverseGamma(0, 1, 1, 1)),
+    "category": lambda data: credo.estimate(data, "word", by="who", prior="empirical"),
+    "whole number": lambda data: credo.estimate(data, "z", by="number", prior=credo.NormalMean(0, 1, 1)),
+    "weights": lambda data: credo.estimate(data, "z", by="who", prior=credo.NormalMean(0, 1, 1), weight="mass"),
+}

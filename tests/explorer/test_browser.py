@@ -241,6 +241,8 @@ def test_two_groups_are_compared_by_dragging_by_clicks_and_by_keys(browser: Any)
         page.wait_for_function("() => location.hash.includes('onerror')")
         assert chosen(page)["groups"]["pair"] == [names[1], HOSTILE]
         assert page.locator("main img").count() == 0
+        page.set_viewport_size({"width": 400, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
         page.locator(".forest").focus()
         for key in ("ArrowDown", "ArrowDown", "Shift+ArrowDown", "Shift+ArrowDown"):
             page.keyboard.press(key)
@@ -294,7 +296,7 @@ def test_names_of_the_other_networks_are_never_markup(browser: Any, kind: str, t
     assert HOSTILE not in text
 
 
-def test_a_number_is_known_by_typing_by_a_click_and_by_dragging(browser: Any) -> None:
+def test_a_number_is_known_by_typing_by_a_click_and_by_dragging(browser: Any, tmp_path: Path) -> None:
     net = credo.HybridNetwork(
         "Flu -> Fever", {"Flu": 0.1, "Fever": credo.nodes.Normal(mean={"yes": 39.0, "no": 36.8}, sd=0.5)}
     )
@@ -320,6 +322,10 @@ def test_a_number_is_known_by_typing_by_a_click_and_by_dragging(browser: Any) ->
         page.wait_for_function("() => location.hash.includes('low')")
         interval = chosen(page)["network"]["given"]["Fever"]
         assert interval["low"] < interval["high"]
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Export HTML").click()
+        saved.value.save_as(tmp_path / "page.html")
+        assert f'value="{interval["low"]} to {interval["high"]}"' in (tmp_path / "page.html").read_text()
         page.locator(".density").click(position={"x": 60, "y": 30})
         page.wait_for_function("() => !location.hash.includes('low')")
         assert page.evaluate("document.documentElement.scrollWidth") <= 400

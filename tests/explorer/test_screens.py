@@ -160,6 +160,12 @@ def test_a_rows_probabilities_and_reasons() -> None:
     assert found["why"]["log_odds"] == pytest.approx(model.explain(row).log_odds)
 
 
+@pytest.mark.parametrize("kind", ["DecisionTree", "LogisticRegression", "TreeAugmented"])
+def test_an_explanation_has_the_shares_of_all_classes(kind: str) -> None:
+    model, row = getattr(credo, kind)().fit(pumps(), target="kind"), {"x": 1.5, "maker": "a"}
+    np.testing.assert_allclose(model.explain(row).shares, model.predict_proba([row])[0], atol=1e-12)
+
+
 def test_words_are_coloured() -> None:
     model = credo.NaiveBayes().fit(MAIL, target=["work"] * 3 + ["private"] * 2)
     found = asked(screen(model, "row"), "predict", row={"x": "Budget at home"})
@@ -445,6 +451,9 @@ def test_numbers_have_densities_and_intervals_are_evidence() -> None:
     assert done["Fever"]["x"] == [40.0]
     why = asked(page, "explain", target="Flu", given={"Fever": {"low": 38, "high": 39}})
     assert why["weights"][0]["value"] == "38 to 39"
+    asking = asked(page, "next", target="Flu", given={"Pulse": {"low": 85, "high": None}})
+    expected = net.mutual_information("Flu", "Cough", {"Pulse": (85, None)})
+    assert [each["gain"] for each in asking["questions"]] == pytest.approx([expected], abs=1e-9)
     assert asked(page, "table", name="Fever")["lines"] == ["yes: N(39, 0.6²)", "no: N(36.8, 0.4²)"]
     with pytest.raises(DataError, match="needs an end"):
         asked(page, "marginals", given={"Fever": {}})

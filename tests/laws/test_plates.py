@@ -294,6 +294,6 @@ def test_questions_about_members_that_cant_be_answered(question: str, said: str)
 
 
 def test_members_are_of_plates() -> None:
-    with pytest.raises(credo.CredoError, match="any\\(...\\) and all\\(...\\) are for plates with their tables"):
+    with pytest.raises(credo.CredoError, match="are for plates with their tables"):
         credo.ask(credo.Network.example("storm"), "P(any(Storm=yes))")
     assert credo.ask(credo.Network("any -> all", {"any": 0.5, "all": {"yes": 0.1, "no": 0.3}}), "P(any=yes, all)")

@@ -14,7 +14,7 @@ KEYWORDS = {"in", "do", "P", "E", "argmax", "explain"}
 
 
 def called(subject: Subject) -> tuple[str, str]:
-    """The model in Python, and its file; a file that isn't credo's own is read by the model's class."""
+    """The model in Python, and its file: credo's own, or one that the model's class reads."""
     if subject.path is None:
         return "model", "model.credo"
     if subject.path.lower().endswith(".credo"):

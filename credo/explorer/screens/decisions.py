@@ -11,7 +11,8 @@ from credo.errors import DataError, EvidenceError
 from credo.explorer.screens.cards import WHOLE, laid_out
 from credo.explorer.screens.contents import tabled
 from credo.explorer.screens.copied import called
-from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, number_in
+from credo.explorer.screens.questions import priced
+from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in
 from credo.networks.decisions.influence_diagram import InfluenceDiagram
 from credo.networks.network import Network
 from credo.present.decisions import decision_table, decision_title
@@ -89,14 +90,13 @@ class DecisionsScreen:
 
     def what_to_ask(self, asked: Asked) -> Answer:
         """What knowing each variable before a decision would be worth, less what asking costs."""
-        before, costs = asked.get("before"), mapping_in(asked, "costs")
+        before = asked.get("before")
         if before is not None and not isinstance(before, str):
             raise DataError(f"'before' must name a decision, but is {before!r:.60}")
-        priced = {name: number_in(costs, name, 0.0) for name in costs}
-        given = mapping_in(asked, "given")
-        found = self.diagram.what_to_ask(priced, before, given)
+        given, costs = mapping_in(asked, "given"), priced(asked)
+        found = self.diagram.what_to_ask(costs, before, given)
         own, _ = called(self.subject)
-        line = f"{own}.what_to_ask({priced!r}, before={found.before!r}, given={given!r})"
+        line = f"{own}.what_to_ask({costs!r}, before={found.before!r}, given={given!r})"
         questions = [
             {"name": each.name, "value": each.value, "cost": each.cost, "worth": each.worth} for each in found.questions
         ]

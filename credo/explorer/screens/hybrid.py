@@ -10,6 +10,7 @@ import numpy as np
 from credo.errors import DataError, EvidenceError
 from credo.explorer.screens.cards import WHOLE, laid_out
 from credo.explorer.screens.copied import called, question, word
+from credo.explorer.screens.questions import gains, priced
 from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, number_in, text_in
 from credo.networks.answers import estimate_notice
 from credo.networks.hybrid.answers import NumberAnswer
@@ -45,12 +46,16 @@ class HybridScreen:
             "learned": False,
             "whole": len(self.net) <= WHOLE,
             "unsure": False,
-            "asks": False,
+            "asks": True,
+            "sensitive": False,
         }  # fmt: skip
 
     @property
     def actions(self) -> Mapping[str, Action]:
-        return {"layout": self.layout, "marginals": self.marginals, "explain": self.explain, "table": self.table}
+        return {
+            "layout": self.layout, "marginals": self.marginals, "explain": self.explain, "table": self.table,
+            "next": self.next_questions,
+        }  # fmt: skip
 
     def layout(self, asked: Asked) -> Answer:
         return laid_out(self.net.parents, asked)
@@ -117,6 +122,11 @@ class HybridScreen:
         own, _ = called(self.subject)
         changed = f".do({done!r})" if done else ""
         return {**found, "copy": {"python": f"{own}{changed}.explain({name!r}, {seen!r}, {value!r})", "cli": ""}}
+
+    def next_questions(self, asked: Asked) -> Answer:
+        """Which category tells most about the target, a category: its expected information gain, less its cost."""
+        net, _, seen = self._given(asked)
+        return gains(net.what_to_ask(text_in(asked, "target"), seen, costs=priced(asked)))
 
     def table(self, asked: Asked) -> Answer:
         """A variable's distribution given its parents, a line for each configuration of its category parents."""

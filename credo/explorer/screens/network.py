@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import cached_property
 from itertools import product
 from time import perf_counter
@@ -15,6 +14,7 @@ from credo.errors import DataError, EvidenceError
 from credo.explorer.screens.cards import WHOLE, laid_out
 from credo.explorer.screens.contents import tabled
 from credo.explorer.screens.copied import called, question, word
+from credo.explorer.screens.questions import gains, priced
 from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, number_in, text_in
 from credo.networks.answers import estimate_notice
 from credo.networks.graphical_model import GraphicalModel
@@ -23,7 +23,6 @@ from credo.present.causes import effect_table
 from credo.present.sensitivity import tornado_table, tornado_title
 
 TABLE_ROWS = 64  # configurations of the parents that are listed
-QUESTIONS = 50  # that are listed
 ENTRIES = 15  # of tables, that move an answer most
 
 
@@ -60,6 +59,7 @@ class NetworkScreen:
             "whole": len(self.net) <= WHOLE,
             "unsure": self._learned is not None and any(self._parents.values()),
             "asks": True,
+            "sensitive": isinstance(self.net, Network),
         }
 
     @property
@@ -217,11 +217,8 @@ class NetworkScreen:
     def next_questions(self, asked: Asked) -> Answer:
         """Which variable tells most about the target: its expected information gain, less what asking costs."""
         net, _, seen = self._given(asked)
-        costs = mapping_in(asked, "costs")
-        priced = {name: number_in(costs, name, 0.0) for name in costs}
-        found = net.what_to_ask(text_in(asked, "target"), seen, costs=priced, price=number_in(asked, "price", 1.0))
-        questions = [asdict(each) for each in found.questions[:QUESTIONS]]
-        return {"target": found.target, "entropy": found.entropy, "questions": questions}
+        price = number_in(asked, "price", 1.0)
+        return gains(net.what_to_ask(text_in(asked, "target"), seen, costs=priced(asked), price=price))
 
     def table(self, asked: Asked) -> Answer:
         """A variable's table, a row for each configuration of its parents; learned ones with credible intervals."""

@@ -10,13 +10,14 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from credo.asking.protocol import ExplainedText, waterfall
+from credo.asking.protocol import waterfall
 from credo.errors import DataError, suggest
 from credo.explorer.screens.copied import called
 from credo.explorer.screens.saved import changed, in_file
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
 from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
+from credo.models.explaining import Spoken
 from credo.present.content import plain
 from credo.present.densities import Shape, shape_of
 from credo.present.texts import PALEST, cut_weights
@@ -131,14 +132,14 @@ class RowScreen:
         model, row = self._model(asked), self._row(asked)
         of, against = (None if asked.get(each) is None else self._class_of(asked[each]) for each in ("of", "against"))
         explained = model.explain(row, of, against)
-        found = waterfall(explained)
+        found = waterfall(replace(explained, words={}))
         own, file = called(self.subject)
         cells = {name: value for name, value in row.items() if value is not None}
         return {
             "shares": [*explained.shares],
-            "why": plain(replace(found, texts=[])),
-            "texts": {each["name"]: _coloured(each) for each in found.texts},
-            "words": {each["name"]: _strongest(each) for each in found.texts},
+            "why": plain(found),
+            "texts": {name: _coloured(str(row[name]), spoken) for name, spoken in explained.words.items() if row[name]},
+            "words": {name: _strongest(spoken) for name, spoken in explained.words.items() if row[name]},
             "copy": {"python": f"{own}.explain({cells!r})", "cli": f"credo explain {file} row.csv"},
         }
 
@@ -202,10 +203,10 @@ class RowScreen:
         return {"saved": len(rows), "rows": float(self.model.n)}
 
 
-def _coloured(text: ExplainedText) -> dict[str, list[Any]]:
+def _coloured(text: str, spoken: Sequence[Spoken]) -> dict[str, list[Any]]:
     """The lengths of the text's pieces, and the weight of each; those too pale to be seen are joined, and weigh 0. The
     page has the text itself."""
-    cuts, weights = cut_weights(len(text["text"]), text["words"])
+    cuts, weights = cut_weights(len(text), [(each.weight, each.places) for each in spoken])
     seen = np.abs(weights) >= PALEST * np.abs(weights).max(initial=0.0)
     kept = np.append(seen[1:] | seen[:-1], True) if len(seen) else seen  # cuts after pieces
     kept_cuts = cuts[1:][kept]
@@ -213,6 +214,6 @@ def _coloured(text: ExplainedText) -> dict[str, list[Any]]:
     return {"lengths": np.diff(kept_cuts, prepend=0).tolist(), "weights": shown.tolist()}
 
 
-def _strongest(text: ExplainedText) -> list[dict[str, Any]]:
+def _strongest(spoken: Sequence[Spoken]) -> list[dict[str, Any]]:
     """The words and pairs of words that weigh most."""
-    return [{"word": each["word"], "weight": each["weight"]} for each in text["words"][:WORDS]]
+    return [{"word": each.word, "weight": each.weight} for each in spoken[:WORDS]]

@@ -146,7 +146,7 @@ function Forest({ rows, setFirst, pair, pick, brush }) {
 
 function drawnRow(row, i, base, [low, high], chosen, current) {
   const span = high - low || 1, at = (x) => `${(100 * (x - low)) / span}%`;
-  return html`<div key=${row.group} id=${`row-${i}`} data-group=${row.group} class=${`forest-row ${chosen ? "chosen" : ""}`} role="row" aria-rowindex=${i + 1} style=${{ transform: `translateY(${(i - base) * LINE}px)` }}>
+  return html`<div key=${row.group} id=${`row-${i}`} data-group=${row.group} class=${`forest-row ${chosen ? "chosen" : ""}`} role="row" aria-rowindex=${i + 1} style=${{ top: `${(i - base) * LINE}px` }}>
     <span role="cell"><button tabindex=${current ? 0 : -1} aria-pressed=${chosen}><bdi>${row.group}</bdi></button></span><span role="cell">${whole.format(row.rows)}</span><span role="cell">${Number(row.estimate).toPrecision(3)}</span>
     <span role="cell" class="interval"><span class="unseen">${Number(row.low).toPrecision(3)} to ${Number(row.high).toPrecision(3)}</span><i style=${{ left: at(row.low), width: `${Math.max(0.3, (100 * (row.high - row.low)) / span)}%` }}></i><b style=${{ left: at(row.estimate) }}></b></span></div>`;
 }

@@ -21,7 +21,7 @@ export function Screen({ model, state, change, ask }) {
     (signal) => (target ? ask("explain", { ...findings, target: target.name, value: target.state }, signal) : null),
     [key, JSON.stringify(target)],
   );
-  const [next] = useAnswer((signal) => (model.asks && target && !(target.name in given) ? ask("next", { ...findings, target: target.name, costs: state.costs ?? {} }, signal) : null), [
+  const [next] = useAnswer((signal) => (model.asks && target && !byName[target.name]?.number && !(target.name in given) ? ask("next", { ...findings, target: target.name, costs: state.costs ?? {} }, signal) : null), [
     key, target?.name, JSON.stringify(state.costs ?? {}),
   ]);
   const [edges, unsure] = useAnswer((signal) => (state.edges ? ask("edges", {}, signal) : null), [state.edges]);
@@ -60,7 +60,7 @@ export function Screen({ model, state, change, ask }) {
           ${why?.copy && html`<${Copy} lines=${why.copy} />`}</section>
           ${next && html`<${Next} next=${next} costs=${state.costs ?? {}} change=${change} />`}
           <${Table} name=${target.name} byName=${byName} ask=${ask} learned=${model.learned} />
-          ${model.asks && model.directed && html`<${Sensitivity} findings=${findings} target=${target} state=${state} change=${change} ask=${ask} />
+          ${model.sensitive && html`<${Sensitivity} findings=${findings} target=${target} state=${state} change=${change} ask=${ask} />
             <${Effect} model=${model} target=${target} state=${state} change=${change} ask=${ask} />`}`
         : html`<p class="faint">Click a state: evidence. Shift-click: not this state. Drag a bar: a likelihood.${model.variables.some((each) => each.number) ? " Click a curve: a number; drag over it: an interval." : ""} Click a name: why${model.asks ? ", and what to ask next" : ""}.</p>`}
       ${state.edges && edges && html`<${Edges} edges=${edges} />`}

@@ -36,10 +36,24 @@ function Theme() {
     </select></label>`;
 }
 
+// What controls hold, which a copy of the page doesn't have by itself.
+function kept(page, copy) {
+  const controls = "input, select, textarea", copies = copy.querySelectorAll(controls);
+  page.querySelectorAll(controls).forEach((each, i) => {
+    const other = copies[i];
+    if (each.type === "checkbox" || each.type === "radio") other.toggleAttribute("checked", each.checked);
+    else if (each.tagName === "SELECT") [...other.options].forEach((option, k) => option.toggleAttribute("selected", k === each.selectedIndex));
+    else if (each.tagName === "TEXTAREA") other.textContent = each.value;
+    else other.setAttribute("value", each.value);
+  });
+}
+
 // One file without scripts: what the page shows now.
 async function exportPage() {
   const sheets = await Promise.all(["credo.css", "explorer.css"].map(async (name) => (await fetch(`/static/${name}`)).text()));
   const page = document.documentElement.cloneNode(true);
+  kept(document.documentElement, page);
+  page.classList.add("exported");
   page.querySelectorAll("script, link, noscript, header nav, .only-live").forEach((each) => each.remove());
   page.querySelectorAll("button, input, select, textarea").forEach((each) => each.setAttribute("disabled", ""));
   const policy = document.createElement("meta");

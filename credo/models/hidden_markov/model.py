@@ -313,7 +313,7 @@ class HiddenMarkov(Surface):
     def description_length(self, data: object) -> DescriptionLength:
         """L(h) + L(rows | h) in bits: how many states, ½ log₂ n for each parameter, −log₂ p(sequence)."""
         parameters = self.pattern.free_parameters + self.chain.emission.free_parameters
-        return rows_length(self, self.views, data, parameters, self.n_states)
+        return rows_length(self, self.views, self.log_prob(data), parameters, self.n_states)
 
     # Inference
 

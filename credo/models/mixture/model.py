@@ -174,7 +174,8 @@ class Mixture(Surface):
 
     def description_length(self, data: object) -> DescriptionLength:
         """L(h) + L(rows | h) in bits: how many components, ½ log₂ n for each parameter, −log₂ p(row)."""
-        return rows_length(self, self.columns, data, self.classifier.n_parameters, len(self.names))
+        log_prob = self.classifier.log_prob_here(data)
+        return rows_length(self, self.columns, log_prob, self.classifier.n_parameters, len(self.names))
 
     def parameters(self) -> Any:
         """An Arrow table: each column's parameters by component."""
