@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -26,6 +27,7 @@ def started(master: str, options: Mapping[str, str], remote: bool = False) -> It
         raise EngineError("Spark needs Java: install one, or pip install 'credo-bayes[spark]'")
     from pyspark.sql import SparkSession
 
+    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)  # an interrupt would be a traceback of its own there
     with java.provided():
         builder = SparkSession.builder.appName("credo")
         builder = builder.remote(master) if remote else builder.master(master)

@@ -80,9 +80,9 @@ class Classifier(Labelled):
 
             frame: Array = numbers(table, self._present(table), LogProb(self), "log_prob")
             return frame
-        return self.log_prob_here(table)
+        return self._log_prob_here(table)
 
-    def log_prob_here(self, data: object) -> Array:
+    def _log_prob_here(self, data: object) -> Array:
         """The same as an array, wherever the rows live. (rows,)"""
         return np.asarray(np.logaddexp.reduce(self.log_joint(data), axis=1))
 

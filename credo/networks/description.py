@@ -23,7 +23,7 @@ def network_length(network: Network, data: object) -> DescriptionLength:
 
     It holds however tables came about: counted, by EM, or read from a file.
     """
-    log_prob = network.log_prob_here(data)
+    log_prob = network._log_prob_here(data)
     sizes = {name: len(states) for name, states in network.states.items()}
     above = {name: tuple(network.parents[name]) for name in network.variables}
     tables = {node.label: (name, above[name]) for name, node in network.nodes.items()}  # tied nodes share one

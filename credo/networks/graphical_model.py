@@ -408,15 +408,15 @@ class GraphicalModel(Surface):
         from credo.networks.inference.rows import Score
 
         if self._weighting(method, samples, seed) is not None:
-            return self.log_prob_here(data, method, samples, seed)
+            return self._log_prob_here(data, method, samples, seed)
         table, names, fallback = asked_of(self, known_columns(data, self.states), method, samples, seed)
         if table.frame is None:
-            return self.log_prob_here(table, method, samples, seed)
+            return self._log_prob_here(table, method, samples, seed)
         from credo.models.frame_columns import numbers
 
         return numbers(table, names, Score(self, names, fallback), "log_prob")
 
-    def log_prob_here(
+    def _log_prob_here(
         self, data: object, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
     ) -> Array:
         """The same as an array, wherever the rows live. (rows,)"""

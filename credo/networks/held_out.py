@@ -135,7 +135,7 @@ def _copied(network: Network, table: Source, names: Sequence[str], found: Observ
         return None
     known = found.complete if found.available is None else found.complete + found.available
     with quietly():  # of missing columns, the fit tells
-        log_prob = network.with_evidence(known.ordered()).log_prob_here(table)
+        log_prob = network.with_evidence(known.ordered())._log_prob_here(table)
     expected = len(prints) * np.exp(log_prob)
     return Repeats.of(prints, one_class, cells, np.zeros(len(names), dtype=bool), by_model=expected).copied
 
@@ -157,5 +157,5 @@ def _refitted(
     for k in range(folds):
         with nullcontext() if k == 0 else quietly():  # what is told of one fold holds for all
             fitted = bare._updated(cells.where(held != k), own[held != k], hidden, how, start)
-            logs[held == k] = fitted.log_prob_here(cells.where(held == k))
+            logs[held == k] = fitted._log_prob_here(cells.where(held == k))
     return Validation(logs, held, own)

@@ -174,7 +174,7 @@ class Mixture(Surface):
 
     def description_length(self, data: object) -> DescriptionLength:
         """L(h) + L(rows | h) in bits: how many components, ½ log₂ n for each parameter, −log₂ p(row)."""
-        log_prob = self.classifier.log_prob_here(data)
+        log_prob = self.classifier._log_prob_here(data)
         return rows_length(self, self.columns, log_prob, self.classifier.n_parameters, len(self.names))
 
     def parameters(self) -> Any:
