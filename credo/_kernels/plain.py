@@ -66,7 +66,7 @@ def places_written(function: Callable[..., Any]) -> frozenset[int]:
 
 
 def _source(code: CodeType) -> str:
-    """As `inspect.getsource` has it, which takes ten times as long to find where a function ends."""
+    """As `inspect.getsource` has it, which takes longer to find where a function ends."""
     last = max(end for _, end, _, _ in code.co_positions() if end is not None)
     return dedent("".join(getlines(code.co_filename)[code.co_firstlineno - 1 : last]))
 
