@@ -80,7 +80,8 @@ class MembersAdapter:
         asked, states = members.term, self.given.network.states
         if asked.name.index or asked.name.text not in states:
             raise unknown(question, asked.name.word, "there is no variable", [*states])
-        given = {term.name.whole: self._states(question, term, term.name.text) for term in question.given}
+        states_of = {term.name.whole: self._states(question, term, term.name.text) for term in question.given}
+        given = {name: own[0] if len(own) == 1 else own for name, own in states_of.items()}
         where: dict[str, list[Any]] = {}
         for term in members.where:
             assert isinstance(term.test, OneOf)

@@ -20,6 +20,7 @@ DECIMAL = r"((0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+|0|[1-9][0-9]{0,17})([eE][-+]?[0-9]
 NUMBER = rf"^\s*[-+]?({DECIMAL}|(?i:nan|inf|infinity))\s*$"
 # 3,14 with a decimal comma. 1,234 may be a thousand: it takes a cell such as 0,5 or 12,25 to tell.
 COMMA = r"^\s*[-+]?(0|[1-9][0-9]{0,17})(,[0-9]+)?\s*$"
+DOTTED_THOUSANDS = r"^\s*[-+]?(0|[1-9][0-9]{0,2}(\.[0-9]{3})+|[1-9][0-9]*)\s*$"
 THOUSANDS = r"^\s*[-+]?([1-9][0-9]*|[1-9][0-9]{0,2},[0-9]{3}|0)\s*$"
 
 # As ISO 8601 has it: 2024-05-31, 2024-05-31 17:30, 2024-05-31T17:30:00.5+02:00; or 31.5.2024 and 2024/5/31, which leave
@@ -105,6 +106,8 @@ class Spelling:
                 tokens[each["values"]] = each["counts"]
         sign = _sign(known)
         known = _unsigned(known) if sign else known
+        if sign and not _all_spelt(known, WHOLE) and _all_spelt(known, DOTTED_THOUSANDS):
+            return ALL_WORDS  # 1.234 € may be a thousand or one
         whole = _all_spelt(known, WHOLE)  # which all but dates may be
         number = whole or _all_spelt(known, NUMBER)
         date = not number and not sign and dates(known) is not None

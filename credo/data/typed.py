@@ -101,12 +101,19 @@ class ReadOnce(EachPart):
             seen = Spellings(part.names, self.missing)(part)
             kinds = {name: _settled(each, name in seen.lost) for name, each in seen.found.items()}
             kinds |= dict.fromkeys(self.words, "words")
+            others = [name for name, each in seen.found.items() if name in total and _other_sign(each, total[name])]
+            kinds |= dict.fromkeys(others, "words")
             for name, each in seen.found.items():
                 if kinds[name] != "words" or each.unclear:
                     total[name] = total.get(name, Spelling()) + each
             yield ReadAs(self.missing, {name: kind for name, kind in kinds.items() if kind != "words"}).of(part)
         _tell({name: each for name, each in total.items() if each.kind != "words"})
         _tell_commas(total)
+
+
+def _other_sign(spelling: Spelling, before: Spelling) -> bool:
+    """Whether amounts are in another currency than those before: the part is refused where numbers are needed."""
+    return bool(spelling.cells and before.cells) and spelling.sign != before.sign
 
 
 def _settled(spelling: Spelling, lost: bool) -> Spelt:

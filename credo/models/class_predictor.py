@@ -171,8 +171,9 @@ class ClassPredictor(Surface, ABC):
         texts = np.array([name in self.text_columns for name in names])
         parts = engines.map(Prints(self, tuple(names)), table.partitions(names))
         codes, cells = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
-        known = codes >= 0
-        return Repeats.of(fingerprints(cells)[known], codes[known], cells[:, known], texts).copied
+        known, features = codes >= 0, np.array([name != self.target for name in names])
+        prints, own = fingerprints(cells)[known], cells[:, known][features]
+        return Repeats.of(prints, codes[known], own, texts[features]).copied
 
     @property
     def lone_text(self) -> str | None:

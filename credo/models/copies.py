@@ -17,6 +17,7 @@ from credo.data.fingerprints import MISSING, Fingerprints, mixed
 from credo.numerics.exact import Array
 
 LOOKED_AT = 20_000  # rows among which copies are looked for
+DIFFERENT = 12  # rows whose counts have no factor in common by chance: 2⁻¹²
 FALSE = 0.5  # the share of rows said to have copies that chance may be behind
 
 
@@ -46,7 +47,7 @@ class Repeats:
         distinct, first, which, count = np.unique(prints, return_index=True, return_inverse=True, return_counts=True)
         if len(distinct) == len(prints):
             return cls(distinct, which, count, count)
-        times = int(np.gcd.reduce(count))  # the whole table, so often
+        times = _whole_table(count)
         once = count // times
         shares = _shares(codes, cells, texts)
         alike = stride / times * _same_by_chance(codes, shares)[first]
@@ -66,6 +67,13 @@ class Repeats:
     def copied(self) -> Fingerprints:
         """Of the rows that have copies, in order."""
         return self.prints[self.left < self.count]
+
+
+def _whole_table(count: NDArray[np.intp]) -> int:
+    """How often the whole table comes: what all counts are multiples of. Where few different rows come again and again,
+    as in tables that books print, round numbers are no copies."""
+    times = int(np.gcd.reduce(count))
+    return times if len(count) >= DIFFERENT or (count == times).mean() > 0.5 else 1
 
 
 def _beyond(others: NDArray[np.intp], expected: Array) -> NDArray[np.bool_]:

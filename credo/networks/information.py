@@ -125,7 +125,9 @@ def information_gains(
     each = [(share, model.marginals({**known, target: state})) for state, share in now[target].items() if share > 0]
     found = []
     for name in (name for name in model.states if name != target and name not in known):
-        gain = sum(share * divergence(then[name], now[name]) for share, then in each)
+        # of the same marginals: where these are estimates, others might lack a state
+        mixed = {x: sum(share * then[name][x] for share, then in each) for x in model.states[name]}
+        gain = sum(share * divergence(then[name], mixed) for share, then in each)
         cost = float((costs or {}).get(name, 0.0))
         found.append(InformationGain(name, gain, cost, gain - price * cost))
     found.sort(key=lambda one: -one.worth)

@@ -42,6 +42,11 @@ def hidden_rows(name: str) -> Label:
     return Label("hidden", name)
 
 
+def hidden_variables(names: Iterable[str], evidence: Evidence | None) -> list[str]:
+    """Those that were hidden when EM fitted the network."""
+    return [] if evidence is None else [name for name in names if hidden_rows(name) in evidence.parts]
+
+
 def with_missing_information(
     evidence: Evidence, network: Network, rows: Callable[[], Iterable[CodedRows]], hidden: Sequence[str]
 ) -> Evidence:

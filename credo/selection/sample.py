@@ -179,7 +179,8 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
     if not found.rows:
         raise DataError("no row has a class and a weight above 0")
     texts = np.array([any(form in TEXT_FORMS for form in model.views.get(name, ())) for name in names])
-    return _without_copies(found, np.concatenate(cells, axis=1), texts)
+    features = np.array([name != model.target for name in names])
+    return _without_copies(found, np.concatenate(cells, axis=1)[features], texts[features])
 
 
 def encoded(model: Any, sample: Sample) -> Sample:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -63,3 +64,16 @@ def test_parts_of_a_table_may_not_differ() -> None:
     assert (one + one).kind == "whole"
     assert (one + other).kind == "words"
     assert (one + Spelling()).sign == (Spelling() + one).sign == "€"
+
+
+def test_parts_that_come_once_may_not_differ() -> None:
+    parts = [{"price": ["$5", "$6", "$7"], "y": [1.0, 2.0, 3.0]}, {"price": ["5 €", "6 €"], "y": [2.0, 3.0]}]
+    with warnings.catch_warnings(), pytest.raises(credo.DataError, match="the value '5 €'"):
+        warnings.simplefilter("ignore", Notice)
+        credo.LinearRegression().fit(iter(parts), target="y")
+
+
+def test_a_dot_that_may_part_thousands_is_no_decimal() -> None:
+    assert Schema.infer({"price": ["1.234 €", "999 €", "5 €"]})["price"].kind == "category"
+    with pytest.warns(Notice, match="without €"):
+        assert Schema.infer({"price": ["1.234 €", "9.5 €", "5 €"]})["price"].kind == "number"

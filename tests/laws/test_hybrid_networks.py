@@ -425,3 +425,38 @@ def test_few_rows_claim_little(n: int) -> None:
             low, high = net.query("x", {"z": float(z[i])}).interval(0.95)
             inside.append(low <= x[i] <= high)
     assert np.mean(inside) >= {3: 0.6, 6: 0.8, 10: 0.88}[n]
+
+
+def test_configurations_far_apart_keep_their_own_variance() -> None:
+    """Neither the distance between groups nor parents that depend on each other widen what is known within a group."""
+    rng = np.random.default_rng(0)
+    group = rng.random(400) < 0.5
+    x = np.where(group, 100.0, 0.0) + rng.normal(size=400)
+    data = {"C": np.where(group, "a", "b"), "X": x, "Y": x + rng.normal(size=400)}
+    net = HybridNetwork("C -> X; C, X -> Y").fit(data)
+    np.testing.assert_allclose(net.numbers["X"].variance, 1.0, rtol=0.25)
+    np.testing.assert_allclose(net.numbers["Y"].variance, 1.0, rtol=0.25)
+
+
+def test_leave_one_out_of_default_priors_is_near_refits() -> None:
+    table = part(ROWS, slice(0, 40))
+    net = HybridNetwork(ARROWS).fit(table)
+    found = net.leave_one_out(table).log_probabilities
+    states = {name: ["no", "yes"] for name in ("Flu", "Sex", "Cough")}
+    again = [
+        HybridNetwork(ARROWS, states=states).fit(part(table, np.arange(40) != i)).log_prob(part(table, [i]))[0]
+        for i in range(40)
+    ]
+    assert found.mean() == pytest.approx(np.mean(again), abs=0.05)
+
+
+def test_an_effect_counts_what_was_hidden_as_hidden(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    z = rng.random(200) < 0.5
+    x = np.where(rng.random(200) < np.where(z, 0.8, 0.2), "yes", "no")
+    rows = {"X": x, "Y": 6.0 * z + rng.normal(size=200)}
+    net = HybridNetwork("Z -> X, Y; X -> Y").fit(rows, hidden={"Z": 2}, starts=1)
+    credo.save(net, tmp_path / "net.credo")
+    for each in (net, credo.load(tmp_path / "net.credo", HybridNetwork)):
+        with pytest.raises(credo.NetworkError, match="isn't identifiable"):
+            each.effect("X", "Y")

@@ -297,3 +297,12 @@ def test_members_are_of_plates() -> None:
     with pytest.raises(credo.CredoError, match="are for plates with their tables"):
         credo.ask(credo.Network.example("storm"), "P(any(Storm=yes))")
     assert credo.ask(credo.Network("any -> all", {"any": 0.5, "all": {"yes": 0.1, "no": 0.3}}), "P(any=yes, all)")
+
+
+@pytest.mark.parametrize("further", [{"Nonsense": "no"}, {"Patient.Infected[cy]": "no"}])
+def test_settled_answers_refuse_bad_findings_too(further: dict[str, Any]) -> None:
+    """cy is known to be infected, which settles the answers."""
+    given = CLINIC.given(TABLES)
+    for verb, value in ((given.any, "yes"), (given.all, "no")):
+        with pytest.raises(credo.CredoError):
+            verb("Patient.Infected", value, given=further)

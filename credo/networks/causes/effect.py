@@ -18,7 +18,7 @@ from credo.networks.factor import Factor
 from credo.networks.graph import reached
 from credo.networks.inference.findings import NOTHING, affirmative, state
 from credo.networks.inference.sizes import check_table
-from credo.networks.missing_information import hidden_rows
+from credo.networks.missing_information import hidden_variables
 from credo.numerics.distributions import checked_mass
 from credo.numerics.exact import Array
 
@@ -158,10 +158,8 @@ def network_effect(
     from credo.networks.causes.causal_graph import CausalGraph
 
     _ = net.factors  # refused, where there are none
-    if hidden is None:
-        parts = () if net.evidence is None else net.evidence.parts
-        hidden = [name for name in net.parents if hidden_rows(name) in parts]
-    found = CausalGraph(net.parents, hidden).identify(cause, outcome, [*(given or {})])
+    absent = hidden_variables(net.parents, net.evidence) if hidden is None else hidden
+    found = CausalGraph(net.parents, absent).identify(cause, outcome, [*(given or {})])
     if not found:
         raise NetworkError(found.reason)
     return effect_of(found, net, draws, seed, given)

@@ -13,6 +13,7 @@ from credo.networks.causes.causal_graph import CausalGraph
 from credo.networks.causes.effect import Effect, OfInterventions
 from credo.networks.causes.identification import Identification
 from credo.networks.hybrid.answers import NumberAnswer
+from credo.networks.missing_information import hidden_variables
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
@@ -66,7 +67,8 @@ def hybrid_effect(
             f"{cause!r} is a number, and has no list of states: do({{{cause!r}: ...}}).query({outcome!r}) tells "
             "what one value leads to"
         )
-    found = CausalGraph(net.parents, () if hidden is None else hidden).identify(cause, outcome, [*(given or {})])
+    absent = hidden_variables(net.parents, net.evidence) if hidden is None else hidden
+    found = CausalGraph(net.parents, absent).identify(cause, outcome, [*(given or {})])
     if not found:
         raise NetworkError(found.reason)
     known, states = dict(given or {}), net.states[cause]

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.core.em import Fitted, em, expected
+from credo.core.evidence import Evidence, Part
 from credo.core.learning import Weights
 from credo.core.restarts import Restarts
+from credo.core.statistics import Counts
 from credo.data import Source
 from credo.data.schema import Schema
 from credo.errors import DataError, NetworkError, counted
@@ -20,9 +22,10 @@ from credo.networks.hybrid.learning import HybridLearner, shapes_of
 from credo.networks.hybrid.line_priors import ROUNDED, HybridPriors, resolved
 from credo.networks.hybrid.number_node import NumberNode
 from credo.networks.hybrid.rows import HybridRows, RowInference, kept_rows
+from credo.networks.missing_information import hidden_rows
 from credo.networks.nodes.simplex import random_rows
 from credo.notices import tell
-from credo.numerics.exact import Array
+from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
@@ -62,7 +65,13 @@ class HybridFit:
             tell(f"EM ended after {counted(len(best.history) - 1, 'step')}, before it converged: steps= allows more")
         priors: HybridPriors = self.bare.prior
         kept = HybridPriors(priors.tables, priors.default, self.begun.lines)  # what EM took from the rows at its start
-        return HybridNetwork(self.bare.parents, None, None, kept, best.evidence, best.history)
+        return HybridNetwork(self.bare.parents, None, None, kept, self._marked(best.evidence), best.history)
+
+    def _marked(self, evidence: Evidence) -> Evidence:
+        """With a part for each variable that was hidden: an effect mustn't adjust for it."""
+        rows = Counts(Exact.of(np.array([sum(float(part.weight.sum()) for part in self.rows)])))
+        marks = {hidden_rows(name): Part((None,), rows) for name in self.hidden}
+        return Evidence(evidence.schema, {**evidence.parts, **marks})
 
     def _best(self, how: Fitting) -> Fitted[HybridEM]:
         if not self.hidden:

@@ -26,6 +26,7 @@ from credo.networks.hybrid.number_node import LogisticNode, NumberNode
 from credo.networks.inference.state_index import StateIndex
 from credo.networks.learner import NetworkLearner
 from credo.networks.learning import inferred, state_codes
+from credo.networks.missing_information import hidden_rows, hidden_variables
 from credo.networks.nodes.table import Table
 from credo.numerics.exact import Array
 
@@ -241,6 +242,8 @@ def is_evidence_of(network: HybridNetwork, evidence: object) -> bool:
         t.label: (t.axes, t.shape(sizes), Counts) for t in tables.values()
     }
     wanted |= {n.label: (n.axes, n.shape(sizes), CrossMoments) for n in lines.values()}
+    absent = hidden_variables(network.states, evidence) if network.history else []
+    wanted |= {hidden_rows(name): ((None,), (1,), Counts) for name in absent}
     if wanted.keys() != evidence.parts.keys():
         return False
     for label, (axes, shape, kind) in wanted.items():

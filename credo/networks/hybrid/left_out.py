@@ -51,7 +51,7 @@ class LeaveOneOut:
     """The job of one batch: each node without the row, by its counts less one, or by a rank-one step back of its line.
 
     With h = z′P⁻¹z and e = y - w′z: w₋ᵢ = w - P⁻¹z e/(1 - h), scale₋ᵢ = scale - ½ e²/(1 - h), shape₋ᵢ = shape - ½,
-    P₋ᵢ⁻¹ = P⁻¹ + P⁻¹zz′P⁻¹/(1 - h). What all rows say of the prior is held.
+    P₋ᵢ = P - zz′. What all rows say of the prior is held.
     """
 
     learner: HybridLearner
@@ -102,8 +102,7 @@ class LeaveOneOut:
 
     def _log_density(self, line: NodeShape, codes: dict[str, Codes], numbers: dict[str, Array], weight: Array) -> Array:
         sizes = {name: len(states) for name, states in self.learner.network.states.items()}
-        at, found = line.configuration(codes, sizes, len(weight)), self.lines[line.name]
-        after, pivot = found.after, found.pivot
+        at, (after, pivot) = line.configuration(codes, sizes, len(weight)), self.lines[line.name]
         centred = [numbers[name] - middle for name, middle in zip(line.columns, pivot, strict=True)]
         z, y = np.column_stack([np.ones(len(weight)), *centred[:-1]]), centred[-1]
         inverse = np.linalg.inv(after.precision)[at]
@@ -113,6 +112,5 @@ class LeaveOneOut:
         left = 1.0 - leverage
         shape = after.shape[at] - weight / 2
         variance = expected_variance(shape, after.scale[at] - weight * away**2 / left / 2)
-        others = found.leverage[at] + weight / left * np.einsum("ni,ij,nj->n", gain, found.second, gain)
-        variance *= 1.0 + (found.n * others - leverage / left) / (found.n - weight)
+        variance *= 1.0 + z.shape[1] / (after.precision[at, 0, 0] - weight)
         return np.asarray(Normal(y - away / left, np.sqrt(variance)).log_prob(y))

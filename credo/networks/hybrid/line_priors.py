@@ -71,6 +71,7 @@ class Pooled(NamedTuple):
 
     weights: Array  # the intercept first
     variance: float
+    inside: float  # the variance about lines of configurations' own
     mean: Array  # of the number parents, and of the number itself
     spread: Array  # the covariance of the number parents
     spent: Array  # the degrees of freedom that the line took of each configuration's rows. (configurations,)
@@ -105,13 +106,27 @@ def pooled_line(name: str, statistics: CrossMoments) -> Pooled:
         )
     taken = min(float(len(weights)), n)
     left = float(variance) * n / (n - taken) if n > taken else own * n / max(n - 1.0, 1.0)
-    return Pooled(weights, max(left, ROUNDED * own), mean, scatter[:-1, :-1], taken / n * flat(statistics).n.value)
+    left, parts = max(left, ROUNDED * own), flat(statistics)
+    inside = min(max(_inside(parts, left), ROUNDED * own), left)
+    return Pooled(weights, left, inside, mean, scatter[:-1, :-1], taken / n * parts.n.value)
+
+
+def _inside(parts: CrossMoments, total: float) -> float:
+    """The variance about configurations' own lines, of all that have rows enough; else that about the common line."""
+    n, width = parts.n.value, parts.first.shape[-1]
+    enough = np.flatnonzero(n > width)
+    degrees = float((n[enough] - width).sum())
+    if len(n) == 1 or degrees < width + 2:
+        return total
+    _, variance = LinearGaussian().maximum_likelihood(parts[enough])
+    return float((np.asarray(variance) * n[enough]).sum()) / degrees
 
 
 def as_all_rows(cases: float, pooled: Pooled) -> LinearGaussian:
-    """The prior that is worth so many rows, each as all rows together are: their line, and their variance about it.
+    """The prior that is worth so many rows: lines differ from that of all rows as much as rows do, E[σ²] = the variance
+    about configurations' own lines.
 
-    precision = cases/n Σzz′, E[σ²] = the variance about the line of all rows. Where there are no category parents, the
+    precision = cases/n Σzz′ E[σ²]/(the variance about the line of all rows). Where there are no category parents, the
     posterior's line is that of least squares.
     """
     about = as_all_rows_about_means(cases, pooled)
@@ -124,7 +139,8 @@ def as_all_rows(cases: float, pooled: Pooled) -> LinearGaussian:
 def as_all_rows_about_means(cases: float, pooled: Pooled) -> LinearGaussian:
     """The same for numbers less their means: where these are far from 0, nothing is lost."""
     line = np.concatenate([[0.0], pooled.weights[1:]])
-    return LinearGaussian(line, cases * pooled.second, 1.0 + cases / 2, cases / 2 * pooled.variance)
+    precision = cases * pooled.inside / pooled.variance * pooled.second
+    return LinearGaussian(line, precision, 1.0 + cases / 2, cases / 2 * pooled.inside)
 
 
 def resolved(prior: LinePrior, name: str, statistics: CrossMoments) -> LinearGaussian | None:
@@ -137,8 +153,6 @@ class LinePosterior(NamedTuple):
 
     after: LinearGaussian
     pivot: Array  # of the number parents, and of the number itself
-    n: float  # the weight of all rows
-    second: Array  # their mean of zz′, z being 1 and the number parents
 
     @property
     def weights(self) -> Array:
@@ -149,9 +163,10 @@ class LinePosterior(NamedTuple):
 
     @property
     def leverage(self) -> Array:
-        """The mean of z′ precision⁻¹ z over all rows: what not knowing the weights adds to the variance, in units of
-        σ². (configurations,)"""
-        return np.asarray(np.trace(np.linalg.solve(self.after.precision, self.second), axis1=-2, axis2=-1))
+        """The mean of z′ precision⁻¹ z over the configuration's rows and the prior's: what not knowing the weights adds
+        to the variance, in units of σ². precision = Σzz′ over these rows, whose number is its first entry.
+        (configurations,)"""
+        return np.asarray(self.after.location.shape[-1] / self.after.precision[:, 0, 0])
 
 
 def line_posterior(prior: LinePrior, name: str, statistics: CrossMoments) -> LinePosterior | None:
@@ -164,13 +179,9 @@ def line_posterior(prior: LinePrior, name: str, statistics: CrossMoments) -> Lin
         pivot, prior, spent = pooled.mean, as_all_rows_about_means(prior, pooled), pooled.spent
     moved = flat(statistics).about(pivot)
     after = _posterior(prior, name, moved)
-    # rows that taught the prior its line have the fewer degrees of freedom left for the variance
+    # the prior's line is that of the same rows: what it took of their degrees of freedom, the variance hasn't
     after = LinearGaussian(after.location, after.precision, after.shape - spent / 2, after.scale)
-    n = float(moved.n.value.sum())
-    second = np.eye(len(pivot))
-    second[0, 1:] = second[1:, 0] = moved.first.value.sum(0)[:-1] / n
-    second[1:, 1:] = moved.second.value.sum(0)[:-1, :-1] / n
-    return LinePosterior(after, pivot, n, second)
+    return LinePosterior(after, pivot)
 
 
 def _posterior(prior: LinearGaussian, name: str, statistics: CrossMoments) -> LinearGaussian:

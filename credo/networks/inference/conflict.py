@@ -103,17 +103,17 @@ def impossible(given: Mapping[str, Any], possible: Possible) -> EvidenceError:
 def said(value: Any) -> str:
     """A finding, for people: a state, one of several, likelihoods, or an interval of numbers.
 
-    >>> said("yes"), said(["yes", "maybe"]), said((38.0, None)), said((36.5, 38.0))
-    ('yes', 'yes or maybe', 'above 38', 'between 36.5 and 38')
+    >>> said("yes"), said([1.0, 2.0]), said((38.0, None)), said((36, 38.5))
+    ('yes', '1.0 or 2.0', 'above 38', 'between 36 and 38.5')
     """
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{state}: {weight:g}' for state, weight in value.items())}}}"
     match value:
-        case (float() | int() as low, None):
+        case tuple((float() | int() as low, None)):
             return f"above {low:g}"
-        case (None, float() | int() as high):
+        case tuple((None, float() | int() as high)):
             return f"below {high:g}"
-        case (float() as low, float() as high):
+        case tuple((float() | int() as low, float() | int() as high)):
             return f"between {low:g} and {high:g}"
     return " or ".join(map(str, value)) if isinstance(value, list | set | tuple | frozenset) else str(value)
 

@@ -95,6 +95,7 @@ class GivenTables(Surface):
     def _none(self, variable: str, value: Any, where: Given, given: Given, *, holds: bool) -> float:
         """P(no member has the value), or if `holds` is false, P(no member has another)."""
         asked = self._asked(variable, value, where, holds)
+        self._further(given)  # refused, whether the tables settle the answer or not
         if ((asked.codes >= 0) & ((asked.codes == asked.code) == holds)).any():
             return 0.0
         return prod(float(each[0]) for each in self._components(asked, given, counting=False))
