@@ -45,6 +45,28 @@ def mixed(bits: Fingerprints, salt: int = 0) -> Fingerprints:
     return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
+def apart(prints: Fingerprints, together: int = 1, start: int = 0) -> Fingerprints:
+    """Other fingerprints for rows that come again: the first few have one together, each further one its own. Who draws
+    rows by these has some of each, where few different rows come again and again. start: the rows before these. (rows,)
+    """
+    times = earlier(np.unique(prints, return_inverse=True)[1])
+    further = np.where(times < together, 0, times + start + 1).astype(np.uint64)
+    return np.asarray(prints ^ mixed(further) ^ mixed(np.zeros(1, dtype=np.uint64)))
+
+
+def earlier(which: NDArray[np.intp]) -> NDArray[np.intp]:
+    """How many rows before each are of the same group.
+
+    >>> earlier(np.array([0, 1, 0, 0])).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(which, kind="stable")
+    starts = np.flatnonzero(np.diff(which[order], prepend=-1))
+    found = np.empty(len(which), dtype=np.intp)
+    found[order] = np.arange(len(which)) - np.repeat(starts, np.diff(np.append(starts, len(which))))
+    return found
+
+
 def column_prints(array: pa.Array) -> Fingerprints:
     """Of the cells of one column."""
     kind = array.type

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 
 from credo.core.records import Surface
+from credo.data import source
 from credo.errors import NetworkError, SchemaError, SizeError, check_seed
 from credo.networks.answers import (
     EXACT,
@@ -407,11 +408,10 @@ class GraphicalModel(Surface):
         """
         from credo.networks.inference.rows import Score
 
-        if self._weighting(method, samples, seed) is not None:
-            return self._log_prob_here(data, method, samples, seed)
-        table, names, fallback = asked_of(self, known_columns(data, self.states), method, samples, seed)
-        if table.frame is None:
-            return self._log_prob_here(table, method, samples, seed)
+        whole = source(data)
+        if whole.frame is None or self._weighting(method, samples, seed) is not None:
+            return self._log_prob_here(whole, method, samples, seed)
+        table, names, fallback = asked_of(self, known_columns(whole, self.states), method, samples, seed)
         from credo.models.frame_columns import numbers
 
         return numbers(table, names, Score(self, names, fallback), "log_prob")

@@ -13,13 +13,14 @@ from credo.blocks.capabilities import Weighable
 from credo.core.learning import RowWeights
 from credo.core.membership import Codes, Hard
 from credo.data import Batch
-from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints, mixed
+from credo.data.fingerprints import Fingerprints, apart, cell_prints, fingerprints, mixed
 from credo.engines.partitions import Loaded
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.models.labelled import Terms
 
+COPIES = 8  # of a row that are drawn together, or not at all
 Likelihoods = Sequence[tuple[str, Any]]  # each with its form
 Grid = tuple[Sequence[float], Sequence[float]]  # values of c, and of p
 
@@ -63,7 +64,7 @@ class Draw:
         codes = self.model.codes_of(batch)
         kept = (codes >= 0) & (weight > 0)
         if self.stride > 1:
-            kept &= mixed(prints) % np.uint64(self.stride) == 0
+            kept &= mixed(apart(prints, COPIES, batch.start)) % np.uint64(self.stride) == 0
         rows = np.flatnonzero(kept)
         return Drawn(batch.take(rows), codes[rows], weight[rows], prints[rows], cells[:, rows])
 

@@ -22,7 +22,7 @@ from credo.core.learning import Weights
 from credo.core.membership import Codes, Hard
 from credo.data import Batch, Source
 from credo.data.arrow_arrays import number_array, scalar
-from credo.data.fingerprints import Fingerprints, mixed
+from credo.data.fingerprints import Fingerprints, apart, earlier, mixed
 from credo.errors import DataError
 from credo.models.copies import Repeats
 from credo.models.forms import TEXT_FORMS
@@ -117,7 +117,7 @@ class Sample:
         stride = max(1, -(-self.rows // rows))
         if stride == 1:
             return self
-        kept = mixed(self.prints, salt=self.stride) % np.uint64(stride) == 0  # thinned again, by other bits
+        kept = mixed(apart(self.prints), salt=self.stride) % np.uint64(stride) == 0  # thinned again, by other bits
         return replace(self.take(kept), stride=self.stride * stride) if kept.any() else self
 
     def folds(self, count: int, seed: int) -> NDArray[np.intp]:
@@ -129,8 +129,9 @@ class Sample:
 
     def blanked(self, names: Sequence[str], seed: int) -> Sample:
         """With cells of these columns missing at random, few in some rows, many in others."""
-        wanted = mixed(self.prints, salt=seed + 101) / 2.0**64  # (rows,)
-        cells = np.stack([mixed(self.prints, salt=seed + 102 + j) / 2.0**64 for j in range(len(names))], axis=1)
+        prints = apart(self.prints)
+        wanted = mixed(prints, salt=seed + 101) / 2.0**64  # (rows,)
+        cells = np.stack([mixed(prints, salt=seed + 102 + j) / 2.0**64 for j in range(len(names))], axis=1)
         gone, parts, start = cells < wanted[:, None], list[Batch](), 0
         design = None if self.design is None else self.design.blanked(names, gone)
         trees = None if self.trees is None else self.trees.blanked(names, gone)
@@ -210,18 +211,9 @@ def _without_copies(sample: Sample, cells: Fingerprints, texts: NDArray[np.bool_
     found = Repeats.of(sample.prints, sample.codes, cells, texts, sample.stride)
     if len(found.prints) == sample.rows:
         return sample
-    chosen = _earlier(found.which) < found.left[found.which]
+    chosen = earlier(found.which) < found.left[found.which]
     mass = np.bincount(found.which, sample.weight) / found.left
     return replace(sample, mass=np.asarray(mass[found.which], dtype=np.float64)).take(chosen)
-
-
-def _earlier(which: NDArray[np.intp]) -> NDArray[np.intp]:
-    """How many rows before each are of the same group."""
-    order = np.argsort(which, kind="stable")
-    starts = np.flatnonzero(np.diff(which[order], prepend=-1))
-    found = np.empty(len(which), dtype=np.intp)
-    found[order] = np.arange(len(which)) - np.repeat(starts, np.diff(np.append(starts, len(which))))
-    return found
 
 
 def row_count(model: Any, table: Source, weights: Weights) -> int:

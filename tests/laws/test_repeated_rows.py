@@ -45,3 +45,26 @@ def test_a_whole_table_three_times_is_copies() -> None:
     prints = cell_prints(batch, [*table])
     found = Repeats.of(fingerprints(prints), np.zeros(180, dtype=np.int32), prints, np.zeros(8, dtype=bool))
     assert (found.left == 1).all()
+
+
+def test_a_sample_of_many_rows_has_some_of_each() -> None:
+    """More rows than tuning looks at, of twelve different ones."""
+    rng = np.random.default_rng(0)
+    x, z = rng.choice(["p", "q", "r"], 40_000), rng.choice(["u", "v"], 40_000)
+    truth = {"p": 0.9, "q": 0.2, "r": 0.5}
+    y = np.where(rng.random(40_000) < np.vectorize(truth.get)(x), "a", "b")
+    model = credo.learn({"x": x, "z": z, "y": y}, target="y")
+    found = model.predict_proba({"x": [*truth, *truth], "z": ["u"] * 3 + ["v"] * 3})[:, 0]
+    np.testing.assert_allclose(found, [*truth.values()] * 2, atol=0.04)
+
+
+def test_few_cells_tell_what_they_tell() -> None:
+    """Rows of two columns, of which one is known: blanked rows, by which it is tuned, are of all kinds."""
+    rng = np.random.default_rng(2)
+    sex, ticket = rng.choice(["f", "m"], 1200), rng.choice(["1", "2", "3"], 1200)
+    chance = np.where(sex == "f", 0.75, 0.2) + np.where(ticket == "1", 0.1, -0.05)
+    rows = {"sex": sex, "ticket": ticket, "survived": np.where(rng.random(1200) < chance, "yes", "no")}
+    model = credo.learn(rows, target="survived")
+    found = model.predict_proba({"sex": ["f", "m"], "ticket": [None, None]})[:, 1]
+    expected = [(rows["survived"][sex == each] == "yes").mean() for each in ("f", "m")]
+    np.testing.assert_allclose(found, expected, atol=0.06)
