@@ -29,7 +29,7 @@ from credo.models.regression.jobs import Means, Predictives, Scored
 from credo.models.regression.scores import NumberScores
 from credo.models.tables import present
 from credo.models.targets import with_known_target, with_target
-from credo.notices import tell, tell_of_columns
+from credo.notices import quietly, tell, tell_of_columns
 from credo.numerics.distributions import InverseGamma, Seed, StudentT, plain
 from credo.numerics.exact import Array
 
@@ -476,7 +476,9 @@ def _tell_unseen(ignored: Ignored) -> None:
 def _scores_of(model: LinearRegression, batch: Batch, weights: Array) -> tuple[Array]:
     from dataclasses import replace
 
-    job = Scored(model.fitted, str(model.target), Weights().of_a_row)
+    with quietly():  # what is to be told of all rows, the fit tells
+        fitted = model.fitted
+    job = Scored(fitted, str(model.target), Weights().of_a_row)
     return (job(replace(batch, weight=weights))[0],)
 
 
