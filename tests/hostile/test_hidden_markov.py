@@ -147,3 +147,8 @@ def test_improbable_rows_are_no_impossible_ones() -> None:
     odd = {"x": [*x[:30], 0.0, -30.0, 0.0]}
     assert np.isfinite(model.log_prob(odd)).all()
     np.testing.assert_allclose(model.smooth(odd).sum(1), 1.0)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_few_rows_have_one_state(rows: int) -> None:
+    assert credo.HiddenMarkov().fit({"x": [1.0, 2.0, 5.0][:rows]}).n_states == 1

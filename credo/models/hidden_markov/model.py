@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from credo.models.hidden_markov.live import LiveStates
 
 NOTHING = "nothing was learned yet: fit(data) first"
-MOST_STATES = 20  # that states="auto" tries
 PATIENCE = 2  # numbers of states without a gain, after which it stops
 HIDDEN = (
     "states were hidden when it was learned, and what was expected of them depends on all rows together: {} is exact "
