@@ -82,11 +82,18 @@ def test_the_command_prints_the_address_and_ends_with_ctrl_c(tmp_path: Path) -> 
     path = tmp_path / "asia.bif"
     credo.Network.example("asia").write(path)
     command = [sys.executable, "-m", "credo", "explore", str(path), "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    handled = signal.signal(signal.SIGINT, signal.default_int_handler)  # which background jobs ignore
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, handled)
+    try:
         assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        with urlopen(url) as answer:
+        with urlopen(process.stdout.readline().strip()) as answer:
             assert answer.status == 200
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
     assert "Traceback" not in said
