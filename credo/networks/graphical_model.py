@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 
 from credo.core.records import Surface
-from credo.data import source
 from credo.errors import NetworkError, SchemaError, SizeError, check_seed
 from credo.networks.answers import (
     EXACT,
@@ -406,6 +405,7 @@ class GraphicalModel(Surface):
 
         Of a Dask or Spark DataFrame: that frame, with a column log_prob, made when it is computed.
         """
+        from credo.data import source
         from credo.networks.inference.rows import Score
 
         whole = source(data)
