@@ -202,13 +202,10 @@ def _net(model: Any, path: str) -> Any:
 def imputed(path: str, data: object) -> Generator[Any]:
     """The rows of a table, their missing cells filled in by a network or a mixture."""
     from credo.models.mixture.model import Mixture
-    from credo.streaming.network_predictions import network_imputations
-    from credo.streaming.predictions import mixture_imputations
+    from credo.streaming.predictions import imputations
 
     model = loaded(path)
-    return (
-        mixture_imputations(model, data) if isinstance(model, Mixture) else network_imputations(_net(model, path), data)
-    )
+    return imputations(model if isinstance(model, Mixture) else _net(model, path), data)
 
 
 def loaded(path: str) -> Any:

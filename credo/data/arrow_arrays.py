@@ -32,9 +32,9 @@ def string_array(values: Sequence[str], kind: Any = None) -> Any:
     >>> string_array(["to", "", "be"]).to_pylist()
     ['to', '', 'be']
     """
-    joined = "".join(values)
-    if len(joined) > SHORT:
+    if sum(map(len, values)) > SHORT:
         return pa.array(values, kind or pa.string())
+    joined = "".join(values)
     parts: Sequence[str | bytes] = values if joined.isascii() else [each.encode() for each in values]
     ends = np.fromiter(accumulate(map(len, parts), initial=0), np.int32, len(parts) + 1)
     data = [None, pa.py_buffer(ends), pa.py_buffer(joined.encode())]

@@ -60,13 +60,3 @@ def slice_predictions(net: DynamicNetwork, target: str, data: object, each: bool
 
     answers = ((batch, found[target]) for batch, found in net.streamed(data, target))
     return beside(answers, net.states[target], states_array(net.states[target]), each)
-
-
-def network_imputations(net: GraphicalModel | HybridNetwork, data: object) -> Generator[Any]:
-    """Arrow tables: the data, with the states in missing cells that are most probable together."""
-    empty = True
-    for _, part in batches_of(data):
-        empty = False
-        yield net.impute(part)
-    if empty:
-        raise DataError("the data is empty: there are no rows to fill in")

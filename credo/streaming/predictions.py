@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
     from credo.models.regression.linear import LinearRegression
+    from credo.networks.graphical_model import GraphicalModel
+    from credo.networks.hybrid.network import HybridNetwork
 
 PROBABILITY, LOW, HIGH = "probability", "low", "high"
 
@@ -137,12 +139,12 @@ def sequence_predictions(model: HiddenMarkov, data: object, each: bool = False) 
     return beside(answers, model.names, pa.array(model.names), each)
 
 
-def mixture_imputations(mixture: Mixture, data: object) -> Generator[Any]:
-    """The same by a mixture: the mean of a number given the row's other cells, the most probable category."""
+def imputations(model: GraphicalModel | HybridNetwork | Mixture, data: object) -> Generator[Any]:
+    """Arrow tables: the data, its missing cells filled in as the model's `impute` does."""
     empty = True
     for _, part in batches_of(data):
         empty = False
-        yield mixture.impute(part)
+        yield model.impute(part)
     if empty:
         raise DataError("the data is empty: there are no rows to fill in")
 
