@@ -24,7 +24,7 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 TITLE = """# Measured
 
 Both sides of a line in one run, in turns, the best of a few; a ratio above 1 means that credo is faster. Each section
-is one run of its benchmark.
+is one run of its benchmark, unless it says otherwise.
 """
 HEAD = "| what | credo | peer | ratio | target | kept |\n| --- | --- | --- | --- | --- | --- |"
 

@@ -98,8 +98,6 @@ class SlicesScreen:
             if not isinstance(row, Mapping):
                 raise DataError("a slice is an object with its findings")
             found.append({name: self._state(name, text) for name, text in row.items() if text not in (None, "")})
-        if not any(found):  # a table without columns isn't one of the network's
-            found[0] = {next(iter(self.net.parents)): None}
         return found
 
     def _state(self, name: str, text: object) -> Any:

@@ -1,4 +1,4 @@
-"""How strongly weights are drawn towards 0: the strength under which the data is most probable."""
+"""How strongly weights are drawn towards 0: the most probable strength, given the data."""
 
 from __future__ import annotations
 
