@@ -79,8 +79,9 @@ def boosted(x: pd.DataFrame, y: Any) -> Any:
         if x[name].dtype.kind != "f":
             coded = x[name].astype("category")
             cells[name] = coded if len(coded.cat.categories) <= 255 else coded.cat.codes.astype(float)
-    rare = np.unique(y, return_counts=True)[1].min() < 2  # with which it can't hold out a part by class
-    return HistGradientBoostingClassifier(early_stopping=not rare, random_state=0).fit(cells, y)
+    counts = np.unique(y, return_counts=True)[1]
+    held_out = counts.min() >= 2 and len(counts) <= len(y) // 10  # what it needs to hold out a tenth by class
+    return HistGradientBoostingClassifier(early_stopping=held_out, random_state=0).fit(cells, y)
 
 
 def seconds(run: Callable[[], Any]) -> float:
