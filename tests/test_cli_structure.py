@@ -96,7 +96,7 @@ def test_independent_columns_are_said_to_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--required", "Smoking -> Tar"], "'Tar', which is no column"),
+        (["--required", "Smoking -> Tar"], "'Tar', which isn't a column"),
         (["--required", "A ->"], "a name must follow"),
         (["--required", "Smoking -> XRay", "--forbidden", "Smoking -> XRay"], "both required and forbidden"),
         (["--required", "Smoking -> XRay -> Smoking"], "cycle"),

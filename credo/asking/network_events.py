@@ -49,7 +49,7 @@ class EventQuestion:
         below = float(np.array([*of_given.values()]) @ known.reshape(-1))
         if below <= 0:
             raise EvidenceError(
-                "the evidence is impossible: what is given, joined by or, and or not, has probability 0"
+                "the evidence is impossible: the condition after the bar has probability 0"
             )
         if not names:
             return _share(both, happens, known, below, of_given is both)

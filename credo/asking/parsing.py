@@ -121,7 +121,7 @@ class _Parser:
         if self.says("*"):
             if kind != "argmax":
                 raise QuestionError(
-                    f"{kind} must name what it asks of: only argmax asks of all, *", self.text, self.word.at
+                    f"{kind} must name a variable: only argmax takes *", self.text, self.word.at
                 )
             self.advance()
             asked: list[Event] = []

@@ -252,7 +252,7 @@ class Belief(Additive):
         """The distribution of the parameter that beliefs are compared by: the only one, or the mean."""
         marginal = self.posterior.marginals()[0]
         if np.ndim(marginal.mean()):
-            raise DataError(f"{type(self.family).__name__} beliefs have several parameters: there is no one to compare")
+            raise DataError(f"{type(self.family).__name__} beliefs have several parameters: none can be compared alone")
         return marginal
 
     def probability_greater(self, other: Any) -> float:

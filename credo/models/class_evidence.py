@@ -33,7 +33,7 @@ def labelled_table(
         table.require([weight])
     features = tuple(column for column in table.without(weight).names if column != name)
     if not features:
-        raise SchemaError(f"there is no column beside {name!r} to learn from")
+        raise SchemaError(f"there is no column besides {name!r} to learn from")
     table, views = settled_views(table, features, check_classes(table, name, kinds))
     if not views:
         raise SchemaError(NO_COLUMN)

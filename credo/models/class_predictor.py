@@ -105,7 +105,7 @@ class ClassPredictor(Surface, ABC):
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:  # noqa: ARG002
         """What a model refitted without row i says of row i, for each row that was learned."""
         raise EvidenceError(
-            f"a {type(self).__name__} would be refitted for every row that is left out: use cross_validate(data)"
+            f"a {type(self).__name__} would be refitted for every left-out row: use cross_validate(data)"
         )
 
     def _scores_left_out(self, data: object, target: object, weight: Weight) -> Scores:
@@ -426,7 +426,7 @@ class ClassPredictor(Surface, ABC):
         found, codes, row_weights = zip(*scored, strict=True)
         truth = np.concatenate(codes).astype(np.intp)
         if not len(truth):
-            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or weighs nothing")
+            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or has weight 0")
         return Scores(self.classes, np.concatenate(found), truth, np.concatenate(row_weights))
 
     # Reasons

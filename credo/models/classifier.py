@@ -212,7 +212,7 @@ class Classifier(Labelled):
     ) -> Scores:
         """What models taught by the other folds say of each row: their evidence is added up, nothing is refitted.
 
-        Copies of a row lie in one fold (in tables of up to 20,000 rows), unless chance explains that rows are alike.
+        Copies of a row lie in one fold (in tables of up to 20,000 rows), unless chance explains that rows are equal.
         """
         table = self._labelled(data, target)
         copied = self._copied(table, weight)
@@ -288,7 +288,7 @@ class Classifier(Labelled):
         import pyarrow as pa
 
         if not isinstance(size, int | np.integer) or size < 0:
-            raise DataError(f"the number of rows to make up must be whole and at least 0, but is {size!r}")
+            raise DataError(f"the number of rows to sample must be whole and at least 0, but is {size!r}")
         rng = np.random.default_rng(check_seed(seed) if isinstance(seed, int | float | str) else seed)
         codes = rng.choice(len(self.classes), size, p=np.exp(self.terms.log_prior))
         columns: dict[str, Any] = {}

@@ -83,7 +83,7 @@ class GaussianDiscriminant(Classifier):
             if form == "gaussian":
                 assert isinstance(likelihood, JointLikelihood | SphericalLikelihood | NumbersLikelihood)
                 return likelihood
-        raise EvidenceError("there is no number column whose mean a row could be far from")
+        raise EvidenceError("Mahalanobis distances need a number column")
 
     def linear_weights(self) -> LinearWeights:
         """w and intercept of P(classes[1] | x) = 1/(1 + exp(-(w′x + intercept))), of the point estimates.
@@ -91,11 +91,11 @@ class GaussianDiscriminant(Classifier):
         w = Σ⁻¹(μ₁ - μ₀),  intercept = log P₁/P₀ - ½(μ₁ + μ₀)′w
         """
         if len(self.classes) != 2 or self.covariance != "tied":
-            raise EvidenceError("linear weights are those of two classes with a tied covariance")
+            raise EvidenceError("linear weights need two classes and a tied covariance")
         likelihood = self._numbers()
         assert isinstance(likelihood, JointLikelihood)
         if len(self.terms.likelihoods) > 1:
-            raise SchemaError("linear weights are of numbers alone: the model has other columns beside them")
+            raise SchemaError("linear weights need number columns only: the model has others")
         log_prior = self.log_class_prior(self.class_weights)
         mean, covariance = likelihood.gaussians
         inner = np.linalg.solve(covariance[0], mean[1] - mean[0])

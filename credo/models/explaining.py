@@ -163,7 +163,7 @@ def explained_row(
     first = model._code_of(of) if of is not None else int(share.argmax())
     others = [k for k in np.argsort(-share) if k != first]
     if not others:
-        raise DataError("there is only one class: nothing to hold it against")
+        raise DataError("there is only one class: nothing to compare it with")
     second = model._code_of(against) if against is not None else int(others[0])
     if first == second:
         raise DataError(f"of and against are both {model.classes[first]!r}")

@@ -189,7 +189,7 @@ def _found_kinds(table: Source, names: Sequence[str]) -> tuple[Source, dict[str,
     if table.once:
         table, first = _peeked(table)
         profiles = {name: Profile.of(first.column(name)) for name in names}
-        tell(f"kinds of columns are those of the first {first.rows} rows")
+        tell(f"column kinds were inferred from the first {first.rows} rows")
         return table, _kinds(profiles)
     clear = _clear_kinds(table, names)
     rest = [name for name in names if name not in clear]

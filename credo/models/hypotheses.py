@@ -306,7 +306,7 @@ def _in_order(given: Mapping[Any, float], names: Any, what: str, error: type[Exc
     different = {*known}
     unknown = [each for each in given if each not in different]
     if unknown:
-        raise error(f"a {what} is given for {unknown[0]!r:.60}, which is no hypothesis; {suggest(unknown[0], known)}")
+        raise error(f"a {what} is given for {unknown[0]!r:.60}, which isn't a hypothesis; {suggest(unknown[0], known)}")
     for each in known:
         if each not in given:
             raise error(f"there is no {what} for {each!r:.60}: give one for each hypothesis")

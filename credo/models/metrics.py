@@ -35,7 +35,7 @@ def variance_of_mean(x: Array, weight: Array, reuse: float = 0.0) -> float:
     """Of a weighted mean over m rows, each predicted by a model that t others taught: s² (1/m + 1/t), reuse = m/t.
 
     1/m alone holds for new rows and a given model. In cross-validation rows teach the models by which others are
-    judged: if two rows are alike by chance, each is predicted better by the other, and chance counts twice (Nadeau &
+    judged: if two rows are equal by chance, each is predicted better by the other, and chance counts twice (Nadeau &
     Bengio 2003, "Inference for the generalization error"). NaN where it can't be known.
 
     >>> variance_of_mean(np.array([1.0, 3.0]), np.ones(2)), variance_of_mean(np.array([1.0, 3.0]), np.ones(2), reuse=1)

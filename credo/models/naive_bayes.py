@@ -57,7 +57,7 @@ class NaiveBayes(Classifier):
         smoothings = {"smoothing": self.smoothing, "class_smoothing": self.class_smoothing, "m": self.m}
         check_settings(self.estimate, self.strength, **smoothings)
         if self.p is not None and self.m is None:
-            raise PriorError("p says how the rows that the prior is worth are shared out; m says how many: give both")
+            raise PriorError("p and m go together: the prior is worth m rows, distributed as p")
 
     def check_views(self, views: Views) -> None:
         for name in self.p or {}:

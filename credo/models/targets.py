@@ -49,7 +49,7 @@ def check_classes(table: Source, target: str, kinds: Any) -> Any:
     if quantities:
         tell(f"column {target!r} has {classes:,} {what}, each of which becomes a class. {_advice(target)}")
     elif asked is None and classes > max(FEW_NAMES, rows / ROWS_EACH):
-        tell(f"column {target!r} has {classes:,} {what} in {rows:,} rows: each becomes a class, most of few rows")
+        tell(f"column {target!r} has {classes:,} {what} in {rows:,} rows: each becomes a class, most with few rows")
     return others
 
 

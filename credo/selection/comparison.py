@@ -174,7 +174,7 @@ def compare(
     rng, found = np.random.default_rng(check_seed(seed)), list[list[list[Scores]]]()
     classes = int(codes.max(initial=-1)) + 1
     if classes < 2:
-        raise DataError(f"column {name!r} holds one class only: there is nothing to tell apart")
+        raise DataError(f"column {name!r} holds one class only: there is nothing to classify")
     rows = min(int((codes >= 0).sum()), MOST_ROWS)
     learned = rows - max(1, round(withheld * rows))
     if learned < 2 * classes:

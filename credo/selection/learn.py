@@ -118,7 +118,7 @@ def learn(
     base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(table, target=name, weight=weight)
     if len(base.classes) < 2:
         raise EvidenceError(
-            f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to tell apart"
+            f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to classify"
         )
     return _learned(base, table, weight, seed, model, start)
 

@@ -117,7 +117,7 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     if pool.held_out.rows.rows:
         pool, given_up = chosen_pool(judged, pool, fitted)
     else:
-        tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
+        tell("each class has one row (copies counted once): none can be held out, so there are no held-out scores")
         pool = replace(pool, held_out=_by_shares(model, sample, pool.names))
     how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
     shared = (len(model.classes) - 1) / (2 * sample.rows**2)  # the variance of χ²/2n: how far off the class shares are

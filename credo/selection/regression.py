@@ -64,8 +64,8 @@ def holds_numbers(table: Source, target: str, kinds: Mapping[str, Any] | None) -
         return False
     found = profile(table, [target], every=[target])[target]
     tell(
-        f"column {target!r} has {found.known - found.repeated:,} different whole numbers: it is predicted as a "
-        f"quantity, by regression; kinds={{{target!r}: 'category'}} makes each of them a class"
+        f"column {target!r} has {found.known - found.repeated:,} distinct whole numbers: it is predicted as a "
+        f"quantity, by regression; kinds={{{target!r}: 'category'}} makes each a class"
     )
     return True
 

@@ -47,7 +47,7 @@ def test_files_with_keys_beyond_64_bits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("odd", [1.5, float(2**60)])
 def test_arrays_of_floats(odd: float) -> None:
-    with pytest.raises(DataError, match=r"'id' .* as a float, which can't be told from its neighbours"):
+    with pytest.raises(DataError, match=r"'id' .* as a float, which can't be distinguished from its neighbours"):
         counted({"id": np.array([*KEYS, odd]), "y": [1] * 5})
 
 

@@ -224,7 +224,7 @@ def test_hidden_variables_are_found() -> None:
     assert found.tables["Rain"][wet, wet] == pytest.approx(0.9, abs=0.05)
     assert found.tables["Rain"][1 - wet, 1 - wet] == pytest.approx(0.95, abs=0.05)
     assert np.all(np.diff(found.history) > -1e-9 * abs(found.history[-1]))
-    with pytest.warns(credo.Notice, match="what EM expected of earlier data stays"):
+    with pytest.warns(credo.Notice, match="the expected counts of earlier data are kept"):
         more = found.update(rain.sample([20], seed=1).drop_columns(["Rain"]))
     assert more.n == pytest.approx(1820)
 

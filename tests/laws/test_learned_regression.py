@@ -68,7 +68,7 @@ def test_whole_numbers_are_classes_where_few_else_quantities() -> None:
     few, many = np.clip(np.round(x), -2, 2).astype(int), np.round(30 * x).astype(int)
     assert credo.learn({"x": x, "y": few}, target="y").classes == (-2, -1, 0, 1, 2)
     with pytest.warns(
-        credo.Notice, match="different whole numbers: it is predicted as a quantity.*kinds={'y': 'category'}"
+        credo.Notice, match="distinct whole numbers: it is predicted as a quantity.*kinds={'y': 'category'}"
     ):
         assert isinstance(credo.learn({"x": x, "y": many}, target="y"), credo.LinearRegression)
     number: Any = credo.learn({"x": x, "y": few}, target="y", kinds={"y": "number"})

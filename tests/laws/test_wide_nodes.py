@@ -1,4 +1,4 @@
-"""Nodes whose table is too large to be made: answers are estimated from rows that are computed as they are drawn."""
+"""Nodes whose table is too large to expand: answers are estimated from rows that are computed as they are drawn."""
 
 from __future__ import annotations
 

@@ -155,8 +155,8 @@ class LinearRegression(Additive):
     def _refuse_robust(self, verb: str, instead: str) -> None:
         if self.noise == "student":
             raise EvidenceError(
-                f"can't {verb}: with Student-t noise, what each row weighs depends on all rows (it is found by EM), so "
-                f"that there are no sums to add to or to take from. {instead}, or use noise='gaussian'"
+                f"can't {verb}: with Student-t noise, the row weights depend on all rows (by EM), so "
+                f"there are no additive statistics. {instead}, or use noise='gaussian'"
             )
 
     def _labelled(self, data: object, target: object) -> Source:
@@ -420,7 +420,7 @@ class LinearRegression(Additive):
         job = Scored(self.fitted, str(self.target), weights.of_a_row, left_out=how == "leave-one-out")
         found = self._collected(table, job, self.needs(table.without(weight)), weights)
         if not len(found):
-            raise DataError(f"no row has a target: every cell of {self.target!r} is missing, or weighs nothing")
+            raise DataError(f"no row has a target: every cell of {self.target!r} is missing, or has weight 0")
         return NumberScores.of_columns(found, how, reuse_of_folds(len(found)) if job.left_out else 0.0)
 
     def cross_validate(  # type: ignore[override]
