@@ -446,9 +446,9 @@ def test_texts_are_explained_by_their_words(mail: str, tmp_path: Path) -> None:
     assert "text: words for spam +, for ham -" in text
     assert "green" not in text
     assert "allowance for label noise" in text
-    assert text.endswith("the data has label: the model may have learned from this very row\n")
+    assert text.endswith("the data has label: the model may have been trained on this row\n")
     note.write_text("claim a prize", encoding="utf-8")
-    assert "may have learned" not in ran("explain", saved, str(note))
+    assert "may have been trained" not in ran("explain", saved, str(note))
     assert '"claim a prize","spam"' in ran("predict", saved, str(note))
     assert '"claim a prize","spam"' in ran("predict", saved, str(tmp_path / "*.txt"))
     shown = terminal_output([CREDO, "explain", saved, mail], {"TERM": "xterm-256color", "COLUMNS": "100"})

@@ -33,7 +33,7 @@ def test_arrows_come_with_their_strength_and_direction(asia: str, tmp_path: Path
         compelled = (parent, child) in expected.cpdag().arrows
         assert ("compelled" in line) == compelled
         assert ("reversible" in line) != compelled
-    assert "Strength: by how many nats the score falls without the arrow." in text
+    assert "Strength: the loss of score without the arrow, in nats." in text
     assert picture.read_text().startswith("<?xml")
 
 

@@ -31,7 +31,7 @@ def plot_scores(scores: Scores) -> Figure:
     axes.plot([0, 1], [0, 1], "--", color="0.6", lw=0.8)
     axes.vlines(stated, ends[:, 0], ends[:, 1], color=PALETTE[0], lw=1, alpha=0.7)
     axes.scatter(stated, right, 12 + 180 * weight / weight.sum(), color=PALETTE[0], zorder=3)
-    axes.set(xlabel="stated probability", ylabel="share that was right", xlim=(0, 1.02), ylim=(0, 1.02))
+    axes.set(xlabel="stated probability", ylabel="fraction correct", xlim=(0, 1.02), ylim=(0, 1.02))
     axes.set_title(f"{scores.how}: log-loss {scores.log_loss:.4f}, accuracy {scores.accuracy:.4f}", fontsize="medium")
     return figure
 

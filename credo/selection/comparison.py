@@ -95,7 +95,7 @@ class Comparison:
         return found[:1].upper() + found[1:]
 
     def _said(self, side: int | None) -> str:
-        return f"prefer {self.names[side]} ({SIDES[side]})" if side is not None else "the two can't be told apart"
+        return f"prefer {self.names[side]} ({SIDES[side]})" if side is not None else "there is no clear difference"
 
     def table(self) -> Any:
         """An Arrow table: a line for each size."""

@@ -219,7 +219,7 @@ def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, 
         found.append(Tried(name, each.log_loss, accuracy, share, each.log_loss_difference(best)[1]))
     found.sort(key=lambda each: each.log_loss)
     if given_up is not None:
-        name, seen = f"{given_up.name} (given up after {given_up.folds} of {folds} folds)", given_up.pool
+        name, seen = f"{given_up.name} (stopped after {given_up.folds} of {folds} folds)", given_up.pool
         (own,) = cross_fitted_alone(seen.only([given_up.name])[0], pool.stack.discount, model.class_weights)
         last = _alone(model, seen.held_out.rows, own)
         found.append(Tried(name, last.log_loss, last.accuracy))

@@ -209,7 +209,7 @@ def _lines(tried: Mapping[tuple[str, ...], NumberScores], chosen: tuple[str, ...
 
 def _why(chosen: tuple[str, ...], scores: NumberScores) -> str:
     return (
-        f"{_name(chosen)}: an rmse of {scores.rmse:.4g} for held-out rows ({MEAN}: {scores.baseline_rmse:.4g}), "
+        f"{_name(chosen)}: rmse {scores.rmse:.4g} on held-out rows ({MEAN}: {scores.baseline_rmse:.4g}), "
         f"R² {scores.r2:.4f}"
     )
 

@@ -106,7 +106,7 @@ def test_advice_says_which_to_prefer_at_which_size() -> None:
     found = crossing([[0.3, 0.3, 0.3], [0.5, 0.3, 0.1]])
     assert found.preferred == (0, None, 1)
     assert found.advice == (
-        "Up to 10 rows prefer NaiveBayes (generative); at 20 rows the two can't be told apart; "
+        "Up to 10 rows prefer NaiveBayes (generative); at 20 rows there is no clear difference; "
         "from 40 rows on prefer LogisticRegression (discriminative)."
     )
     always = crossing([[0.3, 0.3, 0.3], [0.5, 0.4, 0.6]])
