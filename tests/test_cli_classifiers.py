@@ -90,7 +90,7 @@ def test_learning_says_how_good_the_model_is(learned: Any) -> None:
     assert re.search(r"^vibration .* 12\.0% ", text, re.MULTILINE)
     for tried in report.tried:
         figures = f"{tried.log_loss:.4f} +{tried.accuracy:.3f} +{tried.share:.2f}"
-        name, _, _ = tried.name.partition(" (given up")  # which may go on in the next line
+        name, _, _ = tried.name.partition(" (stopped")  # which may go on in the next line
         assert re.search(rf"^{name} .*{figures} *$", text, re.MULTILINE)
     assert f"± {scores.log_loss_error:.4f}" in text
     for name, figure in zip(("accuracy", "log-loss", "Brier", "ECE"), scores.summary().values(), strict=True):

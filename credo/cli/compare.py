@@ -22,9 +22,7 @@ from credo.cli.streams import remark
     "--draws", metavar="N", type=click.IntRange(min=2), default=10, show_default=True,
     help="Number of random splits.",
 )  # fmt: skip
-@click.option(
-    "--seed", metavar="N", type=int, default=0, show_default=True, help="Random seed."
-)
+@click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="Random seed.")
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the two learning curves.")
 @reads_data
 def compare(

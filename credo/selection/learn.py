@@ -117,9 +117,7 @@ def learn(
             return learned_regression(table, name, kinds, weight, seed)
     base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(table, target=name, weight=weight)
     if len(base.classes) < 2:
-        raise EvidenceError(
-            f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to classify"
-        )
+        raise EvidenceError(f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to classify")
     return _learned(base, table, weight, seed, model, start)
 
 

@@ -176,9 +176,7 @@ def test_what_is_counted_is_what_the_unrolled_network_counts() -> None:
     net = random_dynamic(ARROWS["coupled"], 9)
     data = net.sample([SLICES] * 30, seed=4)
     learned, bare = fitted(net, data), net.unrolled(SLICES)
-    columns = {
-        f"{name}[{t}]": data[name].to_pylist()[t::SLICES] for name in net.variables for t in range(SLICES)
-    }
+    columns = {f"{name}[{t}]": data[name].to_pylist()[t::SLICES] for name in net.variables for t in range(SLICES)}
     unrolled = credo.Network(bare.parents, None, bare.states, bare.tied).fit(columns)
     for name in net.variables:
         np.testing.assert_array_equal(learned.tables[name], unrolled.tables[f"{name}[1]"])
