@@ -127,7 +127,7 @@ class Belief(Additive):
         return with_fields(self, columns=chosen)
 
     def forget(self, data: object, *, weight: Weight = None) -> Belief:
-        """Unlearn observations: what is left is what would be there had they never come."""
+        """Unlearn observations exactly: the result is as if they had never been learned."""
         observed, weight = self._observed(data, weight)
         table = source(observed)
         if observed is data and not table.unnamed:  # any other column would be of other rows

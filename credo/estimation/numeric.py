@@ -154,7 +154,7 @@ class Numeric:
         return self.update(other.values, other.weights)
 
     def merge(self, *others: Numeric) -> Numeric:
-        """The same as adding them up."""
+        """The same as `+`."""
         return reduce(add, others, self)
 
     def discount(self, factor: float) -> Numeric:

@@ -60,7 +60,7 @@ def plot_groups(beliefs: Beliefs, top: int = GROUPS, quantity: str | None = None
 
 
 def plot_classifier(model: Classifier, columns: Any = None) -> Figure:
-    """The distribution of each column in each class: of the columns named, or of those that matter most."""
+    """The distribution of each column in each class: of the named columns, or of the most important ones."""
     report = model.report
     known = [*model.views] if report is None else [each.name for each in report.important if each.form]
     for unknown in (name for name in columns or () if name not in model.views):

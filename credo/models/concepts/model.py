@@ -112,7 +112,7 @@ class Concepts:
         return with_fields(self, rows=self.rows + other.rows, labels=labels)._checked()
 
     def merge(self, *others: Concepts) -> Concepts:
-        """The same as adding them up."""
+        """The same as `+`."""
         return sum(others, self)
 
     def _named(self, target: object) -> Concepts:

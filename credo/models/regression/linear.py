@@ -138,7 +138,7 @@ class LinearRegression(Additive):
         return model
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows: what is left is what would be there had they never come."""
+        """Unlearn rows exactly: the result is as if they had never been learned."""
         self._refuse_robust("forget", "Fit it to the rows that stay")
         table = self._labelled(data, target)
         if absent := [name for name in self._readings.names if name not in table.names]:
@@ -318,7 +318,7 @@ class LinearRegression(Additive):
     def predict(self, data: object) -> Array:
         """The mean of each row's predictive distribution. Missing cells, and unseen values, count as the average.
 
-        Of a Dask or Spark DataFrame: that frame, with a column `predicted`, made when it is computed.
+        Of a Dask or Spark DataFrame: that frame, with a column `predicted`, computed lazily.
         """
         table, job = self.opened(data), Means(self.fitted)
         if table.frame is None:
@@ -397,7 +397,7 @@ class LinearRegression(Additive):
         return self._scored(self._labelled(data, target), weight, "given")
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> NumberScores:
-        """What a model refitted without row i says of row i, for each row that was learned; nothing is refitted.
+        """The prediction for each row i of a model refitted without row i, exactly, but without a refit.
 
         The prior stays as it is: the strength of the ridge, the features' centres and scales, and which are selected.
         """

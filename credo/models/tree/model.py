@@ -243,7 +243,7 @@ class DecisionTree(ClassEvidence):
     ) -> Scores:
         """What trees that are grown again from the other folds say of each row.
 
-        Copies of a row lie in one fold (in tables of up to 20,000 rows), unless chance explains that rows are equal.
+        Copies of a row go to the same fold (in tables of up to 20,000 rows), unless chance explains the repetition.
         """
         table = self._labelled(data, target)
         if table.once:

@@ -89,7 +89,7 @@ class Template(Surface, Refusals, ABC):
         return self.with_evidence(both[0] + both[1])
 
     def merge(self, *others: Self) -> Self:
-        """The same as adding them up."""
+        """The same as `+`."""
         found = self
         for other in others:
             found = found + other
