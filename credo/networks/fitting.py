@@ -158,7 +158,7 @@ class Problem:
         best = self.restarts(how).best([*self.starts(how, start)])
         if not best.converged:
             ended = f"{how.method} ended after {counted(len(best.history) - 1, 'step')}, before it converged"
-            more = "steps= allows more" if len(best.history) > how.steps else 'method="em" may go on'
+            more = "increase steps=" if len(best.history) > how.steps else 'method="em" may go on'
             tell(f"{ended}: {more}")
         total = dict(self.evidence.parts)  # with the schema as it was: what EM works with has declared states
         for label, part in best.evidence.parts.items():

@@ -225,7 +225,7 @@ def test_two_columns_of_one_name() -> None:
 
 
 def test_no_column_to_learn_from() -> None:
-    assert "no column beside 'kind'" in refused(bayes().fit, {"kind": ["a", "b"]}, "kind")
+    assert "no column besides 'kind'" in refused(bayes().fit, {"kind": ["a", "b"]}, "kind")
     ignored = {"sky": "ignore", "x": "ignore", "y": "ignore"}
     assert "no column to learn from" in refused(bayes(kinds=ignored).fit, TABLE, "kind")
     assert "empty" in refused(bayes().fit, {"x": [], "kind": []}, "kind")
@@ -677,7 +677,7 @@ def test_new_values_are_told_by_columns_together() -> None:
 
 
 def test_shares_without_rows_to_share() -> None:
-    assert "give both" in refused(lambda: bayes(p={"sky": {"sun": 1.0}}))
+    assert "go together" in refused(lambda: bayes(p={"sky": {"sun": 1.0}}))
     wrong = bayes(m=2.0, p={"sk": {"sun": 0.5, "rain": 0.25, "fog": 0.25}})
     assert refused(wrong.fit, TABLE, "kind").startswith("p names 'sk', which isn't a category column; known: sky")
 

@@ -114,7 +114,7 @@ def test_learning() -> None:
     assert "constant" in refused(HybridNetwork("A -> x").fit, {**table, "x": [3.0] * 20}, kinds={"x": "number"})
     assert "positive" in refused(HybridNetwork("A -> x").fit, table, prior=-1)
     assert "above 0" in refused(HybridNetwork("A -> x").fit, table, prior={"x": -1})
-    assert "no node" in refused(HybridNetwork("A -> x").fit, table, prior={"z": 1})
+    assert "isn't a node" in refused(HybridNetwork("A -> x").fit, table, prior={"z": 1})
     assert "LinearGaussian" in refused(HybridNetwork("A -> x").fit, table, prior={"x": credo.BDeu(1)})
     assert "finite" in refused(HybridNetwork("A -> x").fit, {**table, "x": [1.0, np.inf] * 10})
     assert "no variable" in refused(HybridNetwork("A -> x").fit, table, kinds={"z": "number"})

@@ -378,7 +378,7 @@ LEARNED = {"A": ["x", "y", "x"], "B": ["u", "v", "v"]}
         ),
         (lambda: Network("A -> B", tied={"A": "t", "B": "t"}), NetworkError, "need declared states"),
         (lambda: Network("A -> B", states=[0, 1], tied={"A": "t", "B": "t"}), NetworkError, "are tied, but"),
-        (lambda: Network("A -> B", states=[0, 1], tied={"C": "t"}), NetworkError, "is no variable"),
+        (lambda: Network("A -> B", states=[0, 1], tied={"C": "t"}), NetworkError, "isn't a variable"),
         (lambda: Network("A -> B", states=[0, 1], tied={"A": "B"}), NetworkError, "no other variable's name"),
         (lambda: Network.example("asia").with_tables({"Smoking": 0.5}), NetworkError, "has no table"),
         (lambda: Network("A -> B").coded(LEARNED).__next__(), NetworkError, "no states"),

@@ -60,7 +60,7 @@ def made(child: Any, **states: Any) -> Network:
         (nodes.Deterministic(lambda a, b: "perhaps"), "gives 'perhaps', no state of it"),  # noqa: ARG005
         (nodes.Deterministic(lambda a, b: None), "gives None, no state of it"),  # noqa: ARG005
         (nodes.Deterministic(lambda a, b: 1 / 0), "the function of 'Y' fails for A=yes, B=yes: division by zero"),  # noqa: ARG005
-        (nodes.Deterministic({("yes", "yes"): "yes"}), "says nothing for A=yes, B=no"),
+        (nodes.Deterministic({("yes", "yes"): "yes"}), "has no case for A=yes, B=no"),
         (nodes.Deterministic({"yes": "yes"}), "must name a state of each parent"),
         (nodes.DefaultTable(0.1, {("yes", None): 0.2, ("yes", "no"): 0.3}), "is never reached"),
         (nodes.TreeTable({"C": {"yes": 0.5, "no": 0.5}}), "'Y' has a branch for 'C', which isn't a parent"),

@@ -84,7 +84,7 @@ def test_more_variables_than_rows() -> None:
         ({"search": "hill climbing"}, "Did you mean 'hill-climbing'"),
         ({"search": 3}, "a name or a function"),
         ({"search": "tan"}, "needs a target"),
-        ({"search": "tan", "target": "q"}, "'q' is no column"),
+        ({"search": "tan", "target": "q"}, "'q' isn't a column"),
         ({"search": "tan", "target": "a", "max_parents": 1}, "decides all arrows itself"),
         ({"search": "boss", "round": 3}, "Did you mean 'rounds'"),
         ({"score": "bge"}, "is a category"),

@@ -159,7 +159,8 @@ def _arrows(given: Named, number: Mapping[str, int], what: str) -> frozenset[Arr
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise NetworkError(f"{what} arrows are pairs of a parent and a child, but one is {pair!r:.60}")
         for unknown in (name for name in pair if not isinstance(name, str) or name not in number):
-            raise NetworkError(f"a {what} arrow names {unknown!r:.60}, not a column; {suggest(unknown, number)}")
+            known = suggest(unknown, number)
+            raise NetworkError(f"a {what} arrow names {unknown!r:.60}, which isn't a column; {known}")
         if pair[0] == pair[1]:
             raise NetworkError(f"a {what} arrow leads from {pair[0]!r} to itself")
         found.add((number[pair[0]], number[pair[1]]))
