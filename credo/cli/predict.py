@@ -16,7 +16,7 @@ from credo.cli.reading import opened_data, reads_data
 @click.option("--output", "-o", metavar="FILE", help="A file for all rows: .csv .tsv .jsonl .parquet .arrow.")
 @click.option("--target", metavar="NAME", help="The variable to predict, if MODEL is a network.")
 @click.option("--proba", is_flag=True, help="Add a column with each class's probability.")
-@click.option("--class-prior", metavar="SHARES", help="Class probabilities that replace the learned: no=0.9,yes=0.1.")
+@click.option("--class-prior", metavar="SHARES", help="Class prior to use instead of the learned one: no=0.9,yes=0.1.")
 @runs_on_engines
 @reads_data
 def predict(

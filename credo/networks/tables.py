@@ -174,7 +174,7 @@ def checked_ties(
     shapes: dict[str, tuple[str, tuple[tuple[Any, ...], ...]]] = {}
     for name, label in tied.items():
         if name not in parents:
-            raise NetworkError(f"{name!r} is tied to {label!r}, but is no variable; {suggest(name, parents)}")
+            raise NetworkError(f"{name!r} is tied to {label!r}, but isn't a variable; {suggest(name, parents)}")
         if name in forms:
             raise NetworkError(f"{name!r} is a {type(forms[name]).__name__}, and only tables can be tied")
         if not isinstance(label, str) or (label in parents and label not in tied):

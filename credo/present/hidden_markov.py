@@ -75,7 +75,7 @@ def _parameters(model: HiddenMarkov, top: int) -> list[Content]:
     )
     rest = len(lines) - top
     more: list[Content] = [Paragraph(f"{count_of(rest, 'more parameter')}: --top prints more")] if rest > 0 else []
-    return [Paragraph("What is seen in each state", "title"), table, *more]
+    return [Paragraph("Emissions in each state", "title"), table, *more]
 
 
 def _tried(model: HiddenMarkov) -> Table:

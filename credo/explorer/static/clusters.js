@@ -18,7 +18,7 @@ export function Screen({ model, state, change, ask }) {
       ${problem && html`<${Problem} text=${problem} />`}
       ${model.numbers.length > 1 && html`<section><h2>Ellipses</h2><div class="tools">${[["x", x], ["y", y]].map(([axis, value]) => html`<label key=${axis}>${axis} <select value=${value} onChange=${(event) => change({ [axis]: event.target.value })}>${model.numbers.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}</select></label>`)}</div>
         ${drawn && html`<${Ellipses} drawn=${drawn} x=${x} y=${y} at=${[Number(row[x]), Number(row[y])]} />`}</section>`}
-      <section><h2>What sets clusters apart</h2><div class="cells">${model.components.map((each, k) => html`<div class="cell" key=${each.name}><b><span class="key" style=${{ background: colour(k) }}></span><bdi>${each.name}</bdi>, ${percent(each.share)} of the rows</b>
+      <section><h2>What distinguishes the clusters</h2><div class="cells">${model.components.map((each, k) => html`<div class="cell" key=${each.name}><b><span class="key" style=${{ background: colour(k) }}></span><bdi>${each.name}</bdi>, ${percent(each.share)} of the rows</b>
         <table>${each.traits.map((trait) => html`<tr key=${trait.column}><th scope="row"><bdi>${trait.column}</bdi></th><td class="left"><bdi>${trait.here}</bdi>${trait.elsewhere ? html` <span class="faint">(others ${trait.elsewhere})</span>` : ""}</td></tr>`)}</table></div>`)}</div></section>
       ${Object.keys(model.posterior).length > 0 && html`<section><h2>Number of clusters</h2><${Bars} names=${Object.keys(model.posterior)} shares=${Object.values(model.posterior)} /></section>`}
     </div><aside aria-label="A row"><h2>A row</h2>

@@ -15,7 +15,7 @@ export function Screen({ model, state, change, ask }) {
   };
   return html`<div class="row-screen">
     <div class="controls">
-      <section><h2>Cells</h2><p class="faint">An empty cell counts as the average.</p>
+      <section><h2>Cells</h2><p class="faint">An empty cell is at its average.</p>
         <div class="cells">${model.columns.map((column) => html`<${Cell} key=${column.name} column=${column} value=${row[column.name]} set=${set}
           chosen=${state.column === column.name} choose=${() => change({ column: state.column === column.name ? null : column.name })} />`)}</div></section>
       ${model.held_out && html`<section><h2>Held-out rows</h2><${Points} points=${model.held_out.points} target=${model.target} /><p class="faint">${model.held_out.said}</p></section>`}

@@ -13,7 +13,7 @@ export function Screen({ model, state, change, ask }) {
     change({ rows: lines.length ? lines.map((line) => Object.fromEntries(model.columns.map((name, j) => [name, cell(line.split(",")[j])]))) : null });
   };
   return html`<div class="row-screen"><div class="controls">
-      <section><h2><label for="rows">Rows</label></h2><p class="faint">One a line: ${model.columns.join(", ")}. An empty cell is missing.${model.has_rows ? " Without any, the rows that were given are decoded." : ""}</p>
+      <section><h2><label for="rows">Rows</label></h2><p class="faint">One per line: ${model.columns.join(", ")}. An empty cell is missing.${model.has_rows ? " Without any, the rows that were given are decoded." : ""}</p>
         <textarea id="rows" rows="8" value=${text} onInput=${(event) => setText(event.target.value)}></textarea><button onClick=${decode}>Decode</button></section>
       ${problem && html`<${Problem} text=${problem} />`}
       ${found && html`<section><h2>States</h2><${Strip} found=${found} states=${model.states} /><p class="faint">Above: the most probable path. Below: P(state) of each row; beyond the line, forecasts.</p></section>`}

@@ -22,7 +22,7 @@ export function Screen({ model, state, change, ask }) {
       ${problem && html`<${Problem} text=${problem} />`}
       ${found && model.variables.map((variable) => html`<${Over} key=${variable.name} variable=${variable} found=${found} how=${how} rows=${shown} hidden=${model.interface.includes(variable.name)} />`)}
       ${found?.no_forecast && html`<p class="faint">No forecast: ${found.no_forecast}</p>`}
-      <p class="faint">Above: what is known. Below: P(state) in each slice; beyond the line, forecasts.</p>
+      <p class="faint">Above: the evidence. Below: P(state) in each slice; beyond the line, forecasts.</p>
       <section><h2>Findings</h2><${Findings} model=${model} rows=${shown} set=${set} change=${change} edited=${rows !== null} /></section>
     </div><aside aria-label="The model"><h2>Arrows</h2><pre tabindex="0">${model.arrows}</pre>${model.tables.map((text, i) => html`<pre key=${i} tabindex="0">${text}</pre>`)}
       ${found && html`<p class="faint">P(findings) = ${Math.exp(found.log_probability).toPrecision(3)}, over ${found.slices.toLocaleString("en")} slices</p>`}<${Copy} lines=${found?.copy} /></aside></div>`;
@@ -42,7 +42,7 @@ function Over({ variable, found, how, rows, hidden }) {
 // A control for each cell; empty ones are missing.
 function Findings({ model, rows, set, change, edited }) {
   const shown = rows.slice(0, EDITED);
-  return html`<p class="faint">A cell that is empty is missing; it is marginalised.${model.has_rows && !edited ? " These are the rows that were given; a change makes them your own." : ""}</p>
+  return html`<p class="faint">An empty cell is missing; it is marginalised.${model.has_rows && !edited ? " These are the rows that were given; a change makes them your own." : ""}</p>
     <div class="scroll"><table class="slices"><thead><tr><th scope="col">slice</th>${shown.map((_, t) => html`<th scope="col" key=${t}>${t}</th>`)}</tr></thead>
       <tbody>${model.variables.map((variable) => html`<tr key=${variable.name}><th scope="row"><bdi>${variable.name}</bdi></th>${shown.map((row, t) => html`<td key=${t}>
         <select aria-label=${`${variable.name} in slice ${t}`} value=${row[variable.name] ?? ""} onChange=${(event) => set(t, variable.name, event.target.value)}>

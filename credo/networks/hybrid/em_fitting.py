@@ -62,7 +62,7 @@ class HybridFit:
             raise NetworkError(f'a network with numbers is fitted by method="em", not by {how.method!r}')
         best = self._best(how)
         if not best.converged:
-            tell(f"EM ended after {counted(len(best.history) - 1, 'step')}, before it converged: steps= allows more")
+            tell(f"EM ended after {counted(len(best.history) - 1, 'step')}, before it converged: increase steps=")
         priors: HybridPriors = self.bare.prior
         kept = HybridPriors(priors.tables, priors.default, self.begun.lines)  # what EM took from the rows at its start
         return HybridNetwork(self.bare.parents, None, None, kept, self._marked(best.evidence), best.history)

@@ -92,7 +92,7 @@ def _hidden_states(net: HybridNetwork, given: Given, columns: Sequence[str]) -> 
     found: dict[str, tuple[Any, ...]] = {}
     for name, states in (given or {}).items():
         if name not in net.parents:
-            raise SchemaError(f"{name!r} can't be hidden: it is no variable; {suggest(name, net.parents)}")
+            raise SchemaError(f"{name!r} can't be hidden: it isn't a variable; {suggest(name, net.parents)}")
         if name in columns:
             raise SchemaError(f"{name!r} can't be hidden: the data have a column of it")
         if name in net.numbers:
@@ -106,7 +106,7 @@ def _hidden_states(net: HybridNetwork, given: Given, columns: Sequence[str]) -> 
             )
         found[absent] = net.states[absent]
         if not net.history:
-            tell(f"{absent!r}: no such column, so hidden, and fitted by EM")
+            tell(f"{absent!r}: not a column, so hidden, and fitted by EM")
     return found
 
 
@@ -120,7 +120,7 @@ def _kinds(
 ) -> dict[str, str]:
     """ "number" or "category" of each variable: as it is said, as it is already, or as the column looks."""
     for unknown in (name for name in given or {} if name not in net.parents):
-        raise SchemaError(f"kinds has {unknown!r}, which is no variable; {suggest(unknown, net.parents)}")
+        raise SchemaError(f"kinds has {unknown!r}, which isn't a variable; {suggest(unknown, net.parents)}")
     fixed = dict.fromkeys([*_declared(net), *hidden], "category")
     if net.nodes and net.evidence is None:
         fixed |= dict.fromkeys(net.numbers, "number")

@@ -211,6 +211,6 @@ def _among(some: Any, rows: Any) -> bool:
 
 def _degenerate() -> NetworkError:
     return NetworkError(
-        "the numbers depend on each other so closely that floats can't tell them apart: standard deviations of nodes "
-        "differ too much in size"
+        "the covariance is numerically singular: the standard deviations of the nodes "
+        "differ by too many orders of magnitude"
     )

@@ -45,7 +45,7 @@ class HybridPriors:
             return cls(TablePriors.of(given, categories), _line(given, "prior") if numbers else 1.0)
         known = {*numbers, *categories}
         for unknown in (name for name in given if name not in known):
-            raise PriorError(f"a prior is for {unknown!r}, which is no node; {suggest(unknown, known)}")
+            raise PriorError(f"a prior is for {unknown!r}, which isn't a node; {suggest(unknown, known)}")
         lines = {name: _line(each, f"the prior of {name!r}") for name, each in given.items() if name in numbers}
         tables = {name: each for name, each in given.items() if name in categories}
         return cls(TablePriors.of(tables, categories), 1.0, lines)
@@ -102,7 +102,7 @@ def pooled_line(name: str, statistics: CrossMoments) -> Pooled:
     own = float(scatter[-1, -1])
     if not own > ROUNDED * float(mean[-1]) ** 2 * 1e-6:
         raise DataError(
-            f"column {name!r} is constant, {mean[-1]:.6g}: a Gaussian of it would have no spread, so leave it out"
+            f"column {name!r} is constant, {mean[-1]:.6g}: a Gaussian of it would have variance 0, so drop it"
         )
     taken = min(float(len(weights)), n)
     left = float(variance) * n / (n - taken) if n > taken else own * n / max(n - 1.0, 1.0)
@@ -189,8 +189,8 @@ def _posterior(prior: LinearGaussian, name: str, statistics: CrossMoments) -> Li
         return prior.posterior(statistics)
     except np.linalg.LinAlgError:
         raise DataError(
-            f"the line of {name!r} can't be told from its rows: its parents are so far from 0, or depend on each other "
-            "so closely, that floats don't show their spread"
+            f"the regression of {name!r} is numerically singular: its parents are too far from 0, or too strongly "
+            "correlated"
         ) from None
 
 

@@ -241,7 +241,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
 
         The prior is a number of cases (default 1): Dirichlet(prior) for tables, and for lines so many rows that look
         like all rows together; "ml" is maximum likelihood; {name: any of these, a DirichletCategorical, or a
-        LinearGaussian} gives some their own. `hidden` tells how many states a category has that is no column, or
+        LinearGaussian} gives some their own. `hidden` tells how many states a category has that isn't a column, or
         which; EM then has `starts` (10), and `seed` draws them. It ends after `steps` (1000), or when the objective
         grows by less than `tolerance` of its size.
         """

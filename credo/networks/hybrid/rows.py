@@ -270,7 +270,7 @@ def kept_rows(inference: RowInference, table: Source, weights: Weight) -> list[H
     for batch in weights.batches(table, names):
         rows, unknown = inference.read(batch, weights.of_rows(batch))
         for name, unseen in unknown.items():
-            raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which is no state")
+            raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which isn't a state")
         rows = rows.take(rows.weight > 0)
         found += [rows.take(slice(at, at + CHUNK)) for at in range(0, rows.rows, CHUNK)]
     return found

@@ -114,7 +114,9 @@ class Coder:
         states = {str(state).casefold(): state for state in self.index.states[self.index.number[name]]}
         for value in values:
             if (meant := states.get(str(value).casefold())) is not None:
-                raise DataError(f"column {name!r} has the value {value!r}, which is no state. Did you mean {meant!r}?")
+                raise DataError(
+                    f"column {name!r} has the value {value!r}, which isn't a state. Did you mean {meant!r}?"
+                )
 
     def _check_numbers(self, name: str, values: list[Any]) -> None:
         """Refuse fractions where all states are words, such as names of bins."""

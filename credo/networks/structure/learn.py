@@ -153,7 +153,7 @@ class Task:
             net = HybridNetwork(bare.parents, states=columns.states)
             return net.fit(columns.arrow(), prior=prior, kinds=kinds, weight=columns.weight)
         except (DataError, NetworkError) as error:
-            tell(f"the network has arrows alone: {error}")
+            tell(f"only the arrows were learned: {error}")
             return bare
 
     def fitted_to_all(self, graphs: Sequence[Parents], prior: Any) -> list[Network]:
@@ -243,7 +243,7 @@ def _start(given: DirectedGraph | Named | None, known: Constraints) -> Parents:
     graph.in_order(parents)  # refuses cycles
     number = {name: i for i, name in enumerate(known.variables)}
     for name in (name for name in parents if name not in number):
-        raise NetworkError(f"the starting network has a variable {name!r} that is no column; {suggest(name, number)}")
+        raise NetworkError(f"the starting network has a variable {name!r} that isn't a column; {suggest(name, number)}")
     return known.checked(
         tuple(tuple(sorted(number[parent] for parent in parents.get(name, ()))) for name in known.variables)
     )
