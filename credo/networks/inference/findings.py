@@ -43,15 +43,14 @@ class Findings:
             code = _code(potentials, v, value) if known is None else known
             if isinstance(code, int):
                 codes[v] = code
+                if len(codes) > potentials.own:
+                    for auxiliary, implied in potentials.implied(v, code):
+                        codes[auxiliary] = implied
             else:
                 if not len(weights):
                     weights = np.ones(int(potentials.places[-1]))
                 weights[potentials.places[v] : potentials.places[v + 1]] = code / code.max()
                 log_scale += float(np.log(code.max()))
-        if len(codes) > potentials.own:
-            for v in np.flatnonzero(codes >= 0).tolist():
-                for auxiliary, code in potentials.implied(v, int(codes[v])):
-                    codes[auxiliary] = code
         return cls(codes, weights, log_scale)
 
     @property

@@ -59,6 +59,8 @@ class Trees:
             table, found = self._tree(codes, weights, np.array(free)).joint(codes, weights)
         else:
             table, found = np.ones(()), self.log_total(codes, weights)
+        if len(free) == len(variables):
+            return table, found
         whole = np.zeros([int(self.potentials.card[v]) for v in variables])
         whole[tuple(slice(None) if codes[v] < 0 else int(codes[v]) for v in variables)] = table
         return whole, found
