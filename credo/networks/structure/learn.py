@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from credo.data.schema import Column, Schema
 from credo.engines.local import one_blas_thread
@@ -36,6 +36,38 @@ if TYPE_CHECKING:
     from credo.core.learning import Weight
 
 MOST_BINS = 1000
+CategoryScore = Literal["bdeu", "bds", "k2", "aic", "mdl", "qnml"]  # scores of tables without numbers
+
+
+@overload
+def learn_structure(data: object, score: CategoryScore, search: str | Search = "auto", **options: Any) -> Network: ...
+
+
+@overload
+def learn_structure(
+    data: object, score: str = "auto", search: str | Search = "auto", *, bins: int, **options: Any
+) -> Network: ...
+
+
+@overload
+def learn_structure(
+    data: object,
+    score: str = "auto",
+    search: str | Search = "auto",
+    *,
+    required: Named = (),
+    forbidden: Named = (),
+    tiers: Sequence[str | Iterable[str]] | None = None,
+    max_parents: int | None = None,
+    start: DirectedGraph | Named | None = None,
+    bins: int | None = None,
+    kinds: Mapping[str, str] | None = None,
+    weight: Weight = None,
+    equivalent: float = 1.0,
+    prior: Any = 1.0,
+    seed: int = 0,
+    **options: Any,
+) -> Network | HybridNetwork: ...
 
 
 def learn_structure(
@@ -55,7 +87,7 @@ def learn_structure(
     prior: Any = 1.0,
     seed: int = 0,
     **options: Any,
-) -> Network | Any:
+) -> Network | HybridNetwork:
     """The network whose arrows have the best score that the search finds; its tables are learned from the same rows.
 
     "auto" is bic for categories, bge for numbers, conditional-gaussian for both; and exact search for up to 10
