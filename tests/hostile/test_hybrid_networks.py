@@ -123,8 +123,12 @@ def test_learning() -> None:
     assert "fixed" in refused(NET.update, table)
     assert "fixed" in refused(NET.belief, "Fever")
     net = HybridNetwork("A -> x; x -> y").fit(table)
-    assert "must be complete" in refused(net.update, {"A": ["u"], "x": [None], "y": [0.1]})
-    assert "no column" in refused(net.update, {"A": ["u"], "x": [1.0]})
+    assert "no column is a variable" in refused(net.update, {"B": ["u"]})
+    assert "the data is empty" in refused(net.update, {"A": [], "x": [], "y": []})
+    assert "only complete rows are added up" in refused(net.forget, {"A": ["u"], "x": [None], "y": [0.1]})
+    with pytest.warns(credo.Notice, match="'y': no such column, so missing in all of these rows"):
+        assert net.update({"A": ["u"], "x": [1.0]}).n == pytest.approx(21)
+    assert net.update({"A": [None], "x": [None], "y": [None]}).n == pytest.approx(21)
     assert "category parent" in refused(net.belief, "x")
     assert "isn't one" in refused(net.belief, "y", {"A": "u"})
     assert "arrows differ" in refused(net.__add__, HybridNetwork("A -> x; A -> y").fit(table))
@@ -209,3 +213,11 @@ QUESTIONS = {
 @pytest.mark.parametrize(("question", "said"), QUESTIONS.items())
 def test_questions(question: str, said: str) -> None:
     assert said in refused(credo.ask, NET, question)
+
+
+def test_a_number_too_far_away_for_floats_is_impossible() -> None:
+    """Its square overflows, and nobody is bothered with that."""
+    net = HybridNetwork("A -> x", {"A": 0.5, "x": credo.nodes.Normal({"yes": 1.0, "no": 2.0}, sd=1.0)})
+    assert "impossible" in refused(net.query, "A", {"x": 1e200})
+    assert net.log_probability({"x": 1e200}) == -np.inf
+    assert "must be finite and below 1e+150" in refused(net.log_prob, {"A": ["yes"], "x": [1e200]})

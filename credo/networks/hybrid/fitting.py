@@ -17,6 +17,7 @@ from credo.networks.fitting import Fitting, stated
 from credo.networks.hybrid.em_fitting import HybridFit
 from credo.networks.hybrid.learning import HybridLearner, NodeShape, logistic_shapes
 from credo.networks.hybrid.line_priors import HybridPriors
+from credo.networks.missing_information import hidden_variables
 from credo.networks.row_queries import check_names
 from credo.notices import listed, tell
 
@@ -57,6 +58,25 @@ def fitted(
     if not incomplete:
         return learner.update(table, weight=weight).network
     return HybridFit.of(learner, table, Weights.of(weight), tuple(unseen)).solved(how)
+
+
+def updated(net: HybridNetwork, data: object, weight: Weight, how: Fitting) -> HybridNetwork:
+    """With more rows: added up where they are complete; else EM goes on from what is known."""
+    learner, table = HybridLearner.of(net), source(data)
+    learner._check_additive("learn from more rows")
+    table = table.held() if table.once else table
+    columns = table.without(weight).names
+    check_names(columns, net.parents)
+    absent = [name for name in net.parents if name not in columns]
+    if len(absent) == len(net.parents):
+        raise DataError(f"no column is a variable of the network: the table has {', '.join(columns[:8])}")
+    if not absent and not _incomplete(learner, table):
+        return learner.update(table, weight=weight).network
+    if new := [name for name in absent if name not in hidden_variables(net.states, net.evidence)]:
+        tell(f"{listed(new)}: no such column, so missing in all of these rows")
+    if net.history:
+        tell("earlier rows keep what EM expected of their missing cells then: to fit all rows at once, use fit")
+    return HybridFit.of_more_rows(learner, table, Weights.of(weight), absent).solved(how)
 
 
 def _with_logistic(

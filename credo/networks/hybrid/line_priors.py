@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from credo.core.labels import Label
 from credo.core.moments import CrossMoments
 from credo.errors import DataError, PriorError, suggest
 from credo.families.linear_gaussian import Line, LinearGaussian
+from credo.networks.missing_information import missing_information
 from credo.networks.table_priors import TablePriors
 from credo.numerics.exact import Array
 
@@ -200,14 +202,29 @@ def flat(statistics: CrossMoments) -> CrossMoments:
     return statistics._map(lambda x: x.reshape((int(np.prod(shape)), *x.shape[len(shape) :])))
 
 
-def predictive_line(prior: LinePrior, name: str, statistics: CrossMoments) -> Line:
+def observed_sums(evidence: Any, label: Label) -> CrossMoments:
+    """Sums that are as certain as what was observed: those of all rows, times the share of them that wasn't missing."""
+    sums: CrossMoments = evidence[label]
+    missing = missing_information(evidence, label)
+    if missing is None:
+        return sums
+    n = sums.n.value
+    share = np.divide(n - missing, n, out=np.zeros_like(n), where=n > 0).clip(0.0, 1.0)
+    if not (share * n).any():
+        return sums
+    return CrossMoments(sums.n * share, sums.first * share[..., None], sums.second * share[..., None, None])
+
+
+def predictive_line(prior: LinePrior, name: str, statistics: CrossMoments, observed: CrossMoments) -> Line:
     """The mean and the variance of the predictive at each configuration: the posterior means of weights (the intercept
     first), and E[σ²](1 + the leverage of an average row); of maximum likelihood, those of least squares, and where a
-    configuration has too few rows, those of all rows. (configurations, ...)"""
+    configuration has too few rows, those of all rows. What is uncertain follows from the observed part of the
+    statistics. (configurations, ...)"""
     found = line_posterior(prior, name, statistics)
     if found is None:
         return _least_squares(name, flat(statistics))
-    return Line(found.weights, expected_variance(found.after.shape, found.after.scale) * (1.0 + found.leverage))
+    sure = found if observed is statistics else line_posterior(prior, name, observed) or found
+    return Line(found.weights, expected_variance(sure.after.shape, sure.after.scale) * (1.0 + sure.leverage))
 
 
 def expected_variance(shape: Array, scale: Array) -> Array:

@@ -250,9 +250,13 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
 
         return fitted(self, data, prior, kinds, weight, hidden, Fitting.of(how))
 
-    def update(self, data: object, *, weight: Weight = None) -> HybridNetwork:
-        """Learn from more rows, which must be complete."""
-        return self._learner.update(data, weight=weight).network
+    def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> HybridNetwork:
+        """Learn from more rows. Where their cells are missing, EM continues: what was learned before stays, and counts
+        as known."""
+        from credo.networks.fitting import Fitting
+        from credo.networks.hybrid.fitting import updated
+
+        return updated(self, data, weight, Fitting.of(how))
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
         """log p(row) of each row, by nodes learned from the other folds."""

@@ -58,6 +58,7 @@ class Pattern:
     log_joint: Array  # (rows, states) log p(known cells, missing categories)
     numbers: Array  # (rows, numbers)
     known: NDArray[np.bool_]  # which numbers
+    hidden: NDArray[np.intp]  # the categories that aren't known
 
     @property
     def log_prob(self) -> Array:
@@ -138,7 +139,7 @@ class RowInference:
         numbers = rows.numbers[own]
         log_joint = self._log_tables(codes, numbers)
         log_joint += self._log_complete(codes, numbers) if known.all() else self._log_known(codes, numbers, known)
-        return Pattern(own, codes, log_joint, numbers, known)
+        return Pattern(own, codes, log_joint, numbers, known, hidden)
 
     def _log_tables(self, codes: RowCodes, numbers: Array) -> Array:
         by_name = {name: codes[:, :, i] for i, name in enumerate(self.categories)}
