@@ -61,7 +61,7 @@ class HybridFit:
     def of_more_rows(
         cls, learner: HybridLearner, table: Source, weights: Weights, absent: Sequence[str]
     ) -> HybridFit:
-        """What was learned before stays, and counts as known; EM begins at its nodes. Absent variables are no columns."""
+        """What was learned before stays as it is, and EM starts from its nodes. Absent variables are no columns."""
         net, old = learner.network, learner.evidence
         assert old is not None
         known = old.knowing(Evidence(_columns(learner, table, absent)))
