@@ -65,7 +65,7 @@ class NetworkError(CredoError, ValueError):
 
 
 class UnsupportedError(CredoError, AttributeError):
-    """Other models have this verb, and this kind can't: the sentence says why, and what to use instead."""
+    """This kind of model can't support the verb: the message says why, and what to use instead."""
 
 
 class SizeError(CredoError):
@@ -161,8 +161,8 @@ def check_discount(factor: Any) -> float:
 
 
 class EngineError(CredoError, RuntimeError):
-    """An engine isn't there, or its workers failed."""
+    """An engine isn't available, or its workers failed."""
 
 
 class Notice(UserWarning):
-    """Something was done that may be unexpected."""
+    """A warning that credo did something unexpected."""

@@ -173,9 +173,9 @@ class _AdditiveClassifier(_Classifier):
 class NaiveBayesClassifier(_AdditiveClassifier):
     """credo.NaiveBayes for scikit-learn: columns of any kind, independent of each other given the class.
 
-    Columns of an array are numbers. Of a table, numbers are numbers, booleans and the category type are categories,
-    and of strings credo finds out what they are (mostly categories). `kinds` overrides, by name or by position:
-    kinds={0: "category"}. NaN and None are missing cells. `tune=True` lets fit choose what the evidence leaves open.
+    Columns of an array are numbers. Of a table, numbers are numbers, booleans and the category type are categories, and
+    of strings credo finds out what they are (mostly categories). `kinds` overrides, by name or by position: kinds={0:
+    "category"}. NaN and None are missing cells. `tune=True` tunes after fitting.
 
     >>> model = NaiveBayesClassifier().fit([[1.4], [1.3], [4.7], [4.5]], ["setosa", "setosa", "virginica", "virginica"])
     >>> model.predict([[1.6], [4.0]]).tolist()
@@ -206,10 +206,10 @@ class NaiveBayesClassifier(_AdditiveClassifier):
 
 
 class GaussianDiscriminantClassifier(_AdditiveClassifier):
-    """credo.GaussianDiscriminant for scikit-learn: numbers together, as one Gaussian for each class.
+    """credo.GaussianDiscriminant for scikit-learn: a joint Gaussian of the numbers in each class.
 
     covariance: "full" (quadratic), "tied" (linear), "diagonal" or "spherical". Columns are read as by
-    NaiveBayesClassifier; categories stand beside the numbers.
+    NaiveBayesClassifier; categories are allowed, too.
 
     >>> model = GaussianDiscriminantClassifier("tied").fit([[1.4], [1.3], [4.7], [4.5]], [0, 0, 1, 1])
     >>> model.predict([[1.6], [4.0]]).tolist()

@@ -48,7 +48,7 @@ __all__ = ["AnswerData", "Question", "Variable", "Waterfall", "answer_data", "as
 
 
 def ask(model: Any, question: str | Question, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0) -> Any:
-    """Answer a question that is written as in books.
+    """Answer a query in the usual notation.
 
     P(A | ...) is {state: probability}, of several names {(state, ...): probability}; P(A=a | ...) a number, and with
     names beside it, {state: P(state and A=a)}. argmax is {name: state}. P(theta) of a belief is a distribution; E(...)
@@ -88,7 +88,7 @@ def _event_answer(model: Any, asked: Adapter, question: Question, inference: Inf
 
 
 def variables(model: Any) -> list[Variable]:
-    """What a model can be asked about, and what can be given to it.
+    """What a model can be asked about and conditioned on.
 
     >>> from credo.networks.network import Network
     >>> variables(Network("Storm -> Fire", {"Storm": 0.2, "Fire": {"yes": 0.25, "no": 0.01}}))[0]

@@ -31,7 +31,7 @@ Weight = Any  # None, a column's name, or an array with one weight a row
 
 
 class Additive(Surface, ABC):
-    """Anything that learns by adding evidence. Every verb returns a new object."""
+    """A model that learns by adding evidence. Every verb returns a new object."""
 
     _internal: ClassVar[tuple[str, ...]] = (
         "crowded", "gathered", "mergeable", "needs", "summarise", "taught_by", "total", "with_evidence",
@@ -81,7 +81,7 @@ class Additive(Surface, ABC):
         return self.with_evidence(self.evidence.grown(new) if self.evidence else new.ordered())
 
     def forget(self, data: object, *, weight: Weight = None) -> Self:
-        """Unlearn rows: the result is as if they had never been learned."""
+        """Unlearn rows exactly, as if they had never been learned."""
         if self.evidence is None:
             raise EvidenceError("there is nothing to forget: no rows were learned yet")
         left = self.evidence.without(self.gathered(data, weight))
@@ -95,7 +95,7 @@ class Additive(Surface, ABC):
         return evidence.crowded(slack)
 
     def discount(self, factor: float) -> Self:
-        """All evidence times a factor between 0 and 1, as when old rows count less."""
+        """Multiply all evidence by a factor between 0 and 1, to fade old rows."""
         share = check_discount(factor)
         return self if self.evidence is None else self.with_evidence(self.evidence * share)
 
@@ -118,7 +118,7 @@ class Additive(Surface, ABC):
         return gather(self.summarise, table, self.needs(table.without(weight)), weight, self.total)
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
-        """How well models of the other folds predict each row."""
+        """The predictive log-probability of each row by models of the other folds."""
         return cross_validate(self, data, folds, weight=weight, seed=seed)
 
 
@@ -222,7 +222,7 @@ class Weights(RowWeights):
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """How well held-out rows were predicted."""
+    """The scores of held-out rows."""
 
     log_probabilities: Array  # (rows,)
     folds: NDArray[np.intp]  # (rows,)
@@ -242,7 +242,7 @@ def cross_validate(
     learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0,
     copied: NDArray[np.uint64] | None = None,
 ) -> Validation:  # fmt: skip
-    """How well models of the other folds predict each row."""
+    """The predictive log-probability of each row by models of the other folds."""
     found, _ = fold_scores(learner, source(data), folds, weight, seed, _log_prob, with_folds=True, copied=copied)
     log_prob, weights, fold_of = found
     return Validation(log_prob, fold_of, weights)

@@ -30,7 +30,7 @@ class Surface(Shown):
         return sorted(set(super().__dir__()) - hidden)
 
     def explore(self, data: object = None) -> Explorer:
-        """A page about it, with rows to look at: a notebook shows it, and `start()` serves it to a browser."""
+        """A page about it, optionally with rows: a notebook displays it, and `start()` serves it to a browser."""
         from credo.explorer.serving import explore
 
         return explore(self, data=data)

@@ -1,4 +1,4 @@
-"""Documents, a row each: text files and mail, labelled by the folders that they lie in."""
+"""Documents as rows: text files and mail, labelled by their folders."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def documents(path: str | PathLike[str], *, invalid: Invalid = "replace") -> Sou
     """A folder of text files and mail; or such files, by name or by a pattern: the columns text and, of folders, label.
 
     Folders in the folder are labels, and all files below one are of that label; in a folder of nothing but several
-    .mbox files, each one's name is the label of its messages. Binary files are left out. `invalid` says what becomes of
+    .mbox files, each one's name is the label of its messages. Binary files are left out. `invalid` says how to treat
     bytes that aren't UTF-8 text; in mail, which may be written in any charset, they are always replaced.
     """
     if invalid not in get_args(Invalid):

@@ -1,4 +1,4 @@
-"""Beliefs: one for each group of rows, all at once and from one pass."""
+"""Beliefs: one for each group of rows, from one pass."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[Ob
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Beliefs(Additive):
-    """A belief per group. `beliefs["a7"]` is one of them; `mean()`, `interval()` and `table()` speak of all."""
+    """A belief per group. `beliefs["a7"]` is one of them; `mean()`, `interval()` and `table()` are about all."""
 
     _internal: ClassVar[tuple[str, ...]] = ("label", "reading", "seen", "statistics")
 
@@ -81,7 +81,7 @@ class Beliefs(Additive):
         return summarise_groups(batch, weight, self.by, [self.reading])
 
     def gathered(self, data: object, weight: Weight = None) -> Evidence:
-        """The evidence in a table; that of many groups is reduced by group, where other machines do the work."""
+        """The evidence in a table; on a cluster, many groups are reduced in shards."""
         table = source(data)
         if table.nearby or not self._many_groups(table):
             return super().gathered(table, weight)
@@ -116,7 +116,7 @@ class Beliefs(Additive):
 
     @cached_property
     def prior(self) -> Family:
-        """The prior of the groups. They share one, but for a default where only one group has observations."""
+        """The prior of the groups, usually shared."""
         found = priors.resolved(self.rule, self.family, self.statistics)
         if isinstance(found, DirichletCategorical) and found.levels is None and found.concentration.ndim:
             return DirichletCategorical(found.concentration, self.seen.schema[self.columns[-1]].values)
@@ -139,7 +139,7 @@ class Beliefs(Additive):
 
     @property
     def ungrouped(self) -> float:
-        """The weight of the rows whose group is missing: they are in no belief."""
+        """The weight of the rows without a group, which are in no belief."""
         return float(self.seen[UNGROUPED].n.value.sum())
 
     @cached_property
@@ -195,9 +195,9 @@ class Beliefs(Additive):
         return float(np.sum(self.prior.log_evidence(self.statistics)))
 
     def description_length(self, data: object = None, *, weight: Weight = None) -> DescriptionLength:
-        """−log₂ p(observations), of those that were learned or of the data: the code that learns parameters as it goes.
+        """−log₂ p(observations), of those that were learned or of the data: the prequential code.
 
-        L(h) is 0: the prior is agreed on, and parameters are integrated out rather than sent.
+        L(h) is 0: the prior is known to the receiver, and parameters are integrated out rather than encoded.
         """
         model = self if data is None else self.with_evidence(self.gathered(data, weight))
         return integrated_out(model.log_evidence(), model.n)

@@ -96,7 +96,7 @@ def observed(xs: Any, weight: Any) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Numeric:
-    """p(θ | x) ∝ p(θ) Πᵢ p(xᵢ | θ), for any likelihood and prior; the evidence is how often each value was seen.
+    """p(θ | x) ∝ p(θ) Πᵢ p(xᵢ | θ), for any likelihood and prior; the evidence is the weight of each distinct value.
 
     >>> def uniform(x, theta):  # x ~ U[0, θ]
     ...     return np.where(x <= theta, -np.log(theta), -np.inf)
@@ -158,7 +158,7 @@ class Numeric:
         return reduce(add, others, self)
 
     def discount(self, factor: float) -> Numeric:
-        """All evidence times a factor above 0 and at most 1."""
+        """Multiply all evidence by a factor above 0 and at most 1."""
         return self._blank.update(self.values, self.weights * check_discount(factor))
 
     @property
@@ -226,7 +226,7 @@ class Numeric:
         return self._posterior.first, turned.first
 
     def maximum_likelihood(self) -> Any:
-        """The parameters under which the observations are most probable, of those that the prior allows."""
+        """The maximum-likelihood parameters within the prior's support."""
         if not self.values.size:
             raise EvidenceError("no observations yet: every parameter fits them equally well")
         return self._largest(partial(self._log_joint, prior=0.0))
@@ -293,7 +293,7 @@ class Numeric:
         return np.column_stack([first, second])
 
     def marginal(self) -> Density:
-        """The distribution of the parameter that beliefs are compared by: the only one, or the first."""
+        """The distribution of the parameter used in comparisons: the only one, or the first."""
         return self._posterior.first
 
     def probability_greater(self, other: Any) -> Any:

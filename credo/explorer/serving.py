@@ -112,7 +112,7 @@ def _run(server: uvicorn.Server, listening: socket.socket) -> None:
 
 
 def explore(model: Any, *, data: object = None, port: int = 0) -> Explorer:
-    """A page about a model, or about one in a file, with rows to look at. A notebook shows it; `start()` serves it.
+    """A page about a model, or about one in a file, optionally with rows. A notebook displays it; `start()` serves it.
 
     >>> from credo import Network
     >>> with explore(Network.example("asia")) as page:

@@ -87,7 +87,7 @@ class ClassEvidence(ClassPredictor, Additive):  # type: ignore[misc]
         return self
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows exactly: the result is as if they had never been learned."""
+        """Unlearn rows exactly, as if they had never been learned."""
         table = self._labelled(data, target)
         if absent := [name for name in self.views if name not in table.names]:
             raise SchemaError(

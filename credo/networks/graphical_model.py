@@ -299,8 +299,8 @@ class GraphicalModel(Surface):
         return exact_or_estimated(method, lambda: told(*exact(), EXACT), lambda: told(*in_parts()))
 
     def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> Any:
-        """An Arrow table of independent rows drawn given the evidence, however improbable that is. Where this doesn't
-        fit in memory, "auto" draws Markov chains, with a notice about their effective sample size."""
+        """An Arrow table of independent rows drawn given the evidence, however improbable. Where this doesn't fit in
+        memory, "auto" draws Markov chains, with a notice about their effective sample size."""
         from credo.networks.inference.sampling import drawn_table
 
         if method not in ("auto", "exact"):
@@ -333,8 +333,8 @@ class GraphicalModel(Surface):
         costs: Mapping[str, float] | None = None,
         price: float = 1.0,
     ) -> InformationGains:
-        """Each variable that isn't known: by how much knowing it is expected to lower the entropy of another, in nats,
-        less its cost times the price of a unit of cost; the best first."""
+        """The expected reduction in the entropy of a variable, in nats, from observing each other one, less its cost
+        times the price per unit; the best first."""
         from credo.networks.information import information_gains
 
         return information_gains(self, variable, given, costs, price)

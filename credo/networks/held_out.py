@@ -1,4 +1,4 @@
-"""How well tables predict rows that they weren't learned from: leave-one-out by counts, and folds that are refitted."""
+"""Validation of tables: leave-one-out by counts, and refitted folds."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _cell(node: Node, codes: Mapping[str, Codes]) -> tuple[Codes, ...]:
 
 
 def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
-    """Of each row, log P(row) by the tables of all others; nothing is refitted, and no row may have missing cells."""
+    """log P(row) of each row by the tables of all others, without refits; no row may have missing cells."""
     learner, table, weights = TableLearner.of(network), source(data), Weights.of(weight)
     if network.evidence is None:
         raise EvidenceError("there is no row to leave out: no rows were learned yet")

@@ -78,7 +78,7 @@ def divergence(p: Posterior, q: Posterior) -> float:
 
 @dataclass(frozen=True)
 class InformationGain:
-    """By how much the entropy of a target is expected to fall if a variable is known, in nats; worth = gain - price ·
+    """The expected reduction in the entropy of a target from observing a variable, in nats; worth = gain - price ·
     cost."""
 
     name: str
@@ -89,7 +89,7 @@ class InformationGain:
 
 @dataclass(frozen=True, repr=False)
 class InformationGains(Shown):
-    """What could be asked to learn about a target, the best first."""
+    """Candidate questions about a target, the best first."""
 
     target: str
     entropy: float  # of the target now, in nats
@@ -97,7 +97,7 @@ class InformationGains(Shown):
 
     @property
     def best(self) -> InformationGain | None:
-        """The question that is worth most; None where none is worth anything."""
+        """The most valuable question; None if none is worth its cost."""
         return self.questions[0] if self.questions and self.questions[0].worth > 0 else None
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What networks with tables and hybrid ones have in common when they learn: rows add evidence, and nodes follow."""
+"""Learning common to networks with tables and hybrid ones: rows add evidence, and nodes are derived."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class MarkovNetwork(GraphicalModel, Unlearned):
         return read_as(MarkovNetwork, path)
 
     def write(self, path: str | PathLike[str]) -> None:
-        """To a file, in the format that the file name's ending says."""
+        """Write to a file, in the format of its extension."""
         from credo.formats import write
 
         write(self, path)

@@ -1,4 +1,4 @@
-"""What is believed about a table: the Dirichlet of a row, and queries over tables drawn from their posterior."""
+"""The posterior of a table: the Dirichlet of a row, and queries over tables drawn from it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ FEW_DRAWS = 100.0  # effective draws below which an interval is unreliable
 
 
 class AveragedOverTables(Estimated):
-    """P(variables | given), averaged over tables drawn from their posterior; `interval` is where it lies.
+    """P(variables | given), averaged over tables drawn from their posterior; `interval` is its credible interval.
 
-    Each draw counts by how probable it makes the evidence. The mean then is what a query with mean tables says, unless
-    nodes are tied: drawn, they have the same table, and a row shows them several times over.
+    Each draw is weighted by the probability of the evidence. The mean equals a query with the mean tables, unless nodes
+    are tied: then a row shows the same table several times.
     """
 
     draws: Array  # (draws, states)

@@ -17,7 +17,8 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class BDeu:
-    """Dirichlet(N / entries) on each row of a table with that many entries: the uniform network, as sure as N cases.
+    """Dirichlet(N / entries) on each row of a table with that many entries: a uniform network with an equivalent sample
+    size of N.
 
     Networks that are Markov equivalent then have equal evidence (Buntine 1991; Heckerman et al. 1995).
 

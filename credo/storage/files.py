@@ -37,9 +37,9 @@ Kind = TypeVar("Kind")
 
 
 def save(model: object, path: FilePath, updates: Sequence[str] = ()) -> None:
-    """Write a belief or a model (or a prior, a schema, a dict of beliefs) to a file, whole or not at all.
+    """Write a belief or a model (or a prior, a schema, a dict of beliefs) to a file, atomically.
 
-    `updates` are digests of rows that were added since, by which `credo update` knows them again.
+    `updates` are digests of added rows, by which `credo update` recognises them.
     """
     from credo.storage.packing import Packer, kind_of, readable
 

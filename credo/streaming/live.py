@@ -1,4 +1,4 @@
-"""A mutable twin of a classifier, for streams of single rows: what a row costs is what it touches."""
+"""A mutable twin of a classifier, for streams of single rows: the cost of a row is proportional to its cells."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Live:
     # Learning
 
     def observe(self, row: Mapping[str, Any], weight: float = 1.0) -> None:
-        """Learn a row, whole or (where a cell is wrong) not at all. One without a class is counted, no more."""
+        """Learn a row, atomically. A row without a class is only counted."""
         if type(weight) is not float or weight != 1.0:
             weight = _checked(weight)
             if not weight:

@@ -1,4 +1,4 @@
-"""A mutable twin of a mixture, for streams of single rows: EM goes on whenever a few of them have come."""
+"""A mutable twin of a mixture, for streams of single rows: EM continues in small batches."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class LiveMixture:
         return max(shares, key=lambda name: shares[name])
 
     def log_prob(self, row: Mapping[str, Any]) -> float:
-        """log p(row): low for a row unlike all that were learned."""
+        """log p(row): low for an outlier."""
         with self._turn, quietly():
             return float(self._mixture.log_prob(table_of([row], self._mixture.columns))[0])
 

@@ -1,4 +1,4 @@
-"""Predictions beside their rows, batch by batch: a table may be larger than memory."""
+"""Predictions with their rows, batch by batch: a table may be larger than memory."""
 
 from __future__ import annotations
 

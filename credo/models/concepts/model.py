@@ -93,7 +93,7 @@ class Concepts:
         return with_fields(model, rows=model.rows + found, labels=labels)._checked()
 
     def forget(self, data: object, target: object = None) -> Concepts:
-        """Take rows out again that were learned: the version space is as if they had never come."""
+        """Unlearn rows exactly: the version space is as if they had never been learned."""
         found, _ = self._named(target)._gathered(data, target)
         return with_fields(self, rows=self.rows - found)
 
@@ -269,8 +269,8 @@ class Concepts:
         return np.asarray(np.array(self.labels)[likely])
 
     def most_informative(self, candidates: object = None) -> dict[str, Any]:
-        """The row to ask about next: that whose vote is nearest to half, among all rows there could be, or among the
-        candidates. Its label is expected to halve the version space."""
+        """The most informative query: the row whose vote is nearest to half, among all possible rows or the candidates.
+        Its label is expected to halve the version space."""
         if candidates is None:
             nothing = bool(self.noise) or not len(self.rows.positives)
             return self._space.row(best_query(self._weights, self._space, nothing))

@@ -58,13 +58,13 @@ HIDDEN = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HiddenMarkov(Surface):
-    """p(rows, states) = P(s₁) Π P(sₜ | sₜ₋₁) Π p(rowₜ | sₜ): each row of a sequence depends on its hidden state alone.
+    """p(rows, states) = P(s₁) Π P(sₜ | sₜ₋₁) Π p(rowₜ | sₜ): each row of a sequence depends only on its hidden state.
 
-    Where states are given, they are counted; else EM finds them (Baum-Welch). Shares of states have Dirichlet priors
-    (smoothing; sticky more for staying), columns those of a classifier's classes. emission: how number columns covary
-    in a state; or what all columns are ("count", GammaPoisson(1, 1)), or some: {column: kind or family}. components: of
-    the mixture that each state is. transitions: "any", "left-to-right", a matrix of 0 and 1, or {state: [states that
-    may follow]}. duration: the fewest rows that a state lasts.
+    Given states are counted; hidden ones are inferred by EM (Baum-Welch). State probabilities have Dirichlet priors
+    (smoothing; `sticky` is added for staying), columns those of a classifier. emission: how number columns covary in a
+    state; or what all columns are ("count", GammaPoisson(1, 1)), or some: {column: kind or family}. components: of the
+    mixture that each state is. transitions: "any", "left-to-right", a matrix of 0 and 1, or {state: [states that may
+    follow]}. duration: the fewest rows that a state lasts.
 
     >>> weather = {"walk": ["yes", "yes", "no", "no"] * 5, "sky": ["sun", "sun", "rain", "rain"] * 5}
     >>> model = HiddenMarkov().fit(weather, target="sky")
@@ -132,7 +132,7 @@ class HiddenMarkov(Surface):
         weight: Weight = None, start: object = None,
     ) -> Self:  # fmt: skip
         """Learn from sequences: runs of one value in the column `sequence`, tables of a list, or all rows as one; rows
-        are in order, or are put in order by the column `order`.
+        are in order, or sorted by the column `order`.
 
         target: the states, as far as they are known (a column, an array, or P(state) in a matrix or in columns).
         weight: of sequences. start: memberships that EM begins with, as target would give them.
@@ -156,8 +156,8 @@ class HiddenMarkov(Surface):
         return SequenceTable(table, tuple(dict.fromkeys([*present, *more])), by, order)
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Learn from more sequences. Where states are hidden, EM continues: over the new rows, with what was expected
-        of the old ones kept as it is."""
+        """Learn from more sequences. With hidden states, EM continues over the new rows; the expected counts of the old
+        ones are kept."""
         from credo.models.hidden_markov.learning import continued
 
         found: Self = continued(self, source(data), target, weight)
@@ -302,7 +302,7 @@ class HiddenMarkov(Surface):
 
     @property
     def state_posterior(self) -> dict[int, float]:
-        """P(number of states | data) among those that states="auto" tried, all being as probable before."""
+        """P(number of states | data) among those that states="auto" tried, under a uniform prior."""
         if not self.tried:
             raise EvidenceError("the number of states was given: states='auto' compares several")
         logs = np.array([each.log_evidence for each in self.tried])
@@ -361,13 +361,14 @@ class HiddenMarkov(Surface):
         return LiveStates(self)
 
     def forecast(self, data: object, steps: int = 1) -> list[Forecast]:
-        """What follows the last row of a sequence: for each step ahead, P(state) and each column's distribution."""
+        """A forecast from the last row of a sequence: for each step ahead, P(state) and the distribution of each
+        column."""
         from credo.models.hidden_markov.forecasting import forecasts
 
         return forecasts(self, data, steps)
 
     def sample(self, lengths: int | Sequence[int], seed: Any = None) -> Any:
-        """An Arrow table of made-up sequences of these lengths, with their states."""
+        """An Arrow table of sampled sequences of these lengths, with their states."""
         from credo.models.hidden_markov.sampling import sampled_sequences
 
         return sampled_sequences(self, lengths, seed)

@@ -1,4 +1,4 @@
-"""LinearRegression: a number as a sum of what the columns add to it, with Gaussian or Student-t noise."""
+"""LinearRegression: Bayesian linear regression with Gaussian or Student-t noise."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ NUMBERS = {"mean": 0.0, "precision": 1.0, "shape": 1.0, "scale": 1.0}  # of a pr
 class LinearRegression(Additive):
     """y = a + Σ wⱼ zⱼ(row) + noise, w ~ N(0, σ²/ridge) for features z in comparable units: regularised least squares.
 
-    The strength of the prior is the one under which the data is most probable; ridge=0 is least squares itself. Or the
-    numbers of a conjugate prior are given: see LinearGaussian. Categories, missing cells and, if asked for,
-    interactions (products of two columns) are features, too. select: only columns that the evidence speaks for.
+    The ridge is chosen by evidence; ridge=0 is least squares. Alternatively, give the parameters of a conjugate prior:
+    see LinearGaussian. Categories, missing cells and, optionally, interactions (products of two columns) are features,
+    too. select: variable selection by evidence.
 
     >>> rooms = {"rooms": [1, 2, 3, 4, 5, 6], "price": [11.0, 18.0, 32.0, 39.0, 52.0, 58.0]}
     >>> model = LinearRegression(ridge=0).fit(rooms, target="price")
@@ -116,7 +116,7 @@ class LinearRegression(Additive):
         return model.update(table, weight=weight)
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Learn from more rows; categories may be new. With Student-t noise, EM goes on from where it was.
+        """Learn from more rows; new categories are allowed. With Student-t noise, EM continues.
 
         Of a model that has learned nothing yet, the same as fit.
         """
@@ -138,7 +138,7 @@ class LinearRegression(Additive):
         return model
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows exactly: the result is as if they had never been learned."""
+        """Unlearn rows exactly, as if they had never been learned."""
         self._refuse_robust("forget", "Fit it to the rows that stay")
         table = self._labelled(data, target)
         if absent := [name for name in self._readings.names if name not in table.names]:
@@ -208,7 +208,7 @@ class LinearRegression(Additive):
 
     @property
     def unlabelled(self) -> float:
-        """The weight of rows without a target: they were left out."""
+        """The weight of rows without a target, which were skipped."""
         return 0.0 if self.evidence is None else float(self.evidence[UNLABELLED].n.value.sum())
 
     @property
@@ -347,7 +347,7 @@ class LinearRegression(Additive):
         _tell_unseen(ignored)
 
     def intervals(self, data: object, mass: float = 0.95) -> tuple[Array, Array]:
-        """Both ends of an interval that holds each row's target with that probability."""
+        """Predictive intervals: both ends, for each row."""
         low, high = self.predictive(data).interval(mass)
         return np.atleast_1d(low), np.atleast_1d(high)
 
@@ -358,7 +358,7 @@ class LinearRegression(Additive):
         return np.asarray(self.predictive(table).log_prob(y)).reshape(-1)
 
     def explain(self, row: object) -> Contributions:
-        """Why that number: the prediction for an average row, and what each column of this one adds to it."""
+        """The prediction for an average row, and how much each column of this one adds to it."""
         from credo.models.regression.explaining import explained
 
         return explained(self, row)
@@ -393,7 +393,7 @@ class LinearRegression(Additive):
     # Validation
 
     def scores(self, data: object, *, target: object = None, weight: Weight = None) -> NumberScores:
-        """How good its predictions are, on rows that it wasn't taught by."""
+        """Scores on rows that weren't used for training."""
         return self._scored(self._labelled(data, target), weight, "given")
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> NumberScores:
@@ -426,9 +426,9 @@ class LinearRegression(Additive):
     def cross_validate(  # type: ignore[override]
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
     ) -> NumberScores:
-        """What models taught by the other folds say of each row: their sums are added up, nothing is refitted.
+        """Predictions for each row by models of the other folds: their sums are added up, without refits.
 
-        Each fold's model finds its own prior, as if the others were all there is.
+        Each fold chooses its own prior from the other folds.
         """
         model = self.fit(data, target, weight=weight) if self.target is None else self
         table = model._labelled(data, target)

@@ -45,14 +45,14 @@ INTERCEPT, UNCERTAIN = "(intercept)", "(uncertain weights)"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogisticRegression(ClassPredictor):
-    """P(class k | row) = exp(bₖ + z · wₖ)/Σ, the weights w ~ N(0, 1/(strength · s²)); of two classes, one w says all.
+    """P(class k | row) = exp(bₖ + z · wₖ)/Σ, the weights w ~ N(0, 1/(strength · s²)); for two classes, one w.
 
-    z: numbers about their means, an indicator for each level of a category, tf-idf of a text's words and pairs. s: the
-    standard deviation of a number, else 1; always 1 unless `scaled`. strength: a number (scikit-learn's 1/C), or how to
-    choose it: "evidence" (P(classes), weights integrated out by Laplace's method), "cross-validation", or "auto":
-    evidence, except where there are texts or more than 2,000 weights. estimate: "bayes" integrates weights out of
-    predictions, of up to 2,000 weights; "map" uses the most probable ones, "ml" those of least cross-entropy, without a
-    prior. method: "newton", "lbfgs", or "gradient": w ← w + rate · Σ (d - h(z)) z, at most `steps` times.
+    z: centred numbers, an indicator for each level of a category, tf-idf of words and pairs. s: the standard deviation
+    of a number, else 1; always 1 unless `scaled`. strength: a number (scikit-learn's 1/C), or how to choose it:
+    "evidence" (P(classes), weights integrated out by Laplace's method), "cross-validation", or "auto": evidence, except
+    where there are texts or more than 2,000 weights. estimate: "bayes" integrates weights out of predictions, of up to
+    2,000 weights; "map" uses the most probable ones, "ml" those of least cross-entropy, without a prior. method:
+    "newton", "lbfgs", or "gradient": w ← w + rate · Σ (d - h(z)) z, at most `steps` times.
 
     >>> rows = {"hours": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "passed": ["no", "no", "yes", "no", "yes", "yes"]}
     >>> model = LogisticRegression(strength=1).fit(rows, target="passed")
@@ -138,10 +138,9 @@ class LogisticRegression(ClassPredictor):
         )
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Learn from more rows, approximately: what was learned, as a Gaussian, is their prior (Laplace).
+        """Learn from more rows, approximately: the Laplace posterior is their prior.
 
-        The features and the strengths stay. A fit of all rows together differs a little, the less the more rows there
-        were before; classes that are new need it.
+        Features and strengths are held fixed. A fit of all rows differs slightly; new classes need one.
         """
         table, before = self._labelled(data, target), self.seen
         sums = ColumnSums(str(self.target), Readings(()), {})
@@ -165,7 +164,7 @@ class LogisticRegression(ClassPredictor):
         )
 
     def forget(self, data: object, **_: object) -> NoReturn:  # noqa: ARG002 - there is nothing to do with it
-        """Refused: the weights don't follow from sums over rows from which some could be subtracted."""
+        """Refused: there are no additive statistics from which rows could be subtracted."""
         raise EvidenceError(
             "a logistic regression has no additive statistics: rows can't be subtracted, so refit without them"
         )
@@ -191,7 +190,7 @@ class LogisticRegression(ClassPredictor):
 
     @property
     def seen(self) -> LaplacePosterior:
-        """What was learned, which is an error before there is anything."""
+        """The fitted state; an error before `fit`."""
         if self.posterior is None:
             raise EvidenceError(NOTHING)
         return self.posterior
@@ -283,18 +282,19 @@ class LogisticRegression(ClassPredictor):
     # Validation
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """What a model without row i would say of row i, approximately: one Newton step from the weights of all rows.
+        """The prediction for each row i without row i, approximately: one Newton step from the weights of all rows.
 
-        Strengths and features stay. Where covariances of weights aren't kept, as with texts, use `cross_validate`.
+        Strengths and features are held fixed. Where covariances of weights aren't kept, as with texts, use
+        `cross_validate`.
         """
         return left_out(self, self._labelled(data, target), weight)
 
     def cross_validate(
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
     ) -> Scores:
-        """What models of the other folds say of each row: each is fitted, starting from the weights of all rows.
+        """Predictions for each row by models of the other folds, each refitted from a warm start.
 
-        Strengths and features (means, levels, words) stay as they were learned.
+        Strengths and features (means, levels, words) are held fixed.
         """
         table = self._labelled(data, target)
         if table.once:

@@ -45,13 +45,13 @@ TEXTS = "a tree doesn't read texts (naive Bayes and logistic regression do)"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DecisionTree(ClassEvidence):
-    """P(class | row) from the leaf that a row comes to: (n of the class + a)/(n + K a), a Dirichlet posterior's mean.
+    """P(class | row) from the leaf that the row reaches: (n of the class + a)/(n + K a), the Dirichlet posterior mean.
 
-    prune: "average", the default, weighs all prunings of the grown tree by prior · evidence and predicts with their
+    prune: "average", the default, weights all prunings of the grown tree by prior · evidence and predicts with their
     mixture; "mdl" keeps the pruning with the shortest description (the tree + its exceptions), "evidence" the most
     probable one, None the tree as it was grown. gain: what a split is chosen by; "information" is the textbook's, with
     a branch for each value of a category; "evidence" splits in two, and is the default where prunings are averaged.
-    smoothing is a; by default 1/K. Where a cell is missing, a row goes down all branches, its weight shared out.
+    smoothing is a; by default 1/K. A row with a missing cell goes down all branches, its weight divided among them.
 
     >>> rows = {"sky": ["sun", "rain", "sun", "rain"] * 5, "wind": ["high", "low", "low", "high"] * 5,
     ...         "sail": ["yes", "no", "no", "no"] * 5}
@@ -135,7 +135,7 @@ class DecisionTree(ClassEvidence):
         return super().update(data, target=target, weight=weight)
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows, exactly: the leaves count what they would, had the rows never come; the branches stay."""
+        """Unlearn rows exactly from the counts of the leaves; the branches stay."""
         return super().forget(data, target=target, weight=weight)
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
@@ -199,7 +199,7 @@ class DecisionTree(ClassEvidence):
 
     @property
     def depth(self) -> int:
-        """Of the tree that is shown: how many questions are asked at most."""
+        """The depth of the tree that is shown."""
         return max(node.depth for node in self.outline.nodes)
 
     # Prediction
@@ -216,10 +216,10 @@ class DecisionTree(ClassEvidence):
     # Validation
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """What the tree says of each row without that row in any node: exactly what `forget` would leave.
+        """The prediction for each row without its own counts, exactly as after `forget`.
 
-        The branches, and how likely a node is a leaf, stay as they were grown with the row: on rows that a tree was
-        grown from, this is too good. `cross_validate` grows again.
+        The branches and α are held fixed: on rows from which the tree was grown, the scores are optimistic.
+        `cross_validate` grows again.
         """
         return self._scores_left_out(data, target, weight)
 
@@ -241,7 +241,7 @@ class DecisionTree(ClassEvidence):
     def cross_validate(  # type: ignore[override]
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
     ) -> Scores:
-        """What trees that are grown again from the other folds say of each row.
+        """Predictions for each row by trees grown again from the other folds.
 
         Copies of a row go to the same fold (in tables of up to 20,000 rows), unless chance explains the repetition.
         """
@@ -258,7 +258,7 @@ class DecisionTree(ClassEvidence):
 
     def description_length(self, data: object = None, *, target: object = None, weight: Weight = None) -> TreeLength:
         """The bits of the tree and of its exceptions: of the rows that were learned, or of others; and what a single
-        leaf would take. Whatever is known of the columns, the receiver knows too: only classes are sent.
+        leaf would take. The receiver knows the columns: only classes are encoded.
 
         prune="mdl" or None: each node takes a bit, and a split log₂ of the splits there were to choose from. A leaf
         names one of K classes, then how many of its n rows are exceptions, out of at most n (K - 1)/K, which, and of
@@ -277,7 +277,7 @@ class DecisionTree(ClassEvidence):
         return float(found.log_weighted[0] if self.prune == "average" else of_leaves)
 
     def log_prob(self, data: Any) -> Array:
-        """log P(class of the row | its other cells): a tree says nothing of how probable these are."""
+        """log P(class of the row | its other cells): a tree doesn't model these."""
         table = self._labelled(data, None)
         scores = self.scores(table)
         return np.asarray(scores.of_truth)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class CausalGraph(DirectedGraph, Shown):
-    """Causes and effects without tables. Hidden variables are named, or stand behind an arrow with two heads: A <-> B
-    is a hidden common cause of A and B.
+    """Causes and effects without tables. Hidden variables are named, or implied by a bidirected arrow: A <-> B is a
+    hidden common cause of A and B.
 
     >>> smoking = CausalGraph("Smoking -> Tar -> Cancer; Smoking <-> Cancer")
     >>> print(smoking.identify("Smoking", "Cancer").formula)
@@ -68,8 +68,8 @@ class CausalGraph(DirectedGraph, Shown):
     def identify(
         self, cause: str | Sequence[str], outcome: str | Sequence[str], given: str | Sequence[str] = ()
     ) -> Identification:
-        """How P(outcome | do(cause), given) follows from what is observed: by back-door or front-door adjustment, by
-        the general algorithm, or not at all."""
+        """Whether and how P(outcome | do(cause), given) is identifiable: by back-door or front-door adjustment, or by
+        the general algorithm."""
         from credo.networks.causes.identification import identify
 
         causes, outcomes = self._asked(cause, "a cause"), self._asked(outcome, "an outcome")
@@ -92,8 +92,8 @@ class CausalGraph(DirectedGraph, Shown):
         draws: int | None = None,
         seed: int = 0,
     ) -> Effect:
-        """P(outcome | do(cause)), estimated from rows of the observed variables, with credible intervals; among those
-        with the states that are given.
+        """P(outcome | do(cause)), estimated from rows of the observed variables, with credible intervals, optionally
+        given some states.
 
         The observed variables' distribution is learned as a network, by default with Dirichlet(1) for each row of a
         table; the estimand is evaluated for `draws` (1000) from its posterior. An effect that isn't identifiable is an

@@ -69,7 +69,7 @@ class OfInterventions(Shown):
 class Effect(OfInterventions):
     """P(outcome | do(cause)) for each state of the cause; of several variables, states are tuples.
 
-    `seen` is P(outcome | cause) beside it: the association, which common causes may distort.
+    `seen` is P(outcome | cause), the association, which may be confounded.
     """
 
     identification: Identification

@@ -1,4 +1,4 @@
-"""Influence diagrams: a network with decisions and utilities, and the policy that has the largest expected utility."""
+"""Influence diagrams: a network with decisions and utilities, and its optimal policy."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class InfluenceDiagram(Surface, Unlearned):
     """Chance variables with tables, decisions with options, and utilities, which add up.
 
-    An arrow into a decision means that the variable is known when it is taken; what was known for earlier decisions
-    isn't forgotten. An arrow into a utility means that it depends on the variable.
+    An arrow into a decision means that the variable is observed before it; no-forgetting is assumed. An arrow into a
+    utility means that it depends on the variable.
 
     >>> umbrella = InfluenceDiagram(
     ...     "Weather -> Forecast -> Umbrella; Weather, Umbrella -> Comfort",
@@ -99,7 +99,7 @@ class InfluenceDiagram(Surface, Unlearned):
 
     @property
     def chance(self) -> tuple[str, ...]:
-        """The variables that nobody decides about."""
+        """The chance variables."""
         return tuple(self.tables)
 
     @cached_property
@@ -110,7 +110,7 @@ class InfluenceDiagram(Surface, Unlearned):
         return Network(above, {**self.tables, **uniform}, self.states)
 
     def known_before(self, decision: str) -> tuple[str, ...]:
-        """All that is known when a decision is taken: nothing is forgotten."""
+        """Everything observed before a decision (no-forgetting)."""
         place = self.decisions.index(self._checked_decision(decision))
         known = {parent for name in self.decisions[: place + 1] for parent in self.parents[name]}
         return tuple(name for name in self.states if name in known or name in self.decisions[:place])
@@ -121,17 +121,16 @@ class InfluenceDiagram(Surface, Unlearned):
         return name
 
     def policy(self, given: Given = None) -> Policy:
-        """What to do, given what will be known at each decision: the policy with the largest expected utility.
+        """The optimal policy: the best option given the information at each decision.
 
-        `given` is evidence that is there already: of variables that don't depend on decisions to come, and options of
-        decisions that were taken.
+        `given` is evidence on variables that don't depend on later decisions, and options already taken.
         """
         from credo.networks.decisions.solving import solved
 
         return solved(self, given)
 
     def expected_utility(self, given: Given = None) -> float:
-        """The largest that any policy has."""
+        """The expected utility of the optimal policy."""
         return self.policy(given).expected_utility
 
     def following(self, policy: Policy) -> Network:
@@ -143,9 +142,9 @@ class InfluenceDiagram(Surface, Unlearned):
     def value_of_information(
         self, name: str, before: str | None = None, given: Given = None, *, test: Any = None
     ) -> float:
-        """How much the expected utility grows if a variable is known before a decision, by default the next one.
+        """The gain in expected utility from observing a variable before a decision, by default the next one.
 
-        With a test, a table of P(reading | state), only the test's reading is known: imperfect information.
+        With a test, a table of P(reading | state), it is the value of imperfect information.
         """
         from credo.networks.decisions.information import value_of_information
 
@@ -154,8 +153,8 @@ class InfluenceDiagram(Surface, Unlearned):
     def what_to_ask(
         self, costs: Mapping[str, float] | None = None, before: str | None = None, given: Given = None
     ) -> InformationValues:
-        """Each variable that could be asked about before a decision, by default the next one: the value of knowing it,
-        less what asking costs; the best first."""
+        """The value of observing each variable before a decision (by default the next one), net of cost; the best
+        first."""
         from credo.networks.decisions.information import information_values
 
         return information_values(self, costs or {}, before, given)

@@ -1,4 +1,4 @@
-"""Policies: what to do at each decision, given what is known then."""
+"""Policies: the best option of each decision given the information at that point."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DecisionTable(Shown):
-    """The expected utility of each option in each state of what is known, later decisions being taken at their best.
+    """The expected utility of each option in each state of what is known, later decisions being optimal.
 
-    Utilities that are settled before the decision don't count.
+    Utilities settled before the decision are excluded.
     """
 
     name: str
@@ -37,7 +37,7 @@ class DecisionTable(Shown):
 
     @property
     def best(self) -> NDArray[np.int64]:
-        """The number of the best option; of equal ones, the first."""
+        """The number of the best option; the first if tied."""
         return np.asarray(self.utilities.argmax(-1))
 
     def choose(self, known: Mapping[str, Any] | None = None) -> Any:

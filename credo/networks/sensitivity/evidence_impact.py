@@ -30,7 +30,7 @@ class FindingImpact:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EvidenceImpact(Shown):
-    """How findings move P(name | given), the one that moves it most first."""
+    """The effect of findings on P(name | given), the largest first."""
 
     name: str
     before: Posterior  # without any finding

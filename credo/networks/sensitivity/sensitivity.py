@@ -31,7 +31,7 @@ TOP = 20  # entries that are listed
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of a table, P(name = state | given), and how the answer moves with it."""
+    """An entry of a table, P(name = state | given), and the derivative of the answer."""
 
     name: str
     state: Any
@@ -80,9 +80,9 @@ def listed(sizes: Array, states: Sequence[Any]) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sensitivity(Shown):
-    """How P(name = value | given) moves with each entry of each table, exactly.
+    """How P(name = value | given) depends on each entry of each table, exactly.
 
-    When an entry moves, the others of its row share what is left as they did before.
+    When an entry changes, the others of its row are rescaled (proportional covariation).
     """
 
     name: str
@@ -158,8 +158,8 @@ class Sensitivity(Shown):
         return OneWay(entry, self.probability, (float(own.above[where]), float(own.below[where])))
 
     def tornado(self, mass: float = 0.95, change: float | None = None, top: int = TOP) -> Tornado:
-        """How far each entry alone moves the answer: within its credible interval where the tables were learned; else,
-        or with `change`, by a share of itself, 0.1 for 10%."""
+        """The range of the answer as each entry varies alone: within its credible interval if the tables were learned;
+        else, or with `change`, by a relative change, 0.1 for 10%."""
         from credo.networks.sensitivity.tornado import tornado_of
 
         return tornado_of(self, mass, change, check_whole("top", top, 1))

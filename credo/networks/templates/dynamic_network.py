@@ -45,7 +45,7 @@ class DynamicNetwork(Template):
     """P(sequence) = P(slice 0) ∏ P(slice t | slice t − 1): every slice has the same variables, arrows and tables.
 
     Arrows within a slice are those of a `Network`; `previous(Weather)` is Weather one slice back. A variable with
-    previous parents has another table in the first slice, `first`; all others have one table for all slices.
+    previous parents has a separate table in the first slice, `first`; all others have one table for all slices.
 
     >>> umbrella = DynamicNetwork(
     ...     "previous(Rain) -> Rain -> Umbrella",
@@ -218,12 +218,12 @@ class DynamicNetwork(Template):
         hidden: Mapping[str, Any] | None = None,
         **how: Unpack[FittingOptions],
     ) -> DynamicNetwork:
-        """Learn the tables from sequences, adding the statistics of all slices: by counting where every cell is known,
-        by EM where cells are missing or variables are hidden. What was learned before is dropped.
+        """Learn the tables from sequences, adding the statistics of all slices: by counting if no cell is missing, else
+        by EM. Earlier evidence is dropped.
 
         Sequences are runs of one value in the column `sequence`, tables of a list, or all rows as one; rows are in
-        order, or are put in order by the column `order`. The other options are those of `Network.fit`; a prior may name
-        the table of the first slice, as in {"first(Rain)": 5}.
+        order, or sorted by the column `order`. The other options are those of `Network.fit`; a prior may name the table
+        of the first slice, as in {"first(Rain)": 5}.
         """
         from credo.networks.fitting import Fitting
         from credo.networks.templates.learning import Read, learned
@@ -240,8 +240,7 @@ class DynamicNetwork(Template):
         weight: Weight = None,
         **how: Unpack[FittingOptions],
     ) -> DynamicNetwork:
-        """Learn from more sequences. Where their cells are missing, EM continues: what was expected of earlier ones
-        stays, and counts as known."""
+        """Learn from more sequences. With missing cells, EM continues; the expected counts of earlier ones are kept."""
         from credo.networks.fitting import Fitting
         from credo.networks.templates.learning import Read, learned
 
@@ -386,7 +385,7 @@ class DynamicNetwork(Template):
         return self.unrolled(len(by_slice(every, self.variables, 1)))
 
     def sample(self, lengths: int | Sequence[int], seed: int | None = None) -> Any:
-        """An Arrow table of made-up sequences of these lengths."""
+        """An Arrow table of sampled sequences of these lengths."""
         from credo.networks.templates.sampling import sampled_slices
 
         return sampled_slices(self, lengths, None if seed is None else check_seed(seed))

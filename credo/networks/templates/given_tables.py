@@ -1,4 +1,4 @@
-"""Questions about the members of plates, and about many of them: any, all, how many."""
+"""Queries about the members of plates, including any, all and count."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class PlateNetwork(Template):
     """P(all) = ∏ over members ∏ P(Plate.Variable | parents): all members of a plate have the same arrows and tables.
 
-    A plate is a table, each of whose rows is a member; `keys` says which column names its members, and a table that has
-    the key of another is within it. A parent is a variable of the same member, or of one that it is within.
+    A plate is a table whose rows are its members; `keys` gives the key column of each plate, and a table that has the
+    key of another is nested in it. A parent is a variable of the same member, or of one that it is nested in.
 
     >>> clinic = PlateNetwork(
     ...     "Ward.Outbreak -> Patient.Infected",
@@ -121,9 +121,9 @@ class PlateNetwork(Template):
         hidden: Mapping[str, Any] | None = None,
         **how: Unpack[FittingOptions],
     ) -> PlateNetwork:
-        """Learn the tables from {plate: data}, adding the statistics of all members: by counting where a variable and
-        its parents are known, by EM where cells are missing or variables are hidden. What was learned before is
-        dropped. The options are those of `Network.fit`; a plate all of whose variables are hidden needs no table."""
+        """Learn the tables from {plate: data}, adding the statistics of all members: by counting observed families, and
+        by EM for the rest. Earlier evidence is dropped. The options are those of `Network.fit`; a plate all of whose
+        variables are hidden needs no table."""
         from credo.networks.fitting import Fitting
         from credo.networks.templates.plate_learning import learned
 
@@ -148,7 +148,7 @@ class PlateNetwork(Template):
     # Inference
 
     def given(self, data: Mapping[str, Any]) -> GivenTables:
-        """The members of {plate: data}, and what is known of them: what questions are asked about."""
+        """The members of {plate: data} and their observed cells, to query."""
         from credo.networks.templates.given_tables import GivenTables
         from credo.networks.templates.plate_learning import ground_of
 
