@@ -1,4 +1,4 @@
-"""What engines do with batches for a predictor of classes: predict, leave rows out, score."""
+"""Engine jobs of predictors of classes: predict, leave rows out, score."""
 
 from __future__ import annotations
 

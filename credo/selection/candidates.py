@@ -70,7 +70,7 @@ class Candidates:
 
 
 def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | None = None) -> Run[Candidates]:
-    """What the rows of a sample, left out one by one, say of a model's terms.
+    """The candidates from a sample's leave-one-out log-likelihoods.
 
     The excess of columns' log Bayes factors is taken from them.
     """
@@ -134,7 +134,7 @@ def _weightings_of_pairs(
 
 
 def excess_of_factors(taught: Taught, sample: Sample) -> dict[str, float]:
-    """How much log Bayes factors are too large: log of their mean over shuffled classes, where that is above 0.
+    """The excess of log Bayes factors: log of their mean over shuffled classes, where that is above 0.
 
     Priors and bins know the pooled rows, so that Bayes factors of few rows are too large. What all columns have in
     common is taken from each. A column that is far beyond it, as one with many equal numbers, has an excess of its own.

@@ -1,4 +1,4 @@
-"""What engines do with batches, or with pieces of a sample, to choose a model's tuning."""
+"""Engine jobs over batches, or pieces of a sample, for tuning."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class LeftOutTerms:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutTerms:
-    """The terms' log-likelihoods of rows that taught nothing; log P(class), the row's class and weight."""
+    """The terms' log-likelihoods of held-out rows; log P(class), the row's class and weight."""
 
     model: Any
     terms: Terms

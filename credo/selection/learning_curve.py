@@ -1,4 +1,4 @@
-"""Learning curves: how well a model of more and more rows predicts withheld ones. Each row is counted once."""
+"""Learning curves: scores on withheld rows by the number of training rows. Each row is counted once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEPS = 8  # sizes, if none are asked for, each about twice the one before
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """Accuracy and log-loss of withheld rows against the number of rows that were learned."""
+    """Accuracy and log-loss on withheld rows against the number of training rows."""
 
     sizes: tuple[int, ...]
     scores: tuple[Scores, ...]

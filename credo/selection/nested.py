@@ -1,8 +1,8 @@
-"""Tuning by nested validation: what is chosen is judged by rows that neither taught nor tuned it.
+"""Tuning by nested cross-validation: choices are scored on rows used neither to fit nor to tune.
 
-For each fold: evidence without it (an exact subtraction), candidates tuned on the other rows, each left out in turn,
-and what these candidates say of the fold's rows. On that, candidates are pooled; and how well the pool predicts each
-fold, by shares that the other folds gave, is the figure that is reported.
+For each fold: evidence without it (an exact subtraction), candidates tuned on leave-one-out scores of the other rows,
+and their predictions of the fold's rows. Candidates are averaged on these; the reported score of each fold uses mixing
+weights from the other folds.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SHARES = "class shares"
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The outcome of tuning: candidates, how they are pooled, and how good the pool is."""
+    """The outcome of tuning: candidates, their mixing weights, and the scores of the average."""
 
     model: Classifier  # untuned, with columns counted in all forms that were tried
     candidates: Candidates
@@ -94,8 +94,8 @@ def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedCl
 
 
 def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discriminative: bool = False) -> Outcome:
-    """A model whose columns are counted in all their forms, tuned on the rows that it was taught by; with logistic
-    regression beside it, where that is worth it."""
+    """A model whose columns are counted in all their forms, tuned on its training rows; with logistic regression, if
+    that improves it."""
     terms = sum(len(set(views) - set(CELL_FORMS)) for views in model.choices.values())
     sample = encoded(model, drawn(model, table, Weights.of(weight), terms))
     if sample.rows < 2:

@@ -1,7 +1,7 @@
-"""credo.learn of a number: linear regressions, tried on held-out rows; the simpler one stands unless another is clearly
-better.
+"""credo.learn for numbers: linear regressions, compared on held-out rows; the simpler one is kept unless another is
+clearly better.
 
-Whole numbers are classes where there are few of them, else quantities: a notice says how to get the other reading.
+Few distinct whole numbers are classes, many are quantities, with a notice.
 """
 
 from __future__ import annotations

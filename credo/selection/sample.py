@@ -1,4 +1,4 @@
-"""The rows on which tuning is chosen: all of them, or a sample; copies of a row are one row, with their weight.
+"""The rows for tuning: all of them, or a sample; copies of a row are one row, with their total weight.
 
 Copies are held out together, and lie in one fold (models.copies).
 """

@@ -1,8 +1,8 @@
-"""Stacking: candidates are pooled by how well they predict rows that neither taught nor tuned them.
+"""Stacking: candidates are pooled by their predictions of rows used neither to fit nor to tune.
 
-log P(class | row) = log P(class) + Σ π (what a candidate says) - log Σ, π ≥ 0, π ~ N(1/m, 1/m) for m candidates. That
-no candidate is worth anything is as probable beforehand as that some are: π is averaged over both, by their evidence.
-Label noise beside it bounds how certain few rows can make it. The pool is again one weight for each term.
+log P(class | row) = log P(class) + Σ π (what a candidate says) - log Σ, π ≥ 0, π ~ N(1/m, 1/m) for m candidates. The
+prior probability that no candidate is useful is ½: π is averaged over both cases, by their evidence. Label noise bounds
+the certainty from few rows. The pool is again one weight for each term.
 
 Held-out rows also taught the candidates that others are predicted by, so that what two rows have in common by chance
 counts twice. For that evidence, the log-likelihood of m rows that are predicted by candidates of t rows is divided by
@@ -32,7 +32,7 @@ ENOUGH_NATS = 50.0  # beyond which the other side is lost in rounding
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What candidates say of held-out rows, as terms; how many of their cells are missing; and their folds."""
+    """The candidates' predictions of held-out rows, as terms; the missing shares; and the folds."""
 
     rows: TermScores
     missing: Array  # (rows,) shares of the cells that are read
@@ -122,7 +122,7 @@ def _discounts(stacks: Sequence[Stack], blanked: HeldOut, weights: Array, class_
 
 
 def stacked(held_out: HeldOut) -> Stack:
-    """The most probable shares, averaged with "worth nothing" by their evidence. Rows count as whole."""
+    """The MAP mixing weights, averaged with "no candidate is useful" by evidence. Rows count as whole."""
     return stacks(held_out, held_out.rows.weight[None])[0]
 
 

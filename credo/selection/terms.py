@@ -1,4 +1,4 @@
-"""What each term of a model says of held-out rows: the log-likelihoods that tuning weighs.
+"""The log-likelihoods of held-out rows by each term of a model, which tuning weights.
 
 A term is a column in one of its forms, or a block of columns that are read together. Rows of the evidence are left out
 one by one, in closed form; rows of a held-out fold are scored by the evidence of the others.
@@ -87,7 +87,7 @@ def beside(scores: Sequence[TermScores]) -> TermScores:
 
 
 class Taught(ABC):
-    """A model as tuning sees it: its evidence, some rows of the sample taken out."""
+    """A model during tuning: its evidence without some rows of the sample."""
 
     model: Any  # its views and settings; its evidence may hold more rows
     class_weights: Array
@@ -112,7 +112,7 @@ class Taught(ABC):
     def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
         """log p(cells | classes)/p(cells) of each column by itself: whether it depends on the class.
 
-        Unlike a score of left-out rows, it looks good by chance only as rarely as its size says, if rows are many.
+        Unlike a score of left-out rows, it is calibrated if rows are many.
         """
 
     def shuffled(self, sample: Sample, salt: int) -> Taught | None:  # noqa: ARG002 - of use to those who override

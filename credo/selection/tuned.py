@@ -1,4 +1,4 @@
-"""A tuned classifier: a plain one, and what was chosen for it on held-out rows."""
+"""A tuned classifier: a plain one and its tuning."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class TunedClassifier(Classifier):
     # Learning
 
     def fit(self, data: object, target: object, *, weight: Weight = None) -> Self:
-        """Learn, and tune, from nothing."""
+        """Fit and tune from scratch."""
         fitted = self.untuned() if self.evidence is not None else self.model
         fresh = self.replaced(model=fitted.fit(data, target, weight=weight), report=None)
         return fresh.tune(data, target=target, weight=weight)  # type: ignore[return-value]
@@ -120,7 +120,7 @@ class TunedClassifier(Classifier):
         return model
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows. The tuning stays; the report is about the forgotten rows, too, and goes."""
+        """Unlearn rows. The tuning stays; the report, which includes the forgotten rows, is dropped."""
         return super().forget(data, target=target, weight=weight).replaced(report=None)
 
     def without_class(self, value: object) -> Self:
@@ -138,7 +138,7 @@ class TunedClassifier(Classifier):
         return _untuned_sum(other, self) if isinstance(other, Classifier) else NotImplemented
 
     def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> TunedClassifier:
-        """Choose and weigh again, as it was done before."""
+        """Tune again, with the same candidates."""
         from credo.selection.learn import relearned
 
         plain = self.untuned()

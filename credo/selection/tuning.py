@@ -1,4 +1,4 @@
-"""Tuning: what the evidence leaves open, inferred from held-out rows, kept apart from it and shown."""
+"""Tuning: settings inferred from held-out rows, stored apart from the evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights for the terms of a model: a logistic regression on the log-likelihoods of held-out rows, with a prior.
+"""Weights of a model's terms: a logistic regression on the log-likelihoods of held-out rows, with a prior.
 
 log P(class | row) = log P(class) + bias + Σ w s + M s′ - log Σ, s being a term's log-likelihoods and s′ those of a term
 that may be mixed between classes. A column's weight is r (τ + δ): r is the probability that it depends on the class at
@@ -42,7 +42,7 @@ class Weighting:
     mixture: Array | None = None  # (classes, classes), beside the term's weight
 
     def log_odds(self, scores: TermScores) -> Array:
-        """What the terms say, weighed, without the prior. (rows, classes)"""
+        """The weighted sum of the terms, without the prior. (rows, classes)"""
         total = scores.of(self.terms).log_likelihood @ self.weights + self.biases
         if self.mixture is not None and self.mixed is not None:
             total = total + scores.of([self.mixed]).log_likelihood[:, :, 0] @ self.mixture.T
