@@ -100,7 +100,7 @@ class _Classifier(ClassifierMixin, _Reader):  # type: ignore[misc]
     _model: ClassVar[Any]  # the class of credo models that the parameters are for
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from these rows alone. A row of weight 0 is as good as not there, and so is a class of such rows."""
+        """Learn from these rows alone. Rows of weight 0, and classes of such rows only, are ignored."""
         model, _, labels, _ = self._begun(X, y, sample_weight)
         return self._keep(model, labels)
 
@@ -146,7 +146,7 @@ class _AdditiveClassifier(_Classifier):
     tune: bool
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from these rows alone. A row of weight 0 is as good as not there, and so is a class of such rows."""
+        """Learn from these rows alone. Rows of weight 0, and classes of such rows only, are ignored."""
         model, table, labels, weight = self._begun(X, y, sample_weight)
         if self.tune:
             model = model.tune(table, target=labels, weight=weight)

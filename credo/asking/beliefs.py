@@ -32,7 +32,7 @@ THETA, NEXT = "theta", "x"
 
 
 class Believed(ABC):
-    """What questions to all kinds of beliefs share: they differ in the quantities that names stand for."""
+    """The common part of questions to beliefs: they differ in the quantities that names refer to."""
 
     estimates: ClassVar[bool] = False
 
@@ -41,7 +41,7 @@ class Believed(ABC):
 
     @abstractmethod
     def quantity(self, question: Question, name: Name, given: list[Term]) -> Quantity:
-        """What a name stands for; takes those terms out of `given` that it uses."""
+        """What a name refers to; removes the terms that it uses from `given`."""
 
     def query(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
         if not question.asked:

@@ -80,8 +80,8 @@ class ExpectsHidden(Capability):
     def expected_hidden(
         self, batch: Batch, log_shares: Array, weight: Array, groups: str, now: Likelihood
     ) -> tuple[Evidence, HiddenGroups] | None:
-        """What is expected at the parameters now, the groups having these shares; None where it takes the
-        responsibilities first."""
+        """The expected statistics at the current parameters and mixing weights; None if responsibilities are needed
+        first."""
 
 
 class Rounds(Capability):
@@ -114,7 +114,7 @@ class Draws(Capability):
 
     @abstractmethod
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
-        """Cells of rows of these classes (codes): a column each, NaN or None where nothing is known of it."""
+        """Cells of rows of these classes (codes): a column each, NaN or None where unknown."""
 
 
 class LogPrior(Capability):
@@ -224,7 +224,7 @@ class WordByWord(Capability):
 
 
 class WeighsWords(Capability):
-    """Has a weight for each word, whatever text it is in."""
+    """Has one weight per word, in any text."""
 
     @abstractmethod
     def weights_for(self, k: int, others: Array, words: Any) -> Array:

@@ -228,7 +228,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
 
     @cached_property
     def _tables_without_one(self) -> tuple[Array, Array]:
-        """Rows of log θ when a row of weight 1 is gone: of the other classes, and of its own.
+        """Rows of log θ without a row of weight 1: of the other classes, and of its own.
 
         A value that no other row has is ignored.
         """

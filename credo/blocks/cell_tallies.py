@@ -25,7 +25,7 @@ RowCodes = list[int]  # of a row's cells: MISSING, or UNSEEN, or where the cell 
 
 
 class CellTable:
-    """How often each class showed each cell. Cells have the codes that they came with, whatever their column."""
+    """The count of each cell in each class. Cells have the codes that they came with, whatever their column."""
 
     def __init__(self, before: Sequence[Array]) -> None:
         """Of each column: how often the classes showed its levels. (classes, levels)"""

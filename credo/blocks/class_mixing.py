@@ -53,7 +53,7 @@ class Mixed(OneTerm, CountsIgnored, Hides):
         return {name: self.mixed(gone) for name, gone in Hides.needed(self.inner).hidden(cells, whole).items()}
 
     def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:
-        """Neither weighed nor mixed."""
+        """Neither weighted nor mixed."""
         self.inner.add_left_out(cells, own, out)
 
     def add_weighted_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:

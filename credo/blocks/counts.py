@@ -72,7 +72,7 @@ class CountCells:
 
 @dataclass(frozen=True, eq=False)
 class CountsRead:
-    """Counts of some rows, and the same as codes of a table where that is worth it."""
+    """Counts of some rows, and the same as codes of a table where that pays."""
 
     x: Array  # (columns, rows), NaN where a cell is missing
 

@@ -37,7 +37,7 @@ class Distances(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JointGaussians:
-    """What is known of the classes' Gaussians over some features."""
+    """The classes' Gaussians over some features."""
 
     belief: JointParameters
     size: int  # of all features, on which the degrees of freedom depend
@@ -102,8 +102,8 @@ class JointGaussians:
         return Distances(_squares(flat), along, self.log_determinant, z.shape[1])
 
     def parts(self, z: Array, own: Hard | None) -> Iterator[tuple[Any, Distances]]:
-        """Of any rows, NaN where a feature is missing: which rows, and how far they are. Rows of which nothing is known
-        aren't among them."""
+        """Of any rows, NaN where a feature is missing: which rows, and how far they are. Rows without observed features
+        are excluded."""
         absent = np.isnan(z)
         missing = absent.sum(1)
         if not missing.any():

@@ -56,8 +56,8 @@ class OneHotGaussian(Block):
     """z | class ~ N(μ, Σ): one Σ for all classes ("tied": the log-odds are linear in z), or each its own ("full").
 
     Σ ~ inverse Wishart, worth shrinkage · (d + 2) rows of the d features' variances within classes (to which one row of
-    their pooled variance is added; of a category's values, one of each class: where each class has shown but one value,
-    others are to be expected in all of them); μ worth `strength` rows.
+    their pooled variance is added; of a category's values, one of each class: where each class has shown a single
+    value, others are possible in all of them); μ worth `strength` rows.
     """
 
     names: tuple[str, ...]

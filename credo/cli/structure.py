@@ -50,8 +50,8 @@ def structure(data: str, top: int, output: str | None, plot: str | None, confide
     """Learn the arrows and tables of a belief network from a table.
 
     DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), a pattern such as 'logs/*.csv', or - (standard
-    input). Its columns are the variables. Arrows are chosen by a score, which weighs how well they explain the data
-    against how many they are.
+    input). Its columns are the variables. Arrows are chosen by a score, which trades fit against the number of
+    parameters.
 
     \b
     Examples:
@@ -84,7 +84,7 @@ def structure(data: str, top: int, output: str | None, plot: str | None, confide
 
 
 def learned(table: Source, data: str, confidence: bool, **how: Any) -> Learned:
-    """The network, the strength of its arrows, and how sure they are."""
+    """The network, the strength of its arrows, and their probabilities."""
     import credo
     from credo.networks.equivalence import numbered
     from credo.networks.structure.default_search import chosen_search

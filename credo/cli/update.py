@@ -21,8 +21,8 @@ def update(model: str, data: str, weight: str | None, output: str | None) -> Non
     """Learn from more rows.
 
     MODEL is a .credo file: a classifier, a learned network, a mixture, or what `credo estimate` saved. Classes, groups
-    and values may be new. The result is that of learning all rows at once; where EM found what is hidden or missing,
-    it goes on from there.
+    and values may be new. The result is that of learning all rows at once; with hidden variables or missing cells, EM
+    continues.
 
     \b
     Examples:

@@ -107,8 +107,8 @@ class Evidence:
         return self._about([axis]).schema[axis]
 
     def _about(self, axes: Collection[Axis | None], label: Label | None = None) -> Evidence:
-        """What is known of some columns, and a part over them; of a sum that waits, only these are added up, unless
-        they have many levels."""
+        """The schema of some columns, and a part over them; of a sum that waits, only these are added up, unless they
+        have many levels."""
         few = [
             Evidence(
                 Schema(tuple(column for column in each.schema if column.axis in axes)),

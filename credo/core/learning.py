@@ -1,6 +1,6 @@
-"""The verbs, written once: update, merge, forget, discount and cross_validate, over an engine's `reduce`.
+"""The verbs of all models: update, merge, forget, discount and cross_validate, over an engine's `reduce`.
 
-A learner says how to summarise one batch; everything else follows, since evidence adds.
+A learner implements the summary of one batch; everything else follows, since evidence adds.
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ def folds_of(
 
 @dataclass(frozen=True)
 class FoldDraw:
-    """Which fold each row is in; copies of a row, known by their fingerprints in order, lie in one fold."""
+    """Which fold each row is in; copies of a row, known by their fingerprints in order, are in one fold."""
 
     names: tuple[str, ...]
     folds: int
@@ -347,7 +347,7 @@ class Folds:
 
 @dataclass(frozen=True, eq=False)
 class FoldScores:
-    """What the score says of each row of a batch, in the rows' order, and the row's fold."""
+    """The score of each row of a batch, in order, and its fold."""
 
     plan: Folds
     models: Sequence[Additive]  # each fold's, taught by the others

@@ -301,7 +301,7 @@ def _in_order(places: Positions) -> bool:
 class GroupCounts(Counts):
     """Of a category by groups. A large table keeps the cells that aren't 0: at most as many as there are rows.
 
-    How it is kept follows from its size alone, so that equal counts are kept alike, however they came about.
+    How it is kept follows from its size alone, so equal counts are stored alike.
     """
 
     n: Exact | Sparse  # type: ignore[assignment]

@@ -151,7 +151,7 @@ class Profile:
 
     @property
     def identifies(self) -> bool:
-        """Over 50 cells, single words, all different: it names rows and says nothing of them."""
+        """Over 50 cells, single words, all different: a row identifier."""
         different = pa.types.is_string(self.values.type) and self.repeated == 0 and not self.dated
         return different and self.longest <= 1 and self.known > MANY_ROWS
 
@@ -283,7 +283,7 @@ def _column(name: str, kind: Kind, found: Profile) -> Column:
 
 
 def why_ignored(found: Profile) -> str:
-    """The same words for all columns that are ignored for the same reason: one notice tells of them."""
+    """The same words for all columns that are ignored for the same reason: one notice for all."""
     if not found.known:
         return "every cell is missing"
     if found.identifies:

@@ -212,7 +212,7 @@ def _rows(batches: Iterable[Batch], start: int, stop: int | None) -> Iterator[Ba
 def partitions_of(
     table: Source, names: Sequence[str], by: str | None, order: str | None
 ) -> Iterable[AnyPartition[SequenceBatch]]:
-    """What engines share out: batches of whole sequences, or partitions of files with no sequence in two of them."""
+    """The engine's work units: batches of whole sequences, or partitions of files that split no sequence."""
     if by is None and not table.lengths:
         raise DataError("say by=... which column identifies sequences, or give a list of tables")
     sequences = Sequences(by, order, () if by is not None else table.lengths)

@@ -98,7 +98,7 @@ class Source:
         return cls(batch.names, lambda wanted: iter([batch.only(wanted)]), rows=batch.rows, near=True)
 
     def partitions(self, names: Sequence[str]) -> Iterable[AnyPartition[Batch]]:
-        """What engines share out, in order: partitions of files, or the batches of what isn't in files."""
+        """The engine's work units, in order: partitions of files, or batches of other data."""
         self.require(names)
         return recut(self.read(names)) if self.files is None else self.files(names)
 

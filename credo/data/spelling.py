@@ -135,7 +135,7 @@ class Spelling:
 
     @property
     def kind(self) -> Spelt:
-        """Of cells that are nothing but tokens nobody can tell what they are: they stay words."""
+        """A column of missing-value tokens alone is ambiguous, and stays words."""
         if not self.cells or self.is_words:
             return "words"
         if self.number or self.date:

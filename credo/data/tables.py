@@ -428,7 +428,7 @@ def _is_column(value: object) -> bool:
 
 
 def _begin(data: Any) -> None:
-    """Rows that were taken from an iterator are gone: a second use would silently go on without them."""
+    """Rows taken from an iterator are consumed: a second use would silently miss them."""
     try:
         if data in _begun:
             raise DataError(READ)

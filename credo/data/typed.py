@@ -117,8 +117,8 @@ def _other_sign(spelling: Spelling, before: Spelling) -> bool:
 
 
 def _settled(spelling: Spelling, lost: bool) -> Spelt:
-    """Strings that spell nothing but numbers stay strings: whoever made them so wanted them so. With a token among
-    them, or decimal commas, or the sign of a currency, they are strings because of it."""
+    """Strings that all spell numbers stay strings, as the user made them. With a token among them, or decimal commas,
+    or the sign of a currency, they are strings because of it."""
     settled = spelling.tokens or spelling.kind == "comma" or spelling.sign or (lost and spelling.kind != "date")
     return spelling.kind if settled else "words"
 

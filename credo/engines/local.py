@@ -22,7 +22,7 @@ progress: ContextVar[Callable[[int], None] | None] = ContextVar("progress", defa
 
 
 class Local:
-    """Threads of this process. Partitions are opened one after another, and their batches shared out to threads."""
+    """Threads of this process. Partitions are opened one after another, and their batches distributed to threads."""
 
     shares_memory = True
 
@@ -40,7 +40,7 @@ class Local:
 
 
 def workers() -> int:
-    """All cores, or as many as CREDO_THREADS says."""
+    """All cores, or CREDO_THREADS."""
     asked = os.environ.get("CREDO_THREADS", "")
     if not asked:
         return os.cpu_count() or 1

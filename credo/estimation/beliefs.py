@@ -235,7 +235,7 @@ class Beliefs(Additive):
 
     @property
     def _shares(self) -> bool:
-        """Whether groups teach each other something, apart from the prior."""
+        """Whether groups share information beyond the prior."""
         return getattr(self.family, "covariance", None) in ("tied", "spherical")
 
     def plot(self, top: int = 40, quantity: str | None = None) -> Figure:

@@ -50,7 +50,7 @@ class Family(ABC):
 
     @abstractmethod
     def statistics(self, x: Any, member: Membership) -> Statistics:
-        """What is to be kept of the observations."""
+        """The sufficient statistics of the observations."""
 
     @abstractmethod
     def posterior(self, statistics: Any) -> Self:
@@ -125,7 +125,8 @@ class Family(ABC):
         return self.belief().update(data, **how)
 
     def cross_validate(self, data: object, folds: int = 10, **how: Any) -> Validation:
-        """How well this prior, updated with the other folds, predicts each fold: see Belief.cross_validate."""
+        """The predictive log-probability of each fold by this prior updated with the others: see Belief.cross_validate.
+        """
         return self.belief().cross_validate(data, folds, **how)
 
     def belief(self) -> Belief:

@@ -1,4 +1,4 @@
-"""ParetoUniform: how far a uniform distribution reaches."""
+"""ParetoUniform: the upper end of a uniform distribution."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ def check_bins(bins: Bins) -> None:
 
 
 def check_dependent(what: str, named: Iterable[str], views: Views) -> None:
-    """Refuse names of columns that aren't there, or can't depend on others."""
+    """Refuse names of unknown columns, or of columns that can't have parents."""
     for name in named:
         if views.get(name, ("",))[0] not in DEPENDENT_KINDS:
             known = [other for other, forms in views.items() if forms[0] in DEPENDENT_KINDS]

@@ -328,7 +328,7 @@ def _scored(model: Any, batch: Batch, weights: Array) -> tuple[Array, Codes, Arr
 
 
 def _impossible(logs: Array, rows: NDArray[np.intp], codes: Codes) -> Array:
-    """What a model that doesn't know the class of some rows says of it: nothing is ever so. In place."""
+    """The probability of classes that the model doesn't know: 0. In place."""
     logs[rows, codes[rows]] = -np.inf
     return logs
 

@@ -188,7 +188,7 @@ def explained_row(
 
 
 def spoken_words(model: Classifier, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
-    """What each word of the row's texts weighs; of a column in several forms, in all together."""
+    """The weight of each word of the row's texts, summed over the column's forms."""
     filled, found = one.filled(model.views), dict[str, dict[str, float]]()
     readings: dict[str, Any] = {}
     for _, likelihood in model.terms.likelihoods:
@@ -201,7 +201,7 @@ def spoken_words(model: Classifier, one: Batch, first: int, second: int, size: f
 
 
 def placed_words(text: str, weights: dict[str, float], reading: Any) -> tuple[Spoken, ...]:
-    """What each word says, and where it stands in the text, the strongest first."""
+    """The weight and positions of each word, the strongest first."""
     from credo.data.words import places
 
     at = defaultdict[str, list[tuple[int, int]]](list)
@@ -214,7 +214,7 @@ def placed_words(text: str, weights: dict[str, float], reading: Any) -> tuple[Sp
 
 
 def _spelt(text: str, spoken: Spoken) -> str:
-    """All that is counted as a word, as it first stands in the text."""
+    """The distinct words, in order of first occurrence."""
     found = {text[start:end].lower(): text[start:end] for start, end in reversed(spoken.places)}
     return " / ".join(reversed(found.values()))
 
@@ -281,7 +281,7 @@ def _said_by(likelihood: Likelihood, batch: Batch, shape: tuple[int, int]) -> tu
 
 
 def _without(likelihood: Likelihood, batch: Batch, name: str, shape: tuple[int, int]) -> Array:
-    """What a block says of the classes with a column's cells missing."""
+    """The log-likelihoods of a block with a column's cells missing."""
     out = np.zeros(shape)
     likelihood.add(likelihood.read(batch.only([*set(likelihood.names) - {name}]).filled([name])), out)
     return out

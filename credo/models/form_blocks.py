@@ -39,7 +39,7 @@ def blocks_of(
 ) -> list[tuple[str, Block]]:  # fmt: skip
     """A block for each form, of all columns that are read in it; of texts, for each column.
 
-    A column in several forms is in several blocks: a tuning weighs them. `cuts` are those of numbers that are read in
+    A column in several forms is in several blocks: tuning weights them. `cuts` are those of numbers that are read in
     cells, `tree` the parent of each column, where it is given, `families` those of columns that may have several.
     """
     kinds: dict[str, Any] = {

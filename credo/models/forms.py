@@ -103,7 +103,7 @@ class Text:
 
     @property
     def views(self) -> tuple[Form, ...]:
-        """The forms that may speak beside its own, or instead of it."""
+        """The forms that tuning may add or substitute."""
         odds = ODDS_FORMS[:1] if self.ngrams == 2 or self.hashed is not False else ODDS_FORMS
         return (*WORD_FORMS, *odds)
 

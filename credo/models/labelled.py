@@ -64,7 +64,7 @@ class Labelled(ClassEvidence):
         """Columns in blocks, each with the form that its columns are read in."""
 
     def check_views(self, views: Views) -> None:
-        """Refuse settings that speak of columns that aren't there."""
+        """Refuse settings that name unknown columns."""
 
     # Learning
 

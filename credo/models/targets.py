@@ -24,8 +24,8 @@ LARGEST = 10_000  # classes: their tables, and the probabilities of a batch's ro
 
 
 def check_classes(table: Source, target: str, kinds: Any) -> Any:
-    """Refuse quantities, which would have a class for nearly every row; a notice where there are many classes all the
-    same. What kinds says of the other columns is given back.
+    """Refuse quantities, which would have a class for nearly every row; a notice if there are still many classes.
+    Returns the kinds of the other columns.
 
     Numbers and dates may have at most max(20, rows/10) values, unless kinds says that they are categories; nothing may
     have more than 10,000. More than 20 numbers, or more than max(100, rows/10) words, get a notice.

@@ -1,4 +1,4 @@
-"""How much a learned network's own counts speak for each of its arrows."""
+"""The evidence of a learned network's own counts for each of its arrows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The average of several networks over the same variables: a mixture, whose answers are weighed by the evidence."""
+"""The average of several networks over the same variables: a mixture, reweighted by the evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that an expert gave, as a prior: as sure as a number of cases."""
+"""Expert tables as a prior with an equivalent sample size."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is to be maximised: log P(rows | θ) + log p(θ), p being the prior of log-odds."""
+    """The objective: log P(rows | θ) + log p(θ), p being the prior of log-odds."""
 
     network: Network  # with the tables that counted rows, the prior, and families known in incomplete rows tell
     evidence: Evidence  # of rows that were counted, and of those learned before
@@ -205,8 +205,8 @@ class Problem:
 
 
 def hidden_states(network: Network, given: Given, columns: Collection[str]) -> Hidden:
-    """The states of variables that are no columns: as known, as many as stated, or as named. Of those that weren't
-    said to be hidden, a notice tells."""
+    """The states of variables that are no columns: as known, as many as stated, or as named. Undeclared ones get a
+    notice."""
     found: dict[str, tuple[Any, ...]] = {}
     if given is not None and not isinstance(given, Mapping):
         raise NetworkError(f"hidden must be {{variable: number of states}}, but is {given!r:.60}")

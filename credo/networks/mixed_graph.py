@@ -110,7 +110,7 @@ class MixedGraph:
         return plot_graph(self, ax)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the variables, arrows and edges are the same, in whatever order."""
+        """Whether the variables, arrows and edges are the same, in any order."""
         if not isinstance(other, MixedGraph):
             return NotImplemented
         same = {*map(frozenset, self.edges)} == {*map(frozenset, other.edges)}

@@ -328,7 +328,7 @@ class Network(DirectedModel, EvidenceVerbs):
         return plot_network(self, given, ax)
 
     def __eq__(self, other: object) -> bool:
-        """Whether arrows, states and tables are the same, in whatever order they were given."""
+        """Whether arrows, states and tables are the same, in any order."""
         from credo.networks.equality import equal_networks
 
         return equal_networks(self, other) if isinstance(other, Network) else NotImplemented

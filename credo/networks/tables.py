@@ -157,7 +157,7 @@ def _array(name: str, values: object) -> Array:
 
 
 def _called(values: object) -> str:
-    """What stands where a table should be; of a node that is none, who takes it."""
+    """A description of what was given instead of a table."""
     from credo.networks.nodes.distribution import Distribution
     from credo.networks.nodes.logistic_of_numbers import LogisticOfNumbers
     from credo.networks.nodes.normal import Normal

@@ -1,7 +1,7 @@
 """Multinomial logistic regression with a ridge penalty: several fits to the same rows at once, by L-BFGS.
 
 maximise Σ w log P(class | x) - λ/2 ‖W‖², log P(class k | x) = b + W x - log Σ. Fits differ in the weights of rows: the
-folds of a cross-validation are fits in which the held-out rows weigh nothing. Features are read once for all of them.
+folds of a cross-validation are fits in which held-out rows have weight 0. Features are read once for all of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tour of `credo demo`, on made-up data that ships with credo. Every number in it is computed."""
+"""The tour of `credo demo`, on simulated data that ships with credo. Every number in it is computed."""
 
 from __future__ import annotations
 

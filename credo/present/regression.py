@@ -54,7 +54,7 @@ def _noise(model: LinearRegression) -> str:
 
 
 def strongest(model: LinearRegression) -> list[int]:
-    """The lines of the table of parameters, by how far the terms move predictions."""
+    """The rows of the table of parameters, by their effect on predictions."""
     line = model.fitted
     weights = np.abs(model.parameters()["weight"].to_numpy()[1:]) * line.basis.scales
     kept = np.isin(np.arange(len(weights)), line.basis.kept)
@@ -81,7 +81,7 @@ def learned_regression_content(model: LinearRegression, data: str, top: int) -> 
 
 
 def regression_content(model: LinearRegression, top: int | None = None) -> list[Content]:
-    """What a regression has learned: its noise, its terms, and how well it predicts."""
+    """A fitted regression: noise, terms and scores."""
     if model.evidence is None:
         return [Paragraph(repr(model))]
     head = (

@@ -1,6 +1,6 @@
-"""Candidates: ways to weigh a model's terms, each with its forms and settings, from rows that are left out.
+"""Candidates: ways to weight a model's terms, each with its forms and settings, from left-out rows.
 
-All that is chosen here is chosen again for each fold, so that rows of the fold judge the choice as well.
+Everything is chosen again for each fold, so the fold's rows also judge the choice.
 """
 
 from __future__ import annotations
@@ -179,9 +179,9 @@ def _log_means(logs: Sequence[Sequence[float]]) -> Array:
 
 
 def chosen_forms(scores: TermScores, columns: Forms) -> dict[str, tuple[str, ...]]:
-    """For each column the form that predicts the class best by itself.
+    """For each column the form that best predicts the class alone.
 
-    A less plain one must be better by more than a standard error of the difference.
+    A less simple one must win by more than a standard error of the difference.
     """
     found = {name: tuple(forms) for name, forms in columns.items()}
     for ordered, names in _by_forms(columns).items():

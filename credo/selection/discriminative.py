@@ -135,5 +135,6 @@ class LogisticPath:
 
 
 def _spread(vectors: Array) -> Array:
-    """Of two classes, halves of what speaks for the second against the first. (..., vectors) -> (..., classes)"""
+    """For two classes, half the log-odds of the second against the first, with both signs. (..., vectors) -> (...,
+    classes)"""
     return np.concatenate([-vectors / 2, vectors / 2], axis=-1) if vectors.shape[-1] == 1 else vectors

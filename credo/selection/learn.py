@@ -150,7 +150,7 @@ def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: s
 
 
 def _discriminant(base: Classifier, table: Source, weight: Weight, seed: int) -> tuple[str, Outcome]:
-    """Numbers as a Gaussian, missing cells marginalised, and the other columns beside it: the better of two."""
+    """A joint Gaussian of the numbers, and the other columns: the better of two."""
     from credo.models.discriminant import GaussianDiscriminant
 
     numbers = {name: forms for name, forms in base.views.items() if forms[0] == "gaussian"}

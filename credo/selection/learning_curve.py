@@ -96,7 +96,7 @@ def learning_curve(
 def _tuned(
     model: Classifier, taught: Classifier, table: Source, weight: Weight, rows: NDArray[np.bool_], seed: int
 ) -> Classifier:
-    """What those rows taught, tuned on them as the model was; as it is, while there is nothing to classify."""
+    """The model fitted to those rows and tuned as before; untuned, while there is one class."""
     if np.count_nonzero(taught.class_weights) < 2:
         return taught
     fresh = model.replaced(views=taught.views, evidence=taught.evidence)

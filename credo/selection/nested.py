@@ -170,7 +170,7 @@ def _judged(
 
 
 def _said(taught: Taught, part: Sample, found: Candidates) -> Run[Judged]:
-    """What candidates say of rows that are held out."""
+    """The candidates' predictions of held-out rows."""
     every = yield ScoresOfTerms(taught, part, found.forms, found.settings, left_out=False)
     used = [name for name, forms in found.forms.items() if forms]
     missing = taught.missing_shares(part, used)
@@ -193,7 +193,7 @@ def _scores(
 
 
 def _by_shares(model: Classifier, sample: Sample, names: tuple[str, ...]) -> HeldOut:
-    """Of all rows, nothing but the class shares."""
+    """The class shares alone, for all rows."""
     prior = np.repeat(model.log_class_prior(model.class_weights)[None], sample.rows, axis=0)
     nothing = np.zeros((*prior.shape, len(names)))
     rows = TermScores((), nothing[:, :, :0], prior, sample.codes, sample.weight)
@@ -201,8 +201,8 @@ def _by_shares(model: Classifier, sample: Sample, names: tuple[str, ...]) -> Hel
 
 
 def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, whole: Scores) -> tuple[Tried, ...]:
-    """Every candidate, pooled with nothing but the classes' shares; the best first, and last what was given up, by the
-    folds that it was judged by.
+    """Every candidate, pooled with the class shares only; the best first, and abandoned ones last, by the folds on
+    which they were judged.
 
     The accuracy of the class shares is that of always predicting the commonest class: where classes are equally common,
     each fold would have another one.

@@ -1,8 +1,8 @@
-"""Which candidates are pooled: the simple ones; others, one after another, where held-out rows are clearly better
-predicted with them.
+"""Which candidates are pooled: the simple ones; others, one after another, if they clearly improve the prediction of
+held-out rows.
 
-A tree is grown again for each fold, which takes long. It is given up where the folds that it has judged leave little
-hope that all of them will show it to be worth it (stopping for futility; Lan, Simon and Halperin 1982).
+A tree is grown again for each fold, which is slow. It is abandoned if the folds so far leave little chance of a clear
+gain (stopping for futility; Lan, Simon and Halperin 1982).
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Pool:
         return replace(self, kept=tuple(name for name in self.names if name in {*self.kept, *names}))
 
     def beside(self, name: str, said: Iterable[Said]) -> Pool:
-        """With another candidate, by what it says of each fold; it isn't pooled yet."""
+        """With another candidate, given its predictions of each fold; it isn't pooled yet."""
         parts = [*said]
         held_out = self.held_out.beside(name, [each.held_out for each in parts])
         return replace(self, held_out=held_out, blanked=self.blanked.beside(name, [each.blanked for each in parts]))

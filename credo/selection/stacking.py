@@ -4,9 +4,9 @@ log P(class | row) = log P(class) + Σ π (what a candidate says) - log Σ, π �
 prior probability that no candidate is useful is ½: π is averaged over both cases, by their evidence. Label noise bounds
 the certainty from few rows. The pool is again one weight for each term.
 
-Held-out rows also taught the candidates that others are predicted by, so that what two rows have in common by chance
-counts twice. For that evidence, the log-likelihood of m rows that are predicted by candidates of t rows is divided by
-1 + m/t, as composite likelihoods are (Pauli, Racugno & Ventura 2011; the factor: see `variance_of_mean`).
+Held-out rows are also training rows of the candidates that predict others, so chance similarities count twice. For that
+evidence, the log-likelihood of m rows that are predicted by candidates of t rows is divided by 1 + m/t, as composite
+likelihoods are (Pauli, Racugno & Ventura 2011; the factor: see `variance_of_mean`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class HeldOut:
         return tuple(term.name for term in self.rows.terms)
 
     def beside(self, name: str, log_odds: Sequence[Array]) -> HeldOut:
-        """With another candidate, by what it says of the rows of each fold. (rows, classes) each"""
+        """With another candidate, given its predictions of each fold's rows. (rows, classes) each"""
         scores, said = self.rows, np.concatenate(log_odds)[:, :, None]
         both = np.concatenate([scores.log_likelihood, said], axis=2)
         return replace(self, rows=replace(scores, terms=(*scores.terms, Term("", name)), log_likelihood=both))

@@ -66,7 +66,7 @@ class TermScores:
         return self.only([places[term] for term in terms])
 
     def replaced(self, others: TermScores) -> TermScores:
-        """With what others say of some of the terms."""
+        """With other log-likelihoods of some of the terms."""
         places, found = {term: j for j, term in enumerate(self.terms)}, self.log_likelihood.copy()
         found[:, :, [places[term] for term in others.terms]] = others.log_likelihood
         return replace(self, log_likelihood=found)
@@ -81,7 +81,7 @@ class TermScores:
 
 
 def beside(scores: Sequence[TermScores]) -> TermScores:
-    """What several say of the same rows."""
+    """The terms of several blocks, for the same rows."""
     terms = tuple(term for each in scores for term in each.terms)
     return replace(scores[0], terms=terms, log_likelihood=np.concatenate([s.log_likelihood for s in scores], axis=2))
 
@@ -335,7 +335,7 @@ def _within(log_values: Array) -> Array:
 
 
 def centred(scores: Array) -> Array:
-    """Less what all classes share: for a long text it is large, and tells nothing."""
+    """Less what all classes share: for a long text it is large, and uninformative."""
     return np.asarray(scores - scores.mean(1, keepdims=True))
 
 

@@ -150,7 +150,7 @@ class TunedClassifier(Classifier):
 
     @cached_property
     def terms(self) -> Terms:
-        """In the forms that tuning chose, weighed."""
+        """In the forms that tuning chose, weighted."""
         found = self.terms_of(self.tuning.forms, self.tuning.applied_to(self.settings))
         parts = ((part.form, part.over(self.tuning.classes, self.classes)) for part in self.tuning.parts)
         weighed = ((form, self._weighed(form, each)) for form, each in (*found.likelihoods, *parts))
@@ -241,7 +241,7 @@ def missing_share(model: Classifier, batch: Batch, names: Sequence[str], own: Ha
 
 
 def untuned_classes(target: str | None, values: Collection[Any]) -> str:
-    """What a notice says of classes that came after tuning."""
+    """A notice about classes that came after tuning."""
     which = ", ".join(sorted(map(repr, values))[:3]) + (", ..." if len(values) > 3 else "")
     came = "came" if len(values) > 1 else "comes"
     return f"column {target!r}: {which} {came} after tuning, which has no weight for it: tune(data) again with all rows"

@@ -50,7 +50,7 @@ class Tuning:
         return np.array([own.get(value, 0.0) for value in classes])
 
     def mixture_of(self, classes: Sequence[Any]) -> Array:
-        """None at all where a class came later: what is said of the others would be held against it."""
+        """None if a class came later: it would be at a disadvantage."""
         place = {value: k for k, value in enumerate(self.classes)}
         if not set(classes) <= place.keys():
             return np.zeros((len(classes), len(classes)))

@@ -70,7 +70,7 @@ def _least(model: Classifier, name: str) -> float:
 
 
 def _with_calendar(model: Model, table: Source, weight: Weight) -> Model:
-    """The model with weekdays, months and hours of its dates counted, as far as they vary; tuning weighs them."""
+    """The model with weekdays, months and hours of its dates counted, as far as they vary; tuning weights them."""
     dates = [name for name, views in model.views.items() if views[0] == "date"]
     if not dates:
         return model

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 class Live:
     """observe(row) learns a row in place, predict_proba(row) and predict(row) predict its class, freeze() is the model.
 
-    Rows are dicts {column: value}; what isn't there, None and NaN are missing. The evidence is that of `update` with
-    the same rows; the model that this comes from stays as it is. Threads may share it: they take turns, row by row.
+    Rows are dicts {column: value}; absent cells, None and NaN are missing. The evidence is that of `update` with the
+    same rows; the model that this comes from stays as it is. Threads may share it: they take turns, row by row.
 
     >>> live = NaiveBayes().fit({"wind": ["weak", "strong"], "play": ["yes", "no"]}, target="play").live()
     >>> live.observe({"wind": "weak", "play": "yes"})
@@ -233,7 +233,7 @@ class Live:
         return shares
 
     def _add_parts(self, row: Mapping[str, Any], out: Array) -> None:
-        """What logistic regression says of the row's texts, beside the sums."""
+        """The log-odds of the row's texts by logistic regression."""
         names = {name for part in self._parts for name in part.names}
         one = Batch(self._number, 1, {name: array_of([row[name]], name, self._number) for name in names})
         for part in self._parts:

@@ -15,7 +15,7 @@ class LiveMixture:
     """observe(row) learns a row in place, responsibilities(row) says which component it belongs to, freeze() is the
     mixture.
 
-    Rows are dicts {column: value}; what isn't there, None and NaN are missing. Rows are learned a hundred at a time, or
+    Rows are dicts {column: value}; absent cells, None and NaN are missing. Rows are learned a hundred at a time, or
     when the mixture is asked for: with what was learned before, as `update` does. Threads take turns.
 
     >>> live = Mixture(2).fit({"x": [0.0, 0.1, 0.2, 5.0, 5.1, 5.2]}).live()

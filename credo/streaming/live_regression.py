@@ -55,8 +55,8 @@ class _LiveModel(Generic[Model]):
 class LiveRegression(_LiveModel[LinearRegression]):
     """observe(row) learns a row in place, predict(row) and predictive(row) predict its target, freeze() is the model.
 
-    Rows are dicts {column: value}; what isn't there, None and NaN are missing. The evidence is that of `update` with
-    the same rows.
+    Rows are dicts {column: value}; absent cells, None and NaN are missing. The evidence is that of `update` with the
+    same rows.
 
     >>> rooms = {"rooms": [1, 2, 3, 4], "price": [11.0, 18.0, 32.0, 39.0]}
     >>> live = LinearRegression(ridge=0).fit(rooms, target="price").live()

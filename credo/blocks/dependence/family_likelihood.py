@@ -51,7 +51,7 @@ def depths(counts: Array, sizes: Sequence[int]) -> Depths:
 
 @dataclass(frozen=True, eq=False)
 class FamilyLikelihood(CellLikelihood):
-    """Σⱼ log pₖ(xⱼ | its first k parents, class); each k up to the largest is a term, which a tuning may weigh."""
+    """Σⱼ log pₖ(xⱼ | its first k parents, class); each k up to the largest is a term, which tuning may weight."""
 
     cells: Cells
     tables: tuple[Depths, ...]  # of each column

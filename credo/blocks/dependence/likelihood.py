@@ -66,7 +66,7 @@ class DependenceLikelihood(OneTerm, CellLikelihood):
 
     @cached_property
     def _log_single(self) -> Array:
-        """(cells, classes); a cell without evidence says nothing."""
+        """(cells, classes); a cell without evidence is ignored."""
         with np.errstate(divide="ignore"):
             return np.ascontiguousarray(np.where(self.pooled > 0, np.log(self.shares), 0.0).T)
 

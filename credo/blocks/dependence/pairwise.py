@@ -1,7 +1,7 @@
 """Pairs of columns as terms of their own: what two cells say together beyond what each says by itself.
 
 log p(a, b | class) - log p(a | class) - log p(b | class) = log p(b | a, class)/p(b | class), for each pair. Their sum
-is no likelihood of the row; tuning weighs each by how it predicts held-out rows.
+isn't a likelihood of the row; tuning weights each by its held-out predictions.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class PairwiseLikelihood(DependenceLikelihood):
         return [(pair, float(w)) for pair, w in zip(self.pairs, each, strict=True) if w]
 
     def said_by(self, pair: Pair, codes: Codes) -> Array:
-        """What one pair says of each class. (rows, classes)"""
+        """The term of one pair. (rows, classes)"""
         a, b = codes[:, pair[0]], codes[:, pair[1]]
         known = ((a >= 0) & (b >= 0))[:, None]
         if not self.cells.sizes.any():

@@ -96,7 +96,7 @@ class Shortened:
 
 
 def most_bins(n: Array | float, coarse: bool = False) -> Any:
-    """How many bins n rows are shared out to."""
+    """The number of bins for n rows."""
     return np.floor(np.clip(np.sqrt(n) / 2, 3, 10) if coarse else np.clip(np.sqrt(n), 1, 60))
 
 
@@ -105,7 +105,7 @@ class Sketch:
     """How often each class showed each value, and the bins that follow.
 
     A value is in bin ⌊c·B/n⌋, where c is the weight of the smaller values and B = ⌊√n⌋, at most 60 (coarse: half of
-    that, 3 to 10). So heavy values have a bin of their own, and the numbers between them are shared out evenly.
+    that, 3 to 10). Frequent values have their own bins, and the numbers between them are divided evenly.
     """
 
     name: str

@@ -276,7 +276,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         return cells if self.size == cells.shape[1] else cells[:, self.varying]
 
     def completed_moments(self, cells: Array, member: Soft) -> CrossMoments:
-        """What is expected of whole rows, of those with any known cell."""
+        """The expected moments of complete rows, over rows with any observed cell."""
         found = self._normals.completed(cells, self.varying, self.shift, member)
         if self.blur is None:
             return found
@@ -287,8 +287,8 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         return CrossMoments(n, first, second + Exact.of(more))
 
     def expected_tied(self, rows: Rows) -> tuple[CentredSums, HiddenGroups] | None:
-        """What is expected of whole rows whose group is hidden; None where their products are better taken group by
-        group: where covariances differ, or where there are many groups of few columns."""
+        """The expected moments of complete rows whose group is hidden; None where their products are better taken group
+        by group: where covariances differ, or where there are many groups of few columns."""
         d = self.size
         if not self.tied or self.settings.estimate == "bayes" or d < len(self.names) or self.classes > d * d:
             return None

@@ -1,4 +1,4 @@
-"""EM's E-step of rows of numbers alone whose group is hidden, in one pass over them: what is expected of the rows.
+"""EM's E-step of rows of numbers alone whose group is hidden, in one pass: the expected moments.
 
 Other blocks have no say about such rows, so that log-densities become responsibilities, and these sums, while a few
 rows are in the processor's cache.

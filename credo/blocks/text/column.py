@@ -60,7 +60,7 @@ class Cuts:
 
     @property
     def least(self) -> float:
-        """The weight below which a word isn't there."""
+        """The weight below which a word is absent."""
         return self.min_count - 1e-9 if self.min_count > 1 else ALONE
 
     @property
@@ -317,7 +317,7 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
     @property
     @abstractmethod
     def shares(self) -> Array:
-        """P(word | class), or that it is there; 0 where it is cut out. (words, classes)"""
+        """P(word | class), or of its presence; 0 where it is cut. (words, classes)"""
 
     def for_class(self, k: int) -> Array:
         """log P(word | class k)/P(word | the other classes), smoothed whatever the estimate; -∞ if cut out. (words,)"""

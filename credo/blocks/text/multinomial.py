@@ -57,7 +57,7 @@ class Binary(Words):
 
 @dataclass(frozen=True)
 class Logs(Words):
-    """The same of log₂(1 + x) where a word comes x times. These aren't drawn: the parameters' mean stands for them."""
+    """The same of log₂(1 + x) where a word comes x times. These aren't integrated out: the posterior mean is used."""
 
     drawn = False
 

@@ -1,4 +1,4 @@
-"""A row of a table, or a message: its class, why, what would change it, and teaching the model otherwise."""
+"""A row of a table, or a message: its class, the explanation, what would change it, and teaching the model."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class TrustScreen:
         }  # fmt: skip
 
     def curve(self, asked: Asked) -> Answer:  # noqa: ARG002 - an action's signature
-        """The log-loss of withheld rows, as ever more of the others are learned."""
+        """The log-loss on withheld rows by the number of training rows."""
         if self.subject.data is None or not isinstance(self.model, Classifier):
             raise DataError("a learning curve needs rows to learn: `credo explore m.credo --data rows.csv` gives them")
         found = self._curve

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConceptEvolution:
-    """What is believed before the first row, and after each."""
+    """The posterior before the first row, and after each."""
 
     steps: tuple[Concepts, ...]
 
@@ -25,7 +25,7 @@ class ConceptEvolution:
         return len(self.steps)
 
     def __getitem__(self, n: int) -> Concepts:
-        """What is believed after n rows."""
+        """The posterior after n rows."""
         return self.steps[n]
 
     @property

@@ -152,7 +152,7 @@ def windowed(points: Array, window: int) -> Array:
 
 
 class Tried(NamedTuple):
-    """How well the data speak for a number of states."""
+    """The approximate evidence for a number of states."""
 
     states: int
     log_evidence: float  # approximate (Cheeseman and Stutz)

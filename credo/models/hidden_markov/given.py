@@ -21,7 +21,7 @@ SUM = 1e-6  # by which probabilities may miss 1
 
 @dataclass(frozen=True)
 class Given:
-    """What rows say of their states: the value of a column, or P(state) in a column for each state."""
+    """Given states: the value of a column, or P(state) in a column for each state."""
 
     states: tuple[Any, ...]
     column: str | None = None

@@ -97,7 +97,7 @@ def _with_states(
 
 
 def _chosen(model: HiddenMarkov, table: Source, numbers: Numbers, weight: Weight) -> HiddenMarkov:
-    """With as many states as the evidence speaks for."""
+    """With the number of states chosen by evidence."""
     _check_columns(model)
     reader, weights = _read(model, table, (), weight)
     found: list[tuple[Tried, HiddenMarkov]] = []
@@ -113,7 +113,7 @@ def _chosen(model: HiddenMarkov, table: Source, numbers: Numbers, weight: Weight
 
 
 def continued(model: HiddenMarkov, table: Source, target: object, weight: Weight) -> Any:
-    """With more sequences: counted where all states are given; else EM goes on, the old evidence being as it is."""
+    """With more sequences: counted if all states are given; else EM continues and keeps the old evidence."""
     seen = model._seen
     table, given = _given_more(model, table, target)
     reader, weights = _read(model, table, (given,), weight)

@@ -159,7 +159,7 @@ class Counted:
 
 @dataclass(eq=False)
 class Passes:
-    """What the rows of some sequences say of their positions."""
+    """The messages of some sequences."""
 
     links: Links
     logs_of: LogsOf

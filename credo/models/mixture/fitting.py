@@ -48,7 +48,7 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True)
 class Fitting:
-    """How far EM goes, and from how many starts."""
+    """The limits of EM, and its number of starts."""
 
     starts: int
     steps: int
@@ -99,7 +99,7 @@ class Problem:
 
     @cached_property
     def distinct(self) -> int:
-        """How many different rows the sample has: more components can't be told apart."""
+        """The number of distinct rows in the sample: a limit on the number of components."""
         points = self.places.points
         return len(np.unique(points, axis=0, equal_nan=True)) if points.shape[1] else 1
 

@@ -1,4 +1,4 @@
-"""How good predictions of numbers are: squared errors, log-loss, coverage; beside those of the mean alone."""
+"""Scores of predicted numbers: squared errors, log-loss, coverage; with the mean as baseline."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class TreeLength(DescriptionLength):
 
     @property
     def pays(self) -> bool:
-        """Whether the tree is worth its bits: more would be needed without it."""
+        """Whether the tree pays for itself: a single leaf would take more bits."""
         return self.saved > 0
 
     def __repr__(self) -> str:

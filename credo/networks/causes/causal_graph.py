@@ -144,7 +144,7 @@ class CausalGraph(DirectedGraph, Shown):
         return plot_causal_graph(self, ax)
 
     def __eq__(self, other: object) -> bool:
-        """Whether arrows and hidden variables are the same, in whatever order."""
+        """Whether arrows and hidden variables are the same, in any order."""
         if not isinstance(other, CausalGraph):
             return NotImplemented
         same = {name: {*own} for name, own in self.parents.items()} == {n: {*own} for n, own in other.parents.items()}

@@ -119,7 +119,7 @@ class Effect(OfInterventions):
         return _place(state, self.outcome_states, self.identification.outcomes)
 
     def plot(self, ax: Axes | None = None) -> Figure:
-        """Each outcome's probability under each intervention, with intervals, beside what is seen."""
+        """Each outcome's probability under each intervention, with intervals, and the observed association."""
         from credo.present.causes_plot import plot_effect
 
         return plot_effect(self, ax)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DecisionTable(Shown):
-    """The expected utility of each option in each state of what is known, later decisions being optimal.
+    """The expected utility of each option in each information state, later decisions being optimal.
 
     Utilities settled before the decision are excluded.
     """
@@ -41,15 +41,15 @@ class DecisionTable(Shown):
         return np.asarray(self.utilities.argmax(-1))
 
     def choose(self, known: Mapping[str, Any] | None = None) -> Any:
-        """The best option, given the states of what is known."""
+        """The best option, given the information."""
         return self.options[int(self.best[self._row(known or {})])]
 
     def expected_utilities(self, known: Mapping[str, Any] | None = None) -> Posterior:
-        """{option: expected utility}, given the states of what is known."""
+        """{option: expected utility}, given the information."""
         return dict(zip(self.options, self.utilities[self._row(known or {})].tolist(), strict=True))
 
     def rows(self) -> Iterator[tuple[tuple[Any, ...], Any, list[float]]]:
-        """The states of what is known that can occur, what to do then, and each option's expected utility."""
+        """The possible information states, the best option, and each option's expected utility."""
         for where in product(*(range(len(states)) for states in self.known_states)):
             if self.possible is None or self.possible[where]:
                 states = tuple(own[i] for own, i in zip(self.known_states, where, strict=True))
@@ -88,7 +88,7 @@ class Policy(Shown):
         raise NetworkError(f"there is no decision {name!r} to take; {suggest(name, known)}")
 
     def choose(self, decision: str, known: Mapping[str, Any] | None = None) -> Any:
-        """The best option of a decision, given the states of what is known then."""
+        """The best option of a decision, given the information at that point."""
         return self[decision].choose(known)
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class NumberEffect(OfInterventions):
     """The distribution of a number under each intervention, p(outcome | do(cause)).
 
-    `seen` are p(outcome | cause) beside them: the association, which common causes may distort.
+    `seen` are p(outcome | cause), the associations, which may be confounded.
     """
 
     identification: Identification

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class HybridFit:
-    """What is to be maximised: log p(rows | nodes) + log p(nodes), from nodes that the known cells tell."""
+    """The objective: log p(rows | nodes) + log p(nodes), starting from the observed cells."""
 
     bare: HybridNetwork  # arrows and prior
     begun: HybridEM

@@ -1,5 +1,5 @@
-"""Exact answers: numbers are integrated out given the categories that they depend on; what this says of these
-categories is one more factor among their tables."""
+"""Exact answers: numbers are integrated out given the categories that they depend on; the result is one more factor
+over these categories."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ IMPOSSIBLE = "the evidence is impossible: its probability is 0"
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A component's Gaussian at every configuration of its switches, and what the findings say of these."""
+    """A component's Gaussian in every configuration of its switches, and the likelihood of the findings."""
 
     component: Component
     solved: Solved

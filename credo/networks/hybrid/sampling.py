@@ -25,7 +25,7 @@ FEWEST = 20_000  # draws that are weighed
 
 def sampled_table(net: HybridNetwork, size: int, given: Given, seed: int | None) -> Any:
     """Forward, each variable given its parents, where nothing is known. Else the categories that numbers depend on from
-    their posterior, other categories given these, numbers given all; where that isn't possible, draws are weighed."""
+    their posterior, other categories given these, numbers given all; where that isn't possible, draws are weighted."""
     import pyarrow as pa
 
     net._check_nodes()

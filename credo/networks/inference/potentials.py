@@ -117,7 +117,7 @@ class Numbered:
 
     @cached_property
     def unowned(self) -> Integers:
-        """The factors that are no conditional tables."""
+        """The factors that aren't conditional tables."""
         return np.flatnonzero(self.children < 0)
 
     def part(self, chosen: Integers, together: Integers) -> tuple[Numbered, Integers]:

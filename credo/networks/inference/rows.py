@@ -213,7 +213,7 @@ class Answer:
 
 
 def answers(query: RowQuery, table: Source, names: Sequence[str] | None = None) -> Iterator[Any]:
-    """The answers for each batch of a table, in order; notices tell of values that aren't states, and of estimates."""
+    """The answers for each batch of a table, in order; notices report values that aren't states, and estimates."""
     unknown, estimated = dict[str, Unseen](), Estimated()
     for found in engines.map(query, table.partitions(query.names if names is None else names)):
         for name, (cells, value) in found.unknown.items():

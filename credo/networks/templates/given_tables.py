@@ -133,7 +133,7 @@ class GivenTables(Surface):
     # The copies that matter
 
     def relevant(self, names: Iterable[str]) -> tuple[Network, dict[str, Any]]:
-        """The network of the copies that these depend on, and what is known of its variables."""
+        """The network of the copies that these depend on, and the evidence on its variables."""
         numbers = [self._number(name) for name in names]
         parts = {int(self.ground.components[number]) for number in numbers if self.ground.codes[number] < 0}
         parents, tables, states = dict[str, tuple[str, ...]](), dict[str, Array](), dict[str, tuple[Any, ...]]()
@@ -260,7 +260,7 @@ class _Chain:
 
 
 def _table(copies: Copies) -> Any:
-    """What is known of copies of one structure, a row for each component."""
+    """The evidence on copies of one structure, a row for each component."""
     import pyarrow as pa
 
     columns = {}

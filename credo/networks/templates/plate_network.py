@@ -90,7 +90,7 @@ class PlateNetwork(Template):
         return self.template
 
     def __eq__(self, other: object) -> bool:
-        """Whether keys, arrows, states and tables are the same, in whatever order they were given."""
+        """Whether keys, arrows, states and tables are the same, in any order."""
         if not isinstance(other, PlateNetwork):
             return NotImplemented
         return self.template == other.template and dict(self.keys) == dict(other.keys)

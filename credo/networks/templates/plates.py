@@ -88,7 +88,7 @@ class Plate:
 
 @dataclass(frozen=True, eq=False)
 class Plates:
-    """All plates, and what is known of their variables."""
+    """All plates, and the evidence on their variables."""
 
     by_name: Mapping[str, Plate]
     codes: Mapping[str, Codes]  # of each variable, for each member: the state, -1 where it isn't known

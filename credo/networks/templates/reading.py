@@ -43,7 +43,7 @@ def _few(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class CodeSlices:
-    """The job that codes a batch of sequences; values that are no states are missing, or refused if it is strict."""
+    """The job that codes a batch of sequences; values that aren't states are missing, or refused if it is strict."""
 
     states: States
     names: tuple[str, ...]  # that are columns
@@ -75,7 +75,7 @@ def sequence_weights(rows: Array, starts: Places) -> Array:
 
 
 def tell_unseen(unknown: Mapping[str, Unseen]) -> None:
-    """Of values that are no states."""
+    """Of values that aren't states."""
     if unknown:
         total = counted(sum(each.cells for each in unknown.values()), "cell")
         example = next(iter(unknown.values())).value

@@ -1,4 +1,4 @@
-"""Made-up sequences of a dynamic network: all sequences slice by slice."""
+"""Sampled sequences of a dynamic network: all sequences slice by slice."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Passed:
 
 @dataclass(frozen=True, eq=False)
 class SlicePasses:
-    """What the rows of some sequences say of the interface."""
+    """The messages of some sequences about the interface."""
 
     chain: SliceChain
     coded: CodedSlices

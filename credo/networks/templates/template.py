@@ -67,7 +67,7 @@ class Template(Surface, Refusals, ABC):
         """The network that is copied."""
 
     def __eq__(self, other: object) -> bool:
-        """Whether arrows, states and tables are the same, in whatever order they were given."""
+        """Whether arrows, states and tables are the same, in any order."""
         return self._copied == other._copied if isinstance(other, type(self)) else NotImplemented
 
     def __hash__(self) -> int:

@@ -1,4 +1,4 @@
-"""How logistic regressions are stored: settings, what stands for a row, and the posterior of the weights."""
+"""How logistic regressions are stored: settings, features, and the posterior of the weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How regressions are stored: what stands for a row, settings, and evidence."""
+"""How regressions are stored: features, settings, and evidence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAIRS = tuple_of(pair_of(TEXT))
 
 
 def _features_hold(features: Features) -> bool:
-    """Whether there is a centre for each number and level, and the other fields speak of known columns."""
+    """Whether there is a centre for each number and level, and the other fields name known columns."""
     from credo.models.regression.features import features_of
 
     known = set(features.columns)
