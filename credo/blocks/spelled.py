@@ -114,7 +114,7 @@ class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
             zeros = np.zeros(len(self.counts))
             return zeros, zeros, np.maximum(self.counts.sum(1), np.finfo(float).tiny)
         once, twice = ((np.abs(self.counts - k) < 0.5).sum(1) for k in (1, 2))
-        discount = (once + 0.5) / (once + 2.0 * twice + 1.0)  # what leaving each word out once speaks for
+        discount = (once + 0.5) / (once + 2.0 * twice + 1.0)  # chosen by leaving each word out once
         base = self.settings.smoothing + discount * (self.counts > 0).sum(1)
         return discount, base, self.counts.sum(1) + self.settings.smoothing
 

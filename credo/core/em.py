@@ -98,7 +98,7 @@ class Step(Generic[Model]):
     model: Model
     evidence: Evidence
     objective: float
-    extrapolated: bool = False  # an extrapolated step says nothing about convergence
+    extrapolated: bool = False  # an extrapolated step is no sign of convergence
 
 
 def em(
@@ -187,7 +187,7 @@ def _is_hopeless(history: Sequence[float], above: float) -> bool:
 
     >>> _is_hopeless([0.0, 4.0, 6.0, 7.0, 7.5], 20.0), _is_hopeless([0.0, 4.0, 6.0, 7.0, 7.5], 12.0)
     (True, False)
-    >>> _is_hopeless([0.0, 1.0, 2.0, 3.0], 1000.0)  # steps that don't shrink may go on
+    >>> _is_hopeless([0.0, 1.0, 2.0, 3.0], 1000.0)  # steps that don't shrink may continue
     False
     """
     if len(history) < SHRINKING + 2:

@@ -254,7 +254,7 @@ def _log_prob(model: Additive, batch: Batch, weights: Array) -> tuple[Array, Arr
 
 Score = Callable[
     [Any, Batch, Array], tuple[NDArray[Any], ...]
-]  # what a model says of a batch's rows, and arrays beside it
+]  # a model's scores of a batch's rows, and arrays beside them
 
 
 def fold_scores(
@@ -350,7 +350,7 @@ class FoldScores:
     """The score of each row of a batch, in order, and its fold."""
 
     plan: Folds
-    models: Sequence[Additive]  # each fold's, taught by the others
+    models: Sequence[Additive]  # each fold's, fitted to the others
 
     def __call__(self, batch: Batch) -> list[NDArray[Any]]:
         split = self.plan.split(batch)

@@ -70,7 +70,7 @@ class Sequences:
                 if sum(part.rows for part in waiting) >= cutting.BATCH_ROWS // 2:  # fewer come with this one
                     yield self._whole(waiting, before)
                     waiting = []
-            elif begun:  # rows before the sequence that goes on
+            elif begun:  # rows before the sequence that continues
                 *others, part = waiting
                 yield self._whole([*others, part.slice(0, begun)], before[:-1])
                 waiting = [part.slice(begun, part.rows - begun)]

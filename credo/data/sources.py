@@ -23,6 +23,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.data.sequences import SequenceBatch
 
+
 class Frame(Protocol):
     """A DataFrame of an engine."""
 
@@ -75,7 +76,7 @@ class Source:
     rows: int | None = None  # where known beforehand
     near: bool = False  # whether it lies in memory
     unnamed: str = ""  # a column that is called so for want of a name: x of a list, text of documents
-    advice: str = ""  # what an error about a column that isn't there says beside
+    advice: str = ""  # added to an error about an unknown column
     spelt: Callable[[Collection[str]], Source] | None = None  # the table with those columns as they are written
     plain: bool = False  # whether no cell spells anything that it isn't: texts, or an array of numbers
     keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from

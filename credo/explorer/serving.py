@@ -63,7 +63,7 @@ class Explorer:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((ADDRESS, self.port))
-            listening.listen(64)  # at once: whoever is told the address may use it
+            listening.listen(64)  # at once: the address must work as soon as it is printed
         except (OSError, OverflowError) as error:
             listening.close()
             raise DataError(f"port {self.port} of {ADDRESS} can't be used: {error}") from None

@@ -125,7 +125,7 @@ class ModelAverage(ClassPredictor):
         """As if rows of that class had never been learned."""
         return replace(self, models=tuple(model.without_class(value) for model in self.models))
 
-    # What it says of itself
+    # Descriptions
 
     @property
     def evidence(self) -> Any:

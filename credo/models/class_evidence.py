@@ -80,7 +80,7 @@ class ClassEvidence(ClassPredictor, Additive):  # type: ignore[misc]
         if left_out := self.unlabelled - unlabelled:
             tell(f"{counted(left_out, 'row')} without {self.target!r} left out")
         if self.class_prior is not None:
-            _ = self._given_prior  # refused, where it says nothing of a class
+            _ = self._given_prior  # refused, where it has no class
         if not self.class_weights.any():
             why = f"every cell of {self.target!r} is missing" if self.unlabelled else "all weights are zero"
             raise DataError(f"no row has a class: {why}")

@@ -70,7 +70,7 @@ class ClassPredictor(Surface, ABC):
         @property
         def class_prior(self) -> Shares | None: ...
 
-    # What a model says of itself
+    # Descriptions
 
     @property
     @abstractmethod

@@ -30,7 +30,7 @@ class Reasons(NamedTuple):
     """log P(class, row) of one row, as a sum. (classes,) each"""
 
     prior: Array
-    said: dict[str, Array]  # what each column says, weighed and discounted; and an allowance for label noise
+    said: dict[str, Array]  # weighted, discounted log-likelihoods of each column; and an allowance for label noise
     log_joint: Array  # up to what all classes share
     factor: float = 1.0  # by which what columns say is discounted
 
@@ -208,7 +208,7 @@ def placed_words(text: str, weights: dict[str, float], reading: Any) -> tuple[Sp
     for start, end, word in places(text, reading):
         at[word].append((start, end))
     spoken = (Spoken(word, weight, tuple(at.get(word, ()))) for word, weight in weights.items())
-    if reading.buckets:  # whose names say nothing to people: what stands in the text does
+    if reading.buckets:  # whose names aren't readable: the text itself is
         spoken = (each._replace(word=_spelt(text, each) or each.word) for each in spoken)
     return tuple(sorted(spoken, key=lambda each: -abs(each.weight)))
 

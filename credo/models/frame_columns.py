@@ -13,7 +13,7 @@ from credo.data.frames import unique_names, with_columns
 from credo.data.sources import Source
 
 PREDICTED = "predicted"
-Job = Callable[[Batch], tuple[Any, ...]]  # what is found of each row, and what else there is to tell of the batch
+Job = Callable[[Batch], tuple[Any, ...]]  # the results for each row, and anything else about the batch
 
 
 @dataclass(frozen=True, eq=False)

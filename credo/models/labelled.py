@@ -44,7 +44,7 @@ class Labelled(ClassEvidence):
     )  # fmt: skip
     chooses_forms: ClassVar[bool] = False  # whether tuning may read number columns in other forms
     tuning: Tuning | None = None  # what was chosen on held-out rows; None: the model is as it was fitted
-    report: Report | Any = None  # of credo.learn: what was tried, and how good the outcome is; None if there is none
+    report: Report | Any = None  # of credo.learn: candidates and scores; None if there is none
 
     if TYPE_CHECKING:  # fields of the dataclasses, or properties
 

@@ -73,7 +73,7 @@ class Scores:
     weights: Array  # (rows,)
     how: str = "given"  # how the predictions were made
     estimated: float = 0.0  # variance of the log-loss from what was estimated once, and not for each row
-    reuse: float = 0.0  # held-out rows for each row that taught the model that predicts them; 0: the model was given
+    reuse: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
 
     @property
     def n(self) -> float:

@@ -28,7 +28,7 @@ def arrow_evidence(network: Network, equivalent: float = 1.0) -> dict[tuple[str,
         raise EvidenceError("a network whose tables are given has no evidence about its arrows: fit it to rows")
     found: dict[tuple[str, str], float] = {}
     for name, node in network.nodes.items():
-        if name in network.forms:  # counts of such distributions say nothing about tables without an arrow
+        if name in network.forms:  # counts of such distributions don't give tables without an arrow
             continue
         counts = network.evidence[node.label].n.value
         with_all = _log_evidence(counts, equivalent, name)

@@ -416,9 +416,7 @@ class GraphicalModel(Surface):
 
         return numbers(table, names, Score(self, names, fallback), "log_prob")
 
-    def _log_prob_here(
-        self, data: object, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
-    ) -> Array:
+    def _log_prob_here(self, data: object, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Array:
         """The same as an array, wherever the rows live. (rows,)"""
         from credo.networks.inference.rows import Score, answers
 

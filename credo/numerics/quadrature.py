@@ -24,7 +24,7 @@ Function = Callable[..., Any]
 
 FAR = 345.0  # the largest |t| whose exp(2t) is still a float
 NEGLIGIBLE = 36.0  # e⁻³⁶ of the whole is lost in rounding
-TOLERANCE = 1e-8  # of the whole, what a panel's last Legendre coefficients may weigh; its integral errs far less
+TOLERANCE = 1e-8  # of a panel's last Legendre coefficients, relative to the whole; its integral errs far less
 PANEL = 2.0  # how much a log density may change along a panel at its peak; more, further down
 NODES = np.array([-1, *legroots(legder(np.eye(16)[15])), 1])  # Gauss-Lobatto: a panel's ends are seen too
 SHARES = 2 / (16 * 15 * legval(NODES, np.eye(16)[15]) ** 2)

@@ -43,7 +43,7 @@ DEPENDING: dict[str, set[str]] = {  # forms whose log-likelihoods depend on a se
     "strength": {"gaussian", "log", "count", "date"},
     "shrinkage": set(GAUSSIAN_FORMS),
 }
-FEW_ROWS = 500  # up to which Bayes factors are held against those of shuffled classes
+FEW_ROWS = 500  # up to which Bayes factors are compared with those of shuffled classes
 SHUFFLED, MOST_SHUFFLES = 1000, 10  # columns with shuffled classes that are wanted, and at most so often each
 FAR = 5.0  # nats: a Bayes factor of noise is larger once in e⁵ times, if it is calibrated
 IRRELEVANT = 0.02  # the probability of dependence on the class below which a column isn't looked at

@@ -30,7 +30,7 @@ class Judged(NamedTuple):
     about: str
     details: dict[str, float]
     each: Array | None = None  # the same by rows, where it is a mean over them
-    reuse: float = 0.0  # held-out rows for each row that taught a model
+    reuse: float = 0.0  # the ratio of held-out to training rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,7 +112,7 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     judged: list[Judged] = found[: len(runs)]
     final: Candidates = found[-1] if whole else judged[0].candidates
     count = len(np.unique(fold))
-    reuse = len(folds) / (count * sample.stride - 1)  # held-out rows for each row that taught a candidate
+    reuse = len(folds) / (count * sample.stride - 1)  # the ratio of held-out to training rows
     pool, given_up = Pool.of(judged, model.class_weights, reuse), None
     if pool.held_out.rows.rows:
         pool, given_up = chosen_pool(judged, pool, fitted)

@@ -71,7 +71,7 @@ class Report:
     columns: tuple[Read, ...]
     tried: tuple[Tried, ...]  # the best first
     why: str  # the outcome, in a sentence
-    scores: Scores  # of rows that neither taught nor tuned the models that predicted them
+    scores: Scores  # on held-out rows, used neither to fit nor to tune
     seconds: float
 
     @property

@@ -37,7 +37,7 @@ class HeldOut:
     rows: TermScores
     missing: Array  # (rows,) shares of the cells that are read
     fold: NDArray[np.intp]  # (rows,)
-    reuse: float = 0.0  # held-out rows for each row that taught a candidate
+    reuse: float = 0.0  # the ratio of held-out to training rows
 
     @classmethod
     def of(cls, names: Sequence[str], log_odds: Array, rows: TermScores, missing: Array, fold: int) -> HeldOut:

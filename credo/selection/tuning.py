@@ -26,7 +26,7 @@ class Tuning:
     smoothing: float
     strength: float
     rows: float  # the weight of the rows that it was chosen on
-    log_loss: float  # of held-out rows that neither taught nor tuned
+    log_loss: float  # on held-out rows, used neither to fit nor to tune
     mixed: str | None = None  # the form whose log-likelihoods are mixed between classes
     mixture: tuple[tuple[float, ...], ...] = ()
     odds: Mapping[Axis, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: c and p}

@@ -22,7 +22,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.blocks.dependence.scoring import DependenceScorer
 
-MOST = 64  # pairs that are weighed, between two classes; the more classes, the fewer
+MOST = 64  # pairs that get weights, for two classes; the more classes, the fewer
 Pair = tuple[int, int]
 
 

@@ -33,7 +33,7 @@ class WordSums(NamedTuple):
 
     table: Sparse  # (words, classes)
     holding: Array  # (words,) documents that hold each; 0 where it is cut out
-    least: float  # documents, below which a word isn't there
+    least: float  # documents, below which a word is absent
     totals: Array  # (classes,)
     everything: Array  # V, Σd, D: words, the documents that hold them, all documents
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Words(Texts):
     """θ ~ Dirichlet(l) over the vocabulary for each class."""
 
-    drawn = True  # whether positions are drawn one after another, each adding to what is known
+    drawn = True  # whether positions are drawn sequentially, each updating the counts
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> WordsLikelihood:
         return WordsLikelihood(self, *self._seen(evidence), settings)

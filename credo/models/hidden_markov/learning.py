@@ -107,7 +107,7 @@ def _chosen(model: HiddenMarkov, table: Source, numbers: Numbers, weight: Weight
         after = own._with_evidence(fit.evidence, hidden=True, history=fit.history)
         found.append((judged(fit, model.settings), after))
         best, chosen = max(found, key=lambda pair: pair[0].log_evidence)
-        if size - best.states >= PATIENCE or 2 * (size + 1) > after.n:  # a state of a row or two says nothing
+        if size - best.states >= PATIENCE or 2 * (size + 1) > after.n:  # a state of a row or two is no evidence
             break
     return chosen.replaced(tried=tuple(tried for tried, _ in found))
 

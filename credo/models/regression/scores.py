@@ -23,11 +23,11 @@ class NumberScores:
     """
 
     truth: Array  # (rows,)
-    predicted: Array  # (rows,); NaN where nothing could be said of a row
+    predicted: Array  # (rows,); NaN where a row has no prediction
     log_probabilities: Array  # log p(truth). (rows,)
     weights: Array  # (rows,)
     how: str = "given"  # how the predictions were made
-    reuse: float = 0.0  # held-out rows for each row that taught the model that predicts them; 0: the model was given
+    reuse: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
 
     @classmethod
     def of_columns(cls, columns: Array, how: str, reuse: float = 0.0) -> NumberScores:

@@ -31,9 +31,9 @@ class DecisionTable(Shown):
     options: tuple[Any, ...]
     known: tuple[str, ...]  # what the decision depends on
     known_states: tuple[tuple[Any, ...], ...]
-    irrelevant: tuple[str, ...]  # what is known, too, and makes no difference
-    utilities: Array  # (states of what is known..., options)
-    possible: NDArray[np.bool_] | None = None  # (states of what is known...); None: all are
+    irrelevant: tuple[str, ...]  # known, too, but irrelevant
+    utilities: Array  # (information states..., options)
+    possible: NDArray[np.bool_] | None = None  # (information states...); None: all are
 
     @property
     def best(self) -> NDArray[np.int64]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from credo.networks.answers import Posterior
     from credo.networks.hybrid.network import HybridNetwork
 
-SMALL_TABLE = 2**12  # configurations of all switches together that are weighed in one table, in logarithms
+SMALL_TABLE = 2**12  # joint configurations of all switches that fit in one log table
 IMPOSSIBLE = "the evidence is impossible: its probability is 0"
 
 

@@ -19,8 +19,8 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
 
-PROPOSALS = 20  # draws for each row that is wanted, where they are weighed
-FEWEST = 20_000  # draws that are weighed
+PROPOSALS = 20  # draws per requested row, where they are weighted
+FEWEST = 20_000  # weighted draws
 
 
 def sampled_table(net: HybridNetwork, size: int, given: Given, seed: int | None) -> Any:

@@ -245,8 +245,8 @@ class Tree:
 
     @cached_property
     def _asked_for(self) -> tuple[int, list[int], list[int]]:
-        """The last clique, which holds the queried variables: the offset of its table, its shape, and its axes in the
-        order of the query."""
+        """The last clique, with the variables of the query: the start of its table, its shape, and its axes in
+        the order in which these were named."""
         members = self.members[self.cliques[-2, MEMBERS] :].tolist()
         axes = [members.index(v) for v in self.query.together.tolist()]
         return int(self.cliques[-2, TABLE]), self.potentials.card[members].tolist(), axes
