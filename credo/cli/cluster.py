@@ -59,7 +59,7 @@ def cluster(
 
     DATA is a table (.csv .tsv .jsonl .parquet .arrow, or a pattern such as 'logs/*.csv') of categories, numbers, dates,
     counts and texts, with missing cells. Clusters are the components of a mixture, fitted by EM; their number is chosen
-    by approximate evidence, unless it is given. `credo predict` says to which of them new rows belong.
+    by approximate evidence, unless it is given. `credo predict` assigns new rows to them.
 
     \b
     Examples:

@@ -30,10 +30,10 @@ def compare(
 ) -> None:
     """Learning curves of a generative and a discriminative model.
 
-    Gaussian discriminant analysis with one covariance (naive Bayes, unless all columns are numbers) estimates how
-    columns are distributed in each class; logistic regression fits the classes' probabilities alone. The first often
-    needs fewer rows; the second wins where the first one's assumptions don't hold and rows are many. Both learn from
-    more and more rows, and are scored on a third that is withheld, in several draws.
+    Gaussian discriminant analysis with one covariance (naive Bayes, unless all columns are numbers) models the columns
+    in each class; logistic regression models P(class | columns) only. The first often needs fewer rows; the second wins
+    with many rows if the first one's assumptions don't hold. Both are fitted to growing samples and scored on a
+    withheld third, in several random splits.
 
     \b
     Examples:

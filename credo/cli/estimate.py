@@ -69,7 +69,7 @@ def estimate(
       credo estimate users.csv -c plan --success gold --by country -o gold.csv
 
     \b
-    The families, and the numbers of their priors:
+    The families, and the parameters of their priors:
       beta-bernoulli         a,b                         yes or no
       dirichlet-categorical  concentration               one of several values
       gamma-poisson          shape,rate                  counts

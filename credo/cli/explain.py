@@ -24,8 +24,8 @@ def explain(model: str, data: str, row: int, top: int, of: str | None, against: 
     """Explain a prediction by the weight of evidence of each column.
 
     The prior and the columns' weights of evidence add up to the log-odds of one class against another. A positive
-    weight is evidence for the first class, a negative one for the second. Of a regression: the number
-    predicted for an average row, and what each column of this row adds to it.
+    weight is evidence for the first class, a negative one for the second. For a regression: the prediction for an
+    average row, and how much each column of this row adds to it.
 
     \b
     Examples:

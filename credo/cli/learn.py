@@ -86,8 +86,8 @@ def learn(
     input). Its columns may be categories, numbers of any scale, dates and texts, with missing cells. Or DATA is a
     folder of folders of documents, text files and mail (.eml .mbox): the name of a document's folder is its label, in
     the column `label`; the column `text` holds the documents. Several models are tried and scored on held-out rows.
-    Numbers with fractions, and more than 20 different whole numbers, are predicted by regression: --kind y=category
-    makes classes of them, --kind y=number a quantity of few whole numbers.
+    Fractional numbers, and whole numbers with more than 20 values, are predicted by regression; --kind y=category or
+    y=number overrides this.
 
     \b
     Examples:
@@ -104,14 +104,14 @@ def learn(
       credo learn cars.csv -t class --model tree --plot tree.png
       credo learn cars.csv -t class --model logistic
 
-    With --network, the tables of a belief network are learned instead: by counting, and by EM where cells are missing
-    or variables are hidden.
+    With --network, the tables of a belief network are learned instead: by counting, or by EM with missing cells and
+    hidden variables.
 
     \b
       credo learn patients.csv --network alarm.bif --strength 50 -o alarm.credo
       credo learn fires.csv --network 'Storm -> Fire <- Camp' --hidden Camp=2
 
-    With --model hmm, rows are sequences, and their hidden states are found by EM; or counted, where --target has them.
+    With --model hmm, rows are sequences, and their hidden states are inferred by EM, or counted if --target gives them.
 
     \b
       credo learn visits.csv --model hmm --sequence visitor --states 3

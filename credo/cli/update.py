@@ -20,9 +20,9 @@ from credo.cli.streams import echo_done, remark
 def update(model: str, data: str, weight: str | None, output: str | None) -> None:
     """Learn from more rows.
 
-    MODEL is a .credo file: a classifier, a learned network, a mixture, or what `credo estimate` saved. Classes, groups
-    and values may be new. The result is that of learning all rows at once; with hidden variables or missing cells, EM
-    continues.
+    MODEL is a .credo file: a classifier, a learned network, a mixture, or what `credo estimate` saved. New classes,
+    groups and values are allowed. The result equals learning all rows at once; with hidden variables or missing cells,
+    EM continues.
 
     \b
     Examples:
