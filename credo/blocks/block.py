@@ -25,7 +25,7 @@ UNSEEN_VALUES = "unseen values"
 
 @dataclass(frozen=True)
 class Settings:
-    """What the evidence leaves open: how parameters are estimated, and what the priors are worth."""
+    """The estimator, and the strengths of the priors."""
 
     estimate: Estimate = "bayes"
     smoothing: float = 1.0  # Dirichlet(l) on each categorical distribution

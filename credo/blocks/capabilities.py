@@ -66,7 +66,7 @@ class Limits(Capability):
 
 
 class Completes(Capability):
-    """Expects something of missing cells, too, where groups are hidden: EM over both at once."""
+    """Computes expectations of missing cells, too, with hidden groups: EM over both at once."""
 
     @abstractmethod
     def expected(self, batch: Batch, member: Soft, groups: str, now: Likelihood | None) -> Evidence:
@@ -74,7 +74,7 @@ class Completes(Capability):
 
 
 class ExpectsHidden(Capability):
-    """Takes the whole E-step of rows whose group is hidden in one pass, where no other block has a say."""
+    """Runs the whole E-step of rows with hidden groups in one pass, if it is the only block."""
 
     @abstractmethod
     def expected_hidden(
@@ -85,10 +85,10 @@ class ExpectsHidden(Capability):
 
 
 class Rounds(Capability):
-    """Knows that its numbers were rounded: x stands for a number in x ± δ/2.
+    """Models rounding: x represents a number in x ± δ/2.
 
-    With a uniform y in its place, E[(y - μ)²] = (x - μ)² + δ²/12, and log p(x) is at least E[log N(y; μ, σ²)] =
-    log N(x; μ, σ²) - δ²/24σ². EM climbs that bound, whose mode has no variance below δ²/12.
+    With a uniform y in its place, E[(y - μ)²] = (x - μ)² + δ²/12, and log p(x) is at least E[log N(y; μ, σ²)] = log
+    N(x; μ, σ²) - δ²/24σ². EM maximises that bound, whose mode has no variance below δ²/12.
     """
 
     @abstractmethod
@@ -143,7 +143,7 @@ class LogEvidence(Capability):
 
 
 class Points(Capability):
-    """Places rows in space, so that what is unlike lies far apart."""
+    """Embeds rows in a space where unlike rows are far apart."""
 
     lacking = "rows can't be compared"
 
@@ -153,7 +153,7 @@ class Points(Capability):
 
 
 class Expects(Capability):
-    """Says what cells are expected to be."""
+    """Computes expected cells."""
 
     @abstractmethod
     def expected_cells(self, cells: Any, shares: Array) -> dict[str, Any]:
@@ -186,7 +186,7 @@ class CountsIgnored(Capability):
 
 
 class ByColumn(Capability):
-    """Says how much each of its columns adds to the log-likelihood."""
+    """Gives the contribution of each column to the log-likelihood."""
 
     lacking = "columns can't be told apart"
 
@@ -205,11 +205,11 @@ class Hides(Capability):
 
     @abstractmethod
     def hidden(self, cells: Any, log_likelihood: Array) -> dict[str, Array]:
-        """What hiding each column takes off the log-likelihood of all columns. (rows, classes) each"""
+        """The loss of log-likelihood from hiding each column. (rows, classes) each"""
 
 
 class WordByWord(Capability):
-    """Says how much each word of a text adds to the log-likelihood."""
+    """Gives the contribution of each word of a text to the log-likelihood."""
 
     lacking = "it isn't read word by word"
 
@@ -228,7 +228,8 @@ class WeighsWords(Capability):
 
     @abstractmethod
     def weights_for(self, k: int, others: Array, words: Any) -> Array:
-        """What words add for class k against the others, by their shares, in a text that holds them. (words,)"""
+        """The weights of words for class k against the others, by their shares, in a text that contains them. (words,)
+        """
 
 
 class LeavesOut(Capability):

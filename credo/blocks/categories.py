@@ -74,7 +74,7 @@ class Categories(Block, Tallies):
 
 
 def _counts(batch: Batch, name: str, member: Membership) -> tuple[Any, Counts]:
-    """A column's levels, and how often each group shows each."""
+    """A column's levels, and their counts by group."""
     codes, levels = batch.categories(name) if isinstance(member, Hard) else batch.encoded(CategoryCodes(name))
     return levels, Counts.of(codes, len(levels), member)
 

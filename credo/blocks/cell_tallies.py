@@ -70,7 +70,7 @@ class CellTable:
 
 
 class CategoriesTally(PredictingTally):
-    """How often each class showed each value."""
+    """The count of each value in each class."""
 
     def __init__(self, columns: Sequence[Column], before: Sequence[Counts]) -> None:
         self._table = CellTable([counts.n.value for counts in before])

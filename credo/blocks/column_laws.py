@@ -1,4 +1,4 @@
-"""How each column by itself is distributed in each group: what forecasts and other predictives of cells mix."""
+"""The marginal distribution of each column in each group, which forecasts and other predictives mix."""
 
 from __future__ import annotations
 

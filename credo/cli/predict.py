@@ -37,12 +37,12 @@ def predict(
     with --target. DATA is a table with the model's columns (by name; an absent one counts as missing) or, for texts, a
     folder, mail, or files such as 'new/*.txt'. The output has DATA's own columns, then `predicted` and `probability`.
 
-    For a regression, `predicted` is a number, with a 95% interval from `low` to `high`. For a hidden Markov model, it is
-    the row's state in the most probable path. For a dynamic network, `probability` is given all rows of the sequence
+    For a regression, `predicted` is a number, with a 95% interval from `low` to `high`. For a hidden Markov model, it
+    is the row's state in the most probable path. For a dynamic network, `probability` is given all rows of the sequence
     (all rows are one sequence, unless it was learned from several or --sequence names their column).
 
-    Rows are streamed: a file may be larger than memory. Without -o, a terminal shows the first rows, and a pipe gets all
-    of them as CSV. With --engine, -o may be a new folder: workers write it, a Parquet file for each partition.
+    Rows are streamed: a file may be larger than memory. Without -o, a terminal shows the first rows, and a pipe gets
+    all of them as CSV. With --engine, -o may be a new folder: workers write it, a Parquet file for each partition.
 
     \b
     Examples:

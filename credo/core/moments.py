@@ -91,7 +91,7 @@ class Moments(Statistics):
 
     @cached_property
     def scatter(self) -> Array:
-        """Σ w (x - mean)² = second - first²/n; 0 where what is left may be rounding, of equal numbers, or underflows."""
+        """Σ w (x - mean)² = second - first²/n; 0 where the rest may be rounding, of equal numbers, or underflows."""
         found = (self.second - self.first * (self.first / self.n)).value
         return np.where(found > np.maximum(ALIKE * self.second.high, FAINT), found, 0.0)
 

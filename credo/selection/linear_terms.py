@@ -190,7 +190,8 @@ class LinearWords(LinearTerm, WordByWord, WeighsWords):
         out += self.share * (self.matrix(cells) @ self.weights)
 
     def weights_for(self, k: int, others: Array, words: Any) -> Array:
-        """What these words add for class k against the others, by their shares, in a text that holds them. (words,)"""
+        """The weights of these words for class k against the others, by their shares, in a text that contains them.
+        (words,)"""
         import pyarrow.compute as pc
 
         found = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(scalar(-1, pa.int32()))

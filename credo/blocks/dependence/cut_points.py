@@ -1,7 +1,7 @@
 """Cut points: where to cut a number column into bins, so that the bins are informative about the class.
 
-The most probable partition (Boullé 2006, "MODL"): how many bins there are and where they end is equally probable
-beforehand, and so is every distribution of the class within a bin. Cuts lie at some of √n quantiles, 64 at most.
+The most probable partition (Boullé 2006, "MODL"): uniform priors on the number of bins, their boundaries, and the class
+distribution within a bin. Cuts lie at some of √n quantiles, 64 at most.
 """
 
 from __future__ import annotations

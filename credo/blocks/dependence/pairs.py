@@ -1,4 +1,4 @@
-"""Pairs: how often each class showed each two cells together. They add, merge and are forgotten exactly.
+"""Pairs: counts of pairs of cells by class. They add, merge and are forgotten exactly.
 
 The tree of a tree-augmented naive Bayes, and all one-dependence estimators, follow from the same counts.
 """

@@ -1,4 +1,4 @@
-"""Parents: which other columns each column depends on beside the class."""
+"""Parents: the other columns that each column depends on, besides the class."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class DependenceScorer(Scorer):
         return replace(self, likelihood=replace(self.likelihood, counts=counts), rows=left)
 
     def cut_again(self, cells: Cells, own: Hard) -> DependenceScorer:
-        """The evidence of these rows alone, numbers being cut as these rows tell."""
+        """The evidence of these rows alone, with cut points from these rows."""
         sizes, codes = list[int](), list[Codes]()
         for j, (edges, before) in enumerate(zip(self.edges, self.codes, strict=True)):
             bins = np.arange(len(before) - 1, dtype=np.int32)
@@ -119,7 +119,7 @@ class DependenceScorer(Scorer):
 
 @dataclass(frozen=True, eq=False)
 class PairwiseScorer(DependenceScorer):
-    """A term for each of the pairs that tell most of the class, by the evidence that is left."""
+    """A term for each of the pairs most informative about the class, by the remaining evidence."""
 
     likelihood: PairwiseLikelihood
 
