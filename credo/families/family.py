@@ -125,7 +125,7 @@ class Family(ABC):
         return self.belief().update(data, **how)
 
     def cross_validate(self, data: object, folds: int = 10, **how: Any) -> Validation:
-        """The predictive log-probability of each fold by this prior updated with the others: see Belief.cross_validate."""
+        """The log-probability of each fold by this prior updated with the others: see Belief.cross_validate."""
         return self.belief().cross_validate(data, folds, **how)
 
     def belief(self) -> Belief:

@@ -98,7 +98,7 @@ def _losses(scores: TermScores) -> Array:
 
 
 def _likelihood(scores: TermScores, odds: TermScores, errors: float) -> tuple[str, ...]:
-    """The likelihood that adds most to log-odds; none, unless it gains more than the given number of standard errors."""
+    """The likelihood that adds most to log-odds; none, unless the gain exceeds `errors` standard errors."""
     best: tuple[str, ...] = ()
     losses = _losses(odds)
     for j, term in enumerate(scores.terms):

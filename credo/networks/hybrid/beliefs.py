@@ -1,4 +1,4 @@
-"""The posterior of a node: a Dirichlet for a row of a table, a normal-inverse-gamma distribution for a Gaussian node."""
+"""The posterior of a node: a Dirichlet for a row of a table, a normal-inverse-gamma for a Gaussian node."""
 
 from __future__ import annotations
 
