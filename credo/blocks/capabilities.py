@@ -228,7 +228,7 @@ class WeighsWords(Capability):
 
     @abstractmethod
     def weights_for(self, k: int, others: Array, words: Any) -> Array:
-        """The weights of words for class k against the others, by their shares, in a text that contains them. (words,)"""
+        """The weights of words for class k against the others, by their shares, in a text with them. (words,)"""
 
 
 class LeavesOut(Capability):

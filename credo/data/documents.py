@@ -32,8 +32,8 @@ TXT, UTF16 = ".txt", (b"\xff\xfe", b"\xfe\xff")
 LARGEST = 2**29  # bytes of a document: at three for each that isn't UTF-8, it still fits into an Arrow string
 HEAD = 2**16  # bytes in which a NUL tells that a file isn't text
 LABELS = (
-    "These are documents: each one's label is the name of the folder that it lies in, as in mail/spam/1.txt when "
-    "'mail/' is read; if that holds nothing but several .mbox files, the file's name. (A table ends in .csv, .tsv, "
+    "These are documents: each one's label is the name of its folder, as in mail/spam/1.txt when "
+    "'mail/' is read; in a folder of .mbox files only, it is the file's name. (A table ends in .csv, .tsv, "
     ".jsonl, .parquet or .arrow.)"
 )
 

@@ -29,7 +29,7 @@ from credo.errors import DataError
 if TYPE_CHECKING:
     from credo.data.sources import Source
 
-AGAIN = "sequence {!r:.60} of column {!r} goes on in row {}, after other sequences: sort the rows by {!r}"
+AGAIN = "sequence {!r:.60} of column {!r} continues in row {}, after other sequences: sort the rows by {!r}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,7 +136,7 @@ def _promised(file: BinaryIO, path: FilePath) -> tuple[str, int]:
     found = FIRST_LINE.fullmatch(line)
     if not found:
         fault = "is truncated" if len(line) == status.st_size < LONGEST_LINE else "was damaged or tampered with"
-        raise StorageError(f"{path} {fault}: its first line isn't whole")
+        raise StorageError(f"{path} {fault}: its first line is incomplete")
     size, there = int(found[3]), status.st_size - len(line)
     if size != there:
         fault = "is truncated" if there < size else "is longer than it was"

@@ -61,7 +61,7 @@ class Stored:
             if not self.fields[name].fits(value):
                 raise ValueError(f"{self.name}.{name} should be {self.fields[name].name}, but is a {described(value)}")
         if not self.consistent(made):
-            raise ValueError(f"the parts of {self.name} don't go together")
+            raise ValueError(f"the parts of {self.name} are inconsistent")
 
     def built(self, version: int, values: Values) -> Any:
         """The object, by its class's own constructor, so that what that refuses is refused here too."""

@@ -160,7 +160,7 @@ class Live:
         if absent and unseen is not None:
             raise SchemaError(
                 f"no column {unseen!r} is known (row {self._number + 1}), and {absent[0]!r} isn't there; "
-                f"{suggest(unseen, absent)} What the model doesn't read, leave out of rows in which cells miss"
+                f"{suggest(unseen, absent)} Leave unknown columns out of rows with missing cells"
             )
 
     def _new_class(self) -> int:
@@ -284,7 +284,7 @@ class Classes(Levels):
         level = super()._level(value, number)
         if len(level) and pa.types.is_floating(level.type):
             name = self.column.name
-            raise DataError(f"column {name!r} has the value {value!r} (row {number + 1}): a class is no fraction")
+            raise DataError(f"column {name!r} has the value {value!r} (row {number + 1}): a class can't be a fraction")
         return level
 
 

@@ -47,7 +47,7 @@ Flags = NDArray[np.bool_]
 KEPT = 8  # times max_words: beyond so many words, the rarest are dropped
 MOST_WORDS = 2**31  # of one text: Arrow's strings have no more bytes
 DIRECTIONS = 16  # of a random projection in which documents are points
-NEW_WORDS = "no word that was ever seen before"
+NEW_WORDS = "no known word"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from credo.models.concepts.concept import Attributes, Codes
 from credo.models.concepts.rows import LabelledRows
 
-ADVICE = "Where labels may be wrong, give noise=0.05 or so"
+ADVICE = "If labels may be wrong, try noise=0.05"
 
 
 def contradiction(attributes: Attributes, rows: LabelledRows, row: Codes, labels: tuple[Any, Any]) -> str:

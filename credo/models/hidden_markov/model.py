@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 NOTHING = "nothing was learned yet: fit(data) first"
 PATIENCE = 2  # numbers of states without a gain, after which it stops
 HIDDEN = (
-    "states were hidden when it was learned, and what was expected of them depends on all rows together: {} is exact "
-    "only where every state is given. update() continues EM with more rows; fit() begins again"
+    "states were hidden when it was learned, and their expected counts depend on all rows: {} is exact "
+    "only where every state is given. update() continues EM with more rows; fit() starts again"
 )
 
 

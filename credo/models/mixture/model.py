@@ -33,7 +33,7 @@ FIRST_STRENGTH = 0.1  # where the search for it begins
 NOTHING = "nothing was learned yet: fit(data) first"
 COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "diagonal", "spherical")
 HIDDEN = (
-    "a mixture can't {}: which component a row belongs to was inferred from all rows together, so that no part of the "
+    "a mixture can't {}: responsibilities were inferred from all rows together, so no part of the "
     "evidence is the row's alone. {}"
 )
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from credo.core.evidence import Evidence
     from credo.networks.network import Network
 
-FIXED = "the tables are fixed, and no evidence is known behind them: learn them with fit"
+FIXED = "the tables are fixed, without evidence behind them: learn them with fit"
 
 
 class Template(Surface, Refusals, ABC):
