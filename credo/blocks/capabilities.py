@@ -51,7 +51,7 @@ class Capability(ABC):  # noqa: B024 - each capability has its own abstract meth
 
 
 class Prunes(Capability):
-    """Drops what there is no room for, so that a stream takes bounded memory."""
+    """Drops the excess, so that a stream takes bounded memory."""
 
     @abstractmethod
     def pruned(self, evidence: Evidence) -> Evidence: ...

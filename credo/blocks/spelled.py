@@ -88,7 +88,7 @@ class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
         return SpelledCells(np.append(places, -1).astype(np.int32)[own], words)
 
     def read_counting_ignored(self, batch: Batch) -> tuple[SpelledCells, Ignored]:
-        """New words tell by their spelling: none is ignored, unless counts alone are asked for."""
+        """Unseen words are scored by their spelling: none is ignored, unless only counts are requested."""
         found = self.read(batch)
         unseen = int((found.codes >= len(self.levels)).sum()) if self.settings.estimate == "ml" else 0
         return found, {(self.names[0], "unseen values"): unseen} if unseen else {}

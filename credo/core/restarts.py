@@ -1,4 +1,4 @@
-"""Climbing from several starts: a few steps from each, the best few to their ends. To an engine, a start is a batch."""
+"""EM from several starts: a few steps from each, the best few to convergence. To an engine, a start is a batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Model = TypeVar("Model", bound=Expecting)
 
 @dataclass(frozen=True, eq=False)
 class Start(Loaded, Generic[Model]):
-    """Parameters where a climb begins."""
+    """The parameters of a start."""
 
     model: Model
     rows: int  # that each step reads
@@ -72,7 +72,7 @@ class Restarts(Generic[Model]):
         return self.highest([*self.climbed(favoured), *self._finished(self._leading(begun, wanted))])
 
     def _finished(self, begun: Sequence[Fitted[Model]]) -> list[Fitted[Model]]:
-        """Finalists at their ends, or given up: the one that leads shows what the others must reach."""
+        """Finalists at convergence, or abandoned: the leader sets the bar for the others."""
         if self.above is None or not begun:
             return self._continued(begun, self.steps)
         leader = max(begun, key=lambda fit: fit.objective)

@@ -1,4 +1,4 @@
-"""CSV files: what is in them is found out by rules, over all rows of all files, and not left to a guess from some."""
+"""CSV files: types are inferred by rules over all rows of all files, not guessed from a sample."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class Profile:
         """Several words a cell, mostly different; or many words a value, which outweigh that cells are repeated.
 
         With w words in a value, texts may come w³/16 times each: 4 times with 4 words, 32 times with 8. A few values
-        that come again and again are answers to choose from, however long they are.
+        that repeat often are categories, however long.
         """
         distinct = max(self.known - self.repeated, 1)
         times = self.known / distinct

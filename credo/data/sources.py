@@ -117,7 +117,7 @@ class Source:
         return partitions_of(self, names, by, order)
 
     def count(self, name: str) -> int:
-        """How many rows there are, found out by reading a column."""
+        """The number of rows, found by reading a column."""
         return sum(engines.map(BatchRows(), self.partitions([name])))
 
     @property

@@ -243,7 +243,7 @@ def _tell(found: Mapping[str, Spelling]) -> None:
 
 
 def _tell_commas(found: Mapping[str, Spelling]) -> None:
-    """One notice for columns whose commas are decimal, one for those of which nobody can tell; and for amounts."""
+    """One notice for columns with decimal commas, one for ambiguous ones, and one for amounts."""
     signed = [(name, each.sign) for name, each in found.items() if each.sign and each.kind != "words"]
     for names, what in (
         ([name for name, _ in signed], f"read as numbers, without {', '.join(dict.fromkeys(s for _, s in signed))}"),

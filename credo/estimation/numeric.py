@@ -47,7 +47,7 @@ IMPOSSIBLE = "the observations are impossible: their log-likelihood is -inf at e
 
 
 def called(function: Function, name: str, error: type[CredoError], *arguments: Array) -> Array:
-    """A given function on arrays, held to what it promises."""
+    """A user's function on arrays, with its result checked."""
     shape = np.broadcast_shapes(*(a.shape for a in arguments))
     try:
         with np.errstate(all="ignore"):

@@ -89,8 +89,8 @@ class ClassPredictor(Surface, ABC):
 
     @abstractmethod
     def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
-        """log P(class | row), up to what all classes share, under `class_prior` where it is given; and the cells that
-        were ignored, if they are to be told of. (rows, classes)
+        """log P(class | row), up to what all classes share, under `class_prior` where it is given; and the ignored
+        cells, for a notice. (rows, classes)
 
         Columns of the model that the batch lacks count as missing. A model that doesn't read P(class) by itself adds
         `_prior_shift`.
@@ -177,7 +177,7 @@ class ClassPredictor(Surface, ABC):
 
     @property
     def lone_text(self) -> str | None:
-        """The only column, where it is a text: a list of texts, which has no name of its own, is taken for it."""
+        """The only column, where it is a text: an unnamed list of texts is read as it."""
         return None
 
     def replaced(self, **values: Any) -> Self:

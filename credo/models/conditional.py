@@ -148,7 +148,7 @@ class Conditional:
 
 
 def likelihood_of(block: Block, evidence: Evidence, settings: Settings) -> Likelihood:
-    """log p(block | group) as the evidence has it; averaged over subsets of its columns, if so asked."""
+    """log p(block | group) given the evidence; optionally averaged over subsets of its columns."""
     found = block.likelihood(evidence, settings)
     return averaged(found) if settings.average else found
 

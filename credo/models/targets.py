@@ -54,7 +54,7 @@ def check_classes(table: Source, target: str, kinds: Any) -> Any:
 
 
 def check_number(target: str, classes: int) -> None:
-    """Of a batch's classes: the last resort where nobody could look before, as of an iterator."""
+    """Of a batch's classes: the last check, for data that couldn't be checked before, such as an iterator."""
     if classes > LARGEST:
         raise DataError(f"column {target!r} has {classes:,} different values: {_refusal(target, True, classes)}")
 

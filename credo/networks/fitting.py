@@ -169,8 +169,8 @@ class Problem:
         return self.rows.network.with_evidence(whole, best.history)
 
     def restarts(self, how: Fitting) -> Restarts[TableEM]:
-        """The first start, and of all others the best few after some steps, are followed to their ends; on several
-        threads where one is enough for the rows."""
+        """The first start, and the best few of the others after some steps, run to convergence; on several threads
+        where one is enough for the rows."""
         return Restarts(
             how.climb,
             self.rows,

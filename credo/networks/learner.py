@@ -88,7 +88,7 @@ class NetworkLearner(Additive, Generic[Net]):
         return super().__add__(other)
 
     def _check_counted(self, what: str) -> None:
-        """What EM expects depends on the nodes at the time: that of some rows can't be told from that of others."""
+        """Expected counts depend on the current nodes: those of some rows can't be separated from those of others."""
         if self.network.history:
             raise EvidenceError(f"{self.BY_EM}, and can't {what} exactly: fit again; update and discount do work")
 

@@ -113,8 +113,8 @@ def _added(parts: Sequence[Missing]) -> Missing:
 
 
 def observed_counts(counts: Array, table: Array, missing: Array | None) -> Array:
-    """The counts that are as certain as what was observed: n - missing · θ, so that their mean stays. A row that misses
-    more than it has counts nothing.
+    """The effective counts n - missing · θ, with the same mean. A row with more missing than observed information
+    counts nothing.
 
     >>> observed_counts(np.array([8.0, 4.0]), np.array([0.75, 0.25]), np.array(4.0))
     array([5., 3.])

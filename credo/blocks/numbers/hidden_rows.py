@@ -1,7 +1,7 @@
 """EM's E-step of rows of numbers alone whose group is hidden, in one pass: the expected moments.
 
-Other blocks have no say about such rows, so that log-densities become responsibilities, and these sums, while a few
-rows are in the processor's cache.
+There are no other blocks, so log-densities become responsibilities, and these become sums, while a few rows are in the
+processor's cache.
 """
 
 from __future__ import annotations

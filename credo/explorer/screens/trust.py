@@ -29,7 +29,7 @@ LISTED = 30  # rows of a cell, and worst mistakes
 
 
 class TrustScreen:
-    """Candidates, calibration, confusion, costs. With rows to look at, mistakes and their reasons."""
+    """Candidates, calibration, confusion matrix, costs; with rows, mistakes and their explanations."""
 
     kind: ClassVar[str] = "trust"
     title: ClassVar[str] = "Trust"

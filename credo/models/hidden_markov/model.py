@@ -172,7 +172,7 @@ class HiddenMarkov(Surface):
         return self._with_evidence(self._seen.without(given_evidence(self, source(data), target, weight)), hidden=False)
 
     def discount(self, factor: float) -> Self:
-        """All evidence times a factor between 0 and 1, so that old sequences count less beside those of an update."""
+        """Multiply all evidence by a factor between 0 and 1, to fade old sequences."""
         return self._with_evidence(self._seen * check_discount(factor), hidden=self.hidden, history=self.history)
 
     def __add__(self, other: Self) -> Self:

@@ -77,8 +77,8 @@ def rounded_blocks(blocks: Sequence[Block], numbers: Numbers) -> tuple[Block, ..
 def at_mode(settings: Settings) -> Settings:
     """Settings for EM: the mode of the posterior, or maximum likelihood if that is asked for.
 
-    Shares and rates are taken as their logarithms, whose density has its mode at the posterior's mean of the share:
-    (n + l)/Σ(n + l). So none is 0, and what a group hasn't shown so far stays possible.
+    Shares and rates are taken as their logarithms, whose density has its mode at the posterior's mean of the share: (n
+    + l)/Σ(n + l). So none is 0, and values not yet seen in a group stay possible.
     """
     if settings.estimate == "ml":
         return settings

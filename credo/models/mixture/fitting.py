@@ -177,8 +177,8 @@ class Problem:
         return model.begun_from(self.sample, Soft(shares))
 
     def best_strength(self, found: Fit) -> float:
-        """Of the prior of numbers: the one under which the completed rows are most probable, found by climbing from the
-        one that they were fitted with."""
+        """Of the prior of numbers: the one under which the completed rows are most probable, found by hill climbing
+        from the current one."""
         own = found.model.conditional.settings.strength
         evidence: dict[float, float] = {}
 

@@ -1,4 +1,4 @@
-"""How many components there are, and how columns covary: by approximate evidence, as AutoClass has it.
+"""How many components there are, and how columns covary: by approximate evidence, as in AutoClass.
 
 Numbers are tried upwards from 1 (or from the number of labels), each from new starts and from splits of the best fit
 with one component less; then downwards by merging, which leads out of poor optima. Where there are many rows, the

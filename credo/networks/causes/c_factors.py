@@ -22,8 +22,7 @@ from credo.networks.causes.projection import Component, Projection
 
 @dataclass(frozen=True)
 class Hedge:
-    """Two c-components, the smaller one without causes of the larger but in it: the effect can't be told from what is
-    observed."""
+    """Two c-components, the smaller one without causes of the larger but in it: the effect isn't identifiable."""
 
     outer: Component
     inner: Component

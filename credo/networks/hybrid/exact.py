@@ -120,7 +120,7 @@ class ExactQuery:
 
     @cached_property
     def _directed(self) -> Network:
-        """The categories by themselves, before numbers are heard."""
+        """The categories alone, before evidence on numbers."""
         net = self.net
         if not net.logistic:
             return net.category_network

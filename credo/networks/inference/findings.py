@@ -106,7 +106,7 @@ def state(potentials: Potentials, v: int, value: object) -> int:
 
 
 def affirmative(states: Sequence[Any]) -> int:
-    """Of two states, the one that says yes: what people ask about first; else the first.
+    """Of two states, the affirmative one; else the first.
 
     >>> affirmative(["no", "yes"]), affirmative(["a", "b"]), affirmative(["1", "0"])
     (1, 0, 0)

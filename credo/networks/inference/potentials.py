@@ -148,7 +148,7 @@ class Numbered:
 @dataclass(frozen=True, eq=False)
 class Potentials(Numbered, StateIndex):
     """All factors of a network, with the names of its variables and states. Auxiliary variables, which have no name
-    here, come after the network's own: nobody asks about them."""
+    here, come after the network's own: they can't be queried."""
 
     @classmethod
     def of(

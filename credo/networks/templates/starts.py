@@ -47,7 +47,7 @@ def table_starts(
 
 
 def best_fit(starts: Sequence[Model], batches: Callable[[], Any], rows: int, how: Fitting) -> Fitted[Model]:
-    """EM from each start, the best few to their ends."""
+    """EM from each start, the best few to convergence."""
     restarts = Restarts(
         accelerated_em,
         batches,

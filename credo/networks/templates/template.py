@@ -74,7 +74,7 @@ class Template(Surface, Refusals, ABC):
         return hash(frozenset(self.parents))
 
     def discount(self, factor: float) -> Self:
-        """All evidence times a factor between 0 and 1, so that what is old counts less."""
+        """Multiply all evidence by a factor between 0 and 1, to fade old data."""
         return self.with_evidence(self._seen * check_discount(factor), self.history)
 
     def __add__(self, other: Self) -> Self:
@@ -103,7 +103,7 @@ class Template(Surface, Refusals, ABC):
         return found
 
     def _counted(self, what: str) -> Evidence:
-        """The evidence, if it was counted: expected counts can't be told apart."""
+        """The evidence, if it was counted: expected counts can't be separated by row."""
         if self.history:
             raise EvidenceError(
                 f"the tables were fitted by EM, from expected counts, and can't {what} exactly: fit again; update and "
