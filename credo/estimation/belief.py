@@ -116,7 +116,7 @@ class Belief(Additive):
         chosen = tuple(levels) if levels is not None else tuple(names)
         if self.family.has_target:
             if target is None:
-                raise SchemaError(f"say which column is the target, as in update(data, target={names[-1]!r})")
+                raise SchemaError(f"name the target column, as in update(data, target={names[-1]!r})")
             Source(tuple(names), lambda _: iter(())).require([target])
             chosen = (*(name for name in names if name != target), target)
         if self.family.width is not None and len(chosen) != self.family.width:

@@ -103,7 +103,8 @@ class Augmented(Classifier):
             cuts = {name: cuts[name] if name in cuts else cut_points(seen, name, bins) for name in numbers}
             chosen = dependent_columns(seen, target, [*dependent], cuts)
         wide = [name for name in dependent if name not in chosen]
-        tell_of_columns((name, "has too many values to depend on other columns: it is read by itself") for name in wide)
+        why = "has too many values to depend on other columns: it is independent given the class"
+        tell_of_columns((name, why) for name in wide)
         own = {name: (*forms, self.form) if name in chosen else forms for name, forms in views.items()}
         held = {name: each for name, each in cuts.items() if name in chosen}
         return self.replaced(target=target, views=own, evidence=None, cuts=held)

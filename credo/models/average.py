@@ -105,7 +105,7 @@ class ModelAverage(ClassPredictor):
         table = self._labelled(data, target)
         for model in self.models:
             if not hasattr(model, verb):
-                raise EvidenceError(f"a {type(model).__name__} has no {verb}: fit(data) learns all rows again")
+                raise EvidenceError(f"a {type(model).__name__} has no {verb}: fit(data) refits all rows")
         return replace(self, models=tuple(getattr(m, verb)(table, **_given(weight)) for m in self.models))
 
     def __add__(self, other: ModelAverage) -> ModelAverage:
@@ -196,7 +196,7 @@ class ModelAverage(ClassPredictor):
         """log P(model | all rows but one): each row is forgotten. (rows, models)"""
         if len(found.truth) > MOST_FORGOTTEN:
             raise EvidenceError(
-                f"weights by evidence change with each row that is left out: that takes too long for "
+                f"weights by evidence change with each row that is left out: which is too slow for "
                 f"{len(found.truth):,} rows (more than {MOST_FORGOTTEN:,}). Use cross_validate(data)"
             )
         weights, logs = Weights.of(weight), list[list[float]]()
@@ -225,7 +225,7 @@ class ModelAverage(ClassPredictor):
         table = self._labelled(data, target)
         folds, seed = check_whole("folds", folds, 2, DataError), check_seed(seed)
         if table.once or weight is not None:
-            raise DataError("an average is cross-validated on a table, read several times, of rows that weigh the same")
+            raise DataError("an average is cross-validated on a table, read several times, with equal row weights")
         rows = sum(batch.rows for batch in table.batches([str(self.target)]))
         if rows < folds:
             raise DataError(f"{folds} folds need at least {folds} rows")

@@ -93,7 +93,7 @@ class ClassEvidence(ClassPredictor, Additive):  # type: ignore[misc]
             raise SchemaError(
                 f"rows are forgotten with all the columns that were learned, but {few([*map(repr, absent)])} "
                 f"{'is' if len(absent) == 1 else 'are'} absent; {suggest(absent[0], table.names)} "
-                "(Where all cells of a column were missing, give it without values.)"
+                "(If all cells of a column were missing, pass it without values.)"
             )
         return super().forget(table, weight=weight)
 

@@ -32,7 +32,7 @@ def loss_matrix(loss: Loss | None, classes: Sequence[Any]) -> Array:
         if not np.isfinite(matrix).all():
             raise DataError(wrong)
         if matrix.shape != (size, size):
-            raise DataError(f"the loss must have {size} rows and columns, one a class, but has shape {matrix.shape}")
+            raise DataError(f"the loss must have {size} rows and columns, one per class, but has shape {matrix.shape}")
         return matrix
     places = {value: k for k, value in enumerate(classes)}
     for truth, costs in loss.items():

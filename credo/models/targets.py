@@ -101,7 +101,7 @@ def with_target(table: Source, target: object) -> tuple[Source, str]:
         table.require([target])
         return table, target
     if target is None:
-        raise SchemaError("say which column holds the classes, as in fit(data, target='play')")
+        raise SchemaError("name the column that holds the classes, as in fit(data, target='play')")
     name = TARGET
     while name in table.names:
         name += "_"

@@ -24,7 +24,7 @@ LEFT_OUT = "left out"
 def learned_content(model: Classifier, data: str, top: int = TOP) -> list[Content]:
     """The report of `credo.learn`."""
     report: Report = model.report
-    title = f"{data}: {count_of(len(report.columns), 'column')} beside {one_line(report.target)}"
+    title = f"{data}: {one_line(report.target)} from {count_of(len(report.columns), 'column')}"
     return [Paragraph(title, "title"), *_classes(model), GAP, *_columns(report, top), GAP, *_judged(report)]
 
 

@@ -76,7 +76,7 @@ def learned_regression_content(model: LinearRegression, data: str, top: int) -> 
     """The report of `credo.learn` about a number."""
     report: RegressionReport = model.report
     columns = len(model.columns or ()) - 1
-    title = f"{data}: {count_of(columns, 'column')} beside {one_line(report.target)}"
+    title = f"{data}: {one_line(report.target)} from {count_of(columns, 'column')}"
     return [Paragraph(title, "title"), *regression_content(model, top)]
 
 

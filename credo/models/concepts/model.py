@@ -124,7 +124,7 @@ class Concepts:
         if self.target is not None:
             return self
         if target is None:
-            raise SchemaError("say which column holds the labels, as in update(data, target='enjoy')")
+            raise SchemaError("name the column that holds the labels, as in update(data, target='enjoy')")
         name = target if isinstance(target, str) else "target"
         attributes = Attributes.of(self.attributes.values, name)
         return with_fields(self, target=name, attributes=attributes, rows=LabelledRows.none(len(attributes.names)))

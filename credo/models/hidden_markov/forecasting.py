@@ -46,7 +46,7 @@ def forecasts(model: HiddenMarkov, data: object, steps: int) -> list[Forecast]:
     found = engines.map(LastState(model.chain), model._opened(data).partitions())
     last = np.concatenate([each.values for each in found] or [np.empty((0, 0))])
     if len(last) != 1:
-        raise DataError(f"a forecast goes on from the end of one sequence, but there are {len(last)}")
+        raise DataError(f"a forecast starts from the end of one sequence, but there are {len(last)}")
     return ahead(model.names, model.chain, last[0], steps)
 
 

@@ -137,7 +137,7 @@ def levels_of(table: Source, column: str) -> tuple[Any, ...]:
     found = [*dict.fromkeys(value for own in each for value in own)]
     check_number(column, len(found))
     if not found:
-        raise DataError(f"column {column!r} gives no state: every cell is missing. Leave it out, and say how many")
+        raise DataError(f"column {column!r} gives no state: every cell is missing. Leave it out, and give states=N")
     return tuple(sorted(found, key=lambda value: (isinstance(value, str), value)))
 
 

@@ -68,7 +68,7 @@ class LiveStates:
     def forecast(self, steps: int = 1) -> list[Forecast]:
         """What comes next."""
         if self._positions is None:
-            raise EvidenceError("nothing was observed yet: a forecast goes on from the last row")
+            raise EvidenceError("nothing was observed yet: a forecast starts from the last row")
         return ahead(self.model.names, self.chain, self._positions, steps)
 
     def __repr__(self) -> str:

@@ -122,7 +122,7 @@ class LinearRegression(Additive):
         """
         if self.target is None:
             if target is None:
-                raise SchemaError("say which column is the target, as in fit(data, target='price')")
+                raise SchemaError("name the target column, as in fit(data, target='price')")
             return self.fit(data, target, weight=weight)
         before, table = self.unlabelled, self._labelled(data, target)
         if self.robust is not None:

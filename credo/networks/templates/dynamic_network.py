@@ -328,7 +328,7 @@ class DynamicNetwork(Template):
         parts = [coded for coded, _, _ in self._coded(data, sequence, order)]
         if sum(len(coded.starts) - 1 for coded in parts) != 1:
             sequences = sum(len(coded.starts) - 1 for coded in parts)
-            raise DataError(f"a forecast goes on from the end of one sequence, but there are {sequences}")
+            raise DataError(f"a forecast starts from the end of one sequence, but there are {sequences}")
         live.follow(parts[0])
         return live.forecast(steps)
 

@@ -66,7 +66,7 @@ class LiveSlices(Shown):
         """P(variable) of the next slices."""
         steps = check_whole("the number of steps ahead", steps, 1, DataError)
         if self._message is None:
-            raise EvidenceError("nothing was observed yet: a forecast goes on from the last slice")
+            raise EvidenceError("nothing was observed yet: a forecast starts from the last slice")
         coded = coded_findings(self.network.slice_network.potentials, [{}] * steps)
         return self._slices(SlicePasses.of(self.chain, coded, self._message))
 
