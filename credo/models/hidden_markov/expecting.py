@@ -1,4 +1,4 @@
-"""A hidden Markov model at some parameters: what it expects of sequences (the E-step), and its mode (the M-step)."""
+"""A hidden Markov model at some parameters: its E-step and M-step."""
 
 from __future__ import annotations
 

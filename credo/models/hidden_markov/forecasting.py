@@ -1,4 +1,4 @@
-"""What comes next: distributions of states and columns, some steps after the last row."""
+"""Forecasts: distributions of states and columns, some steps after the last row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States that are given: a column of them, partly filled perhaps, or columns with the probability of each."""
+"""Given states: a column, possibly partly filled, or columns of probabilities."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Given:
         return batch.encoded(GivenCodes(self.states, str(self.column)))
 
     def logs(self, batch: Batch) -> Array:
-        """log P(state), 0 where nothing is said. (rows, states)"""
+        """log P(state), 0 where nothing is given. (rows, states)"""
         shares = self._shares(batch)
         with np.errstate(divide="ignore"):
             return np.where(np.isnan(shares), 0.0, np.log(shares))

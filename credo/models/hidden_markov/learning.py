@@ -1,4 +1,4 @@
-"""How a hidden Markov model learns: states that are given are counted, others are found by EM."""
+"""Learning a hidden Markov model: given states are counted, hidden ones inferred by EM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hidden Markov model beside a stream: one row at a time."""
+"""A hidden Markov model for streams: one row at a time."""
 
 from __future__ import annotations
 

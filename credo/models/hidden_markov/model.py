@@ -61,10 +61,10 @@ class HiddenMarkov(Surface):
     """p(rows, states) = P(s₁) Π P(sₜ | sₜ₋₁) Π p(rowₜ | sₜ): each row of a sequence depends only on its hidden state.
 
     Given states are counted; hidden ones are inferred by EM (Baum-Welch). State probabilities have Dirichlet priors
-    (smoothing; `sticky` is added for staying), columns those of a classifier. emission: how number columns covary in a
-    state; or what all columns are ("count", GammaPoisson(1, 1)), or some: {column: kind or family}. components: of the
-    mixture that each state is. transitions: "any", "left-to-right", a matrix of 0 and 1, or {state: [states that may
-    follow]}. duration: the fewest rows that a state lasts.
+    (smoothing; `sticky` is added for staying), columns those of a classifier. emission: the covariance of number
+    columns; or a kind or family for all columns ("count", GammaPoisson(1, 1)), or for some: {column: kind or family}.
+    components: per state, for mixture emissions. transitions: "any", "left-to-right", a matrix of 0 and 1, or {state:
+    [states that may follow]}. duration: the minimum number of rows in a state.
 
     >>> weather = {"walk": ["yes", "yes", "no", "no"] * 5, "sky": ["sun", "sun", "rain", "rain"] * 5}
     >>> model = HiddenMarkov().fit(weather, target="sky")
@@ -228,7 +228,7 @@ class HiddenMarkov(Surface):
         return Conditional(blocks, self.settings, groups, evidence)
 
     def kinds_of(self, columns: Iterable[str]) -> Mapping[str, Any] | None:
-        """What emission= and kinds= ask for of these columns."""
+        """The kinds of these columns, by emission= and kinds=."""
         return kinds_of(self.emission, self.kinds, columns)
 
     def _chain(

@@ -1,4 +1,4 @@
-"""Which transitions a hidden chain may make, how long it stays at least, and the prior that follows."""
+"""The allowed transitions of a hidden chain, minimum durations, and the resulting prior."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""p(columns | hidden group): the blocks of columns, at the mode while EM runs, and as asked for when it predicts."""
+"""p(columns | hidden group): the blocks of columns, at the mode during EM, and by the chosen estimate for predictions.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def hidden_views(
     table: Source, features: Sequence[str], kinds: Mapping[str, Any] | None
 ) -> tuple[Source, Views, Numbers]:
     """The form of each column, as for a classifier; but a number of few different values, such as a year or a die's
-    face, is a category: to a hidden group, each of them is a place of its own. And how number columns are recorded."""
+    face, is a category: otherwise hidden groups would fit single values. And the resolution of number columns."""
     families = {name: how for name, how in (kinds or {}).items() if isinstance(how, Family)}
     for name, family in families.items():
         check_describes_numbers(family, f"kinds of {name!r}")
@@ -42,7 +43,7 @@ def hidden_views(
 
 
 def check_describes_numbers(family: Family, what: str) -> None:
-    """Refuse families that are about something else than one column of numbers."""
+    """Refuse families that aren't about one column of numbers."""
     if not describes_numbers(family):
         raise PriorError(
             f"{what}: {type(family).__name__} isn't about one column of numbers. GammaPoisson, GammaExponential, "
@@ -51,7 +52,7 @@ def check_describes_numbers(family: Family, what: str) -> None:
 
 
 def recorded_numbers(table: Source, views: Views) -> Numbers:
-    """Nothing is known of rows that can be read only once."""
+    """Empty for rows that can be read only once."""
     names = [name for name, forms in views.items() if forms == ("gaussian",) and name in table.names]
     return {} if table.once or not names else recorded(table, names)
 
@@ -59,8 +60,7 @@ def recorded_numbers(table: Source, views: Views) -> Numbers:
 def hidden_blocks(
     views: Views, kinds: Mapping[str, Any] | None, covariance: Covariance, numbers: Numbers | None = None
 ) -> tuple[Block, ...]:
-    """A block for each form; number columns covary as `covariance` says. While EM runs, rounded numbers are known to
-    be."""
+    """A block for each form; number columns covary as `covariance` says. During EM, rounding is modelled."""
     blocks = tuple(block for _, block in with_covariance(blocks_of(views, kinds), covariance))
     return blocks if not numbers else rounded_blocks(blocks, numbers)
 

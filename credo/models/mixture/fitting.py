@@ -39,7 +39,7 @@ Fit = Fitted[MixtureEM]
 
 
 class Places(NamedTuple):
-    """Rows as points, NaN where cells are missing; their weights, and the components that they are known to be of."""
+    """Rows as points, NaN where cells are missing; their weights and known components."""
 
     points: Array
     weight: Array
@@ -58,7 +58,7 @@ class Fitting:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows whose components are to be found."""
+    """The rows to be clustered."""
 
     rows: Rows
     views: Views
@@ -81,7 +81,7 @@ class Problem:
         return self.sample.rows < self.rows.size
 
     def unfitted(self, components: int, covariance: Covariance) -> MixtureEM:
-        """Before there are parameters."""
+        """Without parameters yet."""
         blocks = hidden_blocks(self.views, self.kinds, covariance, self.numbers)
         conditional = Conditional(blocks, self.settings, self.groups)
         names = component_names(self.known, components)
@@ -116,8 +116,8 @@ class Problem:
         return self.begun(components, covariance, self.groupings(components, count))
 
     def groupings(self, components: int, count: int) -> list[Codes]:
-        """Groups around distant seeds of the sample: as they are, moved to their middles, and where columns correlate
-        less than they do."""
+        """Groups around distant seeds of the sample: as they are, after k-means steps, and with decorrelated columns.
+        """
         _, weight, codes = self.places
         found = []
         for i in range(count):
@@ -199,7 +199,7 @@ class Problem:
         return replace(self.settings, estimate="bayes", strength=strength)
 
     def on_all(self, found: Fit, steps: int | None = None) -> Fit:
-        """EM on all rows, from where it ended on the sample."""
+        """EM on all rows, starting from the result on the sample."""
         if not self.sampled:
             return found
         evidence, _ = expected(found.model, self.rows)
@@ -207,7 +207,7 @@ class Problem:
         return interruptible_em(start, self.rows, steps=steps or self.how.steps, tolerance=self.how.tolerance)
 
     def continued(self, found: Fit) -> Fit:
-        """To the end of EM on all rows, where it wasn't reached."""
+        """EM on all rows to convergence, if it hasn't converged."""
         how, left = self.how, self.how.steps - len(found.history) + 1
         if (found.converged and self.sampled) or left < 1:
             return found
@@ -247,7 +247,7 @@ class Problem:
 
 
 def component_names(known: Sequence[Any], components: int) -> tuple[Any, ...]:
-    """0, 1, ...; labels come first, where rows have some, and then numbers that are no labels."""
+    """0, 1, ...; labels come first, where rows have some, and then numbers that aren't labels."""
     names = list(known)
     text = bool(names) and not all(isinstance(name, int) and not isinstance(name, bool) for name in names)
     number = 0

@@ -123,7 +123,7 @@ class Mixture(Surface):
 
     @property
     def classifier(self) -> GaussianDiscriminant:
-        """The components as classes, with the evidence that EM expects of them."""
+        """The components as classes, with EM's expected evidence."""
         if self.fitted is None:
             raise EvidenceError(NOTHING)
         return self.fitted
@@ -134,7 +134,7 @@ class Mixture(Surface):
 
     @property
     def names(self) -> tuple[Any, ...]:
-        """What the components are called: 0, 1, ..., the largest first; or labels."""
+        """The names of the components: 0, 1, ..., the largest first; or labels."""
         return self.classifier.classes
 
     @property
@@ -213,9 +213,9 @@ class Mixture(Surface):
         return self.classifier.sample(size, seed)
 
     def impute(self, data: object, *, draws: bool = False, seed: int = 0) -> Any:
-        """An Arrow table without missing cells: each is as expected given the row's known ones (the mean of a number,
-        the most probable category), or drawn from its distribution. Of a Dask or Spark DataFrame: that frame, its
-        missing cells filled in when it is computed, unless they are drawn."""
+        """An Arrow table without missing cells: each is its expectation given the observed ones (a number's mean, the
+        most probable category), or a draw. Of a Dask or Spark DataFrame: that frame, its missing cells filled in when
+        it is computed, unless they are drawn."""
         from credo.models.mixture.imputing import imputed
 
         return imputed(self, data, draws, seed)

@@ -1,8 +1,8 @@
-"""Many starts of Gaussian components, tried beside each other: EM on plain arrays, a step of all starts at once.
+"""Many starts of Gaussian components, run together: EM on plain arrays, one step of all starts at once.
 
-On a small table a step of EM takes longer to prepare than to calculate. Here a step is two products of matrices for
-all starts together: with f(x) = (1, x, products of x), log-densities are f(x)·c, and the sums that components need are
-Σᵢ wᵢ f(xᵢ). It says which start to follow; the fit itself is `core.em`'s.
+On a small table a step of EM takes longer to prepare than to calculate. Here a step is two products of matrices for all
+starts together: with f(x) = (1, x, products of x), log-densities are f(x)·c, and the sums that components need are Σᵢ
+wᵢ f(xᵢ). It chooses the start; the fit itself uses `core.em`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LEAST_STRENGTH = 1e-3  # of the prior, in rows: a component on one row would hav
 
 
 class Climbed(NamedTuple):
-    """Where starts are: what each component has of each row, times the row's weight, and the objective."""
+    """The state of the starts: responsibilities times row weights, and the objective."""
 
     shares: Array  # (starts, components, rows)
     objective: Array  # (starts,)
@@ -49,7 +49,7 @@ class Scouts:
     concentration: float  # of the shares' Dirichlet prior
 
     def highest(self, groupings: Sequence[Codes], components: int, steps: int, tolerance: float) -> Array:
-        """What each component has of each row at the best end that the groupings lead to. (rows, components)"""
+        """The responsibilities of the best start. (rows, components)"""
         now = self._stepped(self._begun(groupings, components))
         for steps_of_all in ROUNDS:
             for _ in range(min(steps_of_all, steps)):

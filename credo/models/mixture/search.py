@@ -1,9 +1,9 @@
-"""How many components there are, and how columns covary: by approximate evidence, as in AutoClass.
+"""The number of components and the covariance, by approximate evidence, as in AutoClass.
 
 Numbers are tried upwards from 1 (or from the number of labels), each from new starts and from splits of the best fit
-with one component less; then downwards by merging, which leads out of poor optima. Where there are many rows, the
-search runs on a sample, and all rows decide between its best number and the next ones. Of numbers between which the
-evidence doesn't decide clearly, the smallest is taken.
+with one component less; then downwards by merging, which escapes poor optima. Where there are many rows, the search
+runs on a sample, and all rows decide between its best number and the next ones. If the evidence doesn't clearly decide,
+the smallest number is chosen.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Found:
 
     @property
     def best(self) -> int:
-        """The number with the most evidence, the smallest of equal ones."""
+        """The number with the most evidence, the smallest if tied."""
         return max(sorted(self.evidence), key=lambda k: self.evidence[k])
 
     def add(self, problem: Problem, starts: Sequence[MixtureEM]) -> None:
-        """Where the best of the starts leads to, if that is better than what was there."""
+        """The result of the best start, if it is better than the current one."""
         if not starts:
             return
         how = replace(problem.how, steps=min(STEPS, problem.how.steps), tolerance=max(TOLERANCE, problem.how.tolerance))
