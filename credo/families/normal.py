@@ -266,7 +266,7 @@ def require_scale(n: Array, mean: Array, scatter: Array) -> None:
     elif spread > 0:
         found = f"the weights of the observations sum to {shown(rows)}, and must exceed 1"
     else:
-        found = f"every observation is {shown(place)}, which doesn't determine the scale"
+        found = f"every observation is {shown(place)}"
     raise EvidenceError(
         f"the scale is unknown: {found}. Observe different numbers, or give a proper prior (mean, strength, "
         "shape and scale of a NormalInverseGamma)"
