@@ -16,7 +16,8 @@ from credo.blocks.counts import CountsLikelihood
 from credo.blocks.numbers.gaussian_likelihood import JointLikelihood
 from credo.blocks.numbers.independent_likelihood import NumbersLikelihood
 from credo.blocks.numbers.spherical import SphericalLikelihood
-from credo.numerics.distributions import Categorical, Distribution, Normal, StudentT
+from credo.numerics.categorical import Categorical
+from credo.numerics.distributions import Distribution, Normal, StudentT
 from credo.numerics.exact import Array
 from credo.numerics.mixed_distribution import Mixed, Poisson
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -54,12 +54,12 @@ class GammaRate(Family):
         self._require_proper()
         return (Gamma(self.shape, self.rate),)
 
-    def mode(self) -> Any:
+    def mode(self) -> Array:
         """(shape - 1)/rate, or 0 where the shape is at most 1."""
         self._require_proper()
         return np.maximum(np.asarray(self.shape) - 1, 0) / self.rate
 
-    def maximum_likelihood(self, statistics: Totals) -> Any:
+    def maximum_likelihood(self, statistics: Totals) -> Array:
         events, exposure = self.events(statistics), self.exposure(statistics)
         unbounded = np.where(events > 0, np.inf, np.nan)  # if all waits are 0, no rate is too high
         return np.where(exposure > 0, events / np.where(exposure > 0, exposure, 1), unbounded)

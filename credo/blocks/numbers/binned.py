@@ -95,7 +95,7 @@ class Shortened:
         return codes, levels.cast(pa.float64(), safe=False)
 
 
-def most_bins(n: Array | float, coarse: bool = False) -> Any:
+def most_bins(n: Array | float, coarse: bool = False) -> Array:
     """How many bins n rows are shared out to."""
     return np.floor(np.clip(np.sqrt(n) / 2, 3, 10) if coarse else np.clip(np.sqrt(n), 1, 60))
 
@@ -267,9 +267,7 @@ class BinnedLikelihood(Tabular, Scored, LogPrior, LogEvidence, Points, Draws):
     sketches: tuple[Sketch, ...]
     settings: Settings
     weights: Array | None = None
-    depends: Array | None = (
-        None  # how probable it is that each column depends on the class, where that is averaged over
-    )
+    depends: Array | None = None  # P(the column depends on the class), where that is averaged over
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
