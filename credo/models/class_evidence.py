@@ -25,7 +25,7 @@ NO_COLUMN = "there is no column to learn from: all of them are ignored"
 
 
 def labelled_table(
-    data: object, target: object, weight: Weight, kinds: Mapping[str, Any] | None
+    data: object, target: object, weight: Weight, kinds: Mapping[str, object] | None
 ) -> tuple[Source, str, Views]:
     """A table with its classes, the name of the column that holds them, and how the others are read."""
     table, name = with_target(source(data), target)

@@ -133,7 +133,7 @@ class Labelled(ClassEvidence):
                 evidence = block.taken_from(evidence, wider[form])
         return narrow.replaced(evidence=evidence.keeping(narrow.part_names()))
 
-    def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
+    def fitted_to(self, others: Evidence, held_out: Evidence) -> Self:
         """The classes of all folds are known; values that only the held-out rows show aren't."""
         assert self.target is not None
         return self.with_evidence(others.knowing(held_out.only(ROWS)))

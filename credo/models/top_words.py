@@ -37,7 +37,7 @@ def _text_terms(terms: Terms) -> Iterator[TextLikelihood | OddsLikelihood]:
             yield likelihood
 
 
-def strongest_words(model: Classifier, k: int, n: int, column: str | None) -> Any:
+def strongest_words(model: Classifier, k: int, n: int, column: str | None) -> pa.Table:
     """The words of a text column by their scores for a class in all its texts: one seen once scores low."""
     name = _text_column(model, column)
     found_in = [words for words in _word_scores(model, name, k) if len(words.words)]

@@ -82,7 +82,7 @@ class Fitting:
 
 
 def learned(
-    network: Network, data: object, weight: Weight, hidden: Mapping[str, Any] | None, how: Fitting, start: Network
+    network: Network, data: object, weight: Weight, hidden: Mapping[str, object] | None, how: Fitting, start: Network
 ) -> Network:
     """With more rows: counted where they are complete. The tables of `start`, if it has some, are where EM begins."""
     TableLearner.of(network)  # refuses fixed tables
@@ -144,7 +144,7 @@ class Problem:
     hidden: tuple[str, ...]  # variables without any known cell
 
     @classmethod
-    def of(cls, network: Network, evidence: Evidence, found: Observed, data: tuple[object, Any]) -> Problem:
+    def of(cls, network: Network, evidence: Evidence, found: Observed, data: tuple[object, object]) -> Problem:
         assert found.available is not None
         base = network.with_evidence(evidence)
         begun = network.with_evidence(evidence + found.available)  # whose levels are all among the evidence's
@@ -225,7 +225,7 @@ def hidden_states(network: Network, given: Given, columns: Collection[str]) -> H
     return found
 
 
-def stated(name: str, given: Any) -> tuple[Any, ...]:
+def stated(name: str, given: object) -> tuple[Any, ...]:
     """The states of a hidden variable: so many, or those."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if given < 1:

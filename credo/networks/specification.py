@@ -30,7 +30,7 @@ class Specification:
 
     @classmethod
     def of(
-        cls, arrows: Arrows, given: object, states: Mapping[str, Sequence[Any]] | Sequence[Any] | None
+        cls, arrows: Arrows, given: object, states: Mapping[str, Sequence[object]] | Sequence[object] | None
     ) -> Specification:
         parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
         if not parents:
@@ -74,7 +74,7 @@ class Specification:
         }
 
 
-def _known(parents: Mapping[str, Any], tables: Mapping[str, Any], forms: Mapping[str, Distribution]) -> bool:
+def _known(parents: Mapping[str, object], tables: Mapping[str, object], forms: Mapping[str, Distribution]) -> bool:
     """Whether each variable has a table, or a distribution with its parameters; some of them only is an error."""
     bare = [name for name, form in forms.items() if not form.known]
     constant = [name for name in tables if name in forms and name not in bare and not forms[name].learns]

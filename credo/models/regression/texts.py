@@ -22,7 +22,7 @@ from credo.numerics.softmax import SparseRows
 USUAL = Text(words="bernoulli", ngrams=2, min_count=2)  # what is read, unless kinds says otherwise
 
 
-def text_settings(views: Views, kinds: Mapping[str, Any] | None) -> dict[str, Text]:
+def text_settings(views: Views, kinds: Mapping[str, object] | None) -> dict[str, Text]:
     """How each text column is read: as `kinds` says, or words and pairs that at least two texts hold."""
     asked = {name: how for name, how in (kinds or {}).items() if isinstance(how, Text)}
     return {name: asked.get(name, USUAL) for name, (form, *_) in views.items() if form in TEXT_FORMS}

@@ -45,7 +45,7 @@ class Bins(ABC):
         """How the column is split."""
 
     @abstractmethod
-    def of_cells(self, cells: Any) -> Cells:
+    def of_cells(self, cells: object) -> Cells:
         """The bins of numbers, NaN where they are missing; or of codes of the levels, -1 where they are."""
 
     @abstractmethod

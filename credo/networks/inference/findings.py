@@ -74,7 +74,7 @@ class Findings:
         return Findings(codes, weights if (weights != 1.0).any() else NOTHING, self.log_scale)
 
 
-def allowed(potentials: Potentials, event: Mapping[str, Any]) -> dict[int, Flags]:
+def allowed(potentials: Potentials, event: Mapping[str, object]) -> dict[int, Flags]:
     """The states that an event allows, of each of its variables."""
     found: dict[int, Flags] = {}
     if not isinstance(event, Mapping):
@@ -105,7 +105,7 @@ def state(potentials: Potentials, v: int, value: object) -> int:
     return found
 
 
-def affirmative(states: Sequence[Any]) -> int:
+def affirmative(states: Sequence[object]) -> int:
     """Of two states, the one that says yes: what people ask about first; else the first.
 
     >>> affirmative(["no", "yes"]), affirmative(["a", "b"]), affirmative(["1", "0"])
@@ -131,7 +131,7 @@ def find_state(index: StateIndex, v: int, value: object) -> int | None:
     return found
 
 
-def _code(potentials: Potentials, v: int, value: Any) -> int | Array:
+def _code(potentials: Potentials, v: int, value: object) -> int | Array:
     """A state's number, or weights of all states."""
     if isinstance(value, str):
         return state(potentials, v, value)

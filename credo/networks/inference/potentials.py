@@ -152,11 +152,7 @@ class Potentials(Numbered, StateIndex):
 
     @classmethod
     def of(
-        cls,
-        states: States,
-        factors: Sequence[Factor],
-        directed: bool,
-        auxiliary: Mapping[str, int] | None = None,
+        cls, states: States, factors: Sequence[Factor], directed: bool, auxiliary: Mapping[str, int] | None = None
     ) -> Potentials:
         """Of a belief network if directed: then each factor is a table of the last variable in its scope."""
         sizes = {**{name: len(values) for name, values in states.items()}, **(auxiliary or {})}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from credo.core.records import Shown
 from credo.errors import DataError, EvidenceError, check_whole
@@ -41,7 +41,7 @@ class LiveSlices(Shown):
         self.slices, self.log_prob = 0, 0.0  # log p of the slices so far
         self._message: Array | None = None
 
-    def observe(self, given: Mapping[str, Any]) -> Slice:
+    def observe(self, given: Mapping[str, object]) -> Slice:
         """P(variable) of all variables after one more slice, of which anything, or nothing, may be known."""
         if not isinstance(given, Mapping):
             raise DataError(f"a slice's findings are {{variable: state}}, but are {given!r:.60}")
