@@ -194,7 +194,7 @@ class NaiveBayesClassifier(_AdditiveClassifier):
         strength: float = 1.0,
         average: bool = False,
         class_prior: Mapping[Any, float] | None = None,
-        kinds: Mapping[Any, object] | None = None,
+        kinds: Mapping[Any, Any] | None = None,
         tune: bool = False,
     ) -> None:
         self.smoothing = smoothing
@@ -227,7 +227,7 @@ class GaussianDiscriminantClassifier(_AdditiveClassifier):
         estimate: Estimate = "bayes",
         smoothing: float = 1.0,
         class_prior: Mapping[Any, float] | None = None,
-        kinds: Mapping[Any, object] | None = None,
+        kinds: Mapping[Any, Any] | None = None,
         tune: bool = False,
     ) -> None:
         self.covariance = covariance
@@ -259,7 +259,7 @@ class LogisticClassifier(_Classifier):
         method: Method = "auto",
         scaled: bool = True,
         class_prior: Mapping[Any, float] | None = None,
-        kinds: Mapping[Any, object] | None = None,
+        kinds: Mapping[Any, Any] | None = None,
     ) -> None:
         self.strength = strength
         self.estimate = estimate
@@ -289,7 +289,7 @@ class TreeClassifier(_Classifier):
         min_rows: float = 2.0,
         max_depth: int | None = None,
         class_prior: Mapping[Any, float] | None = None,
-        kinds: Mapping[Any, object] | None = None,
+        kinds: Mapping[Any, Any] | None = None,
     ) -> None:
         self.prune = prune
         self.gain = gain
@@ -317,7 +317,7 @@ class LinearRegressor(RegressorMixin, _Reader):  # type: ignore[misc]
         ridge: float | Literal["evidence"] = "evidence",
         select: bool = False,
         noise: Noise = "gaussian",
-        kinds: Mapping[Any, object] | None = None,
+        kinds: Mapping[Any, Any] | None = None,
     ) -> None:
         self.ridge = ridge
         self.select = select
@@ -374,7 +374,7 @@ class MixtureClusterer(DensityMixin, ClusterMixin, _Reader):  # type: ignore[mis
         strength: float | None = None,
         smoothing: float = 1.0,
         estimate: Estimate = "bayes",
-        kinds: Mapping[Any, object] | None = None,
+        kinds: Mapping[Any, Any] | None = None,
         starts: int = 20,
         steps: int = 500,
         tolerance: float = 1e-6,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from credo.cli.options import FORMS, read_as, top, weighted
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
+
+if TYPE_CHECKING:
+    from credo.models.mixture.model import Mixture
 
 COVARIANCES = ("auto", "full", "tied", "diagonal", "spherical")
 
@@ -86,7 +89,7 @@ def cluster(
         remark(f"wrote {path}")
 
 
-def _plot(mixture: object, table: object, path: str) -> None:
+def _plot(mixture: Mixture, table: object, path: str) -> None:
     """Ellipses over the first two number columns; profiles, where there aren't two."""
     from credo.present.plotting import save_figure
 

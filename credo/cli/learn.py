@@ -142,7 +142,7 @@ def learn(
 
 
 def _write_classifier(
-    model: Classifier, data: str, table: object, curve: object, output: str | None, report: str | None, plot: str | None
+    model: Classifier, data: str, table: object, curve: Any, output: str | None, report: str | None, plot: str | None
 ) -> None:
     """Before printing, which a reader may cut short."""
     from credo.storage.files import save

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-Option = Callable[[Command], Command]
 
 KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
 WORD = "word"  # a category whose new values are judged by their spelling
 
 
-def with_options(command: Command, options: Sequence[Option[Command]]) -> Command:
+class Option(Protocol):
+    """What adds an option to a command."""
+
+    def __call__(self, command: Command, /) -> Command: ...
+
+
+def with_options(command: Command, options: Sequence[Option]) -> Command:
     """The command with options that are listed in this order."""
     for option in reversed(options):
         command = option(command)
@@ -26,7 +31,7 @@ def weighted(command: Command) -> Command:
     return click.option("--weight", metavar="COLUMN", help="Column of row weights.")(command)
 
 
-def top(default: int, what: str) -> Option[Command]:
+def top(default: int, what: str) -> Option:
     """How many lines of something to print."""
     return click.option(
         "--top", metavar="N", type=click.IntRange(min=1), default=default, show_default=True,
@@ -34,7 +39,7 @@ def top(default: int, what: str) -> Option[Command]:
     )  # fmt: skip
 
 
-def read_as(kinds: str) -> Option[Command]:
+def read_as(kinds: str) -> Option:
     """How columns are read; the kinds that make sense for the command."""
     return click.option(
         "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",

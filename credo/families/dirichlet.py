@@ -201,7 +201,7 @@ class Dirichlet(Family):
 
     def sample(self, size: int, seed: Seed = None) -> Array:
         gammas = np.random.default_rng(seed).standard_gamma(self.alpha, (size, *self.alpha.shape))
-        return gammas / gammas.sum(-1, keepdims=True)
+        return np.asarray(gammas / gammas.sum(-1, keepdims=True))
 
     def group(self, k: int) -> Self:
         alpha = self.concentration

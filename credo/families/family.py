@@ -164,7 +164,7 @@ class Family(ABC):
     def improper(self) -> NDArray[np.bool_]:
         """Which groups have the reference prior: only observations make a distribution of it. (groups,)"""
         limits = [getattr(self, name) == limit for name, limit in self.reference.items()]
-        return np.logical_and.reduce(np.broadcast_arrays(*limits)) if limits else np.False_
+        return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*limits)) if limits else False)
 
     def _require_proper(self) -> None:
         if self.improper.any():
@@ -189,7 +189,7 @@ class Family(ABC):
 
 
 def _positive_or(limit: float, x: Array) -> NDArray[np.bool_]:
-    return (x > 0) | (x == limit)
+    return np.asarray((x > 0) | (x == limit))
 
 
 def _of_group(value: object, k: int) -> Any:

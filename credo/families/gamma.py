@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class GammaRate(Family):
         self._require_proper()
         return (Gamma(self.shape, self.rate),)
 
-    def mode(self) -> Array:
+    def mode(self) -> Any:
         """(shape - 1)/rate, or 0 where the shape is at most 1."""
         self._require_proper()
         return np.maximum(np.asarray(self.shape) - 1, 0) / self.rate

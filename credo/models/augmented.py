@@ -19,10 +19,11 @@ from credo.core.labels import Label
 from credo.core.learning import Weight
 from credo.data import Source
 from credo.errors import DataError, PriorError, SchemaError, check_positive_number, check_whole, suggest
+from credo.models.class_predictor import Shares
 from credo.models.classifier import PlainClassifier
 from credo.models.description import cut_bits, forest_bits
 from credo.models.form_blocks import blocks_of
-from credo.models.forms import DEPENDENT_KINDS, Views
+from credo.models.forms import DEPENDENT_KINDS, Kinds, Views
 from credo.models.naive_bayes import NaiveBayes, check_settings
 from credo.notices import tell_of_columns
 
@@ -142,8 +143,8 @@ class TreeAugmented(Augmented):
     backoff: float = 5.0
     bins: Bins = None
     class_smoothing: float | None = None
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
+    class_prior: Shares | None = None
+    kinds: Kinds = None
     tree: Mapping[str, str] | None = None
     cuts: Cuts = field(default_factory=dict, init=False)
 
@@ -196,8 +197,8 @@ class OneDependence(Augmented):
     backoff: float = 5.0
     bins: Bins = None
     class_smoothing: float | None = None
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
+    class_prior: Shares | None = None
+    kinds: Kinds = None
     cuts: Cuts = field(default_factory=dict, init=False)
 
     form = "one-dependence"

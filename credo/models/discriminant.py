@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,9 +13,10 @@ from credo.blocks.numbers.independent_likelihood import NumbersLikelihood
 from credo.blocks.numbers.spherical import SphericalLikelihood
 from credo.errors import EvidenceError, PriorError, SchemaError, suggest
 from credo.families.normal_inverse_wishart import Covariance
+from credo.models.class_predictor import Shares
 from credo.models.classifier import PlainClassifier
 from credo.models.form_blocks import blocks_of, with_covariance
-from credo.models.forms import Views
+from credo.models.forms import Kinds, Views
 from credo.models.jobs import Distances
 from credo.models.naive_bayes import check_settings
 from credo.numerics.exact import Array
@@ -49,8 +49,8 @@ class GaussianDiscriminant(PlainClassifier):
     estimate: Estimate = "bayes"
     smoothing: float = 1.0
     class_smoothing: float | None = None
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
+    class_prior: Shares | None = None
+    kinds: Kinds = None
 
     def __post_init__(self) -> None:
         known = ("full", "tied", "diagonal", "spherical")

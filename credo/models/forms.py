@@ -150,6 +150,9 @@ class Word:
         return Spelled((name,), self.endings, self.strength)
 
 
+Kinds = Mapping[str, str | Number | Text | Word] | None  # how to read columns, where it is given
+
+
 BUCKETS, MOST_BUCKETS = 2**18, 2**26
 FORM_OF: dict[Kind, Form] = {
     "category": "category", "count": "count", "number": "gaussian", "date": "date", "text": "words",
@@ -162,7 +165,7 @@ def kind_of_form(form: str) -> Kind:
     return KIND_OF_FORM.get(form, "text" if form in TEXT_FORMS else "number")
 
 
-def settled_views(table: Source, features: Sequence[str], kinds: Mapping[str, Any] | None) -> tuple[Source, Views]:
+def settled_views(table: Source, features: Sequence[str], kinds: Kinds) -> tuple[Source, Views]:
     """The form of each column, as asked for or by its kind over all rows; and the table, which may be an iterator."""
     if not isinstance(kinds, Mapping | None):
         raise SchemaError(f"kinds must be {{column: kind}}, but is {kinds!r:.60}")

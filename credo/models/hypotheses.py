@@ -331,7 +331,7 @@ def _check_different(names: Any) -> None:
         raise PriorError(f"the hypothesis {twice!r:.60} is given twice")
 
 
-def _as_list(names: object) -> list[Any]:
+def _as_list(names: Any) -> list[Any]:
     found: list[Any] = names.tolist() if isinstance(names, np.ndarray) else [*names]
     return [tuple(each) for each in found] if isinstance(names, np.ndarray) and names.ndim > 1 else found
 

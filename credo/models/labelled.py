@@ -22,7 +22,7 @@ from credo.errors import EvidenceError
 from credo.families import dirichlet
 from credo.models.class_evidence import ClassEvidence, labelled_rows, labelled_table
 from credo.models.conditional import Conditional, likelihood_of
-from credo.models.forms import CELL_FORMS, TEXT_FORMS, Views, kind_of_form
+from credo.models.forms import CELL_FORMS, TEXT_FORMS, Kinds, Views, kind_of_form
 from credo.notices import tell
 from credo.numerics.exact import Array
 
@@ -52,7 +52,7 @@ class Labelled(ClassEvidence):
         def class_smoothing(self) -> float | None: ...
 
         @property
-        def kinds(self) -> Mapping[str, Any] | None: ...
+        def kinds(self) -> Kinds: ...
 
     @property
     @abstractmethod

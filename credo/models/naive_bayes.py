@@ -13,9 +13,10 @@ from credo.blocks.dependence.cells import Cuts
 from credo.blocks.dependence.families import Parents
 from credo.blocks.dependence.parents import StrongestParents
 from credo.errors import PriorError, check_positive_number, suggest
+from credo.models.class_predictor import Shares
 from credo.models.classifier import PlainClassifier
 from credo.models.form_blocks import FamilySettings, blocks_of
-from credo.models.forms import CELL_FORMS, FAMILY_FORM, Views
+from credo.models.forms import CELL_FORMS, FAMILY_FORM, Kinds, Views
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,9 +42,9 @@ class NaiveBayes(PlainClassifier):
     strength: float = 1.0
     m: float | None = None
     p: Mapping[str, Mapping[Any, float]] | None = None
-    class_prior: Mapping[Any, float] | None = None
+    class_prior: Shares | None = None
     average: bool = False
-    kinds: Mapping[str, Any] | None = None
+    kinds: Kinds = None
     cuts: Cuts = field(default_factory=dict, init=False)  # of numbers whose cells are counted together for a tuning
     parents: Parents = field(default_factory=dict, init=False)  # of columns in such families of cells
 

@@ -17,9 +17,10 @@ from credo.core.learning import Weight
 from credo.data import Source
 from credo.errors import DataError, PriorError, check_whole
 from credo.models.augmented import Augmented, Bins, OneDependence, check_arrows, check_dependent
+from credo.models.class_predictor import Shares
 from credo.models.classifier import Classifier
 from credo.models.form_blocks import FamilySettings, blocks_of
-from credo.models.forms import FAMILY_FORM, Views
+from credo.models.forms import FAMILY_FORM, Kinds, Views
 from credo.models.learned_arrows import LearnedArrows, coded_rows
 
 Arrows = Mapping[str, Sequence[str]] | None
@@ -99,8 +100,8 @@ class KDependence(SeveralParents):
     backoff: float = 5.0
     bins: Bins = None
     class_smoothing: float | None = None
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
+    class_prior: Shares | None = None
+    kinds: Kinds = None
     arrows: Arrows = None
     cuts: Cuts = field(default_factory=dict, init=False)
     parents: Parents = field(default_factory=dict, init=False)
@@ -153,8 +154,8 @@ class NetworkClassifier(SeveralParents):
     backoff: float = 5.0
     bins: Bins = None
     class_smoothing: float | None = None
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
+    class_prior: Shares | None = None
+    kinds: Kinds = None
     arrows: Arrows = None
     cuts: Cuts = field(default_factory=dict, init=False)
     parents: Parents = field(default_factory=dict, init=False)

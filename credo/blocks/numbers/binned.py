@@ -97,7 +97,7 @@ class Shortened:
 
 def most_bins(n: Array | float, coarse: bool = False) -> Array:
     """How many bins n rows are shared out to."""
-    return np.floor(np.clip(np.sqrt(n) / 2, 3, 10) if coarse else np.clip(np.sqrt(n), 1, 60))
+    return np.asarray(np.floor(np.clip(np.sqrt(n) / 2, 3, 10) if coarse else np.clip(np.sqrt(n), 1, 60)))
 
 
 @dataclass(frozen=True, eq=False)

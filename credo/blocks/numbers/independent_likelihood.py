@@ -91,7 +91,7 @@ class NumbersLikelihood(
         """Which columns are used: those with any variance."""
         if self.part_of is not None:
             whole, at = self.part_of
-            return whole.varying[at]
+            return np.asarray(whole.varying[at])
         return self.pooled.scatter[0] > 0
 
     @cached_property
@@ -358,7 +358,7 @@ class NumbersLikelihood(
             low, high = side._within(np.where(self.varying, room, 0.0))
             below, above = np.where(asked, low, below), np.where(asked, high, above)
         outside = (cells < below) | (cells > above)
-        return (outside & self.varying).any(1)
+        return np.asarray((outside & self.varying).any(1))
 
     @property
     def _peaks(self) -> Array:

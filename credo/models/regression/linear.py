@@ -20,6 +20,7 @@ from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.class_predictor import NOTHING
+from credo.models.forms import Kinds
 from credo.models.known_columns import columns_found
 from credo.models.metrics import reuse_of_folds
 from credo.models.regression.columns import settled_readings
@@ -76,7 +77,7 @@ class LinearRegression(Additive):
 
     given: LinearGaussian | None
     ridge: float | Literal["evidence"]
-    kinds: Mapping[str, Any] | None
+    kinds: Kinds
     interactions: Interactions
     select: bool
     noise: Noise
@@ -88,7 +89,7 @@ class LinearRegression(Additive):
 
     def __init__(
         self, mean: Any = None, precision: Any = None, shape: Any = None, scale: Any = None, *,
-        ridge: float | Literal["evidence"] = "evidence", kinds: Mapping[str, Any] | None = None,
+        ridge: float | Literal["evidence"] = "evidence", kinds: Kinds = None,
         interactions: Interactions = (), select: bool = False, noise: Noise = "gaussian",
     ) -> None:  # fmt: skip
         numbers = {"mean": mean, "precision": precision, "shape": shape, "scale": scale}

@@ -19,10 +19,10 @@ from credo.data import Batch, source
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, PriorError, check_positive_number, check_whole, counted, suggest
 from credo.models.class_evidence import labelled_table
-from credo.models.class_predictor import NOTHING, ClassPredictor
+from credo.models.class_predictor import NOTHING, ClassPredictor, Shares
 from credo.models.description import target_length
 from credo.models.explaining import Reasons, TextContributions, placed_words
-from credo.models.forms import Views, kind_of_form
+from credo.models.forms import Kinds, Views, kind_of_form
 from credo.models.metrics import Scores
 from credo.models.regression.encoding import ColumnSums, RowEncoding
 from credo.models.regression.features import Interactions, Readings
@@ -69,8 +69,8 @@ class LogisticRegression(ClassPredictor):
     interactions: Interactions = ()
     rate: float | None = None
     steps: int = 10_000
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
+    class_prior: Shares | None = None
+    kinds: Kinds = None
     target: str | None = field(default=None, init=False)
     views: Views = field(default_factory=dict, init=False)
     class_column: Column | None = field(default=None, init=False)

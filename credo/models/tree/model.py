@@ -23,7 +23,7 @@ from credo.errors import DataError, EvidenceError, PriorError, SchemaError, chec
 from credo.models.class_evidence import NO_COLUMN, ClassEvidence, labelled_rows, labelled_table
 from credo.models.class_predictor import NOTHING, Shares
 from credo.models.explaining import Reasons, Step
-from credo.models.forms import TEXT_FORMS, Views
+from credo.models.forms import TEXT_FORMS, Kinds, Views
 from credo.models.metrics import Scores
 from credo.models.tree.binning import Bins, LevelBins, read_cells
 from credo.models.tree.describing import Outline, TreeLength, outlined, tree_length
@@ -75,7 +75,7 @@ class DecisionTree(ClassEvidence):
     smoothing: float | None = None
     min_rows: float = 2.0
     max_depth: int | None = None
-    kinds: Mapping[str, Any] | None = None
+    kinds: Kinds = None
     class_prior: Shares | None = None
     target: str | None = field(init=False, default=None)
     views: Views = field(init=False, default_factory=dict)

@@ -240,14 +240,6 @@ class Potentials(Numbered, StateIndex):
         """The same factors with zeros replaced by small values, so that a chain can leave impossible states."""
         return self.factors._replace(values=np.maximum(self.factors.values, 1e-6))
 
-    def log_value(self, codes: Integers) -> float:
-        """log ∏ factors, where each variable has that state."""
-        at = self.factors.values_at[:-1] + np.bincount(
-            self.factor_of, codes[self.factors.scope] * self.factors.steps, len(self.children)
-        ).astype(np.int64)
-        with np.errstate(divide="ignore"):
-            return float(np.log(self.factors.values[at]).sum()) + self.log_scale
-
 
 def _steps(lengths: Integers, counts: Integers) -> Integers:
     """The strides of many tables in C order, `counts` axes each."""

@@ -55,4 +55,4 @@ def _drawn(shares: Array, size: int, rng: np.random.Generator) -> NDArray[np.int
     """A state for each of the sequences; shares: the same for all (states,), or of each (sequences, states)."""
     reached = np.cumsum(shares, axis=-1)
     u = rng.random(size) * (reached[..., -1] if reached.ndim > 1 else reached[-1])
-    return np.minimum((reached <= u[:, None]).sum(-1), reached.shape[-1] - 1)
+    return np.asarray(np.minimum((reached <= u[:, None]).sum(-1), reached.shape[-1] - 1))
