@@ -160,6 +160,15 @@ def check_positive_number(name: str, value: object, error: type[CredoError]) -> 
         raise error(f"{name} must be positive, but is {value!r:.60}")
 
 
+def check_mapping(wanted: str, value: object, error: type[CredoError]) -> None:
+    """Refuse what isn't a mapping. `wanted` is the sentence up to the value.
+
+    >>> check_mapping("evidence must be {name: state}, but is", {"Storm": "yes"}, DataError)
+    """
+    if not isinstance(value, Mapping):
+        raise error(f"{wanted} {value!r:.60}")
+
+
 def check_discount(factor: object) -> float:
     """A factor that evidence is multiplied by."""
     if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < float(factor) <= 1:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from credo.numerics.mixed_distribution import Mixed, Poisson
 class Values:
     """P(value | group). (groups, values)"""
 
-    values: tuple[Any, ...]
+    values: tuple[object, ...]
     shares: Array
 
     def mixed(self, weights: Array) -> Categorical:

@@ -63,7 +63,7 @@ class CodesAmong:
     many do."""
 
     name: str
-    levels: Any
+    levels: pa.Array
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CodesAmong) and self.name == other.name and bool(self.levels.equals(other.levels))

@@ -41,7 +41,7 @@ class Profile:
     missing: int
     words: int  # in the beginnings of all cells
     longest: int  # of these, the most in a cell
-    values: Any  # the distinct ones, an Arrow array, as far as they are kept; of numbers the ends and one between
+    values: pa.Array  # the distinct ones, an Arrow array, as far as they are kept; of numbers the ends and one between
     repeated: int  # cells whose value was seen before
     dates: int = 0  # cells that spell a date
 

@@ -59,8 +59,8 @@ class Step(NamedTuple):
 class Explanation:
     """prior + weights of evidence = log-odds of one class against another."""
 
-    of: Any
-    against: Any
+    of: object
+    against: object
     prior: float
     weights: dict[str, float]  # of each column; of those that covary, what each adds to those before it
     values: dict[str, Any]  # what the row holds

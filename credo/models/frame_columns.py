@@ -38,7 +38,7 @@ class OfClasses:
 
     job: Job
     name: str
-    classes: tuple[Any, ...]
+    classes: tuple[object, ...]
 
     @property
     def _values(self) -> Any:

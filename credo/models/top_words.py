@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class WordScores(NamedTuple):
     """Words or pairs: the score of each for a class in all its texts, and how often it is there."""
 
-    words: Any  # an Arrow array
+    words: pa.Array  # an Arrow array
     scores: Array
     counts: Array
 

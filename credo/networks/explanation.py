@@ -26,7 +26,7 @@ class Finding:
     as the only finding; missed: the change that would be undone without it."""
 
     name: str
-    value: Any
+    value: object
     probability: float
     weight: float
     alone: float
@@ -38,7 +38,7 @@ class QueryExplanation(Shown):
     """prior + the findings' weights = the log-odds of name = value, in nats."""
 
     name: str
-    value: Any
+    value: object
     prior: float
     findings: tuple[Finding, ...]
     log_odds: float

@@ -13,7 +13,7 @@ from credo.core.em import Fitted, accelerated_em
 from credo.core.evidence import Evidence, Part
 from credo.core.restarts import Restarts
 from credo.data import source
-from credo.errors import DataError, NetworkError, SchemaError, check_seed, check_whole, counted, suggest
+from credo.errors import DataError, NetworkError, SchemaError, check_mapping, check_seed, check_whole, counted, suggest
 from credo.networks.gradient import gradient_ascent, lbfgs
 from credo.networks.incomplete import Hidden, IncompleteRows, Observed, observed
 from credo.networks.inference.expectations import CHUNK
@@ -208,8 +208,8 @@ def hidden_states(network: Network, given: Given, columns: Collection[str]) -> H
     """The states of variables that are no columns: as known, as many as stated, or as named. Of those that weren't
     said to be hidden, a notice tells."""
     found: dict[str, tuple[Any, ...]] = {}
-    if given is not None and not isinstance(given, Mapping):
-        raise NetworkError(f"hidden must be {{variable: number of states}}, but is {given!r:.60}")
+    if given is not None:
+        check_mapping("hidden must be {variable: number of states}, but is", given, NetworkError)
     for name, states in (given or {}).items():
         if name not in network.parents:
             raise SchemaError(f"{name!r} can't be hidden: it isn't a variable; {suggest(name, network.parents)}")

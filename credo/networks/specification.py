@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from credo.errors import NetworkError, suggest
+from credo.errors import NetworkError, check_mapping, suggest
 from credo.networks import graph
 from credo.networks.nodes.distribution import Distribution, NodeFamily
 from credo.networks.tables import states_of, table_of
@@ -36,8 +36,8 @@ class Specification:
         if not parents:
             raise NetworkError("a network must have at least one variable")
         graph.in_order(parents)  # refuses cycles
-        if given is not None and not isinstance(given, Mapping):
-            raise NetworkError(f"tables must be {{name: table}}, but are {given!r:.60}")
+        if given is not None:
+            check_mapping("tables must be {name: table}, but are", given, NetworkError)
         tables: dict[str, Any] = dict(given or {})
         for what, named in (("table", tables), ("list of states", states if isinstance(states, Mapping) else ())):
             for unknown in (name for name in named if name not in parents):

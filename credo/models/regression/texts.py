@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from credo.data.words import Reading, Vocabulary
 from credo.models.forms import TEXT_FORMS, Kinds, Text, Views
 from credo.numerics.exact import Array
 from credo.numerics.softmax import SparseRows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 USUAL = Text(words="bernoulli", ngrams=2, min_count=2)  # what is read, unless kinds says otherwise
 
@@ -44,7 +47,7 @@ class TextFeatures:
 
     name: str
     how: Text
-    words: Any  # an Arrow array
+    words: pa.Array  # an Arrow array
     idf: Array  # of each word
 
     @classmethod

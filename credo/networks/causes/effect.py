@@ -78,7 +78,7 @@ class Effect(OfInterventions):
     table: Array  # (states of the cause, states of the outcome)
     seen: Array
     draws: Array | None = None  # (draws, states of the cause, states of the outcome)
-    given: Mapping[str, Any] = field(default_factory=dict)  # the states of those among whom the effect is
+    given: Mapping[str, object] = field(default_factory=dict)  # the states of those among whom the effect is
 
     def __getitem__(self, state: object) -> Posterior:
         """P(outcome | do(cause = state)) as {state: probability}."""

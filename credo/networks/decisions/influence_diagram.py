@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from credo.core.records import Surface
-from credo.errors import NetworkError, suggest
+from credo.errors import NetworkError, check_mapping, suggest
 from credo.networks import graph
 from credo.networks.decisions.utilities import utility_table
 from credo.networks.fixed import Fixed
@@ -189,8 +189,7 @@ def _check_kinds(
 ) -> None:
     """Each node is of one kind, and nothing depends on a utility."""
     for what, value in (("tables", tables), ("utilities", utilities)):
-        if not isinstance(value, Mapping):
-            raise NetworkError(f"{what} must be {{name: numbers}}, but are {value!r:.60}")
+        check_mapping(f"{what} must be {{name: numbers}}, but are", value, NetworkError)
     kinds = {"table": [*tables], "utility": [*utilities], "decision": [*decisions]}
     for what, names in kinds.items():
         for unknown in (name for name in names if name not in parents):

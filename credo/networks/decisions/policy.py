@@ -78,7 +78,7 @@ class Policy(Shown):
 
     expected_utility: float
     decisions: tuple[DecisionTable, ...]
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, object] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> DecisionTable:
         for table in self.decisions:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.errors import EvidenceError, SchemaError, suggest
+from credo.errors import EvidenceError, SchemaError, check_mapping, suggest
 from credo.networks.bins import bin_codes, cuts_of
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.state_index import TRUTH, StateIndex
@@ -33,8 +33,8 @@ class Findings:
         None is no evidence. A state may be given as the text of its value.
         """
         codes, weights, log_scale = potentials.unknown.copy(), NOTHING, 0.0
-        if given is not None and not isinstance(given, Mapping):
-            raise EvidenceError(f"evidence must be {{name: state}}, but is {given!r:.60}")
+        if given is not None:
+            check_mapping("evidence must be {name: state}, but is", given, EvidenceError)
         number, has_auxiliary = potentials.number, len(codes) > potentials.own
         for name, value in (given or {}).items():
             v = number.get(name)
@@ -77,8 +77,7 @@ class Findings:
 def allowed(potentials: Potentials, event: Mapping[str, object]) -> dict[int, Flags]:
     """The states that an event allows, of each of its variables."""
     found: dict[int, Flags] = {}
-    if not isinstance(event, Mapping):
-        raise EvidenceError(f"an event is {{name: state}}, but is {event!r:.60}")
+    check_mapping("an event is {name: state}, but is", event, EvidenceError)
     for name, value in event.items():
         v = variable(potentials, name)
         if isinstance(value, Mapping):

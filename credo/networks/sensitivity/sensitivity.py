@@ -34,7 +34,7 @@ class Entry:
     """An entry of a table, P(name = state | given), and how the answer moves with it."""
 
     name: str
-    state: Any
+    state: object
     given: Mapping[str, Any]
     value: float
     derivative: float
@@ -86,7 +86,7 @@ class Sensitivity(Shown):
     """
 
     name: str
-    value: Any
+    value: object
     given: Mapping[str, Any]
     probability: float
     net: Network
