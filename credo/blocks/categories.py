@@ -129,9 +129,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
     concentrations: tuple[Array, ...]  # (levels,) each
     settings: Settings
     weights: Array | None = None
-    depends: Array | None = (
-        None  # how probable it is that each column depends on the class, where that is averaged over
-    )
+    depends: Array | None = None  # P(the column depends on the class), where that is averaged over
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -193,7 +191,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
         return replace(self, depends=depends)
 
     @cached_property
-    def _starts(self) -> Any:
+    def _starts(self) -> NDArray[np.int64]:
         """Where each column's rows begin, as the kernels take them: after a row for its missing cells."""
         return (self.tables.starts + np.arange(len(self.counts)) + 1).astype(np.int64)
 

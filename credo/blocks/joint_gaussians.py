@@ -274,7 +274,7 @@ class JointGaussians:
         """Of squared distances in units of a scale that all classes share."""
         return np.asarray(-0.5 * factor * (squared - squared.mean(1, keepdims=True)))
 
-    def _student(self, squared: Array, log_determinant: Array, strength: Array, degrees: Array, d: Any) -> Array:
+    def _student(self, squared: Array, log_determinant: Array, strength: Array, degrees: Array, d: object) -> Array:
         """Of squared distances in units of the scale. The predictive is Student's t of scale (1 + 1/κ)/ν."""
         freedom = degrees - self.size + 1
         unit = (1 + 1 / strength) / freedom

@@ -95,13 +95,13 @@ class ScoredColumns(Independent, Scored):
     def cells_to_score(self, cells: Any) -> Cells:
         """Cells as its scorer takes them, rows first."""
 
-    def each(self, cells: Any, shape: tuple[int, int]) -> Array:
+    def each(self, cells: object, shape: tuple[int, int]) -> Array:
         scorer = self.scorer()
         if scorer is None:
             return super().each(cells, shape)
         return scorer.each(self.cells_to_score(cells), np.arange(len(self.names)))
 
-    def each_nearly_left_out(self, cells: Any, own: Hard) -> Array:
+    def each_nearly_left_out(self, cells: object, own: Hard) -> Array:
         scorer = self.scorer()
         if scorer is None:
             return super().each_nearly_left_out(cells, own)

@@ -63,7 +63,7 @@ class CodesAmong:
     many do."""
 
     name: str
-    levels: Any
+    levels: pa.Array
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CodesAmong) and self.name == other.name and bool(self.levels.equals(other.levels))
@@ -153,7 +153,7 @@ class Batch(Loaded):
         taken = self.taken[offset : offset + rows]
         return Batch(self.start, rows, columns, block, self.block_names, taken, weight)
 
-    def with_columns(self, columns: Mapping[str, Any]) -> Batch:
+    def with_columns(self, columns: Mapping[str, object]) -> Batch:
         """With other columns, or the same ones in another form."""
         return replace(self, columns={**self.columns, **columns}, encodings=Encodings(), inside=None)
 
@@ -167,7 +167,7 @@ class Batch(Loaded):
         own = self.start, self.rows, packed(self.columns), block, self.block_names, self.taken, self.weight
         return _unpickled, own
 
-    def column(self, name: str) -> Any:
+    def column(self, name: str) -> pa.Array:
         """As an Arrow array."""
         if name in self.columns:
             return cells.entered(self.columns[name], name)
@@ -245,7 +245,7 @@ class Batch(Loaded):
         for start in range(0, self.rows if lanes else 0, size):
             yield start, np.asarray(beside.slice(start, size).to_tensor(null_to_nan=absent, row_major=True))
 
-    def _doubles(self, name: str) -> Any:
+    def _doubles(self, name: str) -> pa.Array:
         """A column of numbers as an Arrow array, as it is if it can be."""
         inside = name in self._block_places or cells.is_moment(self.columns[name].type)
         if not inside and pa.types.is_float64((array := self.column(name)).type):
@@ -308,7 +308,7 @@ class Batch(Loaded):
         return {name: j for j, name in enumerate(self.block_names)}
 
 
-def packed(columns: Mapping[str, Any]) -> bytes:
+def packed(columns: Mapping[str, object]) -> bytes:
     """Arrow columns as bytes: of slices, no more than what is in them."""
     if not columns:
         return b""

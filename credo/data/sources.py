@@ -296,7 +296,7 @@ def opened(data: object) -> Source:
     return open_frame(data) or open_table(data)
 
 
-def _only_column(data: Mapping[str, object]) -> Any:
+def _only_column(data: Mapping[str, object]) -> pa.ChunkedArray:
     (name,) = data
     parts = [part.columns[name] for part in source(data).read([name])]
     return pa.chunked_array([chunk for part in parts for chunk in chunks_of(part)]) if len(parts) > 1 else parts[0]

@@ -53,7 +53,7 @@ READABLE = re.compile(rf"{NUMBER}|{DATE}|{COMMA}")
 Spelt = Literal["whole", "number", "comma", "date", "words"]
 
 
-def are_tokens(array: Any) -> Any:
+def are_tokens(array: object) -> pa.Array:
     """Which strings say that nothing is known."""
     return pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(array)), pa.array(sorted(TOKENS)))
 
@@ -69,7 +69,7 @@ def is_token(cell: object) -> bool:
     return isinstance(cell, str) and (cell.strip().lower() in TOKENS or cell.strip() in also_missing.get())
 
 
-def without_tokens(array: Any) -> Any:
+def without_tokens(array: object) -> pa.Array:
     return pc.if_else(are_tokens(array), scalar(None, pa.string()), array)
 
 
@@ -87,7 +87,7 @@ class Spelling:
     sign: str = ""  # of a currency, or %, that every cell has
 
     @classmethod
-    def of(cls, array: Any) -> Spelling:
+    def of(cls, array: pa.Array) -> Spelling:
         """Of strings."""
         try:
             if any(map(_is_word, array[:FEW_CELLS].to_pylist())) or cls._of(array[:FIRST_CELLS]).is_words:  # as mostly
@@ -97,7 +97,7 @@ class Spelling:
             return ALL_WORDS
 
     @classmethod
-    def _of(cls, array: Any) -> Spelling:
+    def _of(cls, array: pa.Array) -> Spelling:
         array = array.drop_null()
         missing = are_tokens(array)
         known, tokens = array.filter(pc.invert(missing)), Counter[str]()
@@ -155,7 +155,7 @@ def _is_word(cell: str | None) -> bool:
     return cell is not None and not (READABLE.match(A_SIGN.sub(r"\1", cell)) or is_token(cell))
 
 
-def _all_spelt(values: Any, spelling: str) -> bool:
+def _all_spelt(values: object, spelling: str) -> bool:
     return pc.all(pc.match_substring_regex(values, spelling)).as_py() is not False
 
 
@@ -166,12 +166,12 @@ def _sign(known: Any) -> str:
     return sign if sign and pc.all(pc.equal(pc.count_substring(known, sign), 1)).as_py() else ""
 
 
-def _unsigned(array: Any) -> Any:
+def _unsigned(array: object) -> pa.Array:
     """The amounts without it, as far as it stands at an end."""
     return pc.replace_substring_regex(array, SIGNED, r"\1")
 
 
-def as_numbers(array: Any, kind: Spelt = "number") -> Any:
+def as_numbers(array: object, kind: Spelt = "number") -> pa.Array:
     """Strings that spell numbers, tokens being null; amounts without the sign of their currency."""
     known = pc.utf8_trim_whitespace(without_tokens(array))
     if _sign(known.drop_null()):
@@ -181,7 +181,7 @@ def as_numbers(array: Any, kind: Spelt = "number") -> Any:
     return known.cast(pa.int64() if kind == "whole" else pa.float64())
 
 
-def dates(array: Any) -> Any:
+def dates(array: pa.Array) -> Any:
     """Strings that spell dates as timestamps, in UTC where they name a zone; None where one of them isn't a date."""
     if any(cell is not None and not A_DATE.match(cell) for cell in array[:FEW_CELLS].to_pylist()):
         return None  # mostly; Arrow takes longer to compile its expression

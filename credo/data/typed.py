@@ -69,7 +69,7 @@ class ReadAs(EachPart):
         there = {name: kind for name, kind in self.kinds.items() if name in part.columns}
         return part.with_columns({name: self.column(part, name, kind) for name, kind in there.items()})
 
-    def column(self, part: Batch, name: str, kind: Spelt) -> Any:
+    def column(self, part: Batch, name: str, kind: Spelt) -> pa.Array:
         return _read_as(part.columns[name], name, kind)
 
 
@@ -80,7 +80,7 @@ class Kept(ReadAs):
     rows: int | None
     whole: dict[str, Any]
 
-    def column(self, part: Batch, name: str, kind: Spelt) -> Any:
+    def column(self, part: Batch, name: str, kind: Spelt) -> pa.Array:
         if part.rows != self.rows:
             return super().column(part, name, kind)
         if name not in self.whole:
@@ -149,7 +149,7 @@ class Spellings:
         batch, lost = _lacking(batch, self.missing) if self.missing else (batch, frozenset())
         return Seen({name: self._of(batch.columns.get(name), name) for name in self.names}, lost)
 
-    def _of(self, array: Any, name: str) -> Spelling:
+    def _of(self, array: pa.Array, name: str) -> Spelling:
         if array is not None and pa.types.is_null(array.type):
             return Spelling()
         if array is None or not any(is_one(array.type) for is_one in WORDS):
@@ -174,7 +174,7 @@ def _spellings(table: Source, names: Sequence[str], missing: tuple[object, ...])
     return Seen({**others, **seen.found}, seen.lost)
 
 
-def _read_as(array: Any, name: str, kind: Spelt) -> Any:
+def _read_as(array: pa.Array, name: str, kind: Spelt) -> pa.Array:
     if not any(is_one(array.type) for is_one in WORDS):
         return array
     words = cells.entered(array, name)
@@ -205,7 +205,7 @@ def _lacking(part: Batch, missing: tuple[object, ...]) -> tuple[Batch, frozenset
     return replace(part, columns=columns, block=block, encodings=Encodings()), lost
 
 
-def _without(array: Any, missing: Collection[object]) -> Any:
+def _without(array: pa.Array, missing: Collection[object]) -> pa.Array:
     """The array itself, if none of its cells is one of those."""
     if isinstance(array, pa.ChunkedArray):
         chunks = [_without(chunk, missing) for chunk in array.chunks]

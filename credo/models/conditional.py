@@ -49,7 +49,7 @@ class Conditional:
         """The columns, each once."""
         return tuple(dict.fromkeys(name for block in self.blocks for name in block.names))
 
-    def summarise(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, levels: object) -> Evidence:
         """The evidence in a batch, under any membership; `levels` (an Arrow array) are what the groups are called."""
         batch = batch.filled(self.names)
         return self._beside(
@@ -58,7 +58,7 @@ class Conditional:
             levels,
         )
 
-    def expected(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
+    def expected(self, batch: Batch, member: Membership, levels: object) -> Evidence:
         """EM's E-step: the expected statistics of a batch under responsibilities that this conditional has led to, or
         that EM starts from. Where columns covary, missing cells are expected as well (see Completes), which `summarise`
         leaves to the M-step."""
@@ -73,7 +73,7 @@ class Conditional:
                 found.append(completes.expected(batch, member, self.groups, now.get(block)))
         return self._beside(found, Counts.of_rows(member), levels)
 
-    def expected_hidden(self, batch: Batch, log_shares: Array, weight: Array, levels: Any) -> tuple[Evidence, Array]:
+    def expected_hidden(self, batch: Batch, log_shares: Array, weight: Array, levels: object) -> tuple[Evidence, Array]:
         """EM's whole E-step of rows whose group is hidden: the same under P(group | row), the groups having these
         shares, and log p(row). (rows,)"""
         if len(self.blocks) == 1 and (alone := ExpectsHidden.of(self.blocks[0])) is not None:
@@ -85,7 +85,7 @@ class Conditional:
         member, log_prob = Soft.responsibilities(self.log_joint(batch, log_shares), weight)
         return self.expected(batch, member, levels), log_prob
 
-    def _beside(self, found: Sequence[Evidence], rows: Counts, levels: Any) -> Evidence:
+    def _beside(self, found: Sequence[Evidence], rows: Counts, levels: object) -> Evidence:
         """With the groups' rows."""
         parts = {ROWS: Part((self.groups,), rows)}
         for evidence in found:
@@ -134,7 +134,7 @@ class Conditional:
             return 0.0
         return float(sum(LogPrior.needed(likelihood).log_prior() for likelihood in self.likelihoods))
 
-    def sample(self, codes: Any, rng: np.random.Generator) -> dict[str, Any]:
+    def sample(self, codes: object, rng: np.random.Generator) -> dict[str, Any]:
         """Cells of rows of these groups, column by column; a column in several forms is drawn by the first."""
         drawn: dict[str, Any] = {}
         for likelihood in self.likelihoods:
@@ -154,12 +154,12 @@ def likelihood_of(block: Block, evidence: Evidence, settings: Settings) -> Likel
 
 
 def add_log_likelihoods(
-    likelihoods: Iterable[Likelihood], batch: Batch, out: Array, *, base: bool = False, tells: bool = True
+    likelihoods: Iterable[Likelihood], batch: Batch, out: Array, *, base: bool = False, count_ignored: bool = True
 ) -> Ignored:
     """out (rows, groups) += Σ log p(block | group), up to what all groups share unless `base`; the ignored cells."""
     ignored: Ignored = {}
     for likelihood in likelihoods:
-        cells, own = read_counting_ignored(likelihood, batch) if tells else (likelihood.read(batch), {})
+        cells, own = read_counting_ignored(likelihood, batch) if count_ignored else (likelihood.read(batch), {})
         likelihood.add(cells, out)
         if base and SharedFactor.of(likelihood):
             out += log_base(likelihood, cells)

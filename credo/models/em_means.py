@@ -113,13 +113,7 @@ class FittedMeans:
 
 
 def em_means(
-    x: object,
-    k: int = 2,
-    *,
-    sd: float,
-    start: ArrayLike | None = None,
-    steps: int = 1000,
-    column: str | None = None,
+    x: object, k: int = 2, *, sd: float, start: ArrayLike | None = None, steps: int = 1000, column: str | None = None
 ) -> FittedMeans:
     """The maximum-likelihood means of k equally probable Gaussians with the same known standard deviation, by EM.
 

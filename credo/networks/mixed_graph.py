@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from credo.errors import NetworkError, SchemaError, counted, suggest
 
@@ -130,7 +130,7 @@ class MixedGraph:
         """(a, "->" or "-", b), arrows first, in the order of the variables."""
         place = {name: i for i, name in enumerate(self.variables)}
 
-        def key(pair: Edge) -> Any:
+        def key(pair: Edge) -> tuple[int, int]:
             return place[pair[0]], place[pair[1]]
 
         arrows = [(a, "->", b) for a, b in sorted(self.arrows, key=key)]

@@ -87,7 +87,7 @@ def learning_curve(
             taught = plain.with_evidence(current.ordered())
             if model.tuning is not None:
                 taught = _tuned(model, taught, table, weight, _flags(order[:size], rows), seed)
-            knowing = taught.taught_by(taught.seen, plain.seen)
+            knowing = taught.fitted_to(taught.seen, plain.seen)
             scores = knowing.scores(table.where(last), weight=_weights(weight, last))
             found.append(replace(scores, how="withheld"))
     return LearningCurve(tuple(chosen), tuple(found), model.tuning is not None)

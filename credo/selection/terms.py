@@ -143,7 +143,7 @@ class TaughtByEvidence(Taught):
 
     def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByEvidence:
         evidence = sample.take(gone).evidence(self.model)
-        return TaughtByEvidence(self.model.taught_by(self.model.seen.without(evidence), evidence))
+        return TaughtByEvidence(self.model.fitted_to(self.model.seen.without(evidence), evidence))
 
     def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
         """By folds, where leaving one row out means a refit."""

@@ -19,13 +19,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Settings
-from credo.blocks.capabilities import (
-    Completes,
-    ExpectsHidden,
-    Limits,
-    Rounds,
-    Tallies,
-)
+from credo.blocks.capabilities import Completes, ExpectsHidden, Limits, Rounds, Tallies
 from credo.blocks.numbers.completed_rows import begun
 from credo.blocks.numbers.gaussian_likelihood import JointLikelihood
 from credo.blocks.numbers.hidden_rows import HiddenGroups, Rows

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from credo.blocks.block import Parameter, Settings
-from credo.blocks.capabilities import (
-    Draws,
-    DrawsGiven,
-    Expects,
-    LogEvidence,
-    LogPrior,
-    OneTerm,
-    Points,
-)
+from credo.blocks.capabilities import Draws, DrawsGiven, Expects, LogEvidence, LogPrior, OneTerm, Points
 from credo.blocks.numbers.completed_rows import Normals
 from credo.blocks.numbers.covariances import most_likely, without_row
 from credo.blocks.numbers.hidden_rows import HiddenGroups, Rows, expected_tied

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Settings
-from credo.blocks.capabilities import (
-    Completes,
-    ExpectsHidden,
-    Rounds,
-    Tallies,
-)
+from credo.blocks.capabilities import Completes, ExpectsHidden, Rounds, Tallies
 from credo.blocks.numbers.hidden_rows import HiddenGroups, NormalColumns, Rows, expected_moments
 from credo.blocks.numbers.independent_likelihood import NumbersLikelihood
 from credo.blocks.numbers.logarithms import logarithms_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from credo.data.schema import Column, Kind
 from credo.models.tree.growing import EncodedRows, Gain
 from credo.models.tree.structure import Cells
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BINS = MISSING  # of a column, at most
 
@@ -45,7 +48,7 @@ class Bins(ABC):
         """How the column is split."""
 
     @abstractmethod
-    def of_cells(self, cells: Any) -> Cells:
+    def of_cells(self, cells: object) -> Cells:
         """The bins of numbers, NaN where they are missing; or of codes of the levels, -1 where they are."""
 
     @abstractmethod
@@ -105,7 +108,7 @@ class NumberBins(Bins):
 class LevelBins(Bins):
     """A level is in the bin that stands in its place."""
 
-    levels: Any  # an Arrow array
+    levels: pa.Array  # an Arrow array
     bins: Codes  # (levels,)
 
     @classmethod
