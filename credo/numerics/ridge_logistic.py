@@ -76,7 +76,7 @@ class Dense(Features):
 class SparseRows(Features):
     """A matrix of whose cells most are 0, as a scipy CSR matrix.
 
-    Products are laid out vector by vector, as a fit's coefficients are: all that a fit does with both takes half as long.
+    Products are laid out vector by vector, as coefficients are: all that a fit does with both takes half as long.
     """
 
     x: Any

@@ -158,7 +158,8 @@ class OddsLikelihood(OneTerm, WordByWord):
     def _odds_left_out(self, cells: Documents, own: Hard) -> OddsLeftOut:
         """What no setting changes of few documents. The last is kept: a coarse grid is followed by a fine one."""
         for before, member, found in self._latest:
-            if before is cells and np.array_equal(member.codes, own.codes) and np.array_equal(member.weight, own.weight):
+            same = np.array_equal(member.codes, own.codes) and np.array_equal(member.weight, own.weight)
+            if before is cells and same:
                 return found
         self._latest[:] = [(cells, own, few_log_odds.odds_left_out(cells, own, self._word_sums))]
         return self._latest[0][2]
