@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables_left_out
@@ -30,7 +29,7 @@ from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership
 from credo.core.statistics import ALONE, Counts
 from credo.data import Batch, cells
-from credo.data.batches import CategoryCodes, CodesAmong
+from credo.data.batches import CategoryCodes
 from credo.data.schema import Column, Schema
 from credo.errors import PriorError
 from credo.families.dirichlet import Tables, log_kernel, offset, shared_out
@@ -77,16 +76,6 @@ def _counts(batch: Batch, name: str, member: Membership) -> tuple[Any, Counts]:
     """A column's levels, and their counts by group."""
     codes, levels = batch.categories(name) if isinstance(member, Hard) else batch.encoded(CategoryCodes(name))
     return levels, Counts.of(codes, len(levels), member)
-
-
-def _codes_among(batch: Batch, column: Column) -> tuple[Codes, int]:
-    """Codes by a column's levels, and how many cells hold others; words, and numbers that EM has encoded already, are
-    encoded once for all steps."""
-    array = batch.column(column.name)
-    words = pa.types.is_string(array.type) or pa.types.is_dictionary(array.type)
-    if (not words or cells.holds_floats(array)) and CategoryCodes(column.name) not in batch.encodings:
-        return cells.codes_among(array, column.levels)
-    return batch.encoded(CodesAmong(column.name, column.levels))
 
 
 def _whole_counts(batch: Batch, names: Sequence[str], member: Hard) -> list[tuple[Any, Counts]]:
@@ -151,7 +140,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
             x, found = batch.integers(column.name), None
             if x is not None:
                 found = known.codes_of(j, x) if known else cells.integers_among(x, column.levels)
-            codes[j], others = found or _codes_among(batch, column)
+            codes[j], others = found or batch.codes_among(column.name, column.levels)
             unseen.append(others)
         return codes, unseen
 

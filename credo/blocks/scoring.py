@@ -58,6 +58,14 @@ class Scorer(ABC):
     def under(self, settings: Settings) -> Scorer:
         """The same evidence under other settings."""
 
+    def reads_like(self, other: Any) -> bool:  # noqa: ARG002 - of use to those who override
+        """Whether another scorer has the same evidence, and reads the same cells."""
+        return False
+
+    def knowing(self, other: Any) -> Scorer:
+        """With the evidence of one that reads the same cells."""
+        raise NotImplementedError
+
     def reclassified(self, cells: Cells, own: Hard) -> Scorer | None:  # noqa: ARG002 - of use to those who override
         """The evidence of these rows alone, in the classes of `own`; None where columns aren't independent."""
         return None

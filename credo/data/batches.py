@@ -260,6 +260,17 @@ class Batch(Loaded):
             cells.check_distinct(levels, name)
         return codes, levels
 
+    def codes_among(self, name: str, levels: Any) -> tuple[Codes, int]:
+        """Codes by these levels, -1 where a cell is missing or holds another value; and how many hold another one.
+
+        Words, and numbers that EM has encoded already, are encoded once for all who ask.
+        """
+        array = self.column(name)
+        words = pa.types.is_string(array.type) or pa.types.is_dictionary(array.type)
+        if (not words or cells.holds_floats(array)) and CategoryCodes(name) not in self.encodings:
+            return cells.codes_among(array, levels)
+        return self.encoded(CodesAmong(name, levels))
+
     def integers(self, name: str) -> NDArray[np.int64] | None:
         """The column as it lies in memory, if it holds whole numbers and no cell is missing."""
         if name in self._block_places:

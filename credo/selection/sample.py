@@ -41,23 +41,30 @@ class Encoded:
     """Cells as scorers take them, encoded once for all rows of a sample."""
 
     scorers: tuple[tuple[str, Scorer], ...]  # of the whole evidence, each with its form
-    cells: tuple[Cells, ...]  # (rows, ...) of each scorer
+    arrays: tuple[Cells, ...]  # (rows, ...)
+    which: tuple[int, ...]  # of them each scorer takes
     missing: NDArray[np.bool_]  # (rows, columns)
     names: Mapping[str, int]  # the place of each column
 
+    @property
+    def cells(self) -> tuple[Cells, ...]:
+        """Of each scorer."""
+        return tuple(self.arrays[i] for i in self.which)
+
     def take(self, rows: NDArray[np.bool_]) -> Encoded:
-        return replace(self, cells=tuple(each[rows] for each in self.cells), missing=self.missing[rows])
+        return replace(self, arrays=tuple(each[rows] for each in self.arrays), missing=self.missing[rows])
 
     def blanked(self, names: Sequence[str], gone: NDArray[np.bool_]) -> Encoded:
         """With cells of these columns missing, too. gone: (rows, names)"""
-        places, cells = {name: j for j, name in enumerate(names)}, []
-        for (_, scorer), own in zip(self.scorers, self.cells, strict=True):
+        places, arrays = {name: j for j, name in enumerate(names)}, []
+        for i, own in enumerate(self.arrays):
+            _, scorer = self.scorers[self.which.index(i)]
             pairs = [(j, places[name]) for j, name in enumerate(scorer.names) if name in places]
             inside, which = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-            cells.append(scorer.blanked(own, inside, gone[:, which]))
+            arrays.append(scorer.blanked(own, inside, gone[:, which]))
         missing = self.missing.copy()
         missing[:, [self.names[name] for name in names]] |= gone
-        return replace(self, cells=tuple(cells), missing=missing)
+        return replace(self, arrays=tuple(arrays), missing=missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,18 +195,20 @@ def encoded(model: Any, sample: Sample) -> Sample:
     """With its cells encoded, if all blocks of the model have scorers, and weights are whole numbers."""
     if model.refits or not whole_numbers([sample.mass, model.class_weights]):
         return sample
-    scorers = []
+    scorers, readers, which = list[tuple[str, Scorer]](), list[Scorer](), list[int]()
     for form, likelihood in model.terms_of(model.views, model.settings).likelihoods:
         scored = Scored.of(likelihood)
         scorer = None if scored is None else scored.scorer()
         if scorer is None:
             return sample
         scorers.append((form, scorer))
+        which.append(next((i for i, each in enumerate(readers) if scorer.reads_like(each)), len(readers)))
+        readers += [scorer] if which[-1] == len(readers) else []
     batches = [part.filled(model.views) for part in sample.parts]
     names = {name: j for j, name in enumerate(model.views)}
     missing = np.concatenate([[batch.column(name).is_null() for name in names] for batch in batches], axis=1).T
-    cells = tuple(np.concatenate([scorer.read(batch) for batch in batches]) for _, scorer in scorers)
-    return replace(sample, encoded=Encoded(tuple(scorers), cells, missing, names))
+    arrays = tuple(np.concatenate([scorer.read(batch) for batch in batches]) for scorer in readers)
+    return replace(sample, encoded=Encoded(tuple(scorers), arrays, tuple(which), missing, names))
 
 
 def _without(array: Any, absent: Any) -> Any:

@@ -208,11 +208,14 @@ class TaughtByScorers(Taught):
     scorers: tuple[tuple[str, Scorer], ...]  # each with its form
 
     def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByScorers:
-        own = sample.member(len(self.class_weights))
-        pairs = zip(self.scorers, _cells(sample), strict=True)
-        scorers = tuple((form, scorer.without(cells, own, gone)) for (form, scorer), cells in pairs)
+        assert sample.encoded is not None
+        own, left, scorers = sample.member(len(self.class_weights)), dict[int, Scorer](), []
+        for (form, scorer), i in zip(self.scorers, sample.encoded.which, strict=True):
+            new = scorer.knowing(left[i]) if i in left else scorer.without(sample.encoded.arrays[i], own, gone)
+            left.setdefault(i, new)
+            scorers.append((form, new))
         weights = self.class_weights - np.bincount(own.codes[gone], own.weight[gone], own.groups)
-        return TaughtByScorers(self.model, weights, scorers)
+        return TaughtByScorers(self.model, weights, tuple(scorers))
 
     def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
         chosen, own = list(self.chosen(sample, forms, settings).values()), sample.member(len(self.class_weights))

@@ -91,8 +91,8 @@ class Shortened:
     name: str
 
     def of(self, batch: Batch) -> tuple[Codes, Any]:
-        codes, levels = cells.categories(pa.array(cut(batch.numbers(self.name)), from_pandas=True))
-        return codes, levels.cast(pa.float64(), safe=False)
+        encoded = pa.array(cut(batch.numbers(self.name)), from_pandas=True).dictionary_encode()
+        return cells.filled(encoded.indices), encoded.dictionary
 
 
 def most_bins(n: Array | float, coarse: bool = False) -> Array:

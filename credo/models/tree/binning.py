@@ -15,7 +15,6 @@ from credo.blocks.capabilities import Ignored
 from credo.blocks.dependence.cut_points import quantile_starts
 from credo.core.membership import Codes
 from credo.data import Batch
-from credo.data.cells import codes_among
 from credo.data.schema import Column, Kind
 from credo.models.tree.growing import EncodedRows, Gain
 from credo.models.tree.structure import Cells
@@ -144,7 +143,7 @@ class LevelBins(Bins):
         return found
 
     def read(self, batch: Batch) -> tuple[Cells, int]:
-        codes, unseen = codes_among(batch.column(self.name), self.levels)
+        codes, unseen = batch.codes_among(self.name, self.levels)
         return self.of_cells(codes), unseen
 
     def equals(self, other: Bins) -> bool:
