@@ -299,12 +299,12 @@ class Weighted(EachRow):
 
 @dataclass(frozen=True, eq=False)
 class Chosen(EachRow):
-    """Some of the rows, by a flag for each."""
+    """Some of the rows, by a flag for each, or by how often each comes."""
 
-    values: NDArray[np.bool_]
+    values: NDArray[np.bool_] | NDArray[np.intp]
 
     def of(self, part: Batch, values: Any) -> Batch:
-        return part.take(np.flatnonzero(values))
+        return part.take(np.repeat(np.arange(part.rows), values))
 
     def wrong(self, values: int, rows: str) -> str:
         return f"there must be a flag for each row, but there are {values} flags and {rows} rows"

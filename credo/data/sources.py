@@ -186,8 +186,8 @@ class Source:
             raise DataError(step.wrong(len(weights), str(self.rows)))
         return self.then(lambda wanted: (wanted, step))
 
-    def where(self, chosen: NDArray[np.bool_]) -> Source:
-        """Some of the rows, by a flag for each."""
+    def where(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> Source:
+        """Some of the rows, by a flag for each, or by how often each comes."""
         return replace(self.then(lambda wanted: (wanted, Chosen(chosen))), rows=int(chosen.sum()), lengths=())
 
     def renamed(self, new: Mapping[str, str]) -> Source:

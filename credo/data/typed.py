@@ -117,9 +117,10 @@ def _other_sign(spelling: Spelling, before: Spelling) -> bool:
 
 
 def _settled(spelling: Spelling, lost: bool) -> Spelt:
-    """Strings that all spell numbers stay strings, as the user made them. With a token among them, or decimal commas,
-    or the sign of a currency, they are strings because of it."""
-    settled = spelling.tokens or spelling.kind == "comma" or spelling.sign or (lost and spelling.kind != "date")
+    """Strings that all spell numbers stay strings, as the user made them. With a token among them, or commas, or the
+    sign of a currency, they are strings because of it."""
+    commas = spelling.kind in ("comma", "thousands")
+    settled = spelling.tokens or commas or spelling.sign or (lost and spelling.kind != "date")
     return spelling.kind if settled else "words"
 
 
@@ -248,6 +249,7 @@ def _tell_commas(found: Mapping[str, Spelling]) -> None:
     for names, what in (
         ([name for name, _ in signed], f"read as numbers, without {', '.join(dict.fromkeys(s for _, s in signed))}"),
         ([name for name, each in found.items() if each.kind == "comma"], "read as numbers with decimal commas"),
+        ([name for name, each in found.items() if each.kind == "thousands"], "read as numbers, without the commas"),
         (
             [name for name, each in found.items() if each.unclear],
             "cells such as '1,234' are read as words: write 1234, or 1.234 for a decimal",

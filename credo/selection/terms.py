@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from credo.blocks.block import Likelihood, Settings
 from credo.blocks.capabilities import Averageable, Weighable
-from credo.blocks.scoring import Cells, Scorer
+from credo.blocks.scoring import Cells, Scorer, whole_numbers
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
 from credo.data.fingerprints import mixed
@@ -124,6 +124,9 @@ class Taught(ABC):
 def taught(model: Any, sample: Sample) -> Taught:
     """By scorers, where the sample's cells are encoded for them; else by evidence."""
     if sample.encoded is None:
+        if sample.stride == 1 and not whole_numbers([sample.mass, model.class_weights]):
+            evidence = sample.evidence(model)  # of weights as they were added up, so that nothing is left of them
+            return TaughtByEvidence(model.taught_by(evidence, evidence))
         return TaughtByEvidence(model)
     found = TaughtByScorers(model, model.class_weights, sample.encoded.scorers)
     whole = float(sample.mass.sum()) == float(model.n)
