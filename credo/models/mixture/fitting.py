@@ -20,6 +20,7 @@ from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.forms import Views
 from credo.models.latent.columns import Numbers, hidden_blocks
+from credo.models.latent.log_evidence import of_completed
 from credo.models.latent.starts import ROUNDS, Points, points_of, seeded_groups, whitened
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
@@ -32,6 +33,7 @@ STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01)  # of the prior of numbers, in rows of t
 TUNINGS = 3  # times that the prior and the components are fitted to each other, at most
 
 MOVES = 2  # times that components are split and others merged, as long as that helps
+MOVED = 4  # components, from which on starts may leave two where one should be
 GAIN = 1.0  # nats by which it must help
 OPEN = 100.0  # nats of a sample's evidence that all rows may turn round
 FIRST_STEPS = 3  # of EM on all rows, which decide between what the sample leaves open
@@ -197,7 +199,8 @@ class Problem:
 
         def of(strength: float) -> float:
             if strength not in evidence:
-                evidence[strength] = found.model.log_evidence(found, self._integrating(strength))
+                settings = self._integrating(strength)
+                evidence[strength] = of_completed(found.model.conditional, found.evidence, settings)
             return evidence[strength]
 
         at = min(range(len(STRENGTHS)), key=lambda i: abs(np.log(STRENGTHS[i] / own)))
@@ -235,7 +238,7 @@ class Problem:
     def fitted(self, components: int, covariance: Covariance) -> Fit:
         starts = self.starts(components, covariance, self.count(components))
         found, reached, rivals = self.on_sample(starts, covariance)
-        for _ in range(MOVES if self.count(components) > 1 else 0):
+        for _ in range(MOVES if self.count(components) > 1 and components >= MOVED else 0):
             groupings = [*split_and_merged(self, found)]
             if not groupings:
                 break
