@@ -39,7 +39,7 @@ from credo.core.statistics import exceeds
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.data.schema import Column, Schema
-from credo.numerics.exact import Array, Exact
+from credo.numerics.exact import Exact
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
