@@ -22,7 +22,7 @@ from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.blocks.numbers.hidden_rows import HiddenGroups
+    from credo.blocks.numbers.hidden_rows import Before, HiddenGroups
     from credo.blocks.scoring import Scorer
     from credo.blocks.tally import Tally
 
@@ -74,14 +74,14 @@ class Completes(Capability):
 
 
 class ExpectsHidden(Capability):
-    """Runs the whole E-step of rows with hidden groups in one pass, if it is the only block."""
+    """Takes the whole E-step of rows whose group is hidden in one pass."""
 
     @abstractmethod
     def expected_hidden(
-        self, batch: Batch, log_shares: Array, weight: Array, groups: str, now: Likelihood
+        self, batch: Batch, before: Before, groups: str, now: Likelihood
     ) -> tuple[Evidence, HiddenGroups] | None:
-        """The expected statistics at the current parameters and mixing weights; None if responsibilities are needed
-        first."""
+        """What is expected at the parameters now; None where it takes the responsibilities first. What other blocks
+        say of the rows becomes their responsibilities."""
 
 
 class Rounds(Capability):
@@ -167,6 +167,14 @@ class DrawsGiven(Capability):
     @abstractmethod
     def sample_given(self, cells: Any, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
         """As `Draws.sample`, given the known cells, which stay."""
+
+
+class ReadAgain(Capability):
+    """Takes less time for rows that EM reads again and again."""
+
+    @abstractmethod
+    def add_again(self, batch: Batch, out: Array) -> None:
+        """The same as `add` of what is read, base included."""
 
 
 class SharedFactor(Capability):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.core.sums import add_weights_soft
 from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables_left_out
 from credo.blocks.block import UNSEEN_VALUES, Block, Parameter, Settings, column_labels
 from credo.blocks.capabilities import (
@@ -20,13 +21,15 @@ from credo.blocks.capabilities import (
     LogEvidence,
     LogPrior,
     Points,
+    ReadAgain,
     Tabular,
     Tallies,
 )
+from credo.blocks.joint_codes import MANY, JointCodes
 from credo.blocks.scoring import ScoredColumns, TableScorer
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Codes, Hard, Membership
+from credo.core.membership import Codes, Hard, Membership, Soft
 from credo.core.statistics import ALONE, Counts
 from credo.data import Batch, cells
 from credo.data.batches import CategoryCodes
@@ -52,6 +55,8 @@ class Categories(Block, Tallies):
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         if isinstance(member, Hard) and (member.weight == 1).all():
             found = _whole_counts(batch, self.names, member)
+        elif isinstance(member, Soft) and batch.rows >= MANY:
+            found = _joint_counts(batch, self.names, member)
         else:
             found = [_counts(batch, name, member) for name in self.names]
         pairs = list(zip(self.names, found, strict=True))
@@ -76,6 +81,17 @@ def _counts(batch: Batch, name: str, member: Membership) -> tuple[Any, Counts]:
     """A column's levels, and their counts by group."""
     codes, levels = batch.categories(name) if isinstance(member, Hard) else batch.encoded(CategoryCodes(name))
     return levels, Counts.of(codes, len(levels), member)
+
+
+def _joint_counts(batch: Batch, names: tuple[str, ...], member: Soft) -> list[tuple[Any, Counts]]:
+    """The same for each column, by way of the columns' joint values."""
+    found: list[tuple[Any, Counts]] = []
+    for joined in batch.encoded(JointCodes(names)):
+        n = np.zeros((joined.values.shape[1], member.groups))
+        add_weights_soft(joined.rows, member.weights, n)
+        each = zip(joined.values, joined.levels, strict=True)
+        found += [(levels, Counts.of(codes, len(levels), Soft(n))) for codes, levels in each]
+    return found
 
 
 def _whole_counts(batch: Batch, names: Sequence[str], member: Hard) -> list[tuple[Any, Counts]]:
@@ -311,8 +327,20 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
 
 
 @dataclass(frozen=True, eq=False)
-class CategoriesLikelihood(TableLikelihood, CountsIgnored, Expects, Draws):
+class CategoriesLikelihood(TableLikelihood, CountsIgnored, ReadAgain, Expects, Draws):
     """The columns are the data's own: unseen values are counted, and values can be drawn."""
+
+    def add_again(self, batch: Batch, out: Array) -> None:
+        if batch.rows < MANY:
+            self.add(self.read(batch), out)
+            return
+        for joined in batch.encoded(JointCodes(self.names)):
+            own = slice(joined.start, joined.start + len(joined.levels))
+            each = zip(joined.values, joined.levels, self.columns[own], strict=True)
+            values = np.stack([cells.recoded(codes, known, column.levels)[0] for codes, known, column in each])
+            said = np.zeros((values.shape[1], out.shape[1]))
+            add_tables(values, self._starts[own], self._weighted_tables, said)
+            add_tables(joined.rows[None], np.zeros(1, dtype=np.int64), said, out)
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Codes, Ignored]:
         codes, unseen = self._coded(batch)

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo._kernels.blocks.gaussians import count_beyond
@@ -49,12 +50,17 @@ class Encodings:
 
 @dataclass(frozen=True)
 class CategoryCodes:
-    """A column as codes, -1 where a cell is missing, and its levels."""
+    """A column as codes, -1 where a cell is missing, and its levels, ordered: those of other batches are mostly the
+    same."""
 
     name: str
 
     def of(self, batch: Batch) -> tuple[Codes, Any]:
-        return batch.categories(self.name)
+        codes, levels = batch.categories(self.name)
+        order = pc.sort_indices(levels)
+        places = np.empty(len(order) + 1, dtype=np.int32)
+        places[numpy_array(order)], places[-1] = np.arange(len(order), dtype=np.int32), -1
+        return places[codes], levels.take(order)
 
 
 @dataclass(frozen=True, eq=False)

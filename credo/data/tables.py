@@ -32,7 +32,6 @@ FEW_WORDS = 1024
 LONG_RUN = 16  # equal words in a row, on average, of which one is read
 HEAD, LONG = 64, 256  # first cells that tell whether strings are long, and how long these are on average
 MUCH = 2**22  # characters of long strings
-COPIED = 2**28  # bytes of arrays that are put below each other at once
 
 _begun: WeakSet[Any] = WeakSet()  # iterators whose first rows are gone
 
@@ -335,15 +334,28 @@ def _is_table(data: object) -> bool:
 
 
 def _are_blocks(data: Sequence[Any]) -> bool:
-    """Whether they are arrays of floats, as wide as each other, and not too many numbers to be copied at once."""
-    if not all(type(each) is np.ndarray and each.dtype == np.float64 for each in data):
-        return False
-    return len({each.shape[1] for each in data}) == 1 and sum(each.nbytes for each in data) <= COPIED
+    """Whether they are arrays of floats, as wide as each other."""
+    plain = all(type(each) is np.ndarray and each.dtype == np.float64 for each in data)
+    return plain and len({each.shape[1] for each in data}) == 1
 
 
 def _from_blocks(data: Sequence[Any]) -> Source:
     """The same as _from_tables, without opening each: sequences may be many and short."""
-    return replace(_from_block(np.concatenate(data)), lengths=tuple(map(len, data)))
+    lengths, first = [len(each) for each in data], _from_block(data[0])
+    edges = np.cumsum([0, *lengths])
+    size, rows = batch_rows(8 * len(first.names)), int(edges[-1])
+    place = {name: j for j, name in enumerate(first.names)}
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        chosen = slice(None) if tuple(wanted) == first.names else [place[name] for name in wanted]
+        for start in range(0, rows, size):
+            end = min(start + size, rows)
+            a, b = np.searchsorted(edges, [start, end - 1], side="right") - 1
+            parts = [data[i][max(start - edges[i], 0) : end - edges[i]] for i in range(a, b + 1)]
+            part = np.concatenate(parts)[:, chosen]
+            yield Batch(0, len(part), {}, np.ascontiguousarray(part), tuple(wanted))
+
+    return replace(first, read=read, rows=rows, lengths=tuple(lengths))
 
 
 def _from_tables(tables: Sequence[Source]) -> Source:

@@ -142,7 +142,7 @@ class NumbersLikelihood(
             found = self.prior.log_prior(self.gaussian)
         return float(np.where(self.varying, found, 0.0).sum())
 
-    @property
+    @cached_property
     def normals(self) -> NormalColumns | None:
         """The point estimate, where all columns have a say, once each."""
         if self.settings.estimate == "bayes" or self.logs or self.weights is not None or not self.varying.all():
