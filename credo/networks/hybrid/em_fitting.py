@@ -58,10 +58,8 @@ class HybridFit:
         return cls(bare, begun if hidden else begun.with_evidence(found), rows, hidden)
 
     @classmethod
-    def of_more_rows(
-        cls, learner: HybridLearner, table: Source, weights: Weights, absent: Sequence[str]
-    ) -> HybridFit:
-        """What was learned before stays, and counts as known; EM begins at its nodes. Absent variables are no columns."""
+    def of_more_rows(cls, learner: HybridLearner, table: Source, weights: Weights, absent: Sequence[str]) -> HybridFit:
+        """What was learned before stays, and counts as known; EM begins at its nodes. Absent ones are no columns."""
         net, old = learner.network, learner.evidence
         assert old is not None
         known = old.knowing(Evidence(_columns(learner, table, absent)))
