@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtim
 import numpy as np
 
 from credo.core.membership import Membership
+from credo.core.records import Shown
 from credo.core.statistics import Statistics
 from credo.errors import EvidenceError, PriorError
 from credo.numerics.distributions import Distribution, Seed, shown
@@ -35,7 +36,7 @@ class HasFamily(Protocol):
     def as_family(self) -> Family: ...
 
 
-class Family(ABC):
+class Family(Shown, ABC):
     """A prior over a likelihood's parameters: prior + statistics = posterior, of the same family.
 
     Parameters (what `mode`, `maximum_likelihood` and `sample` return, and `log_density` takes) are one array, or a

@@ -192,7 +192,8 @@ class Classifier(Labelled):
         LeavesOut.needed(likelihood).add_left_out(likelihood.read(batch), own, out)
 
     def plot(self, columns: Sequence[str] | None = None) -> Figure:
-        """The distribution of each column in each class: of the columns named, or of those that matter most."""
+        """The distribution of each column in each class: of the columns named, or of those that matter most; where
+        there are only texts, the strongest words of each class."""
         from credo.present.score_plot import plot_classifier
 
         return plot_classifier(self, columns)

@@ -306,7 +306,9 @@ def test_widths_and_themes(browser: Any, scheme: str, width: int) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1400])
-def test_screens_are_accessible(browser: Any, scheme: str, width: int) -> None:
+def test_screens_are_accessible(browser: Any, scheme: str, width: int, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("x,y\n1,a\n2,b\n")
+    letters = credo.NaiveBayes().fit(["Budget meeting", "Dinner at home"] * 3, target=["work", "private"] * 3)
     rng = np.random.default_rng(0)
     kind = rng.choice(["a", "b"], 120)
     rows = {"x": rng.normal(size=120) + 2 * (kind == "b"), "c": rng.choice(["u", "v"], 120), "kind": kind}
@@ -327,6 +329,8 @@ def test_screens_are_accessible(browser: Any, scheme: str, width: int) -> None:
         (beliefs, None, {"groups": {"pair": ["u", "v"], "best": True}}),
         (credo.Mixture(components=2).fit(numbers), numbers, None),
         (credo.HiddenMarkov(states=2).fit(numbers), numbers, None),
+        (letters, None, {"row": {"row": {"x": "Budget at home"}, "struck": {"x": ["at"]}}}),
+        (str(tmp_path / "rows.csv"), None, {"table": {"column": "y"}}),
     ]  # fmt: skip
     found = {}
     for i, (subject, data, state) in enumerate(cases):
@@ -367,3 +371,18 @@ def test_tables_of_a_report_are_sorted_by_a_click(browser: Any, tmp_path: Path) 
     assert after == sorted(shown, reverse=True)
     assert said == []
     page.close()
+
+
+def test_reports_of_every_kind_fit_a_phone(browser: Any, tmp_path: Path) -> None:
+    from credo.present.model_page import model_page
+    from tests.test_notebooks import MODELS
+
+    wrong = {}
+    page = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme="dark")
+    for name, made in MODELS.items():
+        model_page(made(), tmp_path / "report.html")
+        page.goto((tmp_path / "report.html").as_uri())
+        if (wide := page.evaluate("document.documentElement.scrollWidth")) > 400:
+            wrong[name] = f"{wide} px"
+    page.close()
+    assert wrong == {}
