@@ -81,7 +81,7 @@ def ask(model: Any, question: str | Question, *, method: Method = "auto", sample
 def _event_answer(model: Any, asked: Adapter, question: Question, inference: Inference) -> Any:
     at = leaves((*question.events, *question.given_events)[0])[0].at
     if question.kind != "P":
-        raise question.error(f"{question.kind} takes no conditions that are joined by or, and or not: P does", at)
+        raise question.error(f"{question.kind} takes no conditions joined by or, and or not; only P does", at)
     if not isinstance(asked, AnswersEvents):
         raise question.error(f"or, and and not are for networks of categories, not for a {type(model).__name__}", at)
     return asked.event(question, inference)

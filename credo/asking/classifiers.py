@@ -221,8 +221,8 @@ class _Asking:
         """log p(columns, class, evidence). (values of each column..., classes)"""
         if not isinstance(self.model, Classifier):
             raise EvidenceError(
-                f"a {type(self.model).__name__} knows P({shortened(self.target)} | columns), and not how probable the "
-                "columns are: ask about the class alone, given at most one value of each column"
+                f"a {type(self.model).__name__} models P({shortened(self.target)} | columns), not the "
+                "probability of the columns: ask about the class alone, given at most one value of each column"
             )
         shape = [len(self.possible(name)) for name in columns]
         found = self.model.log_joint(self.rows(columns)).reshape(*shape, len(self.model.classes))

@@ -266,7 +266,7 @@ class Values:
                     found[self.place(question, term.name, word)] = weight
                 return found
             case _:
-                raise question.error(f"say what is known of {term.name}, as in {term.name}=value", term.at)
+                raise question.error(f"give a value for {term.name}, as in {term.name}=value", term.at)
 
     def place(self, question: Question, name: Name, word: Word) -> int:
         """The index of a value; an unknown value is an error that lists the others."""

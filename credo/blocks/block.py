@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from credo.core.evidence import Evidence
@@ -71,6 +72,14 @@ class Block(ABC):
     def labels(self, evidence: Evidence) -> Sequence[Label]:
         """The labels of its parts of the evidence."""
         return [label for label in evidence.parts if self.keeps(label)]
+
+    def keeps_column(self, label: Label, derived: Derivation = "") -> bool:
+        """Whether a part of the evidence is that of one of its columns, by itself."""
+        return label.counted == "column" and label.derived == derived and label.name in self._set_of_names
+
+    @cached_property
+    def _set_of_names(self) -> frozenset[str]:
+        return frozenset(self.names)
 
 
 def counting(blocks: Iterable[Block]) -> list[Block]:

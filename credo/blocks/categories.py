@@ -48,7 +48,7 @@ class Categories(Block, Tallies):
     names: tuple[str, ...]
 
     def keeps(self, label: Label) -> bool:
-        return label in column_labels(self.names)
+        return self.keeps_column(label)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         if isinstance(member, Hard) and (member.weight == 1).all():

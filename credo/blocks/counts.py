@@ -38,7 +38,7 @@ class CountColumns(Block, Tallies):
     names: tuple[str, ...]
 
     def keeps(self, label: Label) -> bool:
-        return label in column_labels(self.names)
+        return self.keeps_column(label)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         cells = batch.encoded(CountCells(self.names))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from credo.blocks.block import ALL, Settings
-from credo.blocks.one_hot import FeatureMoments, OneHotLikelihood, summary_of_rows
+from credo.blocks.one_hot import OneHotLikelihood, summary_of_rows
 from credo.blocks.scoring import Cells, RowFlags, Scorer
 from credo.core.evidence import NEVER
 from credo.core.membership import Hard
@@ -57,17 +57,12 @@ class JointScorer(Scorer):
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> JointScorer:
         likelihood = self.likelihood
         if float(own.weight.sum()) == float(likelihood.moments.n.value.sum()):  # these rows are all there are
-            return self._knowing(summary_of_rows(cells[~gone], own.take(~gone)))
+            known = summary_of_rows(cells[~gone], own.take(~gone))
+            return JointScorer(replace(likelihood, known=known))
         left = likelihood.moments.without(likelihood.moments_of(cells[gone], own.take(gone)))
         if left is None:
             raise EvidenceError(NEVER)
         return JointScorer(replace(likelihood, moments=left, known=None))
-
-    def reclassified(self, cells: Cells, own: Hard) -> JointScorer:
-        return self._knowing(summary_of_rows(cells, own))
-
-    def _knowing(self, summary: FeatureMoments) -> JointScorer:
-        return JointScorer(replace(self.likelihood, known=summary))
 
     def under(self, settings: Settings) -> JointScorer:
         return JointScorer(replace(self.likelihood, settings=settings, known=self.likelihood.summary))

@@ -55,12 +55,12 @@ class Scorer(ABC):
         """The evidence without some of these rows, which are all of the sample."""
 
     @abstractmethod
-    def reclassified(self, cells: Cells, own: Hard) -> Scorer:
-        """The evidence of these rows alone, in the classes of `own`."""
-
-    @abstractmethod
     def under(self, settings: Settings) -> Scorer:
         """The same evidence under other settings."""
+
+    def reclassified(self, cells: Cells, own: Hard) -> Scorer | None:  # noqa: ARG002 - of use to those who override
+        """The evidence of these rows alone, in the classes of `own`; None where columns aren't independent."""
+        return None
 
     def log_bayes_factors(self) -> Array | None:
         """log p(cells | classes)/p(cells) of each column; None where columns aren't independent."""

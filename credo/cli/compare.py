@@ -13,18 +13,16 @@ from credo.cli.streams import remark
 @click.command()
 @click.argument("data")
 @click.option("--target", "-t", metavar="COLUMN", help="The column that holds the classes.  [required]")
-@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
+@click.option("--weight", metavar="COLUMN", help="Column of row weights.")
 @click.option(
     "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
     help="How to read a column: category, number, count, date, text or ignore.",
 )  # fmt: skip
 @click.option(
     "--draws", metavar="N", type=click.IntRange(min=2), default=10, show_default=True,
-    help="How often rows are drawn: each draw withholds others.",
+    help="Number of random splits.",
 )  # fmt: skip
-@click.option(
-    "--seed", metavar="N", type=int, default=0, show_default=True, help="Draws are the same for the same seed."
-)
+@click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="Random seed.")
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the two learning curves.")
 @reads_data
 def compare(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from credo.engines import Engine
 
 KEPT = "credo.cli.engine"  # the option's key in the context of the command
-HELP = "Where the work runs: dask or spark (a cluster of this machine), or an address, dask://host:8786, spark://host:7077."
+HELP = "Engine: dask or spark (a local cluster), or the address of a cluster, dask://host:8786, spark://host:7077."
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

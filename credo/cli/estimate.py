@@ -16,35 +16,35 @@ from credo.cli.streams import remark
 @click.command()
 @click.argument("data")
 @click.option("--column", "-c", metavar="COLUMN", help="The column to estimate.  [required]")
-@click.option("--by", "-b", metavar="COLUMN", help="A belief for each value of this column.")
+@click.option("--by", "-b", metavar="COLUMN", help="Estimate for each value of this column.")
 @click.option(
     "--prior",
     default="default",
     show_default=True,
     callback=parse_prior,
     metavar="NUMBERS|default|empirical",
-    help="The family's numbers, such as 2,2; empirical: fitted to all groups, so that small ones shrink to the mean.",
+    help="Parameters, such as 2,2; empirical: fitted to all groups, so that small ones shrink towards the mean.",
 )
 @click.option(
     "--family",
     type=click.Choice(list(NUMBERS)),
     metavar="FAMILY",
-    help="One of the families above; by default by the column's kind.",
+    help="One of the families above; by default chosen by the column's kind.",
 )
 @click.option(
     "--kind",
     type=click.Choice(("category", "number", "count")),
-    help="How to read it; by default inferred.",
+    help="How to read the column; by default inferred.",
 )
-@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
-@click.option("--success", metavar="VALUE", help="Estimate how often this value occurs.")
-@click.option("--mass", default=0.95, show_default=True, help="The probability mass of the intervals.")
+@click.option("--weight", metavar="COLUMN", help="Column of row weights.")
+@click.option("--success", metavar="VALUE", help="Estimate the probability of this value.")
+@click.option("--mass", default=0.95, show_default=True, help="Probability of the credible intervals.")
 @click.option(
     "--sort", type=click.Choice(["mean", "rows", "name"]), default="mean", show_default=True,
     help="The order of the groups: the largest mean, the most rows, or the name first.",
 )  # fmt: skip
 @click.option(
-    "--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="How many groups to print."
+    "--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Number of groups to print."
 )
 @click.option(
     "--output", "-o", metavar="FILE", help="A file for all groups: .csv .tsv .jsonl .parquet .arrow, or .credo."

@@ -7,10 +7,10 @@ import click
 
 @click.command()
 @click.argument("file")
-@click.option("--target", "-t", metavar="COL", help="Of a table: learn to predict this column first.")
-@click.option("--data", metavar="DATA", help="Rows to look at, as a table: mistakes, clusters, sequences.")
+@click.option("--target", "-t", metavar="COL", help="For a table: first learn to predict this column.")
+@click.option("--data", metavar="DATA", help="Rows to show, as a table: mistakes, clusters, sequences.")
 @click.option(
-    "--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="Where to listen.  [default: a free port]"
+    "--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="Port to listen on.  [default: a free port]"
 )
 @click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
 def explore(file: str, target: str | None, data: str | None, port: int, no_browser: bool) -> None:

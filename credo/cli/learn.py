@@ -52,19 +52,19 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     metavar="MODEL",
     default="auto",
     show_default=True,
-    help=f"Which models are tried: {', '.join((*MODELS, NETWORK, HMM, *SINGLE))}.",
+    help=f"Candidate models: {', '.join((*MODELS, NETWORK, HMM, *SINGLE))}.",
 )
-@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
+@click.option("--weight", metavar="COLUMN", help="Column of row weights.")
 @click.option(
     "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
     help="How to read a column: category, number, count, date, text, ignore; a number's form, log or binned; or word.",
 )  # fmt: skip
 @click.option(
-    "--top", metavar="N", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print."
+    "--top", metavar="N", type=click.IntRange(min=1), default=15, show_default=True, help="Number of columns to print."
 )
 @click.option("--output", "-o", metavar="FILE", help="A .credo file for the model.")
-@click.option("--report", metavar="FILE", help="An .html file for a page with figures.")
-@click.option("--learning-curve", "curve", is_flag=True, help="Scores on a held-out third by the rows learned.")
+@click.option("--report", metavar="FILE", help="An .html file for a report.")
+@click.option("--learning-curve", "curve", is_flag=True, help="Add a learning curve, scored on a held-out third.")
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file: the learning curve, the tree, or weights.")
 @learns_tables
 @learns_sequences

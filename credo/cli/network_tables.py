@@ -56,19 +56,19 @@ def learns_tables(command: Command) -> Command:
         ),
         click.option(
             "--strength", metavar="CASES", type=float,
-            help="Instead of a prior: how many cases the network's own tables are worth.",
+            help="Instead of a prior: the equivalent sample size of the network's own tables.",
         ),
         click.option(
             "--hidden", multiple=True, metavar="NAME=STATES", callback=parse_hidden,
-            help="A hidden variable, and how many states it has, or which.",
+            help="A hidden variable, and the number or names of its states.",
         ),
         click.option(
             "--method", type=click.Choice(METHODS), default="em", show_default=True,
-            help="How tables are fitted where cells are missing.",
+            help="Fitting method if cells are missing.",
         ),
         click.option(
             "--starts", metavar="N", type=click.IntRange(min=1), default=10, show_default=True,
-            help="Random starts where variables are hidden.",
+            help="Random starts if variables are hidden.",
         ),
     ]  # fmt: skip
     for option in reversed(options):

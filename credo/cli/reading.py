@@ -34,7 +34,7 @@ def reads_data(command: Command) -> Command:
     options = [
         click.option(
             "--missing", multiple=True, metavar="VALUE", expose_value=False, callback=keep,
-            help="Another value that means missing, in all columns; may be repeated.",
+            help="Additional missing-value code, in all columns; may be repeated.",
         ),
         click.option(
             "--delimiter", metavar="CHARACTER", expose_value=False, callback=keep,

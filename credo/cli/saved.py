@@ -93,9 +93,15 @@ def merged(paths: Sequence[str]) -> Any:
 
 
 def predicted(
-    path: str, data: object, target: str | None, proba: bool, class_prior: str | None = None
+    path: str,
+    data: object,
+    target: str | None,
+    proba: bool,
+    class_prior: str | None = None,
+    reading: tuple[str | None, str | None] = (None, None),
 ) -> Generator[Any]:
-    """Predictions of a classifier, of a network's variable, or of hidden states."""
+    """Predictions of a classifier, of a network's variable, or of hidden states; `reading` are the columns of a dynamic
+    network's sequences and of their order, where it doesn't know them."""
     from credo.formats import is_network
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.regression.linear import LinearRegression
@@ -107,6 +113,8 @@ def predicted(
     from credo.streaming.predictions import number_predictions, predictions, sequence_predictions
 
     model = loaded(path) if is_network(path) else load(path)
+    if any(reading) and not isinstance(model, DynamicNetwork):
+        raise StorageError(f"{path} holds a {type(model).__name__}: --sequence and --order are for dynamic networks")
     if isinstance(model, GraphicalModel | HybridNetwork | DynamicNetwork):
         if target is None:
             known = ", ".join(model.variables[:3])
@@ -114,7 +122,7 @@ def predicted(
         if isinstance(model, HybridNetwork):
             return hybrid_predictions(model, target, data, proba)
         if isinstance(model, DynamicNetwork):
-            return slice_predictions(model, target, data, proba)
+            return slice_predictions(model, target, data, proba, *reading)
         return network_predictions(model, target, data, proba)
     if target is not None:
         raise StorageError(f"{path} holds a {type(model).__name__}: --target is for networks only")

@@ -28,10 +28,10 @@ def learns_sequences(command: Command) -> Command:
     options = [
         click.option(
             "--states", metavar="N|NAMES|auto", callback=parse_states,
-            help="The hidden states of --model hmm: how many, their names (a,b), or auto.  [default: auto]",
+            help="Hidden states of --model hmm: their number, their names (a,b), or auto.  [default: auto]",
         ),
-        click.option("--sequence", metavar="COLUMN", help="A column that tells the sequences of --model hmm apart."),
-        click.option("--order", metavar="COLUMN", help="A column that the rows of a sequence are put in order by."),
+        click.option("--sequence", metavar="COLUMN", help="Column that identifies the sequences of --model hmm."),
+        click.option("--order", metavar="COLUMN", help="Column that orders the rows of a sequence."),
     ]  # fmt: skip
     for option in reversed(options):
         command = option(command)

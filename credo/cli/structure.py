@@ -41,7 +41,7 @@ SEARCHES = ("auto", "boss", "hill-climbing", "tabu", "iterated", "exact", "ges",
 @click.option("--confidence", is_flag=True, help="The posterior probability of each arrow, averaged over networks.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 @click.option(
-    "--top", metavar="N", type=click.IntRange(min=1), default=30, show_default=True, help="How many arrows to print."
+    "--top", metavar="N", type=click.IntRange(min=1), default=30, show_default=True, help="Number of arrows to print."
 )
 @click.option("--output", "-o", metavar="FILE", help="A file for the network: .bif .xdsl .net .json .credo and others.")
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for a picture.")

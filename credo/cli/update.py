@@ -14,8 +14,8 @@ from credo.cli.streams import echo_done, remark
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--weight", help="A column with the weight of each row.")
-@click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced, whole or not at all.")
+@click.option("--weight", help="Column of row weights.")
+@click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced atomically.")
 @reads_data
 def update(model: str, data: str, weight: str | None, output: str | None) -> None:
     """Learn from more rows.

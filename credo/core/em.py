@@ -120,7 +120,7 @@ def _until_interrupted(climb: Iterator[Step[Model]]) -> Iterator[Step[Model]]:
     try:
         yield from climb
     except KeyboardInterrupt:
-        tell("EM was interrupted: the parameters of its last whole step are kept")
+        tell("EM was interrupted: the parameters of the last complete step are kept")
 
 
 def em_steps(model: Model, batches: Batches) -> Iterator[Step[Model]]:
@@ -220,8 +220,8 @@ def expected(model: Expecting, batches: Batches) -> tuple[Evidence, float]:
 def _check(growth: float, objective: float) -> None:
     if math.isnan(growth):
         raise EvidenceError(
-            f"EM's objective is {objective:g} and can't grow: rows are impossible under the model, or its density has "
-            "no bound. Give other starts, or a prior"
+            f"EM's objective is {objective:g} and can't grow: rows are impossible under the model, or its density is "
+            "unbounded. Try other starts, or a prior"
         )
     if growth < -ROUNDING * max(1.0, abs(objective)):
-        raise EvidenceError(f"EM's objective fell by {-growth:g}: the M-step doesn't fit the E-step")
+        raise EvidenceError(f"EM's objective fell by {-growth:g}: the M-step is inconsistent with the E-step")

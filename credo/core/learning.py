@@ -109,7 +109,7 @@ class Additive(Surface, ABC):
         return self.with_evidence(Evidence.total(seen).ordered()) if seen else self
 
     def merge(self, *others: Self) -> Self:
-        """The same as adding them up."""
+        """The same as `+`."""
         return fold(add, others, self)
 
     def gathered(self, data: object, weight: Weight = None) -> Evidence:

@@ -189,7 +189,7 @@ def check_distinct(levels: Any, name: str) -> None:
     if large.any():
         raise DataError(
             f"column {name!r} has the value {levels[int(np.argmax(large))].as_py():.17g} as a float, which can't be "
-            "told from its neighbours: whole numbers from 2^53 on need a column of integers (below 2^64) or of strings"
+            "distinguished from its neighbours: whole numbers from 2^53 on need integers (below 2^64) or strings"
         )
 
 

@@ -153,7 +153,7 @@ def _with_quotes(database: Database, file: CsvFile) -> CsvFile:
     quoted_rows, plain_rows = _count(database, file), _count(database, plain)
     if plain_rows < 0 or (quoted_rows >= 0 and (quoted_rows >= plain_rows or len(plain.names) == 1)):
         return file
-    tell(f"{file.path}: its quotes don't pair, so that they are read as characters like others")
+    tell(f"{file.path}: unbalanced quotes are read as ordinary characters")
     return replace(plain, filled=plain_rows > 0)
 
 

@@ -136,7 +136,7 @@ def _below(folder: str) -> Iterator[File]:
             elif entry.is_file():
                 yield File(entry.path, label)
             else:
-                raise DataError(f"{_shown(entry.path)} isn't a plain file, or a link that leads nowhere: remove it")
+                raise DataError(f"{_shown(entry.path)} isn't a regular file, or is a broken link: remove it")
 
 
 def _listed(folder: str, label: str | None, seen: set[tuple[int, int]]) -> list[tuple[os.DirEntry[str], str | None]]:
@@ -195,7 +195,7 @@ def _readable(files: Sequence[File], path: str) -> Sequence[File]:
     """Without those that are binary, which a notice counts; refused, if all of them are."""
     binary = [file.path for file in files if file.ending not in (EML, *MBOX) and _is_binary(_head(file.path))]
     if len(binary) == len(files):
-        raise DataError(f"{_shown(binary[0])} is a binary file, not text: take it out")
+        raise DataError(f"{_shown(binary[0])} is a binary file, not text: remove it")
     if not binary:
         return files
     tell(f"{counted(len(binary), 'binary file')} in {_shown(path)} left out, the first of them {_shown(binary[0])}")
@@ -272,7 +272,7 @@ def _content(path: str) -> bytes:
 def _plain_text(path: str, invalid: Invalid, odd: list[str]) -> str:
     content = _content(path)
     if _is_binary(content[:HEAD]):
-        raise DataError(f"{_shown(path)} is a binary file, not text: take it out")
+        raise DataError(f"{_shown(path)} is a binary file, not text: remove it")
     name, code = ("UTF-16", "utf-16") if content[:2] in UTF16 else ("UTF-8", "utf-8")
     try:
         text = content.decode(code)
@@ -297,7 +297,7 @@ def _opened(path: str) -> Iterator[Any]:
     with _explained(path):
         place = Path(path)
         if not place.is_file() and place.exists():  # opening a pipe would wait for a writer
-            raise DataError(f"{_shown(path)} isn't a plain file: save what it gives to one")
+            raise DataError(f"{_shown(path)} isn't a regular file: save its contents to one")
         with opened(place) as stream:
             yield stream
 
@@ -307,7 +307,7 @@ def _explained(path: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise DataError(f"{_shown(path)} isn't there any more: it was removed meanwhile") from None
+        raise DataError(f"{_shown(path)} no longer exists: it was removed meanwhile") from None
     except PermissionError:
         raise DataError(f"{_shown(path)} can't be read: permission denied") from None
     except (OSError, EOFError, zlib.error) as error:

@@ -205,7 +205,7 @@ def profile(data: object, names: Sequence[str] | None = None, every: Container[s
     """A profile of each column (or of those named), over all rows; of columns in `every` with all their values."""
     table = source(data)
     if table.once:
-        raise DataError("an iterator can be read only once, and finding out kinds would use it up: give a prior")
+        raise DataError("an iterator can be read only once, and inferring kinds would consume it: give a prior")
     wanted = list(table.names if names is None else names)
 
     job = Profiles(tuple(wanted), frozenset(name for name in wanted if name in every), strict=names is not None)

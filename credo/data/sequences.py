@@ -214,7 +214,7 @@ def partitions_of(
 ) -> Iterable[AnyPartition[SequenceBatch]]:
     """What engines share out: batches of whole sequences, or partitions of files with no sequence in two of them."""
     if by is None and not table.lengths:
-        raise DataError("say by=... which column tells sequences apart, or give a list of tables")
+        raise DataError("say by=... which column identifies sequences, or give a list of tables")
     sequences = Sequences(by, order, () if by is not None else table.lengths)
     wanted = list(dict.fromkeys([*names, *(name for name in (by, order) if name is not None)]))
     if table.files is None or by is None:

@@ -106,7 +106,7 @@ def _from_reader(data: Any) -> Source:
         try:
             yield from (batch_of(part.select(list(wanted))) for part in data)
         except (pa.ArrowInvalid, OSError) as error:
-            raise DataError(f"the stream of batches broke off: {first_line(error)}") from None
+            raise DataError(f"the stream of batches failed: {first_line(error)}") from None
 
     return Source(tuple(data.schema.names), _once(read), once=True)
 

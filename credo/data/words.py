@@ -417,7 +417,7 @@ def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[D
         elif len(desk[0]) < MOST_WORDS // 2:
             desk = new_desk(2 * len(desk[0]))
         else:
-            raise DataError(f"a document has a word of more than {MOST_WORDS // 2} bytes: it is no text")
+            raise DataError(f"a document has a word of more than {MOST_WORDS // 2} bytes: it isn't text")
     end = int(counted.starts[-1])
     words, counts = counted.words[:end].copy(), counted.counts[:end].copy()
     return Documents(counted.starts, words, counts, lengths > 0, counted.unseen), table

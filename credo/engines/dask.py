@@ -157,7 +157,7 @@ class Dask(Remote):
         except CredoError:
             raise
         except Exception as error:
-            raise EngineError(f"Dask can't do the work: {_said(error)}") from error
+            raise EngineError(f"Dask failed: {_said(error)}") from error
 
     def _sum_of_frame(self, begun: Any, partitions: OfFrame, first: int, last: int) -> Done:
         try:
@@ -169,7 +169,7 @@ class Dask(Remote):
                 sent, name = cloudpickle.dumps(Task(_seen)), "credo-search"
                 for place in range(first, last):  # which one was it?
                     self._value(self._begin([self._leaf(sent, name, place, partitions[place])])[0], place)
-                raise EngineError(f"Dask can't do the work: {_said(error)}") from error
+                raise EngineError(f"Dask failed: {_said(error)}") from error
             place = getattr(error, "task", (0,))[-1]
             raise EngineError(
                 DIED.format(f"partition {first + place + 1}" if isinstance(place, int) else "the sum")
@@ -215,7 +215,7 @@ class Dask(Remote):
         except CredoError:
             raise
         except Exception as error:
-            raise EngineError(f"Dask can't do the work: {_said(error)}") from error
+            raise EngineError(f"Dask failed: {_said(error)}") from error
 
     def _value(self, node: Delayed, place: int | None = None) -> Any:
         where = "the sum" if place is None else f"partition {place + 1}"

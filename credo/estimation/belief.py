@@ -127,7 +127,7 @@ class Belief(Additive):
         return with_fields(self, columns=chosen)
 
     def forget(self, data: object, *, weight: Weight = None) -> Belief:
-        """Unlearn observations: what is left is what would be there had they never come."""
+        """Unlearn observations exactly: the result is as if they had never been learned."""
         observed, weight = self._observed(data, weight)
         table = source(observed)
         if observed is data and not table.unnamed:  # any other column would be of other rows
@@ -252,7 +252,7 @@ class Belief(Additive):
         """The distribution of the parameter that beliefs are compared by: the only one, or the mean."""
         marginal = self.posterior.marginals()[0]
         if np.ndim(marginal.mean()):
-            raise DataError(f"{type(self.family).__name__} beliefs have several parameters: there is no one to compare")
+            raise DataError(f"{type(self.family).__name__} beliefs have several parameters: none can be compared alone")
         return marginal
 
     def probability_greater(self, other: Any) -> float:

@@ -69,10 +69,10 @@ def normalised(log_prior: Function, axes: tuple[Axis, ...]) -> Mesh:
     grids = tuple(axis.grid(size) for axis, size in zip(axes, sizes, strict=True))
     mesh = integrate(lambda *theta: called(log_prior, "log_prior", PriorError, *theta), axes, grids)
     if mesh.log_total == -inf:
-        raise PriorError("log_prior is -inf at every parameter that was tried: the prior allows nothing")
+        raise PriorError("log_prior is -inf at every parameter that was tried: the prior excludes them all")
     if mesh.first.diverges(0) or mesh.joint.diverges(0):
         raise PriorError(
-            "the prior is improper, its integral over the support diverges: bound the support, or let it fall faster"
+            "the prior is improper, its integral over the support diverges: bound the support, or use lighter tails"
         )
     return mesh
 
@@ -154,7 +154,7 @@ class Numeric:
         return self.update(other.values, other.weights)
 
     def merge(self, *others: Numeric) -> Numeric:
-        """The same as adding them up."""
+        """The same as `+`."""
         return reduce(add, others, self)
 
     def discount(self, factor: float) -> Numeric:
@@ -240,7 +240,7 @@ class Numeric:
         if top == -inf:
             raise EvidenceError(IMPOSSIBLE)
         if not np.isfinite(theta).all():
-            raise EvidenceError(f"there is no largest value: it still grows towards {self._shaped(theta)}")
+            raise EvidenceError(f"there is no maximum: it still grows towards {self._shaped(theta)}")
         return self._shaped(theta)
 
     def _shaped(self, values: list[Any]) -> Any:

@@ -170,7 +170,7 @@ class Family(Shown, ABC):
         if self.improper.any():
             raise EvidenceError(
                 f"{self} is the reference prior, which is improper: it has no mean, interval or evidence of its own. "
-                "Observe first, or give a prior's numbers"
+                "Update it first, or give a proper prior"
             )
 
     def __eq__(self, other: object) -> bool:

@@ -80,7 +80,7 @@ class LinearGaussian(Family):
         if ((self.shape + rows.n / 2) <= 0).any():
             free = -2 * float(self.shape.min())
             raise EvidenceError(
-                f"{rows.n.min():g} rows don't determine {free:g} weights without a prior and the noise about the line: "
+                f"{rows.n.min():g} rows don't determine {free:g} weights and the noise variance without a prior: "
                 f"at least {free + 1:g} rows are needed"
             )
         before, location = self._prior(rows.size)

@@ -204,7 +204,7 @@ class _Rounding:
 
     def told(self, file: str) -> None:
         if self.row:
-            tell(f"{file}: rows that don't sum to 1 were scaled; furthest off: {self.row}")
+            tell(f"{file}: rows that don't sum to 1 were normalised; the largest deviation: {self.row}")
 
 
 def many(number: int) -> str:

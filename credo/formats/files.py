@@ -67,7 +67,7 @@ def _unpacked(file: Path, path: FilePath) -> bytes:
         with file.open("rb") as packed, gzip.open(packed) as opened:
             return opened.read(MOST_BYTES + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise NetworkError(f"{path} isn't a whole gzip file: {error}") from None
+        raise NetworkError(f"{path} isn't a valid gzip file: {error}") from None
 
 
 def _decoded(data: bytes, path: FilePath) -> str:

@@ -1,4 +1,4 @@
-"""TreeAugmented and OneDependence: naive Bayes whose columns may depend on each other, two by two."""
+"""TreeAugmented and OneDependence: naive Bayes with pairwise dependence between columns."""
 
 from __future__ import annotations
 
@@ -127,10 +127,11 @@ class TreeAugmented(Augmented):
     """log p(row, class) = log P(class) + Σⱼ log p(xⱼ | x of j's parent, class): each column may have one other as its
     parent (Friedman, Geiger & Goldszmidt 1997).
 
-    The parents are the maximum spanning tree of the log Bayes factors of dependence given the class; arrows that lose
-    are left out. p(xⱼ | parent, class) has a Dirichlet prior that is worth `backoff` rows of p(xⱼ | class), which has
-    Dirichlet(smoothing). Numbers are cut into bins: `bins` is {column: cut points}, or how many bins of about as many
-    rows each; by default they are chosen by the class. Where a parent's cell is missing, its arrow is left out.
+    The parents are the maximum spanning tree of the log Bayes factors of dependence given the class; arrows with a
+    Bayes factor below 1 are dropped. p(xⱼ | parent, class) has a Dirichlet prior worth `backoff` rows of p(xⱼ | class),
+    which has Dirichlet(smoothing). Numbers are cut into bins: `bins` is {column: cut points}, or the number of
+    equal-frequency bins; by default they are chosen given the class (MODL). If a parent's cell is missing, its arrow is
+    dropped.
 
     >>> rows = {"a": ["x", "x", "y", "y"] * 5, "b": ["u", "u", "v", "v"] * 5, "c": ["0", "1", "0", "1"] * 5}
     >>> model = TreeAugmented().fit(rows, target="c")
@@ -170,7 +171,7 @@ class TreeAugmented(Augmented):
 
     @property
     def parents(self) -> dict[str, str]:
-        """The parent of each column that has one: as given by `tree`, or as the evidence has it."""
+        """The parent of each column that has one: as given by `tree`, or derived from the evidence."""
         for _, likelihood in self.terms.likelihoods:
             if isinstance(likelihood, TreeLikelihood):
                 pairs = zip(likelihood.names, likelihood.parents, strict=True)
@@ -186,9 +187,9 @@ class OneDependence(Augmented):
     """log p(row, class) = log P(class) + log meanₛ p(xₛ | class) Πⱼ p(xⱼ | xₛ, class): the average over all columns s
     as the parent of the others, AODE (Webb, Boughton & Wang 2005).
 
-    p(xⱼ | xₛ, class) has a Dirichlet prior that is worth `backoff` rows of p(xⱼ | class), which has
-    Dirichlet(smoothing). Numbers are cut into bins: `bins` is {column: cut points}, or how many bins of about as many
-    rows each; by default they are chosen by the class. Columns that are missing in a row are no parents there.
+    p(xⱼ | xₛ, class) has a Dirichlet prior worth `backoff` rows of p(xⱼ | class), which has Dirichlet(smoothing).
+    Numbers are cut into bins: `bins` is {column: cut points}, or the number of equal-frequency bins; by default they
+    are chosen given the class (MODL). Missing columns aren't parents.
 
     >>> rows = {"a": ["x", "x", "y", "y"] * 5, "b": ["u", "v", "u", "v"] * 5, "c": ["0", "1", "1", "0"] * 5}
     >>> OneDependence().fit(rows, target="c").predict({"a": ["x", "x"], "b": ["u", "v"]}).tolist()

@@ -1,4 +1,4 @@
-"""What naive Bayes, its kin and trees share: rows with a class are counted, as evidence that adds."""
+"""The common part of generative classifiers and trees: labelled rows are counted as additive evidence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def labelled_table(
         table.require([weight])
     features = tuple(column for column in table.without(weight).names if column != name)
     if not features:
-        raise SchemaError(f"there is no column beside {name!r} to learn from")
+        raise SchemaError(f"there is no column besides {name!r} to learn from")
     table, views = settled_views(table, features, check_classes(table, name, kinds))
     if not views:
         raise SchemaError(NO_COLUMN)
@@ -87,7 +87,7 @@ class ClassEvidence(ClassPredictor, Additive):  # type: ignore[misc]
         return self
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows: what is left is what would be there had they never come."""
+        """Unlearn rows exactly: the result is as if they had never been learned."""
         table = self._labelled(data, target)
         if absent := [name for name in self.views if name not in table.names]:
             raise SchemaError(
@@ -108,7 +108,7 @@ class ClassEvidence(ClassPredictor, Additive):  # type: ignore[misc]
 
     @property
     def unlabelled(self) -> float:
-        """The weight of rows without a class: they were left out."""
+        """The weight of rows without a class, which were skipped."""
         return 0.0 if self.evidence is None else float(self.evidence[UNLABELLED].n.value.sum())
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Whatever predicts classes: the verbs that follow from log P(class | row) of a batch, however that comes about."""
+"""Predictors of classes: the verbs that follow from log P(class | row)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Shares = Mapping[Any, float]  # of classes: they sum to 1
 
 
 class ClassPredictor(Surface, ABC):
-    """P(class | row) from the columns that the model reads, and what follows from it.
+    """P(class | row), and the verbs that follow from it.
 
     A model is a frozen dataclass with the fields `target` and `class_prior`. It says which `classes` it knows, of how
     many rows each (`class_weights`), which columns it reads (`features`), and log P(class | row) of a batch up to what
@@ -100,12 +100,12 @@ class ClassPredictor(Surface, ABC):
     def cross_validate(
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
     ) -> Scores:
-        """What models taught by the other folds say of each row."""
+        """Predictions for each row by models of the other folds."""
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:  # noqa: ARG002
-        """What a model refitted without row i says of row i, for each row that was learned."""
+        """The prediction for each learned row i of a model refitted without it."""
         raise EvidenceError(
-            f"a {type(self).__name__} would be refitted for every row that is left out: use cross_validate(data)"
+            f"a {type(self).__name__} would be refitted for every left-out row: use cross_validate(data)"
         )
 
     def _scores_left_out(self, data: object, target: object, weight: Weight) -> Scores:
@@ -247,7 +247,7 @@ class ClassPredictor(Surface, ABC):
     # Class shares
 
     def with_class_prior(self, class_prior: Shares) -> Self:
-        """The same, where classes have other shares than among the rows that were learned: Bayes' rule, exactly.
+        """The same model under another class prior, by Bayes' rule.
 
         P′(class | row) ∝ P(class | row) P′(class)/P(class)
         """
@@ -256,7 +256,7 @@ class ClassPredictor(Surface, ABC):
         return found
 
     def adapt(self, data: object) -> Self:
-        """With the class shares of rows that have no class: they are estimated by EM, rows of a class being as before.
+        """The same model with class shares estimated from unlabelled rows by EM (label shift).
 
         >>> from credo import NaiveBayes
         >>> model = NaiveBayes().fit({"x": [0.0, 0.1, 2.0, 2.1] * 10, "y": ["a", "a", "b", "b"] * 10}, target="y")
@@ -312,7 +312,7 @@ class ClassPredictor(Surface, ABC):
     # Prediction
 
     def predict_log_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
-        """log P(class | row), with other class shares where they are given. (rows, classes)
+        """log P(class | row), optionally under another class prior. (rows, classes)
 
         Of a Dask or Spark DataFrame: that frame, with a column log P(class) for each class.
         """
@@ -322,9 +322,9 @@ class ClassPredictor(Surface, ABC):
         return found
 
     def predict_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
-        """P(class | row), with other class shares where they are given. (rows, classes)
+        """P(class | row), optionally under another class prior. (rows, classes)
 
-        Of a Dask or Spark DataFrame: that frame, with a column P(class) for each class, made when it is computed.
+        Of a Dask or Spark DataFrame: that frame, with a column P(class) for each class, computed lazily.
         """
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict_proba(data)
@@ -342,7 +342,7 @@ class ClassPredictor(Surface, ABC):
         return frame
 
     def probabilities(self, batch: Batch) -> Array:
-        """The same of a batch, without a word about cells that say nothing."""
+        """The same for a batch, without notices about ignored cells."""
         return self._probabilities(batch, tells=False)[0]
 
     def _probabilities(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
@@ -370,7 +370,7 @@ class ClassPredictor(Surface, ABC):
     def decide(self, data: object, loss: Loss | None = None, *, reject: float | None = None) -> NDArray[Any]:
         """The decision of least expected loss for each row; None where rejecting (at that loss) is cheaper.
 
-        loss[truth][decision] is what a decision costs; what isn't said costs 0 where it is right, else 1.
+        loss[truth][decision] is the cost of a decision; by default 0 if it is right, else 1.
         """
         expected = self._collected(data, Probabilities(self)) @ loss_matrix(loss, self.classes)
         decided = self._named(expected.argmin(1)).astype(object)
@@ -413,26 +413,26 @@ class ClassPredictor(Surface, ABC):
             tell_of_columns((name, f"{counted(sum(of.values()), 'cell')} with {what}, ignored") for name in of)
 
     def impossible(self, batch: Batch) -> str:
-        """Why one row has no most probable class."""
+        """Why one row is impossible under every class."""
         return f"row {batch.number(0)} is impossible under every class"
 
     # Validation
 
     def scores(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """How good its probabilities are, on rows with a class that it wasn't taught by."""
+        """Scores on labelled rows that weren't used for training."""
         table, weights = self._labelled(data, target), Weights.of(weight)
         partitions = weights.partitions(table, self.needs(table.without(weight)))
         scored = engines.map(Scored(self, weights.of_a_row), partitions)
         found, codes, row_weights = zip(*scored, strict=True)
         truth = np.concatenate(codes).astype(np.intp)
         if not len(truth):
-            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or weighs nothing")
+            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or has weight 0")
         return Scores(self.classes, np.concatenate(found), truth, np.concatenate(row_weights))
 
     # Reasons
 
     def explain(self, row: object, of: object = None, against: object = None, *, unit: str = "nats") -> Explanation:
-        """Why a row is taken for the class `of` rather than `against` (the two most probable, if not said).
+        """Why the class is `of` rather than `against` (by default the two most probable).
 
         prior + the columns' weights of evidence = the log-odds.
         """

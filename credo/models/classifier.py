@@ -41,14 +41,14 @@ IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use est
 
 
 class WithoutEach(NamedTuple):
-    """Rows of the evidence that are taken out of it one by one, and log P(class) without each."""
+    """Rows of the evidence, left out one by one, and log P(class) without each."""
 
     own: Hard
     log_prior: Array  # (rows, classes)
 
 
 class Classifier(Labelled):
-    """P(class | row) ∝ P(class) p(columns | class): what was learned, put to use."""
+    """P(class | row) ∝ P(class) p(columns | class), a generative classifier."""
 
     _internal: ClassVar[tuple[str, ...]] = (
         "class_weights_left_out", "log_prior_left_out", "structure_bits", "terms_by_column",
@@ -56,11 +56,11 @@ class Classifier(Labelled):
 
     @property
     def plain(self) -> Classifier:
-        """As fit learned it."""
+        """As fitted, without tuning."""
         return self
 
     def untuned(self) -> Classifier:
-        """As fit learned it, with the evidence that it needs."""
+        """As fitted, with only the evidence that it needs."""
         return self
 
     # Prediction
@@ -70,9 +70,9 @@ class Classifier(Labelled):
         return self._collected(data, LogJoint(self))
 
     def log_prob(self, data: Any) -> Array:
-        """log p(row), untuned: low for rows unlike all that were learned.
+        """log p(row), untuned: low for outliers.
 
-        Of a Dask or Spark DataFrame: that frame, with a column log_prob, made when it is computed.
+        Of a Dask or Spark DataFrame: that frame, with a column log_prob, computed lazily.
         """
         table = self.opened(data)
         if table.frame is not None:
@@ -131,7 +131,7 @@ class Classifier(Labelled):
         )
 
     def terms_by_column(self, batch: Batch) -> dict[str, Array]:
-        """What each column says of the classes: its log-likelihoods, weighted. (rows, classes) each"""
+        """The weighted log-likelihoods of each column. (rows, classes) each"""
         batch = batch.filled(self.views)
         found: dict[str, Array] = {}
         for _, likelihood in self.terms.likelihoods:
@@ -143,11 +143,10 @@ class Classifier(Labelled):
     # Validation
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """What a model refitted without row i says of row i, for each row that was learned; nothing is refitted.
+        """The prediction for each row i of a model refitted without row i, exactly, but without a refit.
 
-        A class whose only row is left out is unknown to that model: the row counts as wrong, and not in the log-loss.
-        (Only where cells miss under a full or tied covariance, and where columns are read together, it is.) Rows
-        without a class are left out.
+        If a row is the only one of its class, it counts as an error and is excluded from the log-loss. (Exceptions that
+        do refit: missing cells under a full or tied covariance, and joint columns.) Rows without a class are left out.
         """
         return self._scores_left_out(data, target, weight)
 
@@ -192,8 +191,8 @@ class Classifier(Labelled):
         LeavesOut.needed(likelihood).add_left_out(likelihood.read(batch), own, out)
 
     def plot(self, columns: Sequence[str] | None = None) -> Figure:
-        """The distribution of each column in each class: of the columns named, or of those that matter most; where
-        there are only texts, the strongest words of each class."""
+        """The distribution of each column in each class: of the named columns, or of the most important ones;
+        where there are only texts, the strongest words of each class."""
         from credo.present.score_plot import plot_classifier
 
         return plot_classifier(self, columns)
@@ -202,8 +201,8 @@ class Classifier(Labelled):
         self, data: object, *, target: object = None, weight: Weight = None, withheld: float = 1 / 3,
         sizes: Sequence[int] | None = None, seed: int = 0,
     ) -> LearningCurve:  # fmt: skip
-        """Accuracy and log-loss of withheld rows, as ever more of the others are learned; a tuned model is tuned on
-        the rows of each size."""
+        """Accuracy and log-loss on withheld rows against the number of training rows; a tuned model is tuned again at
+        each size."""
         from credo.selection.learning_curve import learning_curve
 
         return learning_curve(self, self._labelled(data, target), weight, withheld, sizes, seed)
@@ -211,9 +210,9 @@ class Classifier(Labelled):
     def cross_validate(  # type: ignore[override]
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
     ) -> Scores:
-        """What models taught by the other folds say of each row: their evidence is added up, nothing is refitted.
+        """Predictions for each row by models of the other folds: their evidence is added up, without refits.
 
-        Copies of a row lie in one fold (in tables of up to 20,000 rows), unless chance explains that rows are alike.
+        Copies of a row go to the same fold (in tables of up to 20,000 rows), unless chance explains the repetition.
         """
         table = self._labelled(data, target)
         copied = self._copied(table, weight)
@@ -250,11 +249,11 @@ class Classifier(Labelled):
         return frozenset(name for found in ignored for name, why in found if why == UNSEEN_VALUES)
 
     def top_words(self, value: object, n: int = 10, *, column: str | None = None) -> Any:
-        """An Arrow table: the words that say most for a class against the others, in all its texts together.
+        """An Arrow table: the words with the largest total weight for a class against the others.
 
-        count: how often the class has the word; in a tuned model that reads odds, in how many of its texts. weight:
-        what it says each time. Untuned that is log P(word | class)/P(word | the others); tuned, about what `explain`
-        gives it on average, in all forms that the column is read in, pairs among them. The order is weight · count.
+        count: the word's frequency in the class; in a tuned model with odds, the number of the class's texts that
+        contain it. weight: its weight of evidence. Untuned it is log P(word | class)/P(word | other classes); tuned,
+        about the average weight that `explain` gives it, over words and pairs. The order is weight · count.
         """
         from credo.models.top_words import strongest_words
 
@@ -268,12 +267,12 @@ class Classifier(Labelled):
 
     @property
     def n_parameters(self) -> int:
-        """How many numbers the model has: P(class), and each class's distributions."""
+        """The number of parameters: P(class), and the distributions of each class."""
         each = sum(likelihood.free_parameters for _, likelihood in self.plain.terms.likelihoods)
         return len(self.classes) - 1 + each
 
     def log_evidence(self) -> float:
-        """log p(classes, columns) of the rows that were learned, all parameters integrated out (untuned)."""
+        """log p(classes, columns) of the learned rows, all parameters integrated out (untuned)."""
         return classifier_evidence(self)
 
     def description_length(self, data: object, *, target: object = None, weight: Weight = None) -> DescriptionLength:
@@ -281,15 +280,15 @@ class Classifier(Labelled):
         return classifier_length(self, data, target, weight)
 
     def structure_bits(self, n: float) -> float:  # noqa: ARG002 - of use to those who override
-        """What isn't a parameter: columns that are read as they are take nothing."""
+        """The bits of the structure; 0 for columns without cut points or arrows."""
         return 0.0
 
     def sample(self, size: int, seed: Any = None) -> Any:
-        """An Arrow table of made-up rows, drawn from what was learned (untuned)."""
+        """An Arrow table of rows sampled from the model (untuned)."""
         import pyarrow as pa
 
         if not isinstance(size, int | np.integer) or size < 0:
-            raise DataError(f"the number of rows to make up must be whole and at least 0, but is {size!r}")
+            raise DataError(f"the number of rows to sample must be whole and at least 0, but is {size!r}")
         rng = np.random.default_rng(check_seed(seed) if isinstance(seed, int | float | str) else seed)
         codes = rng.choice(len(self.classes), size, p=np.exp(self.terms.log_prior))
         columns: dict[str, Any] = {}
@@ -308,7 +307,7 @@ class Classifier(Labelled):
         return Live(self)
 
     def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> TunedClassifier:
-        """Choose what the evidence leaves open, on leave-one-out scores of the rows that were learned."""
+        """Infer likelihoods, weights and label noise from leave-one-out scores of the learned rows."""
         from credo.selection.nested import tune
 
         return tune(self, self._labelled(data, target), weight, seed)

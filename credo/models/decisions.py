@@ -14,7 +14,7 @@ Loss = Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]]  # loss[tru
 
 
 def loss_matrix(loss: Loss | None, classes: Sequence[Any]) -> Array:
-    """The loss of each decision under each truth; what isn't given costs 0 where it is right, else 1. (truth, decision)
+    """The loss of each decision under each truth; by default 0 if it is right, else 1. (truth, decision)
 
     >>> loss_matrix({"sick": {"well": 5}}, ["sick", "well"]).tolist()
     [[0.0, 5.0], [1.0, 0.0]]

@@ -73,7 +73,7 @@ def responsibilities(log_joint: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class FittedMeans(Shown):
-    """Where EM ended, and the way there."""
+    """The result of EM, with its history."""
 
     x: Array  # the observations, without missing ones
     sd: float
@@ -101,7 +101,7 @@ class FittedMeans(Shown):
         return float((self.responsibilities * _gaussians(other, self.sd).log_joint(self.x)).sum())
 
     def plot(self) -> Figure:
-        """The observations, how the means move to their places, and how the log-likelihood grows."""
+        """The observations, the means by step, and the log-likelihood by step."""
         from credo.present.em_plot import plot_means
 
         return plot_means(self)
@@ -122,11 +122,11 @@ def em_means(
     steps: int = 1000,
     column: str | None = None,
 ) -> FittedMeans:
-    """The maximum-likelihood means of k Gaussians with the same known standard deviation, each as probable, by EM.
+    """The maximum-likelihood means of k equally probable Gaussians with the same known standard deviation, by EM.
 
     E-step: E[zᵢⱼ] = exp(-(xᵢ - μⱼ)²/2σ²) / Σₗ exp(-(xᵢ - μₗ)²/2σ²).  M-step: μⱼ = Σᵢ E[zᵢⱼ] xᵢ / Σᵢ E[zᵢⱼ].
 
-    Without a start, the means begin at k evenly spaced quantiles. Missing observations are left out.
+    Without a start, the means begin at k evenly spaced quantiles. Missing observations are skipped.
 
     >>> em_means([-2.0, -1.0, 1.0, 2.0], k=2, sd=0.5).means.round(3).tolist()
     [-1.5, 1.5]

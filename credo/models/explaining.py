@@ -1,4 +1,4 @@
-"""Reasons: how much each column speaks for one class against another, and what a model's parameters are."""
+"""Explanations: the weight of evidence of each column for one class against another; tables of parameters."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ class Explanation:
 
     @property
     def strongest(self) -> list[str]:
-        """Columns by the size of their weights."""
+        """Columns, largest weight first."""
         return sorted(self.weights, key=lambda name: -abs(self.weights[name]))
 
     def table(self) -> Any:
-        """An Arrow table: the prior and each column, the strongest first."""
+        """An Arrow table: the prior and each column, largest weight first."""
         names = self.strongest
         return pa.table(
             {
@@ -163,7 +163,7 @@ def explained_row(
     first = model._code_of(of) if of is not None else int(share.argmax())
     others = [k for k in np.argsort(-share) if k != first]
     if not others:
-        raise DataError("there is only one class: nothing to hold it against")
+        raise DataError("there is only one class: nothing to compare it with")
     second = model._code_of(against) if against is not None else int(others[0])
     if first == second:
         raise DataError(f"of and against are both {model.classes[first]!r}")
@@ -220,7 +220,7 @@ def _spelt(text: str, spoken: Spoken) -> str:
 
 
 def contributions(model: Classifier, data: object, rows: int) -> dict[str, float]:
-    """How far the log-odds between the two most probable classes move, on average, when a column's cells are hidden.
+    """The mean change of the log-odds between the two most probable classes when a column's cells are hidden.
 
     What the others say is worth as much as before: the discount of missing cells is not the column's own weight.
     """

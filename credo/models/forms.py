@@ -1,4 +1,4 @@
-"""How a classifier reads each column: its form, asked for or found out."""
+"""The likelihood of each column in a classifier: given or inferred."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Views = Mapping[str, tuple[str, ...]]  # the forms that each column is counted i
 
 @dataclass(frozen=True)
 class Number:
-    """How a number column is read: Gaussian, Gaussian in its logarithms, or in bins at its quantiles."""
+    """The likelihood of a number column: Gaussian, log-normal, or binned at quantiles."""
 
     likelihood: NumberForm = "gaussian"
 
@@ -58,11 +58,11 @@ class Number:
 
 @dataclass(frozen=True)
 class Text:
-    """How a text column is read: as words, drawn from each class's distribution, or each there or not.
+    """The likelihood of a text column: multinomial or Bernoulli words.
 
-    ngrams=2: pairs of neighbours are words, too. Words seen less than `min_count` times say nothing, nor do the
-    `drop_most_common` ones and those beyond the `max_words` commonest. hashed: words are known by a hash alone (True:
-    2¹⁸ of them), which bounds memory. token_pattern: a regular expression, by default two or more word characters.
+    ngrams=2 adds bigrams. Words with a count below `min_count`, the `drop_most_common` commonest words and those beyond
+    the `max_words` commonest are ignored. hashed: feature hashing (True: 2¹⁸ buckets), which bounds memory.
+    token_pattern: a regular expression, by default two or more word characters.
     """
 
     words: WordsForm = "multinomial"
@@ -129,8 +129,8 @@ class Text:
 
 @dataclass(frozen=True)
 class Word:
-    """How a column of single words is read: as a category in which new words are judged by their ending (of at most so
-    many letters) and their shape. strength: words that a shorter ending is worth beside a longer one."""
+    """The likelihood of a column of single words: a category in which unseen words are judged by their ending (of at
+    most `endings` letters) and shape. strength: words that a shorter ending is worth beside a longer one."""
 
     endings: int = 5
     strength: float = 5.0
@@ -189,7 +189,7 @@ def _found_kinds(table: Source, names: Sequence[str]) -> tuple[Source, dict[str,
     if table.once:
         table, first = _peeked(table)
         profiles = {name: Profile.of(first.column(name)) for name in names}
-        tell(f"kinds of columns are those of the first {first.rows} rows")
+        tell(f"column kinds were inferred from the first {first.rows} rows")
         return table, _kinds(profiles)
     clear = _clear_kinds(table, names)
     rest = [name for name in names if name not in clear]

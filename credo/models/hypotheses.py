@@ -1,4 +1,4 @@
-"""credo.Hypotheses: a finite set of hypotheses with a prior, and what data say about them."""
+"""credo.Hypotheses: a finite set of hypotheses with a prior, and their posterior."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Hypotheses(Shown):
         return self._with(*self._summed(likelihood, data), 1)
 
     def forget(self, likelihood: Likelihood, data: Iterable[Any] | None = None) -> Hypotheses:
-        """Take data out again that were learned."""
+        """Unlearn data."""
         return self._with(*self._summed(likelihood, data), -1)
 
     def __add__(self, other: Hypotheses) -> Hypotheses:
@@ -161,11 +161,11 @@ class Hypotheses(Shown):
         return dict(zip(_as_list(self.hypotheses), self.probabilities.tolist(), strict=True))
 
     def most_probable(self) -> Any:
-        """The MAP hypothesis, by looking at all of them; the first of equal ones."""
+        """The MAP hypothesis (brute force); the first if tied."""
         return self.hypotheses[int(self._log_joint.argmax())]
 
     def maximum_likelihood(self) -> Any:
-        """The hypothesis under which the data are most probable, whatever the prior; the first of equal ones."""
+        """The maximum-likelihood hypothesis; the first if tied."""
         if not self.n:
             raise EvidenceError("nothing was learned yet: without data, no hypothesis is the most likely one")
         return self.hypotheses[int(self.log_likelihood.argmax())]
@@ -183,7 +183,7 @@ class Hypotheses(Shown):
         return float(self.probabilities[holds].sum())
 
     def total_probability(self, likelihood: Likelihood) -> float:
-        """P(d | D) = Σ P(d | h) P(h | D): how probable the next datum is.
+        """P(d | D) = Σ P(d | h) P(h | D): the predictive probability of the next datum.
 
         >>> people = Hypotheses({"cancer": 0.008, "healthy": 0.992})
         >>> round(people.total_probability({"cancer": 0.98, "healthy": 0.03}), 4)
@@ -211,7 +211,7 @@ class Hypotheses(Shown):
     # What is predicted
 
     def classify(self, votes: Votes) -> Prediction:
-        """The Bayes-optimal classifier: P(v | D) = Σ P(v | h) P(h | D), over what the hypotheses predict.
+        """The Bayes-optimal classifier: P(v | D) = Σ P(v | h) P(h | D), over the hypotheses' predictions.
 
         Votes are {hypothesis: value}, or {hypothesis: {value: P(v | h)}}, values in the order of the hypotheses, or a
         function of a hypothesis.
@@ -224,8 +224,8 @@ class Hypotheses(Shown):
         return tally(votes, self.hypotheses, self.probabilities)
 
     def gibbs(self, votes: Votes, seed: int = 0) -> Any:
-        """The Gibbs classifier: draw one hypothesis from the posterior, and predict as it does. In the mean over
-        targets drawn from the prior it errs at most twice as often as the Bayes-optimal classifier."""
+        """The Gibbs classifier: draw one hypothesis from the posterior, and predict as it does. If targets are drawn
+        from the prior, its expected error is at most twice that of the Bayes-optimal classifier."""
         drawn = np.random.default_rng(check_seed(seed)).choice(len(self.prior), p=self.probabilities)
         return vote_of(votes, self.hypotheses, int(drawn)).best
 
@@ -313,7 +313,7 @@ def _in_order(given: Mapping[Any, float], names: Any, what: str, error: type[Exc
     different = {*known}
     unknown = [each for each in given if each not in different]
     if unknown:
-        raise error(f"a {what} is given for {unknown[0]!r:.60}, which is no hypothesis; {suggest(unknown[0], known)}")
+        raise error(f"a {what} is given for {unknown[0]!r:.60}, which isn't a hypothesis; {suggest(unknown[0], known)}")
     for each in known:
         if each not in given:
             raise error(f"there is no {what} for {each!r:.60}: give one for each hypothesis")

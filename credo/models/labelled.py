@@ -1,4 +1,4 @@
-"""What learns from labelled rows: evidence about P(class) and about blocks of columns, and what follows from it."""
+"""Models of labelled rows: evidence about P(class) and about blocks of columns."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class Labelled(ClassEvidence):
         return next((f"their {what} differs, {one!r:.60} and {two!r:.60}" for what, one, two in different), None)
 
     def without_class(self, value: object) -> Self:
-        """As if rows of that class had never come."""
+        """As if rows of that class had never been learned."""
         places = np.array([k for k in range(len(self.classes)) if k != self._code_of(value)], dtype=np.intp)
         if not len(places):
             raise EvidenceError(f"{value!r} is the only class: without it nothing is left")

@@ -1,4 +1,4 @@
-"""Rows that a model predicts worst, and why it does."""
+"""The rows that a model predicts worst, with explanations."""
 
 from __future__ import annotations
 

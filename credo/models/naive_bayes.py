@@ -21,12 +21,12 @@ from credo.models.forms import CELL_FORMS, FAMILY_FORM, Views
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NaiveBayes(Classifier):
-    """log p(row, class) = log P(class) + Σⱼ log p(xⱼ | class), over the cells that are known.
+    """log p(row, class) = log P(class) + Σⱼ log p(xⱼ | class), over the observed cells.
 
     Categories have a Dirichlet(smoothing) prior, or Dirichlet(m p); P(class) Dirichlet(class_smoothing); numbers are
-    Gaussian with a prior that is worth `strength` rows of the pooled mean and variance. `estimate`: "bayes" integrates
-    the parameters out, "mean" and "map" use the posterior's mean or mode, "ml" the data alone. `average`: over all
-    subsets of columns that may depend on the class.
+    Gaussian with a prior worth `strength` rows at the pooled mean and variance. `estimate`: "bayes" integrates the
+    parameters out, "mean" and "map" plug in the posterior mean or mode, "ml" the maximum-likelihood estimate.
+    `average`: over all subsets of relevant columns.
 
     >>> weather = {"wind": ["weak", "strong", "weak", "strong"], "play": ["yes", "no", "yes", "yes"]}
     >>> model = NaiveBayes().fit(weather, target="play")
@@ -57,7 +57,7 @@ class NaiveBayes(Classifier):
         smoothings = {"smoothing": self.smoothing, "class_smoothing": self.class_smoothing, "m": self.m}
         check_settings(self.estimate, self.strength, **smoothings)
         if self.p is not None and self.m is None:
-            raise PriorError("p says how the rows that the prior is worth are shared out; m says how many: give both")
+            raise PriorError("p and m go together: the prior is worth m rows, distributed as p")
 
     def check_views(self, views: Views) -> None:
         for name in self.p or {}:

@@ -1,4 +1,4 @@
-"""KDependence and NetworkClassifier: columns that may depend on several others each."""
+"""KDependence and NetworkClassifier: columns with several parents each."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ class SeveralParents(Augmented):
 class KDependence(SeveralParents):
     """log p(row, class) = log P(class) + Σⱼ log p(xⱼ | up to k parents of j, class) (Sahami 1996).
 
-    Columns are put in order by how much they tell of the class. The parents of each are the k earlier ones that it
-    depends on most given the class, by Bayes factors, the strongest first; or `arrows` gives them: {column: parents}.
-    p(xⱼ | i parents, class) has a Dirichlet prior that is worth `backoff` rows of p(xⱼ | the first i - 1, class), and
-    p(xⱼ | class) has Dirichlet(smoothing). Numbers are cut into bins, as in `TreeAugmented`. Cut points and parents are
-    held once they are chosen. Where a parent's cell is missing, it and those after it are left out.
+    Columns are ordered by their dependence on the class. The parents of each are the k earlier ones that it depends on
+    most given the class, by Bayes factors; or `arrows` gives them: {column: parents}. p(xⱼ | i parents, class) has a
+    Dirichlet prior worth `backoff` rows of p(xⱼ | the first i - 1, class), and p(xⱼ | class) has Dirichlet(smoothing).
+    Numbers are cut into bins, as in `TreeAugmented`. Cut points and parents are chosen once. If a parent's cell is
+    missing, it and those after it are dropped.
 
     >>> rng = np.random.default_rng(0)
     >>> a, b, c = rng.integers(0, 2, (3, 200))
@@ -140,9 +140,8 @@ class NetworkClassifier(SeveralParents):
 
     The class comes first: arrows lead from it to columns, and between columns, as `credo.learn_structure` finds them
     (`score`, `search`, up to `max_parents` columns each); or `arrows` gives them: {column: parents}, the class's name
-    among the parents. A column without an arrow from the class, or from such a column, tells nothing of it: what counts
-    is the class's Markov blanket. Tables back off as in `KDependence`. Numbers are cut into bins; for the arrows, a
-    missing cell is a value of its own.
+    among the parents. Only the columns in the class's Markov blanket affect predictions. Tables back off as in
+    `KDependence`. Numbers are cut into bins; for the arrows, a missing cell is a separate value.
 
     >>> rng = np.random.default_rng(0)
     >>> a, b, noise = rng.integers(0, 2, (3, 300))
@@ -198,7 +197,7 @@ class NetworkClassifier(SeveralParents):
 
     @property
     def blanket(self) -> tuple[str, ...]:
-        """The columns that tell of the class where all are known: its children, and the other parents of these."""
+        """The Markov blanket of the class: its children and their other parents."""
         children = [name for name, own in self.parents.items() if self.target in own]
         every = {*children, *(each for name in children for each in self.parents[name])}
         return tuple(name for name in self.views if name in every)

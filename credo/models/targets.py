@@ -1,4 +1,4 @@
-"""Whether a column can hold classes: looked at before anything is counted, since every class has a table of its own."""
+"""Whether a column can hold classes: checked before counting, since every class has its own tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_classes(table: Source, target: str, kinds: Any) -> Any:
     same. What kinds says of the other columns is given back.
 
     Numbers and dates may have at most max(20, rows/10) values, unless kinds says that they are categories; nothing may
-    have more than 10,000. A notice tells of over 20 numbers, and of over max(100, rows/10) words.
+    have more than 10,000. More than 20 numbers, or more than max(100, rows/10) words, get a notice.
     """
     if not isinstance(kinds, Mapping | None):  # what is wrong with it is said where kinds are read
         return kinds
@@ -49,7 +49,7 @@ def check_classes(table: Source, target: str, kinds: Any) -> Any:
     if quantities:
         tell(f"column {target!r} has {classes:,} {what}, each of which becomes a class. {_advice(target)}")
     elif asked is None and classes > max(FEW_NAMES, rows / ROWS_EACH):
-        tell(f"column {target!r} has {classes:,} {what} in {rows:,} rows: each becomes a class, most of few rows")
+        tell(f"column {target!r} has {classes:,} {what} in {rows:,} rows: each becomes a class, most with few rows")
     return others
 
 

@@ -1,4 +1,4 @@
-"""What hypotheses predict, each with its posterior: values, or distributions over values."""
+"""The predictions of hypotheses: values, or distributions over values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Prediction(dict[Any, float]):
 
     @property
     def best(self) -> Any:
-        """The most probable value; the first of equal ones."""
+        """The most probable value; the first if tied."""
         return next(iter(self))
 
 

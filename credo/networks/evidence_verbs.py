@@ -33,7 +33,7 @@ class EvidenceVerbs(ABC):
         return self._like_it(self._learner + other._learner)
 
     def merge(self, *others: Self) -> Self:
-        """The same as adding them up."""
+        """The same as `+`."""
         return self._like_it(self._learner.merge(*(other._learner for other in others)))
 
     def _like_it(self, learner: NetworkLearner[Any]) -> Self:

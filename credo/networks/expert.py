@@ -50,7 +50,7 @@ def _cases(network: Network, strength: Any) -> dict[Label, float]:
         return dict.fromkeys(labels, _checked(strength))
     names = {label.name: label for label in labels}
     for unknown in (name for name in strength if name not in names):
-        raise PriorError(f"a strength is for {unknown!r}, which is no node; {suggest(unknown, names)}")
+        raise PriorError(f"a strength is for {unknown!r}, which isn't a node; {suggest(unknown, names)}")
     for missing in (name for name in names if name not in strength):
         raise PriorError(f"{missing!r} has no strength; give one for each node, or one number for all")
     return {names[name]: _checked(cases) for name, cases in strength.items()}

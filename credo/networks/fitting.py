@@ -98,7 +98,7 @@ def learned(
     evidence: Evidence = new.ordered() if old is None else old.grown(new)
     if not found.incomplete:
         if how.method != "em":
-            tell(f"every cell is known, so rows were counted, which is the optimum: method={how.method!r} has no steps")
+            tell(f"no cell is missing, so counting gives the optimum: method={how.method!r} takes no steps")
         return network.with_evidence(evidence, network.history)
     if found.rows is None:
         if table.once:
@@ -158,7 +158,7 @@ class Problem:
         best = self.restarts(how).best([*self.starts(how, start)])
         if not best.converged:
             ended = f"{how.method} ended after {counted(len(best.history) - 1, 'step')}, before it converged"
-            more = "steps= allows more" if len(best.history) > how.steps else 'method="em" may go on'
+            more = "increase steps=" if len(best.history) > how.steps else 'method="em" may go on'
             tell(f"{ended}: {more}")
         total = dict(self.evidence.parts)  # with the schema as it was: what EM works with has declared states
         for label, part in best.evidence.parts.items():
@@ -212,7 +212,7 @@ def hidden_states(network: Network, given: Given, columns: Collection[str]) -> H
         raise NetworkError(f"hidden must be {{variable: number of states}}, but is {given!r:.60}")
     for name, states in (given or {}).items():
         if name not in network.parents:
-            raise SchemaError(f"{name!r} can't be hidden: it is no variable; {suggest(name, network.parents)}")
+            raise SchemaError(f"{name!r} can't be hidden: it isn't a variable; {suggest(name, network.parents)}")
         found[name] = stated(name, states)
         if network.states and len(found[name]) != len(network.states[name]):
             have = counted(len(network.states[name]), "state")
@@ -220,7 +220,7 @@ def hidden_states(network: Network, given: Given, columns: Collection[str]) -> H
     absent = [name for name in network.parents if name not in columns and name not in found]
     if absent and network.states and len(absent) < len(network.parents):
         if not network.history:
-            tell(f"{listed(absent)}: no such column, so hidden, and fitted by EM")
+            tell(f"{listed(absent)}: not a column, so hidden, and fitted by EM")
         found |= {name: network.states[name] for name in absent}
     return found
 

@@ -367,8 +367,8 @@ class GraphicalModel(Surface):
     ) -> Any:
         """P(variable | the row's other cells), any of which may be missing. (rows, states)
 
-        Rows whose exact answer doesn't fit in memory are estimated from `samples` each; "exact" refuses them. Of a
-        Dask or Spark DataFrame: that frame, with a column P(state) for each state, made when it is computed.
+        Rows whose exact answer doesn't fit in memory are estimated from `samples` each; "exact" refuses them. Of a Dask
+        or Spark DataFrame: that frame, with a column P(state) for each state, computed lazily.
         """
         from credo.networks.inference.rows import Predict, answers
 
@@ -403,7 +403,7 @@ class GraphicalModel(Surface):
     def log_prob(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
         """log P(row) of each row, missing cells summed out.
 
-        Of a Dask or Spark DataFrame: that frame, with a column log_prob, made when it is computed.
+        Of a Dask or Spark DataFrame: that frame, with a column log_prob, computed lazily.
         """
         from credo.data import source
         from credo.networks.inference.rows import Score
@@ -416,9 +416,7 @@ class GraphicalModel(Surface):
 
         return numbers(table, names, Score(self, names, fallback), "log_prob")
 
-    def _log_prob_here(
-        self, data: object, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
-    ) -> Array:
+    def _log_prob_here(self, data: object, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Array:
         """The same as an array, wherever the rows live. (rows,)"""
         from credo.networks.inference.rows import Score, answers
 

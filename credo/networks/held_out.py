@@ -78,13 +78,9 @@ def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
     if network.evidence is None:
         raise EvidenceError("there is no row to leave out: no rows were learned yet")
     if network.history:
-        raise EvidenceError(
-            f"the tables were fitted by {BY_EM}: what they would be without a row takes a refit; cross_validate does it"
-        )
+        raise EvidenceError(f"the tables were fitted by {BY_EM}: leaving out a row needs a refit: use cross_validate")
     for name in (name for name in network.forms if not network.nodes[name].has_rows):
-        raise EvidenceError(
-            f"{name!r} has no table: what its distribution would be without a row takes a refit; cross_validate does it"
-        )
+        raise EvidenceError(f"{name!r} has no table: leaving out a row needs a refit: use cross_validate")
     if table.once:
         raise DataError(f"leave-one-out {TWICE}")
     partitions = weights.partitions(table, learner.needs(table.without(weight)))

@@ -116,7 +116,7 @@ class ReadRows:
         known = {name: own >= 0 for name, own in codes.items()}
         complete = np.logical_and.reduce([*known.values()])
         every = None if complete.all() else np.flatnonzero(complete)
-        if every is None and pays(batch) and (weight == 1.0).all() and not self.network.forms:
+        if every is None and pays(batch.rows, batch.start) and (weight == 1.0).all() and not self.network.forms:
             counted = counted_at_once(self.network, codes, schema)
             return Observed(counted, None, IncompleteRows(np.empty((len(codes), 0), np.int8), np.empty(0)))
         found = self._counted(codes, schema, weight, dict.fromkeys(self.network.nodes, every))

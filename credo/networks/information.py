@@ -114,7 +114,7 @@ def information_gains(
     known = {name: value for name, value in (given or {}).items() if value is not None}
     for name, cost in (costs or {}).items():
         if name not in model.states:
-            raise SchemaError(f"a cost is for {name!r}, which is no variable; {suggest(name, model.states)}")
+            raise SchemaError(f"a cost is for {name!r}, which isn't a variable; {suggest(name, model.states)}")
         if isinstance(cost, bool) or not isinstance(cost, float | int | np.number) or not np.isfinite(cost):
             raise DataError(f"the cost of asking about {name!r} must be a number, but is {cost!r:.60}")
     if target not in model.states:

@@ -45,7 +45,7 @@ class MarkovNetwork(GraphicalModel, Unlearned):
         made = tuple(factors)
         for factor in made:
             for unknown in (name for name in factor.scope if name not in known):
-                raise NetworkError(f"a factor names {unknown!r}, which is no variable; {suggest(unknown, known)}")
+                raise NetworkError(f"a factor names {unknown!r}, which isn't a variable; {suggest(unknown, known)}")
             wanted = tuple(len(known[name]) for name in factor.scope)
             if factor.table.shape != wanted or len(set(factor.scope)) < len(factor.scope):
                 raise NetworkError(f"a factor over {factor.scope} must have {wanted} numbers, not {factor.table.shape}")

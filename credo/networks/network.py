@@ -136,7 +136,7 @@ class Network(DirectedModel, EvidenceVerbs):
         """Learn from more rows. Where their cells are missing, EM continues: what was expected of earlier rows stays,
         and counts as known."""
         if self.history:
-            tell("earlier rows keep what EM expected of their missing cells then: to fit all rows at once, use fit")
+            tell("the expected counts of earlier rows are kept: to fit all rows together, use fit")
         return self._updated(data, weight, None, how, self)
 
     def _updated(

@@ -168,8 +168,8 @@ def _tell_of_hidden(network: Network, names: Iterable[str]) -> None:
     hidden = [name for name in names if hidden_rows(name) in network.evidence.parts]
     if hidden:
         tell(
-            f"{', '.join(hidden)}: hidden when the tables were fitted. Errors of such a variable's table and of its "
-            "children's go together: they are less certain than their intervals say"
+            f"{', '.join(hidden)}: hidden when the tables were fitted. Errors of a hidden variable's table and of its "
+            "children's are correlated: these tables are less certain than their intervals suggest"
         )
 
 
@@ -177,7 +177,7 @@ def _learned(network: Network, name: str) -> tuple[DirichletCategorical, Counts]
     """The prior of a node's table, and the counts behind it."""
     if network.evidence is None:
         raise EvidenceError(
-            "the network's tables are fixed, so nothing is uncertain about them: say how sure they are, as in "
+            "the network's tables are fixed, so nothing is uncertain about them: give them a strength, as in "
             "with_strength(50) for 50 cases, or learn them from data with fit"
         )
     node, form = network.nodes[name], type(network.forms.get(name)).__name__
@@ -186,7 +186,7 @@ def _learned(network: Network, name: str) -> tuple[DirichletCategorical, Counts]
             f"{name!r} is a {form}, and beliefs are about rows of tables and trees: net.distributions has what it is"
         )
     if name in network.forms and network.history:
-        raise EvidenceError(f"{name!r} is a {form} that was fitted by EM: how sure its rows are isn't known")
+        raise EvidenceError(f"{name!r} is a {form} that was fitted by EM: the uncertainty of its rows is unknown")
     label = node.label
     prior, counts = network.prior[label.name], network.evidence[label]
     if prior is None:

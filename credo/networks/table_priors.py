@@ -75,7 +75,7 @@ class TablePriors:
         if not isinstance(given, Mapping):
             return cls(_prior(given, "prior"))
         for unknown in (name for name in given if name not in labels):
-            raise PriorError(f"a prior is for {unknown!r}, which is no node; {suggest(unknown, labels)}")
+            raise PriorError(f"a prior is for {unknown!r}, which isn't a node; {suggest(unknown, labels)}")
         return cls(by_label={name: _prior(each, f"the prior of {name!r}") for name, each in given.items()})
 
     def __getitem__(self, label: str) -> TablePrior:

@@ -50,25 +50,26 @@ def table_of(name: str, given: object, above: Sequence[str], states: States) -> 
     array([[0.25, 0.75],
            [0.01, 0.99]])
     """
-    own, given = states[name], _labelled(given)
-    shape = tuple(len(states[parent]) for parent in above)
-    check_numbers(f"the table of {name!r:.60}", prod((*shape, len(own))))
-    if isinstance(given, Mapping) and above:
-        table = _of_rows(name, given, above, states)
-    elif isinstance(given, Mapping | Real):
-        table = _row(name, given, own, "")
-    else:
+    own, above_shape = states[name], tuple([len(states[parent]) for parent in above])
+    shape = (*above_shape, len(own))
+    check_numbers(f"the table of {name!r:.60}", prod(shape))
+    given = given if isinstance(given, np.ndarray) else _labelled(given)
+    if isinstance(given, np.ndarray) or not isinstance(given, Mapping | Real):
         table = _array(name, given)
-        if table.shape == shape and len(own) == 2:
+        if table.shape == above_shape and len(own) == 2:
             table = np.stack([table, 1.0 - table], axis=-1)
-    if table.shape != (*shape, len(own)):
-        if table.size != prod((*shape, len(own))):
-            wanted = " x ".join(map(str, (*shape, len(own))))
+    elif isinstance(given, Mapping) and above:
+        table = _of_rows(name, given, above, states)
+    else:
+        table = _row(name, given, own, "")
+    if table.shape != shape:
+        if table.size != prod(shape):
+            wanted = " x ".join(map(str, shape))
             raise NetworkError(
                 f"the table of {name!r} must have {wanted} numbers (states of {', '.join([*above, name])}), "
                 f"but has {' x '.join(map(str, table.shape)) or 'one'}; if it has other states, say so with states="
             )
-        table = table.reshape(*shape, len(own))
+        table = table.reshape(shape)
     return checked_table(name, table, above, states)
 
 
@@ -174,7 +175,7 @@ def checked_ties(
     shapes: dict[str, tuple[str, tuple[tuple[Any, ...], ...]]] = {}
     for name, label in tied.items():
         if name not in parents:
-            raise NetworkError(f"{name!r} is tied to {label!r}, but is no variable; {suggest(name, parents)}")
+            raise NetworkError(f"{name!r} is tied to {label!r}, but isn't a variable; {suggest(name, parents)}")
         if name in forms:
             raise NetworkError(f"{name!r} is a {type(forms[name]).__name__}, and only tables can be tied")
         if not isinstance(label, str) or (label in parents and label not in tied):

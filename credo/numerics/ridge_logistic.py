@@ -227,21 +227,24 @@ class _Search:
 
     def found(self) -> Coefficients:
         result, open_ = self._begun.copy(), np.arange(len(self._weights))
-        theta = self._begun
+        theta, scale = self._begun, self._scale
         value, slope = self._evaluated(theta, open_)
         pairs: deque[_Pair] = deque(maxlen=MEMORY)
         for _ in range(STEPS):
-            step = _direction(slope, pairs, self._scale[open_])
+            step = _direction(slope, pairs, scale)
             moved, new, other, stuck = self._moved(theta, step, value, slope, open_)
-            result[open_[~stuck]] = moved[~stuck]
             going = ~stuck & (new - value > self._enough * np.maximum(1.0, np.abs(new)))
+            if not going.all():
+                result[open_[~going]] = np.where(stuck[:, None, None], theta, moved)[~going]
             if not going.any():
                 break
             pairs.append(_Pair.of(moved - theta, slope - other))
             if not going.all():
                 pairs = deque((pair.take(going) for pair in pairs), maxlen=MEMORY)
-                open_, moved, new, other = open_[going], moved[going], new[going], other[going]
+                open_, moved, new, other, scale = (each[going] for each in (open_, moved, new, other, scale))
             theta, value, slope = moved, new, other
+        else:
+            result[open_] = theta
         return Coefficients(np.ascontiguousarray(result[:, :, :-1]), result[:, :, -1].copy())
 
     def _evaluated(self, theta: Array, fits: NDArray[np.intp]) -> tuple[Array, Array]:

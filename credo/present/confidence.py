@@ -18,13 +18,13 @@ PRIORS = {"orders": "a uniform prior over orders", "dags": "a uniform prior over
 def how(found: EdgeConfidence) -> str:
     """How the probabilities were found, in a sentence."""
     if found.method == "bootstrap":
-        return f"Shares of {count_of(found.replicates, 'bootstrap sample')} in which a search finds the arrow"
+        return f"Frequency of each arrow in searches on {count_of(found.replicates, 'bootstrap sample')}"
     prior = PRIORS[found.prior]
     if found.convergence is None:
         paths = f"; paths from {count_of(found.paths_drawn, 'drawn graph')}" if found.paths_drawn else ""
         return f"Exact posterior probabilities, with {prior}{paths}"
     c = found.convergence
-    agree = "agree" if c.reached else "don't agree yet"
+    agree = "have converged" if c.reached else "haven't converged"
     return (
         f"Posterior probabilities from {count_of(c.chains, 'chain')} over orders, with {prior}; the chains {agree} "
         f"(R-hat {c.r_hat:.3f}; arrows differ by up to {c.largest_difference:.2f})"

@@ -59,7 +59,7 @@ def table(pumps: Any) -> Step:
     rows, kinds = next(iter(profiles.values())).rows, [each.kind for each in profiles.values()]
     columns = f"{kinds.count('number')} columns of numbers, {kinds.count('category')} of categories"
     return "1. The table", [
-        Paragraph(f"{_short_path(PUMPS)}: {rows:,} pumps, all of them made up."),
+        Paragraph(f"{_short_path(PUMPS)}: {rows:,} simulated pumps."),
         Paragraph(f"{columns}, some cells missing."),
     ]
 
@@ -68,7 +68,7 @@ def learning(report: Report) -> Step:
     scores, shown = report.scores, report.important
     value, share = scores.commonest
     about = (
-        f"Of {len(report.tried)} models tried, {sum(each.share > 0 for each in report.tried)} are pooled. On held-out "
+        f"Of {len(report.tried)} models tried, {sum(each.share > 0 for each in report.tried)} are averaged. On held-out "
         f"rows, accuracy is {scores.accuracy:.1%} (always predicting {value!r}: {share:.1%}), log-loss "
         f"{scores.log_loss:.3f} ± {scores.log_loss_error:.3f} and expected calibration error {scores.ece:.1%}. The "
         "form of each column was chosen, too; the columns that matter most come first:"

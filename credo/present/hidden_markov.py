@@ -63,7 +63,7 @@ def _parameters(model: HiddenMarkov, top: int) -> list[Content]:
         return [Paragraph(f"Each state is a mixture of {emission.components} components.")]
     rest = len(emission.conditional.describe()) - top
     more: list[Content] = [Paragraph(f"{count_of(rest, 'more parameter')}: --top prints more")] if rest > 0 else []
-    return [Paragraph("What is seen in each state", "title"), table, *more]
+    return [Paragraph("Emissions in each state", "title"), table, *more]
 
 
 def emission_table(model: HiddenMarkov, top: int = LINES) -> Table | None:

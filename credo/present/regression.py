@@ -117,7 +117,7 @@ def _judged(report: RegressionReport) -> list[Content]:
     tried, scores = report.tried, report.scores
     figures = {
         "rmse": (f"{scores.rmse:.4g}", f"root mean squared error; the mean alone: {scores.baseline_rmse:.4g}"),
-        "R²": (f"{scores.r2:.4f}", "share of the variance that is explained"),
+        "R²": (f"{scores.r2:.4f}", "share of variance explained"),
         "log-loss": (f"{scores.log_loss:.4f}", f"± {scores.log_loss_error:.4f}; mean of -log p(truth), in nats"),
     }
     return [

@@ -33,7 +33,7 @@ def plot_scores(scores: Scores) -> Figure:
     axes.plot([0, 1], [0, 1], "--", color="0.6", lw=0.8)
     axes.vlines(stated, ends[:, 0], ends[:, 1], color=PALETTE[0], lw=1, alpha=0.7)
     axes.scatter(stated, right, 12 + 180 * weight / weight.sum(), color=PALETTE[0], zorder=3)
-    axes.set(xlabel="stated probability", ylabel="share that was right", xlim=(0, 1.02), ylim=(0, 1.02))
+    axes.set(xlabel="stated probability", ylabel="fraction correct", xlim=(0, 1.02), ylim=(0, 1.02))
     axes.set_title(f"{scores.how}: log-loss {scores.log_loss:.4f}, accuracy {scores.accuracy:.4f}", fontsize="medium")
     return figure
 
@@ -62,8 +62,8 @@ def plot_groups(beliefs: Beliefs, top: int = GROUPS, quantity: str | None = None
 
 
 def plot_classifier(model: Classifier, columns: Any = None) -> Figure:
-    """The distribution of each column in each class: of the columns named, or of those that matter most. Where there
-    are only texts, the strongest words of each class."""
+    """The distribution of each column in each class: of the named columns, or of the most important ones. Where
+    there are only texts, the strongest words of each class."""
     report = model.report
     known = [*model.views] if report is None else [each.name for each in report.important if each.form]
     for unknown in (name for name in columns or () if name not in model.views):

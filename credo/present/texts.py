@@ -123,7 +123,7 @@ def documents(model: Classifier, examples: object) -> str:
         return ""
     about = (
         '<span class="key for"></span>evidence for the named class, <span class="key against"></span>against it; the '
-        "stronger the colour, the larger the weight. The model may have learned from these very documents."
+        "stronger the colour, the larger the weight. The model may have been trained on these documents."
     )
     return f'<h2>Documents, explained</h2>\n<p class="faint">{about}</p>\n{shown}'
 

@@ -48,8 +48,8 @@ SHUFFLED, MOST_SHUFFLES = 1000, 10  # columns with shuffled classes that are wan
 FAR = 5.0  # nats: a Bayes factor of noise is larger once in e⁵ times, if it is calibrated
 IRRELEVANT = 0.02  # the probability of dependence on the class below which a column isn't looked at
 
-ONE_WEIGHT, TIED, EVERY_TERM = "naive Bayes", "tied Gaussian", "every term weighed by itself"
-PAIRS_TOO = "every term and pairs of columns"
+ONE_WEIGHT, TIED, EVERY_TERM = "naive Bayes", "tied Gaussian", "individually weighted terms"
+PAIRS_TOO = "all terms and pairs of columns"
 ALONE = {
     "tree": "tree-augmented naive Bayes",
     "one-dependence": "averaged one-dependence",

@@ -154,7 +154,7 @@ def fitted_on(name: str, model: Any, table: Source, target: object) -> Any:
     asked = signature(learn).parameters.get("target")
     if (asked is None) != (target is None) and (asked is None or asked.default is Parameter.empty):
         needs = "has no target" if asked is None else "needs a target"
-        raise SchemaError(f"{name} ({type(model).__name__}) {needs}: such models are compared with their like")
+        raise SchemaError(f"{name} ({type(model).__name__}) {needs}: compare it with models of its own kind")
     return learn(table) if target is None else learn(table, target=target)
 
 

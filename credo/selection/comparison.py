@@ -96,7 +96,7 @@ class Comparison(Shown):
         return found[:1].upper() + found[1:]
 
     def _said(self, side: int | None) -> str:
-        return f"prefer {self.names[side]} ({SIDES[side]})" if side is not None else "the two can't be told apart"
+        return f"prefer {self.names[side]} ({SIDES[side]})" if side is not None else "there is no clear difference"
 
     def table(self) -> Any:
         """An Arrow table: a line for each size."""
@@ -175,7 +175,7 @@ def compare(
     rng, found = np.random.default_rng(check_seed(seed)), list[list[list[Scores]]]()
     classes = int(codes.max(initial=-1)) + 1
     if classes < 2:
-        raise DataError(f"column {name!r} holds one class only: there is nothing to tell apart")
+        raise DataError(f"column {name!r} holds one class only: there is nothing to classify")
     rows = min(int((codes >= 0).sum()), MOST_ROWS)
     learned = rows - max(1, round(withheld * rows))
     if learned < 2 * classes:

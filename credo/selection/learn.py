@@ -117,9 +117,7 @@ def learn(
             return learned_regression(table, name, kinds, weight, seed)
     base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(table, target=name, weight=weight)
     if len(base.classes) < 2:
-        raise EvidenceError(
-            f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to tell apart"
-        )
+        raise EvidenceError(f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to classify")
     return _learned(base, table, weight, seed, model, start)
 
 
@@ -179,9 +177,9 @@ def _discriminant(base: Classifier, table: Source, weight: Weight, seed: int) ->
 def _why(name: str, found: Outcome) -> str:
     """What the outcome is, in a sentence."""
     parts = [each for each in found.tried if each.share > LITTLE and each.name != SHARES]
-    loss = f"a log-loss of {found.scores.log_loss:.4f} for held-out rows"
+    loss = f"log-loss {found.scores.log_loss:.4f} on held-out rows"
     shares = next((each.log_loss for each in found.tried if each.name == SHARES), None)
-    beside = "" if shares is None else f" (the class shares alone: {shares:.4f})"
+    beside = "" if shares is None else f" (class shares alone: {shares:.4f})"
     if name:
         return f"{name}: {loss}{beside}"
     if not parts:

@@ -97,7 +97,7 @@ def learning_curve(
 def _tuned(
     model: Classifier, taught: Classifier, table: Source, weight: Weight, rows: NDArray[np.bool_], seed: int
 ) -> Classifier:
-    """What those rows taught, tuned on them as the model was; as it is, while there is nothing to tell apart."""
+    """What those rows taught, tuned on them as the model was; as it is, while there is nothing to classify."""
     if np.count_nonzero(taught.class_weights) < 2:
         return taught
     fresh = model.replaced(views=taught.views, evidence=taught.evidence)

@@ -117,7 +117,7 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     if pool.held_out.rows.rows:
         pool, given_up = chosen_pool(judged, pool, fitted)
     else:
-        tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
+        tell("each class has one row (copies counted once): none can be held out, so there are no held-out scores")
         pool = replace(pool, held_out=_by_shares(model, sample, pool.names))
     how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
     shared = (len(model.classes) - 1) / (2 * sample.rows**2)  # the variance of χ²/2n: how far off the class shares are
@@ -219,7 +219,7 @@ def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, 
         found.append(Tried(name, each.log_loss, accuracy, share, each.log_loss_difference(best)[1]))
     found.sort(key=lambda each: each.log_loss)
     if given_up is not None:
-        name, seen = f"{given_up.name} (given up after {given_up.folds} of {folds} folds)", given_up.pool
+        name, seen = f"{given_up.name} (stopped after {given_up.folds} of {folds} folds)", given_up.pool
         (own,) = cross_fitted_alone(seen.only([given_up.name])[0], pool.stack.discount, model.class_weights)
         last = _alone(model, seen.held_out.rows, own)
         found.append(Tried(name, last.log_loss, last.accuracy))

@@ -64,8 +64,8 @@ def holds_numbers(table: Source, target: str, kinds: Mapping[str, Any] | None) -
         return False
     found = profile(table, [target], every=[target])[target]
     tell(
-        f"column {target!r} has {found.known - found.repeated:,} different whole numbers: it is predicted as a "
-        f"quantity, by regression; kinds={{{target!r}: 'category'}} makes each of them a class"
+        f"column {target!r} has {found.known - found.repeated:,} distinct whole numbers: it is predicted as a "
+        f"quantity, by regression; kinds={{{target!r}: 'category'}} makes each a class"
     )
     return True
 
@@ -209,7 +209,7 @@ def _lines(tried: Mapping[tuple[str, ...], NumberScores], chosen: tuple[str, ...
 
 def _why(chosen: tuple[str, ...], scores: NumberScores) -> str:
     return (
-        f"{_name(chosen)}: an rmse of {scores.rmse:.4g} for held-out rows ({MEAN}: {scores.baseline_rmse:.4g}), "
+        f"{_name(chosen)}: rmse {scores.rmse:.4g} on held-out rows ({MEAN}: {scores.baseline_rmse:.4g}), "
         f"R² {scores.r2:.4f}"
     )
 

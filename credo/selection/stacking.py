@@ -79,11 +79,6 @@ class Stack:
     noise: float
     discount: float = 0.0
 
-    def log_probabilities(self, held_out: HeldOut, class_weights: Array) -> Array:
-        rows = held_out.rows
-        log_odds = worth(held_out.missing, self.discount)[:, None] * (rows.log_likelihood @ self.shares)
-        return with_label_noise(rows.log_prior + log_odds, rows.log_prior, noise_rates(self.noise, class_weights))
-
 
 def with_discount(stack: Stack, blanked: HeldOut, class_weights: Array) -> Stack:
     """With the most probable discount d, by rows with cells blanked; d ~ Exponential(1) beforehand."""
@@ -199,8 +194,8 @@ def _weights_of_others(held_out: HeldOut) -> Array:
 
 def _predicted(held_out: HeldOut, class_weights: Array, stacks: Sequence[Stack]) -> Array:
     """log P(class | row), by the stack of each row's fold."""
-    folds, found = np.unique(held_out.fold), np.empty_like(held_out.rows.log_prior)
-    for k, stack in zip(folds, stacks, strict=True):
-        rows = held_out.fold == k
-        found[rows] = stack.log_probabilities(held_out.take(rows), class_weights)
-    return found
+    rows, own = held_out.rows, np.unique(held_out.fold, return_inverse=True)[1]
+    shares, discounts = np.stack([each.shares for each in stacks])[own], np.array([each.discount for each in stacks])
+    rates = np.stack([noise_rates(each.noise, class_weights) for each in stacks])[own]
+    log_odds = worth(held_out.missing, discounts[own])[:, None] * np.einsum("rkc,rc->rk", rows.log_likelihood, shares)
+    return with_label_noise(rows.log_prior + log_odds, rows.log_prior, rates)

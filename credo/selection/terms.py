@@ -116,7 +116,8 @@ class Taught(ABC):
         """
 
     def shuffled(self, sample: Sample, salt: int) -> Taught | None:  # noqa: ARG002 - of use to those who override
-        """The same rows with their classes shuffled; None where that would take another pass over the rows."""
+        """Columns by themselves, of the same rows with their classes shuffled; None where that would take another pass
+        over the rows."""
         return None
 
 
@@ -252,7 +253,8 @@ class TaughtByScorers(Taught):
         codes[np.argsort(sample.prints)] = own.codes[np.argsort(mixed(sample.prints, salt))]
         other = Hard(codes, own.groups, own.weight)
         pairs = zip(self.scorers, _cells(sample), strict=True)
-        scorers = tuple((form, scorer.reclassified(cells, other)) for (form, scorer), cells in pairs)
+        found = ((form, scorer.reclassified(cells, other)) for (form, scorer), cells in pairs)
+        scorers = tuple((form, scorer) for form, scorer in found if scorer is not None)
         return TaughtByScorers(self.model, np.bincount(codes, own.weight, own.groups).astype(np.float64), scorers)
 
     def missing_shares(self, sample: Sample, names: Sequence[str]) -> Array:

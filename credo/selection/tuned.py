@@ -262,4 +262,4 @@ def _gone(*models: Classifier) -> str:
     more = {f"{form} of {name!r}": 0 for model in models for name, forms in model.views.items() for form in forms[1:]}
     if not more:
         return ""
-    return f", and what tuning counted beside is gone ({few(list(more))}): tune(data) with all rows brings it back"
+    return f", and its extra statistics are dropped ({few(list(more))}): tune(data) with all rows restores them"

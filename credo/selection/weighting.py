@@ -180,13 +180,13 @@ class Regression:
 
     @cached_property
     def _prior(self) -> GaussianPrior:
-        groups = np.array([g for g, _ in self._coefficients])
+        groups = np.array([g for g, _ in self._coefficients], dtype=np.intp)
         biases = self.scores.classes if self._has_biases else 0
         count, size = len(groups), len(groups) + biases + len(self._pairs)
         mean, precision = np.zeros(size), np.zeros((size, size))
         mean[:count] = 1 / max(len(self.groups), 1)
-        covariance = np.eye(count) / OWN + (groups[:, None] == groups) / SHARED
-        precision[:count, :count] = np.linalg.inv(covariance)
+        together = OWN**2 / (SHARED + OWN * np.bincount(groups))  # of δ + τ, whose covariance is I/OWN + 1/SHARED
+        precision[:count, :count] = OWN * np.eye(count) - (groups[:, None] == groups) * together[groups]
         rest = np.arange(count, size)
         precision[rest, rest] = np.where(rest < count + biases, BIAS, MIXING)
         return GaussianPrior(mean, precision, np.arange(size) < count)

@@ -71,4 +71,3 @@ class LiveMixture:
 
     def __repr__(self) -> str:
         return f"live {self.freeze()!r}"
-

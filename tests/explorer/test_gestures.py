@@ -360,7 +360,7 @@ def test_a_sequence_is_decoded_and_forecast(browser: Any) -> None:
         page.wait_for_function("() => document.querySelectorAll('.strip rect').length == 4 + 2 * (4 + 24)")
         said = page.locator(".strip").get_attribute("aria-label").partition(": ")[2].split(", ")
         assert said[0] == said[1] != said[2] == said[3]
-        assert page.locator("aside", has_text="What is seen in each state").count() == 1
+        assert page.locator("aside", has_text="Emissions in each state").count() == 1
         restored(page)
 
 

@@ -26,7 +26,7 @@ def space(**options: Any) -> credo.Concepts:
     ("wrong", "said"),
     [
         (lambda: space().update(with_cell("sky", "Suny")), ["'Suny' (row 3)", "Did you mean 'Sunny'?"]),
-        (lambda: space().update(with_cell("sky", None)), ["row 3 has no 'sky'", "fill the cell"]),
+        (lambda: space().update(with_cell("sky", None)), ["row 3 has no 'sky'", "fill in the cell"]),
         (
             lambda: space().update([{**each, "sky": 3} for each in days()]),
             ["'sky' has the value 3 (row 1)", "known: Sunny, Cloudy, Rainy"],

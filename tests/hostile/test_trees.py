@@ -78,7 +78,7 @@ def test_infinite_numbers_and_unknown_targets() -> None:
     assert "no column 'play'" in refused(credo.DecisionTree().fit, XOR, target="play")
     assert "holds numbers with fractions" in refused(tree, {"x": [1, 2, 3], "y": [0.5, 1.5, 2.5]})
     assert "no row has a class" in refused(tree, {"x": [1.0, 2.0], "y": np.array([None, None], dtype=object)})
-    assert "no column beside 'y'" in refused(tree, {"y": [0, 1, 0]})
+    assert "no column besides 'y'" in refused(tree, {"y": [0, 1, 0]})
     assert "empty" in refused(tree, {"x": [], "y": []})
 
 

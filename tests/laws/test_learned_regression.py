@@ -68,7 +68,7 @@ def test_whole_numbers_are_classes_where_few_else_quantities() -> None:
     few, many = np.clip(np.round(x), -2, 2).astype(int), np.round(30 * x).astype(int)
     assert credo.learn({"x": x, "y": few}, target="y").classes == (-2, -1, 0, 1, 2)
     with pytest.warns(
-        credo.Notice, match="different whole numbers: it is predicted as a quantity.*kinds={'y': 'category'}"
+        credo.Notice, match="distinct whole numbers: it is predicted as a quantity.*kinds={'y': 'category'}"
     ):
         assert isinstance(credo.learn({"x": x, "y": many}, target="y"), credo.LinearRegression)
     number: Any = credo.learn({"x": x, "y": few}, target="y", kinds={"y": "number"})
@@ -106,7 +106,7 @@ def test_advice_says_which_to_prefer_at_which_size() -> None:
     found = crossing([[0.3, 0.3, 0.3], [0.5, 0.3, 0.1]])
     assert found.preferred == (0, None, 1)
     assert found.advice == (
-        "Up to 10 rows prefer NaiveBayes (generative); at 20 rows the two can't be told apart; "
+        "Up to 10 rows prefer NaiveBayes (generative); at 20 rows there is no clear difference; "
         "from 40 rows on prefer LogisticRegression (discriminative)."
     )
     always = crossing([[0.3, 0.3, 0.3], [0.5, 0.4, 0.6]])

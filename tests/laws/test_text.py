@@ -173,9 +173,7 @@ def test_a_sum_of_tuned_models_says_what_it_lost(table: Table) -> None:
     one, two = (with_odds(pick(table, rows), None) for rows in (slice(0, 80), slice(80, 160)))
     assert two.tuning is not None
     two = changed(two, tuning=replace(two.tuning, label_noise=0.03))
-    lost = (
-        r"untuned, and what tuning counted beside is gone \(binary of 'text', .* pairs of 'text',.*: tune\(data\) with"
-    )
+    lost = r"untuned, and its extra statistics are dropped \(binary of 'text', .* pairs of 'text',.*: tune\(data\) with"
     with pytest.warns(Notice, match=lost):
         both = one + two
     again = both.tune(table)

@@ -70,11 +70,7 @@ class FamilyScorer(Scorer):
         parents, free = chooser(pairs.likelihood, pairs.coded(cells), own)
         likelihood = replace(self.likelihood, cells=pairs.likelihood.cells, parents=parents)
         fresh = FamilyScorer(likelihood, pairs, free)
-        return fresh.reclassified(cells, own)
-
-    def reclassified(self, cells: Cells, own: Hard) -> FamilyScorer:
-        tables = self._tables(self.pairs.coded(cells), own)
-        return replace(self, likelihood=replace(self.likelihood, tables=tables))
+        return replace(fresh, likelihood=replace(likelihood, tables=fresh._tables(pairs.coded(cells), own)))
 
     def _tables(self, codes: Codes, own: Hard) -> tuple[Depths, ...]:
         known, found = self.likelihood.cells, []

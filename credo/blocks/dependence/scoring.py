@@ -107,10 +107,7 @@ class DependenceScorer(Scorer):
             self, likelihood=replace(self.likelihood, cells=known, counts=empty), codes=tuple(codes),
             rows=float(own.weight.sum()),
         )  # fmt: skip
-        return fresh.reclassified(cells, own)
-
-    def reclassified(self, cells: Cells, own: Hard) -> DependenceScorer:
-        return replace(self, likelihood=replace(self.likelihood, counts=self._counted(cells, own)))
+        return replace(fresh, likelihood=replace(fresh.likelihood, counts=fresh._counted(cells, own)))
 
     def _counted(self, cells: Cells, own: Hard) -> Array:
         found: Array = pair_counts(self.coded(cells), self.likelihood.counts.shape[1], own).n.value

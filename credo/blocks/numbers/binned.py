@@ -58,7 +58,7 @@ class Binned(Block, Tallies):
         return frozenset({("binned", self.names)})
 
     def keeps(self, label: Label) -> bool:
-        return label in column_labels(self.names)
+        return self.keeps_column(label)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         columns, parts = [], {}

@@ -238,7 +238,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
                 self._roots[key] = self._factored(known)
             except np.linalg.LinAlgError:
                 raise EvidenceError(
-                    "a covariance has no digits left: a row that was forgotten or left out has numbers far too large"
+                    "a covariance lost all precision: a forgotten or left-out row has numbers that are far too large"
                 ) from None
         return self._roots[key]
 

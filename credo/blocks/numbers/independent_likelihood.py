@@ -130,8 +130,8 @@ class NumbersLikelihood(
         wrong = np.argwhere(~(found.variance > 0) & self.varying)
         if len(wrong):
             raise EvidenceError(
-                f"maximum likelihood has no variance for column {self.names[wrong[0, 1]]!r} in one of the classes, "
-                "where all its cells are alike or missing: use estimate='bayes'"
+                f"the maximum-likelihood variance of column {self.names[wrong[0, 1]]!r} is 0 in one of the classes, "
+                "where all its cells are equal or missing: use estimate='bayes'"
             )
         return found
 
@@ -297,7 +297,7 @@ class NumbersLikelihood(
                 point = prior.maximum_likelihood(statistics)
                 if not (point.variance > 0).all():
                     raise EvidenceError(
-                        f"without one of its rows, a class has no variance in column {self.names[j]!r}, so that "
+                        f"without one of its rows, a class has no variance in column {self.names[j]!r}, so "
                         "maximum likelihood can't predict it: use estimate='bayes'"
                     )
             else:

@@ -177,7 +177,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
     def _variance(self, ball: SharedVariance) -> Array:
         """The point estimate of σ²."""
         if self.settings.estimate == "ml" and not (ball.spread > 0).all():
-            raise EvidenceError("maximum likelihood has no variance: all rows of each class are alike")
+            raise EvidenceError("the maximum-likelihood variance is 0: all rows of each class are equal")
         return ball.variance_at_mode() if self.settings.estimate == "map" else ball.expected_variance()
 
     def _log_density(self, z: Array, ball: SharedVariance) -> Array:

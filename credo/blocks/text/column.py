@@ -222,7 +222,7 @@ def _utf8(name: str) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise DataError(f"column {name!r} holds bytes that aren't UTF-8 ({error.reason}): it is no text") from None
+        raise DataError(f"column {name!r} holds bytes that aren't UTF-8 ({error.reason}): it isn't text") from None
 
 
 def strings(batch: Batch, name: str) -> Any:

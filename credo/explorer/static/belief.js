@@ -33,7 +33,7 @@ export function Screen({ model, state, change, ask }) {
       <section><h2>How much more data?</h2><label>until the 95% interval is ± <input type="number" min="0" step="any" value=${half} onInput=${(event) => Number(event.target.value) > 0 && change({ half: Number(event.target.value) }, { passing: true })} /></label>
         <p role="status">${short ?? (needed && (needed.rows == null ? "more than a million million observations" : needed.rows === 0 ? `none: it is ± ${needed.half_width.toPrecision(3)} now` : `about ${needed.rows.toLocaleString("en")} more observations like those so far`))}</p></section>
     </div>
-    <aside aria-label="What is believed">
+    <aside aria-label="Posterior">
       ${problem && html`<${Problem} text=${problem} />`}
       ${answer && html`<div class="scroll"><table><thead><tr><th scope="col">parameter</th><th scope="col">mean</th><th scope="col">mode</th><th scope="col">95% interval</th></tr></thead>
         <tbody>${answer.estimates.map((row) => html`<tr key=${row[0]}>${row.map((cell, i) => (i ? html`<td>${cell}</td>` : html`<th scope="row"><bdi>${cell}</bdi></th>`))}</tr>`)}</tbody></table></div>

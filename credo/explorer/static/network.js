@@ -70,7 +70,7 @@ export function Screen({ model, state, change, ask }) {
 }
 
 function Edges({ edges }) {
-  return html`<section><h2>How sure the arrows are</h2><p class="faint">P(arrow), ${edges.how}; the least sure first.</p>
+  return html`<section><h2>Edge confidence</h2><p class="faint">P(arrow), ${edges.how}; the least sure first.</p>
     <ul class="bars">${edges.arrows.slice(0, 40).map((each) => html`<li key=${`${each.from}\u0000${each.to}`}><div><span class="share" style=${filled(each.probability)}></span>
       <span class="label"><bdi>${each.from}</bdi> → <bdi>${each.to}</bdi></span><span>${percent(each.probability)}</span></div></li>`)}</ul></section>`;
 }
@@ -88,7 +88,7 @@ function Tools({ model, doing, change, around, reach, findings, edges }) {
     ${model.directed && html`<fieldset class="switch"><legend class="unseen">A click is</legend>
       <label><input type="radio" name="doing" checked=${!doing} onChange=${() => change({ doing: null })} /> seeing</label>
       <label><input type="radio" name="doing" checked=${doing} onChange=${() => change({ doing: true })} /> doing</label></fieldset>`}
-    ${model.unsure && html`<label><input type="checkbox" checked=${Boolean(edges)} onChange=${(event) => change({ edges: event.target.checked || null })} /> how sure arrows are</label>`}
+    ${model.unsure && html`<label><input type="checkbox" checked=${Boolean(edges)} onChange=${(event) => change({ edges: event.target.checked || null })} /> edge confidence</label>`}
     <button disabled=${!Object.keys(findings).length} onClick=${() => change({ given: null, do: null })}>Clear findings</button>
   </div>`;
 }

@@ -13,13 +13,13 @@ export function Screen({ model, state, change, ask }) {
     change({ rows: lines.length ? lines.map((line) => Object.fromEntries(model.columns.map((name, j) => [name, cell(line.split(",")[j])]))) : null });
   };
   return html`<div class="row-screen"><div class="controls">
-      <section><h2><label for="rows">Rows</label></h2><p class="faint">One a line: ${model.columns.join(", ")}. An empty cell is missing.${model.has_rows ? " Without any, the rows that were given are decoded." : ""}</p>
+      <section><h2><label for="rows">Rows</label></h2><p class="faint">One per line: ${model.columns.join(", ")}. An empty cell is missing.${model.has_rows ? " Without any, the rows that were given are decoded." : ""}</p>
         <textarea id="rows" rows="5" value=${text} onInput=${(event) => setText(event.target.value)}></textarea><button onClick=${decode}>Decode</button></section>
       ${problem && html`<${Problem} text=${problem} />`}
       ${found && html`<section><h2>States</h2><${Strip} found=${found} states=${model.states} /><p class="faint">Above: the most probable path. Below: P(state) of each row; beyond the line, forecasts.</p>${found.no_forecast && html`<p class="faint">No forecast: ${found.no_forecast}</p>`}</section>`}
     </div><aside aria-label="The model"><h2>P(next state | state)</h2><div class="scroll"><table><thead><tr><th scope="col">state</th>${model.states.map((name) => html`<th scope="col" key=${name}><bdi>${name}</bdi></th>`)}</tr></thead>
       <tbody>${model.states.map((name, i) => html`<tr key=${name}><th scope="row"><span class="key" style=${{ background: colour(i) }}></span><bdi>${name}</bdi></th>${model.transitions[i].map((p, j) => html`<td key=${j}>${percent(p)}</td>`)}</tr>`)}</tbody></table></div>
-      ${model.seen && html`<h2>What is seen in each state</h2><${Content} table=${model.seen} />`}
+      ${model.seen && html`<h2>Emissions in each state</h2><${Content} table=${model.seen} />`}
       <${Copy} lines=${found?.copy} /></aside></div>`;
 }
 

@@ -20,7 +20,7 @@ export function Screen({ model, state, change, ask }) {
         <label>forecast <input type="number" min="1" max="200" value=${steps} onChange=${(event) => change({ steps: Math.max(1, Math.min(200, Number(event.target.value) || 12)) })} /> slices</label></div>
       <section><h2>Findings</h2><${Findings} model=${model} rows=${shown} set=${set} change=${change} edited=${rows !== null} /></section>
       ${problem && html`<${Problem} text=${problem} />`}
-      <p class="faint">Above: what is known. Below: P(state) in each slice; beyond the line, forecasts.</p>
+      <p class="faint">Above: the evidence. Below: P(state) in each slice; beyond the line, forecasts.</p>
       ${found && model.variables.map((variable) => html`<${Over} key=${variable.name} variable=${variable} found=${found} how=${how} rows=${shown} />`)}
       ${found?.no_forecast && html`<p class="faint">No forecast: ${found.no_forecast}</p>`}
     </div><aside aria-label="The model"><h2>Arrows</h2><pre tabindex="0">${model.arrows}</pre>${model.tables.map((text, i) => html`<pre key=${i} tabindex="0">${text}</pre>`)}

@@ -16,7 +16,7 @@ export function Screen({ model, state, change, ask }) {
     ["accuracy", percent(f.accuracy), `always ${model.commonest.class}: ${percent(model.commonest.share)}`],
     ["log-loss", `${f.log_loss.toFixed(4)} ± ${Number(f.log_loss_error).toFixed(4)}`, "mean of −log P(truth), in nats"],
     ["Brier score", f.brier.toFixed(4), "mean squared error of probabilities"],
-    ["calibration error", f.ece.toFixed(4), "mean gap of probability and frequency"],
+    ["calibration error", f.ece.toFixed(4), "mean gap between probability and frequency"],
   ];
   const shown = model.classes.slice(0, 12);
   return html`<div class="trust">
@@ -25,13 +25,13 @@ export function Screen({ model, state, change, ask }) {
     ${problem && html`<${Problem} text=${problem} />`}
     <div class="pair">
       <section><h2>Calibration</h2><${Reliability} points=${model.reliability} />
-        <p class="faint">A point for each range of stated probabilities, with its 95% credible interval. On the line, predictions of 70% are right in 70% of the rows.</p></section>
+        <p class="faint">A point for each range of predicted probabilities, with its 95% credible interval. On the line, predictions of 70% are right in 70% of the rows.</p></section>
       <section><h2>Confusion matrix</h2><p class="faint">Across: what is decided. Click a cell for its rows, the worst first.</p>
         ${found && html`<${Confusion} model=${model} found=${found} shown=${shown} chosen=${state.cell} choose=${(cell) => change({ cell, row: null })} />
-          <p>Expected cost a row: <b>${found.cost.toFixed(4)}</b> <span class="faint">(following the most probable class: ${found.cost_of_most_probable.toFixed(4)})</span>${reject != null && html`; rejected: <b>${percent(found.rejected)}</b>`}</p>`}
+          <p>Expected cost per row: <b>${found.cost.toFixed(4)}</b> <span class="faint">(following the most probable class: ${found.cost_of_most_probable.toFixed(4)})</span>${reject != null && html`; rejected: <b>${percent(found.rejected)}</b>`}</p>`}
       </section>
     </div>
-    <section><h2>Costs</h2><p class="faint">What it costs to decide one class where another is true; decisions above follow.</p>
+    <section><h2>Costs</h2><p class="faint">The cost of deciding one class when another is true; the decisions above follow.</p>
       <div class="costs">${shown.slice(0, 5).flatMap((truth) => shown.slice(0, 5).filter((each) => each !== truth).map((decision) => html`<label key=${`${truth}/${decision}`} class="slider"><bdi>${decision}</bdi> where <bdi>${truth}</bdi> is true <b class="value" aria-hidden="true">${loss[truth]?.[decision] ?? 1}</b>
         <input type="range" min="0" max="20" step="0.5" value=${loss[truth]?.[decision] ?? 1} onInput=${(event) => cost(truth, decision, Number(event.target.value))} /></label>`))}
         <label class="slider"><span><input type="checkbox" checked=${reject != null} onChange=${(event) => change({ reject: event.target.checked ? 0.2 : null })} /> rejecting costs</span> <b class="value" aria-hidden="true">${reject ?? ""}</b>
@@ -82,7 +82,7 @@ function Reliability({ points }) {
   return html`<svg class="lines reliability" viewBox=${`0 0 ${size} ${size}`} role="img" aria-label="Reliability diagram: ${points.map((each) => `stated ${percent(each.stated)}, right ${percent(each.right)}`).join("; ")}">
     <line class="axis" x1=${at(0)} y1=${up(0)} x2=${at(1)} y2=${up(1)} stroke-dasharray="4 4" />
     ${[0, 0.5, 1].map((p) => html`<text x=${at(p)} y=${size - pad + 14} text-anchor="middle">${p}</text><text x=${pad - 6} y=${up(p) + 3} text-anchor="end">${p}</text>`)}
-    <text x=${at(0.5)} y=${size - 4} text-anchor="middle">stated probability</text><text transform=${`translate(10 ${up(0.5)}) rotate(-90)`} text-anchor="middle">share that was right</text>
+    <text x=${at(0.5)} y=${size - 4} text-anchor="middle">predicted probability</text><text transform=${`translate(10 ${up(0.5)}) rotate(-90)`} text-anchor="middle">share that was right</text>
     ${points.map((each) => html`<line class="error" x1=${at(each.stated)} x2=${at(each.stated)} y1=${up(each.low)} y2=${up(each.high)} /><circle cx=${at(each.stated)} cy=${up(each.right)} r=${2.5 + 5 * Math.sqrt(each.rows / most)} />`)}</svg>`;
 }
 

@@ -112,8 +112,8 @@ class Attributes:
             value = cells.missing(column)[row].as_py()
             if value is None:
                 raise DataError(
-                    f"row {batch.number(row)} has no {name!r}: whether a concept covers it can't be told. "
-                    "Leave the row out, or fill the cell"
+                    f"row {batch.number(row)} has no {name!r}: a concept may or may not cover it. "
+                    "Drop the row, or fill in the cell"
                 )
             advice = f"; {CATEGORIES}" if isinstance(value, float) else ""
             raise DataError(

@@ -112,7 +112,7 @@ class Concepts(Shown):
         return with_fields(self, rows=self.rows + other.rows, labels=labels)._checked()
 
     def merge(self, *others: Concepts) -> Concepts:
-        """The same as adding them up."""
+        """The same as `+`."""
         return sum(others, self)
 
     def _named(self, target: object) -> Concepts:
@@ -282,7 +282,7 @@ class Concepts(Shown):
                 row = int(distance.argmin())
                 nearest, found = float(distance[row]), self._space.row(self._space.read(batch)[row])
         if found is None:
-            raise EvidenceError("no candidate would tell more: all concepts that are left agree on each of them")
+            raise EvidenceError("no candidate is informative: all remaining concepts agree on each of them")
         return found
 
     def __repr__(self) -> str:
@@ -298,7 +298,7 @@ class Concepts(Shown):
 
 @dataclass(frozen=True, eq=False)
 class ConceptVotes:
-    """P(negative), P(positive) of a batch's rows; rows that are alike are voted on once."""
+    """P(negative), P(positive) of a batch's rows; rows that are equal are voted on once."""
 
     model: Concepts
 

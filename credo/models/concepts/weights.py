@@ -202,5 +202,5 @@ def best_query(weights: ConceptWeights, attributes: Attributes, nothing: bool) -
     share = votes / (float(total) + nothing * np.exp(-top))
     best = np.unravel_index(int(np.abs(share - 0.5).argmin()), share.shape)
     if not 0 < share[best] < 1:
-        raise EvidenceError("no row would tell more: all concepts that are left agree on every row")
+        raise EvidenceError("no row is informative: all remaining concepts agree on every row")
     return tuple(tried[j][int(place)] for j, place in enumerate(best))

@@ -92,7 +92,7 @@ def _with_states(
     _check_columns(model)
     fit = climbed(chain, reader, model._search, start)
     if not fit.converged and len(fit.history) > model.steps:
-        tell(f"EM ended after {counted(model.steps, 'step')}, before it converged: steps= allows more")
+        tell(f"EM ended after {counted(model.steps, 'step')}, before it converged: increase steps=")
     return model._with_evidence(fit.evidence, hidden=True, history=fit.history)
 
 

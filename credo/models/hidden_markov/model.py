@@ -187,7 +187,7 @@ class HiddenMarkov(Surface):
         return self._with_evidence(Evidence.total([self._seen, other._seen]), hidden=False)
 
     def merge(self, *others: Self) -> Self:
-        """The same as adding them up."""
+        """The same as `+`."""
         found = self
         for other in others:
             found = found + other

@@ -1,4 +1,4 @@
-"""Tables as sequences: which column tells sequences apart, what order rows are in, and what they weigh."""
+"""Tables as sequences: which column identifies sequences, what order rows are in, and what they weigh."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SequenceTable:
         if self.by is None and not self.table.lengths:
             if self.table.home is not None:
                 raise DataError(
-                    "all rows would be one sequence, which can't be shared out to workers: say which column tells "
+                    "all rows would be one sequence, which can't be distributed to workers: say which column tells "
                     "sequences apart, sequence=..."
                 )
             wanted = dict.fromkeys([*self.names, *([self.order] if self.order else [])])

@@ -36,7 +36,7 @@ def hidden_views(
     numbers = recorded_numbers(table, views)
     few = [name for name, each in numbers.items() if each.is_few and name not in (kinds or {})]
     if few:
-        tell(f"{listed(few)}: few different numbers, read as a category; kinds= can say 'number'")
+        tell(f"{listed(few)}: few distinct numbers, read as a category; use kinds= to read it as a number")
         views = {**views, **dict.fromkeys(few, ("category",))}
     return table, views, {name: each for name, each in numbers.items() if name not in few}
 

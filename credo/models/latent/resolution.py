@@ -30,7 +30,7 @@ class Recorded:
     known: int  # cells
     missing: int
     ends: tuple[float, float]  # the smallest and the largest number
-    step: float  # of the lattice from the smallest; 0 where there is none, ∞ where all numbers are alike
+    step: float  # of the lattice from the smallest; 0 where there is none, ∞ where all numbers are equal
 
     @property
     def is_few(self) -> bool:

@@ -100,7 +100,7 @@ def _known(rows: Rows, labels: str) -> tuple[Any, ...]:
     """All labels, in their natural order."""
     found = dict.fromkeys(value for part in engines.map(LabelValues(labels), rows()) for value in part)
     if not found:
-        tell(f"every cell of {labels!r} is missing: the components are found without labels")
+        tell(f"every cell of {labels!r} is missing: the components are fitted without labels")
         return ()
     try:
         return tuple(sorted(found))
@@ -146,7 +146,7 @@ def _concluded(
 ) -> Any:  # fmt: skip
     """The components as classes; the largest first, unless they have names."""
     if not fit.converged:
-        tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged: steps= allows more")
+        tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged: increase steps=")
     evidence = fit.evidence
     if not named:
         weights = fit.model.with_evidence(evidence).conditional.weights

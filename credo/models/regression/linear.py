@@ -138,7 +138,7 @@ class LinearRegression(Additive):
         return model
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows: what is left is what would be there had they never come."""
+        """Unlearn rows exactly: the result is as if they had never been learned."""
         self._refuse_robust("forget", "Fit it to the rows that stay")
         table = self._labelled(data, target)
         if absent := [name for name in self._readings.names if name not in table.names]:
@@ -155,8 +155,8 @@ class LinearRegression(Additive):
     def _refuse_robust(self, verb: str, instead: str) -> None:
         if self.noise == "student":
             raise EvidenceError(
-                f"can't {verb}: with Student-t noise, what each row weighs depends on all rows (it is found by EM), so "
-                f"that there are no sums to add to or to take from. {instead}, or use noise='gaussian'"
+                f"can't {verb}: with Student-t noise, the row weights depend on all rows (by EM), so "
+                f"there are no additive statistics. {instead}, or use noise='gaussian'"
             )
 
     def _labelled(self, data: object, target: object) -> Source:
@@ -318,7 +318,7 @@ class LinearRegression(Additive):
     def predict(self, data: object) -> Array:
         """The mean of each row's predictive distribution. Missing cells, and unseen values, count as the average.
 
-        Of a Dask or Spark DataFrame: that frame, with a column `predicted`, made when it is computed.
+        Of a Dask or Spark DataFrame: that frame, with a column `predicted`, computed lazily.
         """
         table, job = self.opened(data), Means(self.fitted)
         if table.frame is None:
@@ -397,7 +397,7 @@ class LinearRegression(Additive):
         return self._scored(self._labelled(data, target), weight, "given")
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> NumberScores:
-        """What a model refitted without row i says of row i, for each row that was learned; nothing is refitted.
+        """The prediction for each row i of a model refitted without row i, exactly, but without a refit.
 
         The prior stays as it is: the strength of the ridge, the features' centres and scales, and which are selected.
         """
@@ -420,7 +420,7 @@ class LinearRegression(Additive):
         job = Scored(self.fitted, str(self.target), weights.of_a_row, left_out=how == "leave-one-out")
         found = self._collected(table, job, self.needs(table.without(weight)), weights)
         if not len(found):
-            raise DataError(f"no row has a target: every cell of {self.target!r} is missing, or weighs nothing")
+            raise DataError(f"no row has a target: every cell of {self.target!r} is missing, or has weight 0")
         return NumberScores.of_columns(found, how, reuse_of_folds(len(found)) if job.left_out else 0.0)
 
     def cross_validate(  # type: ignore[override]

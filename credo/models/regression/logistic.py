@@ -122,7 +122,7 @@ class LogisticRegression(ClassPredictor):
             raise DataError(f"no row has a class: {why}")
         if len(sizes) < 2:
             raise DataError(
-                f"column {target!r} holds one class only, {classes.values[0]!r:.60}: there is nothing to tell apart"
+                f"column {target!r} holds one class only, {classes.values[0]!r:.60}: there is nothing to classify"
             )
         if unlabelled:
             tell(f"{counted(unlabelled, 'row')} without {target!r} left out")
@@ -155,7 +155,7 @@ class LogisticRegression(ClassPredictor):
             )
         sizes = dict(zip(column.values, seen[ROWS].n.value[:, 0].tolist(), strict=True))
         if not sizes:
-            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or weighs nothing")
+            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or has weight 0")
         found = Fitting(self, table, weight).updated(before)
         return self.replaced(
             posterior=found.posterior,
@@ -167,13 +167,13 @@ class LogisticRegression(ClassPredictor):
     def forget(self, data: object, **_: object) -> NoReturn:  # noqa: ARG002 - there is nothing to do with it
         """Refused: the weights don't follow from sums over rows from which some could be subtracted."""
         raise EvidenceError(
-            "a logistic regression keeps no sums that rows could be subtracted from: fit again without them"
+            "a logistic regression has no additive statistics: rows can't be subtracted, so refit without them"
         )
 
     def __add__(self, other: object) -> NoReturn:
         """Refused, for the same reason."""
         raise EvidenceError(
-            "a logistic regression keeps no sums that could be added: fit all rows together, or update(data) one "
+            "a logistic regression has no additive statistics to merge: fit all rows together, or update(data) one "
             "with the rows of the other"
         )
 

@@ -88,7 +88,7 @@ class NumberScores(Shown):
 
     @property
     def r2(self) -> float:
-        """1 - (rmse / baseline rmse)²: the share of the variance that is explained."""
+        """1 - (rmse / baseline rmse)²: the share of variance explained."""
         return 1 - (self.rmse / self.baseline_rmse) ** 2 if self.baseline_rmse > 0 else float("nan")
 
     def summary(self) -> dict[str, float]:

@@ -118,7 +118,7 @@ class DecisionTree(ClassEvidence):
             raise SchemaError(NO_COLUMN)
         sample = sampled(table, name, views, weight)
         if not len(sample.truth):
-            raise DataError(f"no row has a class: every cell of {name!r} is missing, or weighs nothing")
+            raise DataError(f"no row has a class: every cell of {name!r} is missing, or has weight 0")
         columns, classes = sample.bins(views), len(sample.levels[name].levels)
         rows = sample.encoded(columns, self.growth.gain, classes)
         structure, stop, leaves = learned(rows, self.growth, self.prune)
@@ -243,7 +243,7 @@ class DecisionTree(ClassEvidence):
     ) -> Scores:
         """What trees that are grown again from the other folds say of each row.
 
-        Copies of a row lie in one fold (in tables of up to 20,000 rows), unless chance explains that rows are alike.
+        Copies of a row go to the same fold (in tables of up to 20,000 rows), unless chance explains the repetition.
         """
         table = self._labelled(data, target)
         if table.once:

@@ -50,7 +50,7 @@ class CausalGraph(DirectedGraph, Shown):
         named = [hidden] if isinstance(hidden, str) else list(hidden)
         for name in named:
             if name not in parents:
-                raise SchemaError(f"{name!r} is hidden, but is no variable; {suggest(name, parents)}")
+                raise SchemaError(f"{name!r} is hidden, but isn't a variable; {suggest(name, parents)}")
         object.__setattr__(self, "parents", Fixed(parents))
         object.__setattr__(self, "hidden", tuple(dict.fromkeys([*named, *unnamed])))
         if not self.observed:

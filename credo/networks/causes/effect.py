@@ -88,7 +88,7 @@ class Effect(OfInterventions):
         """Equal-tailed credible intervals of P(outcome | do(cause = state))."""
         if self.draws is None:
             raise EvidenceError(
-                "the tables are fixed, so the effect has no interval: learn them with fit, or say how sure they are, "
+                "the tables are fixed, so the effect has no interval: learn them with fit, or give them a strength, "
                 "as in with_strength(50)"
             )
         low, high = _ends(self.draws[:, self._cause(state)], mass)

@@ -65,7 +65,8 @@ def information_values(
     decision = _decision(diagram, before, given)
     for name in costs:
         if name not in diagram.tables:
-            raise NetworkError(f"a cost is for {name!r}, which is no chance variable; {suggest(name, diagram.tables)}")
+            known = suggest(name, diagram.tables)
+            raise NetworkError(f"a cost is for {name!r}, which isn't a chance variable; {known}")
         if not isinstance(costs[name], float | int | np.number) or not np.isfinite(costs[name]):
             raise NetworkError(f"the cost of asking about {name!r} must be a number, but is {costs[name]!r:.60}")
     now = diagram.expected_utility(given)

@@ -88,7 +88,7 @@ class Particles:
         return JointNumbers(self.names, shares, self.means[chosen], whole, METHOD, self.effective)
 
     def _few(self, j: int) -> tuple[Array, Array, Array]:
-        """Parts that are alike as one; if there are still many, a systematic sample of them."""
+        """Parts that are equal as one; if there are still many, a systematic sample of them."""
         pairs = np.column_stack([self.means[:, j], self.variances[:, j]])
         parts, place = np.unique(pairs, axis=0, return_inverse=True)
         weight = np.asarray(np.bincount(place.reshape(-1), self.weight, len(parts)), dtype=np.float64)
@@ -283,7 +283,7 @@ def drawn_particles(
         base = float(net.category_network.log_probability(given)) if given and not asked else 0.0
     top = float(making.log_weight.max())
     if not np.isfinite(top):
-        raise EvidenceError(f"{IMPOSSIBLE}, or so small that no draw hit it")
+        raise EvidenceError(f"{IMPOSSIBLE}, or too improbable to be sampled")
     weight = np.exp(making.log_weight - top)
     log_total = top + float(np.log(weight.mean())) + base
     variances = np.einsum("nii->ni", covariances) if joint else covariances

@@ -30,9 +30,7 @@ def leave_one_out(net: HybridNetwork, data: object, weight: Weight) -> Validatio
     learner, table, weights = HybridLearner.of(net), source(data), Weights.of(weight)
     learner._check_additive("leave rows out")
     if net.history:
-        raise EvidenceError(
-            "the nodes were fitted by EM: what they would be without a row takes a refit; fit parts of the rows"
-        )
+        raise EvidenceError("the nodes were fitted by EM: leaving out a row needs a refit; fit parts of the rows")
     if table.once:
         raise DataError("leave-one-out reads the data once more, and an iterator can be read only once: give a table")
     names = learner.needs(table.without(weight))

@@ -241,7 +241,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
 
         The prior is a number of cases (default 1): Dirichlet(prior) for tables, and for lines so many rows that look
         like all rows together; "ml" is maximum likelihood; {name: any of these, a DirichletCategorical, or a
-        LinearGaussian} gives some their own. `hidden` tells how many states a category has that is no column, or
+        LinearGaussian} gives some their own. `hidden` tells how many states a category has that isn't a column, or
         which; EM then has `starts` (10), and `seed` draws them. It ends after `steps` (1000), or when the objective
         grows by less than `tolerance` of its size.
         """
@@ -250,9 +250,13 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
 
         return fitted(self, data, prior, kinds, weight, hidden, Fitting.of(how))
 
-    def update(self, data: object, *, weight: Weight = None) -> HybridNetwork:
-        """Learn from more rows, which must be complete."""
-        return self._learner.update(data, weight=weight).network
+    def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> HybridNetwork:
+        """Learn from more rows. Where their cells are missing, EM continues: what was learned before stays, and counts
+        as known."""
+        from credo.networks.fitting import Fitting
+        from credo.networks.hybrid.fitting import updated
+
+        return updated(self, data, weight, Fitting.of(how))
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
         """log p(row) of each row, by nodes learned from the other folds."""

@@ -92,10 +92,10 @@ def _joint_draws(means: Array, covariances: Array, random: np.random.Generator) 
 def _resampled(log_weight: Array, size: int, random: np.random.Generator) -> Any:
     top = float(log_weight.max())
     if not np.isfinite(top):
-        raise EvidenceError(f"{IMPOSSIBLE}, or so small that no draw hit it")
+        raise EvidenceError(f"{IMPOSSIBLE}, or too improbable to be sampled")
     weight = np.exp(log_weight - top)
     weight /= weight.sum()
     effective = 1.0 / float(weight @ weight)
     if effective < size:
-        tell(f"rows are draws weighed by the evidence, about as good as {effective:.2g} independent rows")
+        tell(f"rows are drawn by likelihood weighting, with an effective sample size of {effective:.2g}")
     return random.choice(len(weight), size, p=weight)

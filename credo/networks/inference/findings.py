@@ -35,23 +35,25 @@ class Findings:
         codes, weights, log_scale = potentials.unknown.copy(), NOTHING, 0.0
         if given is not None and not isinstance(given, Mapping):
             raise EvidenceError(f"evidence must be {{name: state}}, but is {given!r:.60}")
+        number, has_auxiliary = potentials.number, len(codes) > potentials.own
         for name, value in (given or {}).items():
-            v = variable(potentials, name)
+            v = number.get(name)
+            if v is None:
+                v = variable(potentials, name)  # an error
             if value is None:
                 continue
             known = potentials.codes[v].get(value) if type(value) is str else None
             code = _code(potentials, v, value) if known is None else known
             if isinstance(code, int):
                 codes[v] = code
+                if has_auxiliary:
+                    for auxiliary, implied in potentials.implied(v, code):
+                        codes[auxiliary] = implied
             else:
                 if not len(weights):
                     weights = np.ones(int(potentials.places[-1]))
                 weights[potentials.places[v] : potentials.places[v + 1]] = code / code.max()
                 log_scale += float(np.log(code.max()))
-        if len(codes) > potentials.own:
-            for v in np.flatnonzero(codes >= 0).tolist():
-                for auxiliary, code in potentials.implied(v, int(codes[v])):
-                    codes[auxiliary] = code
         return cls(codes, weights, log_scale)
 
     @property

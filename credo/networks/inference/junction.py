@@ -236,14 +236,20 @@ class Tree:
 
     def joint(self, codes: Integers, weights: Array) -> tuple[Array, float]:
         """P(variables | evidence) of those the tree was compiled for, an axis for each; and log P(evidence)."""
-        space = self._space.take()
-        members = self.members[self.cliques[-2, MEMBERS] :].tolist()
+        space, (at, shape, axes) = self._space.take(), self._asked_for
         found = self._propagate(SUMS, codes, weights, space)
-        table = space[0][self.cliques[-2, TABLE] : self.cells].reshape(self.potentials.card[members])
-        joint = table.transpose([members.index(v) for v in self.query.together.tolist()]).copy()
+        joint = space[0][at : self.cells].reshape(shape).transpose(axes).copy()
         self._space.give_back(space)
         total = joint.sum()
         return joint / total if total > 0 else joint, self.potentials.log_scale + found
+
+    @cached_property
+    def _asked_for(self) -> tuple[int, list[int], list[int]]:
+        """The last clique, which holds the queried variables: the offset of its table, its shape, and its axes in the
+        order of the query."""
+        members = self.members[self.cliques[-2, MEMBERS] :].tolist()
+        axes = [members.index(v) for v in self.query.together.tolist()]
+        return int(self.cliques[-2, TABLE]), self.potentials.card[members].tolist(), axes
 
     def best(self, codes: Integers, weights: Array) -> tuple[Integers, float]:
         """The most probable joint state of the maximised variables, and the log of its joint probability."""

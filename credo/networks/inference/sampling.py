@@ -143,4 +143,4 @@ def _in_turn(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[An
     out[:] = rows[chosen // each, :, chosen % each].T
     need = needed(error)
     doubt = "" if agree or worth >= LEAST_EFFECTIVE * count else f"; {UNRELIABLE}"
-    tell(f"{need}: drawn by gibbs instead, about as good as {min(effective, size):.2g} independent rows{doubt}")
+    tell(f"{need}: drawn by gibbs instead, with an effective sample size of {min(effective, size):.2g}{doubt}")

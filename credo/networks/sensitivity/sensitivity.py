@@ -101,7 +101,7 @@ class Sensitivity(Shown):
         findings = Findings.of(net.potentials, given)
         labels = [*net.tied.values()]
         if len({*labels}) < len(labels):
-            tell("tied nodes share a table, but the entries of each are moved by themselves here")
+            tell("tied nodes share a table, but the entries of each are varied separately here")
         with exact_only("derivatives aren't estimated"):
             answer = net.query(name, given, method="exact")
             best = max(answer, key=lambda each: answer[each])
@@ -144,7 +144,7 @@ class Sensitivity(Shown):
             raise SchemaError(f"there is no table of {name!r}; {suggest(name, self.slopes)}")
         above, given = self.net.parents[name], given or {}
         if other := next((each for each in given if each not in above), None):
-            raise SchemaError(f"{other!r} is no parent of {name!r}; its parents: {', '.join(above) or 'none'}")
+            raise SchemaError(f"{other!r} isn't a parent of {name!r}; its parents: {', '.join(above) or 'none'}")
         if missing := next((each for each in above if given.get(each) is None), None):
             raise SchemaError(f"an entry of {name!r} needs the state of each parent, and {missing!r} has none")
         states = [*((each, given[each]) for each in above), (name, value)]

@@ -154,13 +154,13 @@ def confidence_of(
     if bound:
         tell(
             f"the chains consider up to {counted(found.limit, 'parent')} of a variable, and {listed(bound)} often "
-            f"{'has' if len(bound) == 1 else 'have'} as many: max_parents={found.limit + 2} would consider more"
+            f"{'reaches' if len(bound) == 1 else 'reach'} that limit: try max_parents={found.limit + 2}"
         )
     elif not found.convergence.reached:
         c = found.convergence
         tell(
-            f"the chains don't agree yet (R-hat {c.r_hat:.2f}, arrows differ by up to {c.largest_difference:.2f}): "
-            f"more sweeps than {sweeps} would help, sweeps={4 * sweeps}"
+            f"the chains haven't converged (R-hat {c.r_hat:.2f}, arrows differ by up to {c.largest_difference:.2f}): "
+            f"run more sweeps than {sweeps}, such as sweeps={4 * sweeps}"
         )
     paths = path_shares(found.graphs, found.arrows)
     return EdgeConfidence(

@@ -130,7 +130,7 @@ class Tabulated:
 
 
 def _mutual_information(one: CategoryColumn, other: CategoryColumn, weight: np.ndarray[Any, Any]) -> float:
-    """Of the rows that know both, in nats a row."""
+    """Of the rows that know both, in nats per row."""
     both = (one.codes >= 0) & (other.codes >= 0)
     if not both.any():
         return 0.0

@@ -299,14 +299,16 @@ class DynamicNetwork(Template):
         columns = {name: states_array(self.states[name]).take(pa.array(found[name])) for name in self.parents}
         return pa.table(columns)
 
-    def streamed(self, data: object, target: str) -> Iterator[tuple[Batch, dict[str, Array]]]:
+    def streamed(
+        self, data: object, target: str, *, sequence: str | None = None, order: str | None = None
+    ) -> Iterator[tuple[Batch, dict[str, Array]]]:
         """Batches of whole sequences, rows as they came, with P(target | the other variables in all rows of the
         sequence)."""
         from credo.networks.templates.jobs import AnswerBeside, Marginals
 
         job = Marginals(self.chain, self._names(target), smooth=True)
         table = source(data)
-        code, rows = self._table(table, None, None)
+        code, rows = self._table(table, sequence, order)
         code = replace(code, names=tuple(name for name in code.names if name != target))
         return engines.map(AnswerBeside(job, code), replace(rows, names=tuple(table.names)).partitions())
 

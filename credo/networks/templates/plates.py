@@ -64,7 +64,7 @@ def checked_keys(keys: Any, parents: Parents) -> dict[str, str]:
         raise NetworkError(f"keys must be {{plate: column that names its members}}, but are {keys!r:.60}")
     for plate, column in keys.items():
         if plate not in plates:
-            raise NetworkError(f"a key is for {plate!r}, which is no plate; {suggest(plate, plates)}")
+            raise NetworkError(f"a key is for {plate!r}, which isn't a plate; {suggest(plate, plates)}")
         if not isinstance(column, str):
             raise NetworkError(f"the key of {plate!r} must be a column's name, but is {column!r:.60}")
     if len({*keys.values()}) < len(keys):
@@ -116,7 +116,7 @@ def read_plates(data: Any, parents: Parents, keys: Mapping[str, str]) -> dict[st
     if not isinstance(data, Mapping):
         raise DataError(f"plates are read from tables by name, {{plate: table}}, but the data is {data!r:.60}")
     for unknown in (plate for plate in data if plate not in names):
-        raise SchemaError(f"a table is for {unknown!r}, which is no plate; {suggest(unknown, names)}")
+        raise SchemaError(f"a table is for {unknown!r}, which isn't a plate; {suggest(unknown, names)}")
     batches = {plate: _batch(plate, table) for plate, table in data.items()}
     members = {plate: _members(plate, keys.get(plate), batches) for plate in names if plate in batches}
     for plate in (plate for plate in names if plate not in batches):

@@ -61,5 +61,5 @@ def best_fit(starts: Sequence[Model], batches: Callable[[], Any], rows: int, how
     )
     best: Fitted[Model] = restarts.best(starts)
     if not best.converged:
-        tell(f"EM ended after {counted(len(best.history) - 1, 'step')}, before it converged: steps= allows more")
+        tell(f"EM ended after {counted(len(best.history) - 1, 'step')}, before it converged: increase steps=")
     return best

@@ -89,7 +89,7 @@ class Template(Surface, Refusals, ABC):
         return self.with_evidence(both[0] + both[1])
 
     def merge(self, *others: Self) -> Self:
-        """The same as adding them up."""
+        """The same as `+`."""
         found = self
         for other in others:
             found = found + other
@@ -116,7 +116,7 @@ class Template(Surface, Refusals, ABC):
         if self.tables and self.evidence is None:
             raise EvidenceError(FIXED)
         if self.history:
-            tell("what EM expected of earlier data stays, and counts as known: to fit all data at once, use fit")
+            tell("the expected counts of earlier data are kept: to fit all data together, use fit")
 
     def _check_known(self) -> None:
         if not self.tables:
