@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.core.membership import Membership
+from credo.core.records import Shown
 from credo.core.statistics import Statistics
 from credo.errors import EvidenceError, PriorError
 from credo.numerics.distributions import Distribution, Seed, shown
@@ -36,7 +37,7 @@ class HasFamily(Protocol):
     def as_family(self) -> Family: ...
 
 
-class Family(ABC):
+class Family(Shown, ABC):
     """A prior over a likelihood's parameters: prior + statistics = posterior, of the same family.
 
     Parameters (what `mode`, `maximum_likelihood` and `sample` return, and `log_density` takes) are one array, or a

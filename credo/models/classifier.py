@@ -190,7 +190,8 @@ class Classifier(Labelled):
         LeavesOut.needed(likelihood).add_left_out(likelihood.read(batch), own, out)
 
     def plot(self, columns: Sequence[str] | None = None) -> Figure:
-        """The distribution of each column in each class: of the named columns, or of the most important ones."""
+        """The distribution of each column in each class: of the named columns, or of the most important ones;
+        where there are only texts, the strongest words of each class."""
         from credo.present.score_plot import plot_classifier
 
         return plot_classifier(self, columns)

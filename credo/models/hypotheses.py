@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo.core.description import DescriptionLength, bits
-from credo.core.records import with_fields
+from credo.core.records import Shown, with_fields
 from credo.errors import DataError, EvidenceError, PriorError, check_seed, counted, suggest
 from credo.models.votes import Prediction, Votes, tally, vote_of
 from credo.numerics.exact import Array, Exact
@@ -26,7 +26,7 @@ SHOWN = 5  # hypotheses in a repr
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Hypotheses:
+class Hypotheses(Shown):
     """P(h | D) = P(D | h) P(h) / Σ P(D | h′) P(h′)
 
     A test finds 98% of the cancers, and 3% of healthy people test positive.
@@ -240,6 +240,13 @@ class Hypotheses:
             steps.append(last.update(datum) if likelihood is None else last.update(likelihood, [datum]))
         return Evolution(self.hypotheses, np.array([step.probabilities for step in steps]))
 
+    def plot(self) -> Any:
+        """Bars of the prior and of the posterior."""
+        from credo.present.hypotheses_plot import plot_evolution
+
+        known = self.prior if self.n == 0 else np.array([self.prior, self.probabilities])
+        return plot_evolution(Evolution(self.hypotheses, np.atleast_2d(known)), ("prior", "posterior"))
+
     def __len__(self) -> int:
         return len(self.prior)
 
@@ -259,7 +266,7 @@ class Hypotheses:
 
 
 @dataclass(frozen=True, eq=False)
-class Evolution:
+class Evolution(Shown):
     """The posterior before any datum, and after each."""
 
     hypotheses: Sequence[Any] | NDArray[Any]

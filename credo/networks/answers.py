@@ -86,7 +86,7 @@ class EstimatedNumber(float):
     __str__ = __repr__
 
 
-class Marginals(Mapping[str, Posterior]):
+class Marginals(Shown, Mapping[str, Posterior]):
     """{name: {state: probability}}, each made when it is first used."""
 
     def __init__(self, places: Mapping[str, tuple[tuple[object, ...], slice]], values: Array) -> None:

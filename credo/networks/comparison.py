@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.core.records import Shown
 from credo.errors import SchemaError, SizeError, check_seed, suggest
 from credo.networks.answers import EstimatedNumber
 from credo.networks.inference.sizes import SAMPLES, is_exact, needed
@@ -28,7 +29,7 @@ def check_same_variables(one: Iterable[str], other: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True)
-class GraphComparison:
+class GraphComparison(Shown):
     """The pairs of variables between which a graph and a guess at it differ.
 
     >>> truth = MixedGraph(("A", "B", "C"), frozenset({("A", "B"), ("C", "B")}))

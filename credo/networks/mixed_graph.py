@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from credo.core.records import Shown
 from credo.errors import NetworkError, SchemaError, counted, suggest
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ SHOWN = 40  # edges of a printed graph
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MixedGraph:
+class MixedGraph(Shown):
     """Variables, arrows (parent, child), and edges without a direction, each named once.
 
     >>> MixedGraph(("A", "B", "C"), frozenset({("A", "B")}), frozenset({("C", "B")}))

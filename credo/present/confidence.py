@@ -1,9 +1,10 @@
-"""The probabilities of arrows, as text."""
+"""The probabilities of arrows, as tables and as text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.numbers import count_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,28 @@ def how(found: EdgeConfidence) -> str:
         f"Posterior probabilities from {count_of(c.chains, 'chain')} over orders, with {prior}; the chains {agree} "
         f"(R-hat {c.r_hat:.3f}; arrows differ by up to {c.largest_difference:.2f})"
     )
+
+
+def confidence_content(found: EdgeConfidence, top: int | None = None, least: float = LEAST_SHOWN) -> list[Content]:
+    """The most probable arrows, each with its reverse and with the probability of a path."""
+    rows = found.ranked(least)
+    shown = rows[: top or SHOWN]
+    table = Table(
+        [
+            TableColumn("arrow", [f"{a} -> {b}" for a, b, _ in shown], longest=60),
+            TableColumn("probability", [p for _, _, p in shown], ".3f"),
+            TableColumn("reversed", [found[b, a] for a, b, _ in shown], ".3f"),
+            TableColumn("any path", [found.path(a, b) for a, b, _ in shown], ".3f", rank=1),
+        ],
+        Drawing("bars", [p for _, _, p in shown], most=1.0, widest=20),
+        ("more column",),
+        "table() has all",
+    )
+    contents: list[Content] = [table, GAP, Paragraph(f"{how(found)}.", "note")]
+    if len(rows) > len(shown):
+        more = f"{count_of(len(rows) - len(shown), 'more arrow')} of probability {least:g} or more"
+        contents.append(Paragraph(more, "note"))
+    return contents if shown else [Paragraph(f"no arrow has a probability of {least:g} or more")]
 
 
 def described(found: EdgeConfidence) -> str:

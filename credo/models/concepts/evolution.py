@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.core.records import Shown
 from credo.models.concepts.version_space import VersionSpace
 from credo.models.hypotheses import Evolution
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConceptEvolution:
+class ConceptEvolution(Shown):
     """The posterior before the first row, and after each."""
 
     steps: tuple[Concepts, ...]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.core.description import DescriptionLength, bits
 from credo.core.learning import gather
-from credo.core.records import with_fields
+from credo.core.records import Shown, with_fields
 from credo.data import Batch, Source, cells, source
 from credo.data.schema import Schema
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, SizeError, counted
@@ -35,7 +35,7 @@ MOST_LISTED = 2**16  # concepts of a space that is listed whole
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Concepts:
+class Concepts(Shown):
     """P(h | D) ∝ (1 − ε)^right ε^wrong over conjunctions h of attribute values; 1/|version space| where ε = 0.
 
     >>> days = Concepts({"sky": ["sunny", "rainy"], "air": ["warm", "cold"]}, target="enjoy")

@@ -458,11 +458,6 @@ class LinearRegression(Additive):
 
         return described(self)
 
-    def _repr_html_(self) -> str:
-        from credo.present.regression import regression_html
-
-        return regression_html(self)
-
 
 def _add(total: Ignored, more: Ignored) -> None:
     for key, cells in more.items():
