@@ -26,7 +26,8 @@ from credo.estimation.beliefs import Beliefs
 from credo.estimation.numeric import Numeric
 from credo.families.dirichlet import Dirichlet
 from credo.families.family import Family
-from credo.numerics.distributions import Categorical, Distribution, NegativeBinomial
+from credo.numerics.categorical import Categorical
+from credo.numerics.distributions import Distribution, NegativeBinomial
 
 THETA, NEXT = "theta", "x"
 
@@ -258,7 +259,7 @@ def family_adapter(family: Family) -> BeliefAdapter:
     return BeliefAdapter(family.belief())
 
 
-def columns_adapter(beliefs: Mapping[str, Any]) -> ColumnsAdapter:
+def columns_adapter(beliefs: Mapping[str, object]) -> ColumnsAdapter:
     """Of what `credo.estimate` returns for several columns."""
     found: dict[str, Believed] = {}
     for column, belief in beliefs.items():
@@ -283,7 +284,7 @@ def _variable(name: str, law: Any, role: Any, entries: Sequence[Any] = ()) -> Va
     return found
 
 
-def _part(whole: Any, entry: Any, j: int) -> Any:
+def _part(whole: object, entry: object, j: int) -> Any:
     return whole[entry] if isinstance(whole, Mapping) else None if whole is None else np.asarray(whole)[j]
 
 

@@ -22,7 +22,7 @@ from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.blocks.numbers.hidden_rows import HiddenGroups
+    from credo.blocks.numbers.hidden_rows import Before, HiddenGroups
     from credo.blocks.scoring import Scorer
     from credo.blocks.tally import Tally
 
@@ -74,14 +74,14 @@ class Completes(Capability):
 
 
 class ExpectsHidden(Capability):
-    """Runs the whole E-step of rows with hidden groups in one pass, if it is the only block."""
+    """Takes the whole E-step of rows whose group is hidden in one pass."""
 
     @abstractmethod
     def expected_hidden(
-        self, batch: Batch, log_shares: Array, weight: Array, groups: str, now: Likelihood
+        self, batch: Batch, before: Before, groups: str, now: Likelihood
     ) -> tuple[Evidence, HiddenGroups] | None:
-        """The expected statistics at the current parameters and mixing weights; None if responsibilities are needed
-        first."""
+        """What is expected at the parameters now; None where it takes the responsibilities first. What other blocks
+        say of the rows becomes their responsibilities."""
 
 
 class Rounds(Capability):
@@ -113,7 +113,7 @@ class Draws(Capability):
     lacking = "no cells can be drawn"
 
     @abstractmethod
-    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+    def sample(self, classes: object, rng: np.random.Generator) -> dict[str, Any]:
         """Cells of rows of these classes (codes): a column each, NaN or None where unknown."""
 
 
@@ -167,6 +167,14 @@ class DrawsGiven(Capability):
     @abstractmethod
     def sample_given(self, cells: Any, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
         """As `Draws.sample`, given the known cells, which stay."""
+
+
+class ReadAgain(Capability):
+    """Takes less time for rows that EM reads again and again."""
+
+    @abstractmethod
+    def add_again(self, batch: Batch, out: Array) -> None:
+        """The same as `add` of what is read, base included."""
 
 
 class SharedFactor(Capability):
@@ -227,7 +235,7 @@ class WeighsWords(Capability):
     """Has one weight per word, in any text."""
 
     @abstractmethod
-    def weights_for(self, k: int, others: Array, words: Any) -> Array:
+    def weights_for(self, k: int, others: Array, words: object) -> Array:
         """The weights of words for class k against the others, by their shares, in a text with them. (words,)"""
 
 
@@ -325,7 +333,7 @@ class Independent(Weighable):
     @abstractmethod
     def cells_of(self, cells: Any, places: Sequence[int]) -> Any: ...
 
-    def by_column(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: object, shape: tuple[int, int]) -> dict[str, Array]:
         found = {}
         for j, name in enumerate(self.names):
             found[name] = np.zeros(shape)
@@ -338,11 +346,11 @@ class Independent(Weighable):
     def each_nearly_left_out(self, cells: Any, own: Hard) -> Array:
         return np.stack([self._column_left_out(j, cells, own) for j in range(len(self.names))], axis=-1)
 
-    def add_weighted_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
+    def add_weighted_left_out(self, cells: object, own: Hard, weights: Array, out: Array) -> None:
         for j in np.flatnonzero(weights).tolist():
             out += weights[j] * self._column_left_out(j, cells, own)
 
-    def _column_left_out(self, j: int, cells: Any, own: Hard) -> Array:
+    def _column_left_out(self, j: int, cells: object, own: Hard) -> Array:
         """Of one column. (rows, classes)"""
         out = np.zeros((own.rows, own.groups))
         self.pick([j]).add_left_out(self.cells_of(cells, [j]), own, out)
@@ -395,7 +403,7 @@ def read_counting_ignored(likelihood: Likelihood, batch: Batch) -> tuple[Any, Ig
     return (likelihood.read(batch), {}) if counts is None else counts.read_counting_ignored(batch)
 
 
-def log_base(likelihood: Likelihood, cells: Any) -> Array | float:
+def log_base(likelihood: Likelihood, cells: object) -> Array | float:
     """log of the factor that `add` leaves out. (rows, 1)"""
     shared = SharedFactor.of(likelihood)
     return 0.0 if shared is None else np.reshape(shared.base(cells), (-1, 1))

@@ -88,7 +88,7 @@ class CategoriesTally(PredictingTally):
             self._codes = [levels.find(value, number) for levels, value in zip(self._levels, values, strict=True)]
             self._new = UNSEEN in self._codes
 
-    def _looked_up(self, values: Sequence[Any]) -> RowCodes:
+    def _looked_up(self, values: Sequence[object]) -> RowCodes:
         try:
             return [levels[value] for levels, value in zip(self._levels, values, strict=True)]
         except TypeError:  # a list, say

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from credo.core.membership import Codes, Membership
 from credo.data import Batch, cells
 from credo.data.batches import CategoryCodes
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
     """log P(word | group), of known words and of new ones."""
 
     names: tuple[str, ...]
-    levels: Any  # the known words, an Arrow array
+    levels: pa.Array  # the known words, an Arrow array
     counts: Array  # (groups, words)
     block: Spelled
     settings: Settings

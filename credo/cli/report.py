@@ -32,7 +32,7 @@ def report(model: str, output: str, data: str | None) -> None:
     check(output, (PAGE,))
     found = read_diagram(model) if is_network(model) and holds_diagram(model) else loaded(model)
     if data is None:
-        model_page(found, output)
+        model_page(found, output, file=model)
     else:
         from credo.cli.reading import opened_data
         from credo.models.classifier import Classifier

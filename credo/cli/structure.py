@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from credo.cli.learn import parse_kinds
+from credo.cli.options import read_as, top, weighted
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
@@ -33,16 +33,11 @@ SEARCHES = ("auto", "boss", "hill-climbing", "tabu", "iterated", "exact", "ges",
 )  # fmt: skip
 @click.option("--max-parents", type=click.IntRange(min=0), metavar="N", help="Maximum number of parents.")
 @click.option("--bins", type=click.IntRange(min=2), metavar="N", help="Number of bins for each number column.")
-@click.option("--weight", metavar="COLUMN", help="Column of row weights.")
-@click.option(
-    "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
-    help="How to read a column: category, number, ignore.",
-)  # fmt: skip
+@weighted
+@read_as("category, number, ignore")
 @click.option("--confidence", is_flag=True, help="The posterior probability of each arrow, averaged over networks.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
-@click.option(
-    "--top", metavar="N", type=click.IntRange(min=1), default=30, show_default=True, help="Number of arrows to print."
-)
+@top(30, "arrows")
 @click.option("--output", "-o", metavar="FILE", help="A file for the network: .bif .xdsl .net .json .credo and others.")
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for a picture.")
 @reads_data

@@ -6,6 +6,7 @@ from shlex import quote
 
 import click
 
+from credo.cli.options import weighted
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import echo_done, remark
@@ -14,7 +15,7 @@ from credo.cli.streams import echo_done, remark
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--weight", help="Column of row weights.")
+@weighted
 @click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced atomically.")
 @reads_data
 def update(model: str, data: str, weight: str | None, output: str | None) -> None:

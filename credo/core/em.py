@@ -82,7 +82,7 @@ class EStep:
 
     model: Expecting
 
-    def __call__(self, batch: Any) -> Expected:
+    def __call__(self, batch: object) -> Expected:
         return self.model.expect(batch)
 
 

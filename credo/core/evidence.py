@@ -207,7 +207,7 @@ class Evidence:
     def renamed(self, old: str, new: str) -> Evidence:
         """With another name for a column, in its label too."""
 
-        def name(other: Any) -> Any:
+        def name(other: object) -> Any:
             return new if other == old else other
 
         parts = {

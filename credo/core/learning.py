@@ -34,7 +34,7 @@ class Additive(Surface, ABC):
     """A model that learns by adding evidence. Every verb returns a new object."""
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "crowded", "gathered", "mergeable", "needs", "summarise", "taught_by", "total", "with_evidence",
+        "crowded", "gathered", "mergeable", "needs", "summarise", "fitted_to", "total", "with_evidence",
     )  # fmt: skip
 
     if TYPE_CHECKING:  # a field, or a property
@@ -60,7 +60,7 @@ class Additive(Surface, ABC):
         """The same prior and settings, with that evidence."""
 
     @abstractmethod
-    def log_prob(self, data: Any) -> Array:
+    def log_prob(self, data: object) -> Array:
         """log p(row) of each row, by the predictive."""
 
     @abstractmethod
@@ -71,7 +71,7 @@ class Additive(Surface, ABC):
         """The evidence of many batches."""
         return Evidence.total(parts)
 
-    def taught_by(self, others: Evidence, held_out: Evidence) -> Self:  # noqa: ARG002 - of use to those who override
+    def fitted_to(self, others: Evidence, held_out: Evidence) -> Self:  # noqa: ARG002 - of use to those who override
         """The model that predicts a fold: the same, with the other folds' evidence."""
         return self.with_evidence(others)
 
@@ -277,7 +277,7 @@ def fold_scores(
         raise DataError(f"{folds} folds need at least {folds} rows")
     parts = gathered.evidence
     others = [Evidence.total(parts[:k] + parts[k + 1 :]).ordered() for k in range(folds)]
-    models = [learner.taught_by(evidence, part) for evidence, part in zip(others, parts, strict=True)]
+    models = [learner.fitted_to(evidence, part) for evidence, part in zip(others, parts, strict=True)]
     scores = engines.map(FoldScores(plan, models), weights.partitions(table, names))
     found = [*map(np.concatenate, zip(*scores, strict=True))]
     return found if with_folds else found[:-1], Evidence.total(parts).ordered()

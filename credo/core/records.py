@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 if TYPE_CHECKING:
     from credo.explorer.serving import Explorer
@@ -36,7 +36,7 @@ class Surface(Shown):
         return explore(self, data=data)
 
 
-def with_fields(record: Record, **values: Any) -> Record:
+def with_fields(record: Record, **values: object) -> Record:
     """The same with other values of some fields, also of those with init=False, which dataclasses.replace refuses.
 
     What was derived from the old values, such as a cached property, isn't taken along.

@@ -326,7 +326,7 @@ class GroupCounts(Counts):
             return super().entries()
         return self.n.rows.astype(np.intp), self.n.columns.astype(np.intp), self.n.cells.value
 
-    def at(self, groups: Any, values: Any) -> Array:
+    def at(self, groups: object, values: object) -> Array:
         return super().at(groups, values) if isinstance(self.n, Exact) else self.n.at(groups, values)
 
     @classmethod

@@ -41,17 +41,17 @@ class Profile:
     missing: int
     words: int  # in the beginnings of all cells
     longest: int  # of these, the most in a cell
-    values: Any  # the distinct ones, an Arrow array, as far as they are kept; of numbers the ends and one between
+    values: pa.Array  # the distinct ones, an Arrow array, as far as they are kept; of numbers the ends and one between
     repeated: int  # cells whose value was seen before
     dates: int = 0  # cells that spell a date
 
     @classmethod
-    def of(cls, array: Any, every: bool = False) -> Profile:
+    def of(cls, array: object, every: bool = False) -> Profile:
         """`every` value is wanted of a number column, too."""
         return cls.coded(array, every)[0]
 
     @classmethod
-    def coded(cls, array: Any, every: bool = False) -> tuple[Profile, tuple[Codes, Any] | None]:
+    def coded(cls, array: pa.Array, every: bool = False) -> tuple[Profile, tuple[Codes, Any] | None]:
         """And the cells as codes with the values that they stand for, if that is what the profile was read from."""
         if not every and _numeric(array.type):
             known = cells.missing(array).drop_null()
@@ -71,7 +71,7 @@ class Profile:
         return cls(len(codes), missing, total, longest, kept, known - len(values), dated)
 
     @classmethod
-    def unread(cls, array: Any) -> Profile:
+    def unread(cls, array: pa.Array) -> Profile:
         """Of lists, structs and the like: only that they are there."""
         return cls(len(array), array.null_count, 0, 0, pa.array([], array.type), 0)
 
@@ -178,11 +178,11 @@ def _words_of(value: str) -> int:
     return sum(any(map(str.isalpha, part)) for part in SPACE.split(value[:BEGINNING]))
 
 
-def _numeric(kind: Any) -> bool:
+def _numeric(kind: object) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _ends(values: Any) -> Any:
+def _ends(values: Any) -> pa.Array:
     """The least value, the greatest, and one between: enough for a range, and to tell two values from more."""
     if not len(values):
         return values
@@ -192,7 +192,7 @@ def _ends(values: Any) -> Any:
     return pc.unique(pa.concat_arrays([pa.array([low.as_py(), high.as_py()], values.type), between]))
 
 
-def _united(parts: Sequence[Any]) -> Any:
+def _united(parts: Sequence[Any]) -> pa.Array:
     """The distinct values of all parts; as words, where their types have nothing in common."""
     types = {part.type for part in parts if len(part)}
     if not types:

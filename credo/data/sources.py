@@ -186,8 +186,8 @@ class Source:
             raise DataError(step.wrong(len(weights), str(self.rows)))
         return self.then(lambda wanted: (wanted, step))
 
-    def where(self, chosen: NDArray[np.bool_]) -> Source:
-        """Some of the rows, by a flag for each."""
+    def where(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> Source:
+        """Some of the rows, by a flag for each, or by how often each comes."""
         return replace(self.then(lambda wanted: (wanted, Chosen(chosen))), rows=int(chosen.sum()), lengths=())
 
     def renamed(self, new: Mapping[str, str]) -> Source:
@@ -296,7 +296,7 @@ def opened(data: object) -> Source:
     return open_frame(data) or open_table(data)
 
 
-def _only_column(data: Mapping[str, object]) -> Any:
+def _only_column(data: Mapping[str, object]) -> pa.ChunkedArray:
     (name,) = data
     parts = [part.columns[name] for part in source(data).read([name])]
     return pa.chunked_array([chunk for part in parts for chunk in chunks_of(part)]) if len(parts) > 1 else parts[0]

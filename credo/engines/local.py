@@ -67,11 +67,11 @@ def _mapped(job: Callable[[Rows], Result], batches: Generator[tuple[int, Rows]])
     count = workers()
     with closing(batches):  # a file or a connection behind it is free again at once
         begun = [*islice(batches, 2)]
-        if len(begun) == 1:
-            ((place, batch),) = begun
-            yield place, _alone(job, batch)
+        every = chain(begun, batches)
+        if len(begun) == 1 or count == 1:
+            yield from ((place, _alone(job, batch)) for place, batch in every)
         else:
-            yield from _in_threads(job, chain(begun, batches), count)
+            yield from _in_threads(job, every, count)
 
 
 def _alone(job: Callable[[Rows], Result], batch: Rows) -> Result:

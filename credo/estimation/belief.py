@@ -81,7 +81,7 @@ class Belief(Additive):
         """Whether an observation is a row of several columns."""
         return self.family.reads in ("numbers", "counts")
 
-    def taught_by(self, others: Evidence, held_out: Evidence) -> Belief:
+    def fitted_to(self, others: Evidence, held_out: Evidence) -> Belief:
         """All folds' values are known; a value that occurs only in held-out rows has its prior probability."""
         return self.with_evidence(others.knowing(held_out))
 
@@ -210,12 +210,12 @@ class Belief(Additive):
         """log p(observations), the parameters integrated out: the log marginal likelihood."""
         return 0.0 if self.evidence is None else float(self.prior.log_evidence(self.statistics))
 
-    def predictive(self, *given: Any) -> Any:
+    def predictive(self, *given: object) -> Any:
         """The distribution of the next observation (of a regression's target, given its features)."""
         asked = map(self._features, given) if self.family.has_target else given
         return self.posterior.predictive(*asked)
 
-    def _features(self, given: Any) -> Any:
+    def _features(self, given: object) -> Any:
         """A regression's features, also by their names: one row {name: number}, or a table."""
         names = (self.columns or ("",))[:-1]
         if isinstance(given, Mapping) and all(isinstance(value, RealNumber) for value in given.values()):
@@ -237,7 +237,7 @@ class Belief(Additive):
         model = self if data is None else self.with_evidence(self.gathered(data, weight))
         return integrated_out(model.log_evidence(), model.n)
 
-    def log_prob(self, data: Any) -> Array:
+    def log_prob(self, data: object) -> Array:
         """log p(observation) of each, by the predictive; NaN where it is missing."""
         table = source(data)
         parts = engines.map(LogPredictive(self), table.partitions(self.needs(table)))

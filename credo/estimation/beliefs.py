@@ -95,7 +95,7 @@ class Beliefs(Additive):
     def with_evidence(self, evidence: Evidence) -> Beliefs:
         return with_fields(self, evidence=evidence)
 
-    def taught_by(self, others: Evidence, held_out: Evidence) -> Beliefs:
+    def fitted_to(self, others: Evidence, held_out: Evidence) -> Beliefs:
         """The values and groups of all folds are known: those of the held-out rows alone have their prior's belief."""
         return self.with_evidence(others.knowing(held_out))
 
@@ -128,7 +128,7 @@ class Beliefs(Additive):
         return self.prior.posterior(self.statistics)
 
     @property
-    def groups(self) -> Any:
+    def groups(self) -> pa.Array:
         """The groups' names, an Arrow array."""
         return self.seen.schema[self.by].levels
 
@@ -202,7 +202,7 @@ class Beliefs(Additive):
         model = self if data is None else self.with_evidence(self.gathered(data, weight))
         return integrated_out(model.log_evidence(), model.n)
 
-    def log_prob(self, data: Any) -> Array:
+    def log_prob(self, data: object) -> Array:
         """log p(observation) of each row, by the predictive of its group; of a new group where the group isn't known.
 
         NaN where the observation is missing.
@@ -244,7 +244,7 @@ class Beliefs(Additive):
 
         return plot_groups(self, top, quantity)
 
-    def table(self, mass: float = 0.95) -> Any:
+    def table(self, mass: float = 0.95) -> pa.Table:
         """An Arrow table: a row for each group, with its rows, estimates and intervals.
 
         Where groups times values are many (above 2²⁰), a row for each group and value that was seen together.
@@ -262,7 +262,7 @@ class Beliefs(Additive):
         renamed = {f"{name}_" if name == self.by else name: values for name, values in columns.items()}
         return pa.table({self.by: self.groups, **renamed})
 
-    def _long_table(self, mass: float) -> Any:
+    def _long_table(self, mass: float) -> pa.Table:
         assert isinstance(self.prior, DirichletCategorical)
         group, value, n = self.statistics.entries()
         a, total = self.prior.after(self.statistics, group, value)

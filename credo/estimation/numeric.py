@@ -20,7 +20,8 @@ from credo.core.learning import Weights
 from credo.data import source
 from credo.errors import CredoError, DataError, EvidenceError, PriorError, check_discount
 from credo.estimation.observations import only_column
-from credo.numerics.distributions import Categorical, Real, Seed, plain
+from credo.numerics.categorical import Categorical
+from credo.numerics.distributions import Real, Seed, plain
 from credo.numerics.exact import Array
 from credo.numerics.quadrature import (
     SERIES,
@@ -77,7 +78,7 @@ def normalised(log_prior: Function, axes: tuple[Axis, ...]) -> Mesh:
     return mesh
 
 
-def observed(xs: Any, weight: Any) -> tuple[Array, Array]:
+def observed(xs: object, weight: object) -> tuple[Array, Array]:
     """Observations (a column of any form, one number, or {value: count}) and their weights, missing ones left out."""
     if isinstance(xs, Mapping) and all(isinstance(count, Number) for count in xs.values()):
         if weight is not None:
@@ -124,14 +125,14 @@ class Numeric:
     def axes(self) -> tuple[Axis, ...]:
         return tuple(Axis(float(low), float(high)) for low, high in np.reshape(self.support, (-1, 2)))
 
-    def update(self, xs: Any, weight: Any = None) -> Numeric:
+    def update(self, xs: object, weight: object = None) -> Numeric:
         """Learn from observations: numbers, or {value: count}. NaN is missing."""
         values, weights = observed(xs, weight)
         distinct, which = np.unique(np.append(self.values, values), return_inverse=True)
         added = np.bincount(which, np.append(self.weights, weights), distinct.size)
         return replace(self, values=distinct, weights=np.asarray(added, dtype=np.float64))
 
-    def forget(self, xs: Any, weight: Any = None) -> Numeric:
+    def forget(self, xs: object, weight: object = None) -> Numeric:
         """Unlearn observations; those that were never seen are an error."""
         taken = self._blank.update(xs, weight)
         place = np.searchsorted(self.values, taken.values)
@@ -264,7 +265,7 @@ class Numeric:
         """log ∫ p(x | θ) p(θ) dθ, the prior normalised."""
         return self._posterior.log_total - self._prior.log_total
 
-    def description_length(self, data: Any = None) -> DescriptionLength:
+    def description_length(self, data: object = None) -> DescriptionLength:
         """−log₂ p(observations), of those that were learned or of the data: parameters integrated out."""
         model = self if data is None else replace(self, values=np.empty(0)).update(data)
         return integrated_out(model.log_evidence(), model.n)

@@ -66,7 +66,7 @@ def _fitting(name: str, asked: Kind | None, found: Profile | None, success: obje
     raise DataError(f"column {name!r} {why}: nothing to estimate. If there is, use kinds={{{name!r}: 'category'}}")
 
 
-def resolved(rule: Rule, family: Family, statistics: Any) -> Family:
+def resolved(rule: Rule, family: Family, statistics: object) -> Family:
     """The prior of each group, found from all groups together where its numbers aren't given."""
     if rule == "given":
         return family

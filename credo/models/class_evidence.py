@@ -16,7 +16,7 @@ from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.models.class_predictor import NOTHING, ClassPredictor
-from credo.models.forms import Views, settled_views
+from credo.models.forms import Kinds, Views, settled_views
 from credo.models.targets import check_classes, class_codes, with_target
 from credo.notices import tell
 from credo.numerics.exact import Array
@@ -24,9 +24,7 @@ from credo.numerics.exact import Array
 NO_COLUMN = "there is no column to learn from: all of them are ignored"
 
 
-def labelled_table(
-    data: object, target: object, weight: Weight, kinds: Mapping[str, Any] | None
-) -> tuple[Source, str, Views]:
+def labelled_table(data: object, target: object, weight: Weight, kinds: Kinds) -> tuple[Source, str, Views]:
     """A table with its classes, the name of the column that holds them, and how the others are read."""
     table, name = with_target(source(data), target)
     if isinstance(weight, str):

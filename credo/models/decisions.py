@@ -13,7 +13,7 @@ from credo.numerics.exact import Array
 Loss = Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]]  # loss[truth][decision]
 
 
-def loss_matrix(loss: Loss | None, classes: Sequence[Any]) -> Array:
+def loss_matrix(loss: Loss | None, classes: Sequence[object]) -> Array:
     """The loss of each decision under each truth; by default 0 if it is right, else 1. (truth, decision)
 
     >>> loss_matrix({"sick": {"well": 5}}, ["sick", "well"]).tolist()

@@ -13,6 +13,7 @@ from credo.core.em import Expected, em_steps
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Soft
+from credo.core.records import Shown
 from credo.data import Batch, Source, source
 from credo.data.schema import Schema
 from credo.errors import DataError, counted
@@ -71,7 +72,7 @@ def responsibilities(log_joint: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedMeans:
+class FittedMeans(Shown):
     """The result of EM, with its history."""
 
     x: Array  # the observations, without missing ones
@@ -113,13 +114,7 @@ class FittedMeans:
 
 
 def em_means(
-    x: object,
-    k: int = 2,
-    *,
-    sd: float,
-    start: ArrayLike | None = None,
-    steps: int = 1000,
-    column: str | None = None,
+    x: object, k: int = 2, *, sd: float, start: ArrayLike | None = None, steps: int = 1000, column: str | None = None
 ) -> FittedMeans:
     """The maximum-likelihood means of k equally probable Gaussians with the same known standard deviation, by EM.
 

@@ -34,7 +34,7 @@ class FamilySettings(NamedTuple):
 
 
 def blocks_of(
-    views: Views, asked: Mapping[str, Any] | None, cuts: Cuts | None = None, tree: Mapping[str, str] | None = None,
+    views: Views, asked: Mapping[str, object] | None, cuts: Cuts | None = None, tree: Mapping[str, str] | None = None,
     families: FamilySettings | None = None,
 ) -> list[tuple[str, Block]]:  # fmt: skip
     """A block for each form, of all columns that are read in it; of texts, for each column.

@@ -21,7 +21,7 @@ BINS = 15  # of the top probability
 class ClassScores(NamedTuple):
     """The scores of one class."""
 
-    value: Any
+    value: object
     rows: float
     precision: float | None  # of the rows predicted to be of this class, the share that is
     recall: float | None  # of the rows of this class, the share that was predicted to be

@@ -23,7 +23,7 @@ TARGET = "target"  # what a class column is called that comes as an array
 LARGEST = 10_000  # classes: their tables, and the probabilities of a batch's rows, must fit into memory
 
 
-def check_classes(table: Source, target: str, kinds: Any) -> Any:
+def check_classes(table: Source, target: str, kinds: object) -> Any:
     """Refuse quantities, which would have a class for nearly every row; a notice if there are still many classes.
     Returns the kinds of the other columns.
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
 
 
-def arrow_evidence(network: Network, equivalent: float = 1.0) -> dict[tuple[str, str], float]:
+def arrow_evidence(network: Network) -> dict[tuple[str, str], float]:
     """The logarithm of the Bayes factor of each arrow (parent, child): log p(rows | parents) − log p(rows | all parents
-    but one), tables integrated out under BDeu. The counts without a parent are sums of those with it: no rows are read.
+    but one), tables integrated out under BDeu(1). Counts without a parent are sums of those with it: no rows are read.
 
     >>> from credo import Network
     >>> rain = Network("Rain -> Wet").fit({"Rain": ["yes", "no"] * 20, "Wet": ["yes", "no"] * 20})
@@ -31,13 +31,13 @@ def arrow_evidence(network: Network, equivalent: float = 1.0) -> dict[tuple[str,
         if name in network.forms:  # counts of such distributions don't give tables without an arrow
             continue
         counts = network.evidence[node.label].n.value
-        with_all = _log_evidence(counts, equivalent, name)
+        with_all = _log_evidence(counts, name)
         for axis, parent in enumerate(node.parents):
-            found[parent, name] = with_all - _log_evidence(counts.sum(axis), equivalent, name)
+            found[parent, name] = with_all - _log_evidence(counts.sum(axis), name)
     return found
 
 
-def _log_evidence(counts: Array, equivalent: float, name: str) -> float:
+def _log_evidence(counts: Array, name: str) -> float:
     """Of the rows of one table."""
-    concentration = dirichlet_of(BDeu(equivalent), counts.shape, name).concentration
+    concentration = dirichlet_of(BDeu(1.0), counts.shape, name).concentration
     return float(np.sum(dirichlet.log_evidence(counts, concentration)))

@@ -90,7 +90,7 @@ def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
 
 
 def cross_validated(
-    network: Network, data: object, folds: int, weight: Weight, hidden: Mapping[str, Any] | None, how: FittingOptions
+    network: Network, data: object, folds: int, weight: Weight, hidden: Mapping[str, object] | None, how: FittingOptions
 ) -> Validation:
     """By the evidence of the other folds where all rows are complete; else by refits."""
     from credo.networks.fitting import Fitting, hidden_states
@@ -137,7 +137,7 @@ def _copied(network: Network, table: Source, names: Sequence[str], found: Observ
 
 
 def _refitted(
-    bare: Network, table: Source, folds: int, weight: Weight, hidden: Mapping[str, Any], how: FittingOptions,
+    bare: Network, table: Source, folds: int, weight: Weight, hidden: Mapping[str, object], how: FittingOptions,
     copied: Fingerprints | None,
 ) -> Validation:  # fmt: skip
     weights, names = Weights.of(weight), [name for name in bare.variables if name in table.names]

@@ -11,6 +11,7 @@ import numpy as np
 from credo.core.records import Shown
 from credo.errors import DataError, EvidenceError, SchemaError, suggest
 from credo.networks.answers import Estimated, EstimatedNumber, Posterior
+from credo.networks.graph import one_or_several
 from credo.networks.inference.sizes import Method
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def mutual_information(
 ) -> float:
     """I(a; b) = Σ P(a, b) log P(a, b) / P(a)P(b), in nats, given evidence; or averaged over the variables named."""
     evidence = given if isinstance(given, Mapping) else None
-    names = [] if given is None or evidence is not None else [given] if isinstance(given, str) else [*given]
+    names = [] if given is None or evidence is not None else one_or_several(given)
     if twice := next((name for name in names if name in (a, b)), None):
         raise SchemaError(f"{twice!r} is named twice: a, b and given must have nothing in common")
     queried = list(dict.fromkeys([a, b, *names]))

@@ -71,7 +71,7 @@ class NetworkLearner(Additive, Generic[Net]):
         network = self.network.with_evidence(evidence, self.network.history)  # expected counts stay expected ones
         return replace(self, network=network, evidence=evidence)
 
-    def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
+    def fitted_to(self, others: Evidence, held_out: Evidence) -> Self:
         """States that only held-out rows have are known, without evidence."""
         return self.with_evidence(others.knowing(held_out))
 

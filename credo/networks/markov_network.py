@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class MarkovNetwork(GraphicalModel, Unlearned):
 
     directed: ClassVar[bool] = False
 
-    def __init__(self, states: Mapping[str, Sequence[Any]], factors: Iterable[Factor]) -> None:
+    def __init__(self, states: Mapping[str, Sequence[object]], factors: Iterable[Factor]) -> None:
         if not states:
             raise NetworkError("a network must have at least one variable")
         known = {name: states_of(name, values, None) for name, values in states.items()}

@@ -140,7 +140,7 @@ class Network(DirectedModel, EvidenceVerbs):
         return self._updated(data, weight, None, how, self)
 
     def _updated(
-        self, data: object, weight: Weight, hidden: Mapping[str, Any] | None, how: FittingOptions, start: Network
+        self, data: object, weight: Weight, hidden: Mapping[str, object] | None, how: FittingOptions, start: Network
     ) -> Network:
         from credo.networks.fitting import Fitting, learned
 
@@ -172,7 +172,7 @@ class Network(DirectedModel, EvidenceVerbs):
         folds: int = 10,
         *,
         weight: Weight = None,
-        hidden: Mapping[str, Any] | None = None,
+        hidden: Mapping[str, object] | None = None,
         **how: Unpack[FittingOptions],
     ) -> Validation:
         """log P(row) of each row, by tables learned from the other folds; refitted where cells are missing, with the
@@ -252,14 +252,14 @@ class Network(DirectedModel, EvidenceVerbs):
 
         return network_length(self, data)
 
-    def average(self, data: object, *, prior: Any = 1.0, structures: int = 100, **how: Any) -> NetworkAverage:
+    def average(self, data: object, *, prior: object = 1.0, structures: int = 100, **how: object) -> NetworkAverage:
         """The average over structures of these variables, weighted by their posterior: credo.edge_confidence(data,
         **how).average()."""
         from credo.networks.structure.strengths import averaged
 
         return averaged(self, data, prior, structures, how)
 
-    def do(self, states: Mapping[str, Any]) -> Network:
+    def do(self, states: Mapping[str, object]) -> Network:
         """The network after an intervention, which sets variables to states, or draws these from {state: probability}:
         the arrows into them are removed."""
         from credo.networks.inference.findings import state
@@ -292,7 +292,7 @@ class Network(DirectedModel, EvidenceVerbs):
         return network_effect(self, cause, outcome, hidden, draws, seed, given)
 
     def explain(
-        self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None
+        self, variable: str, given: Given, value: object = None, *, do: Mapping[str, object] | None = None
     ) -> QueryExplanation:
         """How much each finding changed the log-odds of a value, by default the most probable one; under the
         intervention `do`, if one is given."""
@@ -300,7 +300,7 @@ class Network(DirectedModel, EvidenceVerbs):
         return replace(found, done=dict(do)) if do else found
 
     def counterfactual(
-        self, variables: str | Sequence[str], given: Given, do: Mapping[str, Any], *, method: Method = "auto"
+        self, variables: str | Sequence[str], given: Given, do: Mapping[str, object], *, method: Method = "auto"
     ) -> Posterior:
         """P(variables, had `do` been done | given), a counterfactual about the observed case. All affected variables
         must be deterministic functions of their parents; noise must be separate variables."""
@@ -308,7 +308,7 @@ class Network(DirectedModel, EvidenceVerbs):
 
         return counterfactual(self, variables, given, do, method)
 
-    def sensitivity(self, variable: str, given: Given = None, value: Any = None) -> Sensitivity:
+    def sensitivity(self, variable: str, given: Given = None, value: object = None) -> Sensitivity:
         """How P(variable = value | given) depends on each entry of each table: exact derivatives, one-way functions, a
         tornado within credible intervals, bounds. The value is by default the most probable one."""
         from credo.networks.sensitivity.sensitivity import Sensitivity

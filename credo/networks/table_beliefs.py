@@ -79,7 +79,7 @@ def belief(network: Network, name: str, given: Given) -> Belief:
 
 
 def belief_of_row(
-    name: str, states: tuple[Any, ...], prior: DirichletCategorical, counts: Counts, row: tuple[int, ...]
+    name: str, states: tuple[object, ...], prior: DirichletCategorical, counts: Counts, row: tuple[int, ...]
 ) -> Belief:
     """About one row of a table."""
     alpha = np.broadcast_to(prior.concentration, counts.n.shape)[row]
@@ -150,7 +150,7 @@ def _drawn_rows(alpha: Array, random: np.random.Generator) -> Array:
     return np.asarray(shares / shares.sum(-1, keepdims=True))
 
 
-def _summed(keys: Sequence[Any], answers: Array, logs: Array, size: int) -> AveragedOverTables:
+def _summed(keys: Sequence[object], answers: Array, logs: Array, size: int) -> AveragedOverTables:
     """The mean of the draws that make the evidence possible; the others have no weight."""
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()

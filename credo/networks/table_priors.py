@@ -69,7 +69,7 @@ class TablePriors:
     by_label: Mapping[str, TablePrior] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, given: Any, labels: Collection[str]) -> TablePriors:
+    def of(cls, given: object, labels: Collection[str]) -> TablePriors:
         """From "ml", a number l (Dirichlet(l)), a DirichletCategorical, a BDeu, or {node or label: any of these}."""
         if isinstance(given, TablePriors):
             return given

@@ -1,4 +1,4 @@
-"""The probabilities of arrows: as text, and as a table on a terminal."""
+"""The probabilities of arrows, as tables and as text."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def how(found: EdgeConfidence) -> str:
     )
 
 
-def confidence_content(found: EdgeConfidence, top: int = SHOWN, least: float = LEAST_SHOWN) -> list[Content]:
+def confidence_content(found: EdgeConfidence, top: int | None = None, least: float = LEAST_SHOWN) -> list[Content]:
     """The most probable arrows, each with its reverse and with the probability of a path."""
     rows = found.ranked(least)
-    shown = rows[:top]
+    shown = rows[: top or SHOWN]
     table = Table(
         [
             TableColumn("arrow", [f"{a} -> {b}" for a, b, _ in shown], longest=60),
@@ -47,8 +47,8 @@ def confidence_content(found: EdgeConfidence, top: int = SHOWN, least: float = L
         "table() has all",
     )
     contents: list[Content] = [table, GAP, Paragraph(f"{how(found)}.", "note")]
-    if len(rows) > top:
-        more = f"{count_of(len(rows) - top, 'more arrow')} of probability {least:g} or more"
+    if len(rows) > len(shown):
+        more = f"{count_of(len(rows) - len(shown), 'more arrow')} of probability {least:g} or more"
         contents.append(Paragraph(more, "note"))
     return contents if shown else [Paragraph(f"no arrow has a probability of {least:g} or more")]
 

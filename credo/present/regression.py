@@ -154,16 +154,3 @@ def contributions_content(found: Contributions, title: str, top: int) -> list[Co
         TableColumn("adds", adds, "+.5g"),
     ]
     return [Paragraph(head, "title"), GAP, Table(columns)]
-
-
-def regression_html(model: LinearRegression) -> str:
-    from html import escape
-
-    from credo.present.html import table_html
-
-    if model.evidence is None:
-        return f"<pre>{escape(repr(model))}</pre>"
-    try:
-        return table_html(model.parameters(), repr(model).splitlines()[0])
-    except EvidenceError:
-        return f"<pre>{escape(repr(model))}</pre>"

@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo.core.learning import Weight, Weights
+from credo.core.records import Shown
 from credo.data import Source, source
 from credo.engines import local
 from credo.errors import DataError, check_seed, check_whole
@@ -41,7 +42,7 @@ SIDES = "generative", "discriminative"
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """Scores of withheld rows by the number of rows learned: of two models, on the same draws."""
 
     target: str
@@ -138,7 +139,7 @@ class Comparison:
                 mean, error = own.mean(0), 2 * own.std(0, ddof=1) / np.sqrt(self.draws)
                 (line,) = panel.plot(self.sizes, mean, "o-", label=name)
                 panel.fill_between(self.sizes, mean - error, mean + error, alpha=0.2, color=line.get_color())
-            panel.set(xscale="log", xlabel="rows learned", ylabel=f"{what} of withheld rows")
+            panel.set(xscale="log", xlabel="rows learned", ylabel=f"{what} of held-out rows")
             panel.grid(alpha=0.3)
         panels[0].legend()
         return figure

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo.core.learning import Weight, Weights
+from credo.core.records import Shown
 from credo.data import Source
 from credo.errors import DataError
 from credo.models.metrics import Scores
@@ -25,7 +26,7 @@ STEPS = 8  # sizes, if none are asked for, each about twice the one before
 
 
 @dataclass(frozen=True, eq=False)
-class LearningCurve:
+class LearningCurve(Shown):
     """Accuracy and log-loss on withheld rows against the number of training rows."""
 
     sizes: tuple[int, ...]
@@ -58,7 +59,7 @@ class LearningCurve:
             figure.subplots(1, 2), ("accuracy", "log-loss"), (self.accuracy, self.log_loss), strict=True
         ):
             panel.plot(self.sizes, values, "o-")
-            panel.set(xscale="log", xlabel="rows learned", ylabel=f"{name} of withheld rows")
+            panel.set(xscale="log", xlabel="rows learned", ylabel=f"{name} of held-out rows")
             panel.grid(alpha=0.3)
         return figure
 
@@ -87,7 +88,7 @@ def learning_curve(
             taught = plain.with_evidence(current.ordered())
             if model.tuning is not None:
                 taught = _tuned(model, taught, table, weight, _flags(order[:size], rows), seed)
-            knowing = taught.taught_by(taught.seen, plain.seen)
+            knowing = taught.fitted_to(taught.seen, plain.seen)
             scores = knowing.scores(table.where(last), weight=_weights(weight, last))
             found.append(replace(scores, how="withheld"))
     return LearningCurve(tuple(chosen), tuple(found), model.tuning is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from os import PathLike
 
+from credo.core.records import Shown
 from credo.models.metrics import Scores
 from credo.models.regression.scores import NumberScores
 
@@ -45,7 +46,7 @@ class TriedRegression:
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionReport:
+class RegressionReport(Shown):
     """The report of credo.learn for a regression."""
 
     target: str

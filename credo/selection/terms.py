@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from credo.blocks.block import Likelihood, Settings
 from credo.blocks.capabilities import Averageable, Weighable
-from credo.blocks.scoring import Cells, Scorer
+from credo.blocks.scoring import Cells, Scorer, whole_numbers
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
 from credo.data.fingerprints import mixed
@@ -124,6 +124,9 @@ class Taught(ABC):
 def taught(model: Any, sample: Sample) -> Taught:
     """By scorers, where the sample's cells are encoded for them; else by evidence."""
     if sample.encoded is None:
+        if sample.stride == 1 and not whole_numbers([sample.mass, model.class_weights]):
+            evidence = sample.evidence(model)  # of weights as they were added up, so that nothing is left of them
+            return TaughtByEvidence(model.taught_by(evidence, evidence))
         return TaughtByEvidence(model)
     found = TaughtByScorers(model, model.class_weights, sample.encoded.scorers)
     whole = float(sample.mass.sum()) == float(model.n)
@@ -143,7 +146,7 @@ class TaughtByEvidence(Taught):
 
     def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByEvidence:
         evidence = sample.take(gone).evidence(self.model)
-        return TaughtByEvidence(self.model.taught_by(self.model.seen.without(evidence), evidence))
+        return TaughtByEvidence(self.model.fitted_to(self.model.seen.without(evidence), evidence))
 
     def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
         """By folds, where leaving one row out means a refit."""
@@ -208,11 +211,14 @@ class TaughtByScorers(Taught):
     scorers: tuple[tuple[str, Scorer], ...]  # each with its form
 
     def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByScorers:
-        own = sample.member(len(self.class_weights))
-        pairs = zip(self.scorers, _cells(sample), strict=True)
-        scorers = tuple((form, scorer.without(cells, own, gone)) for (form, scorer), cells in pairs)
+        assert sample.encoded is not None
+        own, left, scorers = sample.member(len(self.class_weights)), dict[int, Scorer](), []
+        for (form, scorer), i in zip(self.scorers, sample.encoded.which, strict=True):
+            new = scorer.knowing(left[i]) if i in left else scorer.without(sample.encoded.arrays[i], own, gone)
+            left.setdefault(i, new)
+            scorers.append((form, new))
         weights = self.class_weights - np.bincount(own.codes[gone], own.weight[gone], own.groups)
-        return TaughtByScorers(self.model, weights, scorers)
+        return TaughtByScorers(self.model, weights, tuple(scorers))
 
     def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
         chosen, own = list(self.chosen(sample, forms, settings).values()), sample.member(len(self.class_weights))

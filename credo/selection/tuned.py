@@ -19,7 +19,6 @@ from credo.core.membership import Hard
 from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.arrow_arrays import numpy_array
-from credo.data.cells import codes_among
 from credo.errors import EvidenceError
 from credo.models.class_evidence import few
 from credo.models.class_predictor import Shares
@@ -231,7 +230,7 @@ def missing_share(model: Classifier, batch: Batch, names: Sequence[str], own: Ha
     found = batch.missing_share(names)
     for name in (each for each in names if model.views[each][0] == "category"):
         seen, column = model.seen[Label("column", name)].n.value.sum(0), batch.column(name)
-        codes, unseen = codes_among(column, model.seen.schema[name].levels)
+        codes, unseen = batch.codes_among(name, model.seen.schema[name].levels)
         if own is not None and len(seen):
             alone = (codes >= 0) & (seen[codes] - own.weight <= ALONE * own.weight)
             codes, unseen = np.where(alone, -1, codes), unseen + int(alone.sum())

@@ -51,11 +51,11 @@ class Stored:
         """That of a field which holds such an object."""
         return class_at(self.place)
 
-    def values(self, made: Any) -> Values:
+    def values(self, made: object) -> Values:
         """What is written of an object."""
         return {name: getattr(made, self._attribute(name)) for name in self.fields}
 
-    def check(self, made: Any) -> None:
+    def check(self, made: object) -> None:
         """Refuse an object whose fields have wrong types or contradict each other."""
         for name, value in self.values(made).items():
             if not self.fields[name].fits(value):

@@ -122,5 +122,5 @@ class PairwiseLikelihood(DependenceLikelihood):
     def free_parameters(self) -> int:
         return 0
 
-    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
+    def sample(self, classes: object, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
         raise EvidenceError("no cells can be drawn from pairs of columns")

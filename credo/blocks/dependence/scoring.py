@@ -77,6 +77,15 @@ class DependenceScorer(Scorer):
     def unseen(self, cells: Cells) -> NDArray[np.bool_]:
         return np.asarray((cells >= 0) & (self.likelihood.seen(self.coded(cells)) < 0))
 
+    def reads_like(self, other: Scorer) -> bool:
+        if not isinstance(other, DependenceScorer) or other.reader.evidence is not self.reader.evidence:
+            return False
+        return (other.names, other.edges, other.reader.cells.cuts) == (self.names, self.edges, self.reader.cells.cuts)
+
+    def knowing(self, other: DependenceScorer) -> DependenceScorer:
+        likelihood = replace(self.likelihood, cells=other.likelihood.cells, counts=other.likelihood.counts)
+        return replace(self, likelihood=likelihood, codes=other.codes, rows=other.rows)
+
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> DependenceScorer:
         if not gone.any():
             return self

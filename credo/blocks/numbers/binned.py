@@ -91,13 +91,13 @@ class Shortened:
     name: str
 
     def of(self, batch: Batch) -> tuple[Codes, Any]:
-        codes, levels = cells.categories(pa.array(cut(batch.numbers(self.name)), from_pandas=True))
-        return codes, levels.cast(pa.float64(), safe=False)
+        encoded = pa.array(cut(batch.numbers(self.name)), from_pandas=True).dictionary_encode()
+        return cells.filled(encoded.indices), encoded.dictionary
 
 
-def most_bins(n: Array | float, coarse: bool = False) -> Any:
+def most_bins(n: Array | float, coarse: bool = False) -> Array:
     """The number of bins for n rows."""
-    return np.floor(np.clip(np.sqrt(n) / 2, 3, 10) if coarse else np.clip(np.sqrt(n), 1, 60))
+    return np.asarray(np.floor(np.clip(np.sqrt(n) / 2, 3, 10) if coarse else np.clip(np.sqrt(n), 1, 60)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,9 +267,7 @@ class BinnedLikelihood(Tabular, Scored, LogPrior, LogEvidence, Points, Draws):
     sketches: tuple[Sketch, ...]
     settings: Settings
     weights: Array | None = None
-    depends: Array | None = (
-        None  # how probable it is that each column depends on the class, where that is averaged over
-    )
+    depends: Array | None = None  # P(the column depends on the class), where that is averaged over
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]

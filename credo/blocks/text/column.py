@@ -101,7 +101,7 @@ class Texts(Block, Limits, Prunes, Tallies):
     def counted(self) -> frozenset[Any]:
         return frozenset((table, self.reading) for table in self.tables)
 
-    def words_column(self, words: Any) -> Column:
+    def words_column(self, words: object) -> Column:
         """The column of the evidence whose levels are the words."""
         return Column(self.name, "text", words, derived=self.derived)
 
@@ -225,7 +225,7 @@ def _utf8(name: str) -> Iterator[None]:
         raise DataError(f"column {name!r} holds bytes that aren't UTF-8 ({error.reason}): it isn't text") from None
 
 
-def strings(batch: Batch, name: str) -> Any:
+def strings(batch: Batch, name: str) -> pa.Array:
     """The column as Arrow strings."""
     array = batch.column(name)
     if pa.types.is_dictionary(array.type):
@@ -258,7 +258,7 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
         return (self.block.name,)
 
     @property
-    def words(self) -> Any:
+    def words(self) -> pa.Array:
         return self.column.levels
 
     def read(self, batch: Batch) -> Documents:

@@ -37,7 +37,6 @@ class SlicesScreen:
                 {"name": name, "states": [str(each) for each in self.net.states[name]], "parents": [*own]}
                 for name, own in self.net.parents.items()
             ],
-            "interface": [*self.net.interface],
             "arrows": arrows,
             "tables": tables,
             "has_rows": self.subject.data is not None,

@@ -132,13 +132,14 @@ class TrustScreen:
         table = np.bincount(cells, scores.weights, size * (size + 1)).reshape(size, size + 1)
         plainly = matrix[scores.truth, scores.predicted]
         own, _ = called(self.subject)
-        reject = "" if asked.get("reject") is None else f", reject={asked['reject']!r}"
+        given = {"loss": mapping_in(asked, "loss") or None, "reject": asked.get("reject")}
+        costs = "".join(f", {name}={cost!r}" for name, cost in given.items() if cost is not None)
         return {
             "confusion": table[:MOST_CLASSES, :].tolist(),
             "cost": float(np.average(cost, weights=scores.weights)),
             "cost_of_most_probable": float(np.average(plainly, weights=scores.weights)),
             "rejected": float(np.average(decided == size, weights=scores.weights)),
-            "copy": {"python": f"{own}.decide(data, loss={mapping_in(asked, 'loss')!r}{reject})", "cli": ""},
+            "copy": {"python": f"{own}.decide(data{costs})", "cli": ""},
         }
 
     def cell(self, asked: Asked) -> Answer:

@@ -13,7 +13,7 @@ export function Screen({ model, state, change, ask }) {
   const key = JSON.stringify(findings);
 
   const [places, lost] = useAnswer(
-    (signal) => ask("layout", { around, reach: state.reach ?? 2, beside: model.whole ? {} : { ...given, ...done, ...(target ? { [target.name]: 1 } : {}) } }, signal),
+    (signal) => ask("layout", { around, reach: state.reach, beside: model.whole ? {} : { ...given, ...done, ...(target ? { [target.name]: 1 } : {}) } }, signal),
     [around, state.reach, model.whole ? "" : key + JSON.stringify(target)],
   );
   const [answer, problem] = useAnswer((signal) => ask("marginals", { ...findings, target: target?.name }, signal), [key, target?.name]);
@@ -44,7 +44,7 @@ export function Screen({ model, state, change, ask }) {
 
   return html`<div class="network">
     <div class="board">
-      <${Tools} model=${model} doing=${doing} change=${change} around=${around} reach=${state.reach ?? 2} findings=${{ ...given, ...done }} edges=${state.edges} />
+      <${Tools} model=${model} doing=${doing} change=${change} around=${around} reach=${places?.reach ?? 1} findings=${{ ...given, ...done }} edges=${state.edges} />
       ${lost && html`<${Problem} text=${lost} />`}
       ${places && html`<${Board} model=${model} byName=${byName} places=${places} shares=${shown.current} ghost=${ghost.current}
         given=${given} done=${done} target=${target} conflict=${conflict} find=${find} change=${change} around=${around} sought=${model.whole ? state.sought : null} edges=${state.edges ? edges : null} />`}

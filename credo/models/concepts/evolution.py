@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.core.records import Shown
 from credo.models.concepts.version_space import VersionSpace
 from credo.models.hypotheses import Evolution
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.models.concepts.model import Concepts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConceptEvolution:
+class ConceptEvolution(Shown):
     """The posterior before the first row, and after each."""
 
     steps: tuple[Concepts, ...]
@@ -38,7 +41,7 @@ class ConceptEvolution:
         listed = [step.hypotheses() for step in self.steps]
         return Evolution(listed[0].hypotheses, np.array([each.probabilities for each in listed]))
 
-    def table(self) -> Any:
+    def table(self) -> pa.Table:
         """An Arrow table, a row for each number of data: S, G, how many concepts are left, the posterior of each."""
         import pyarrow as pa
 

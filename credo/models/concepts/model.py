@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.core.description import DescriptionLength, bits
 from credo.core.learning import gather
-from credo.core.records import with_fields
+from credo.core.records import Shown, with_fields
 from credo.data import Batch, Source, cells, source
 from credo.data.schema import Schema
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, SizeError, counted
@@ -35,7 +35,7 @@ MOST_LISTED = 2**16  # concepts of a space that is listed whole
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Concepts:
+class Concepts(Shown):
     """P(h | D) ∝ (1 − ε)^right ε^wrong over conjunctions h of attribute values; 1/|version space| where ε = 0.
 
     >>> days = Concepts({"sky": ["sunny", "rainy"], "air": ["warm", "cold"]}, target="enjoy")
@@ -55,8 +55,8 @@ class Concepts:
     labels: tuple[Any, Any] = field(init=False)  # as the data spell them: negative, positive
 
     def __init__(
-        self, schema: Schema | Mapping[str, Iterable[Any]] | None = None, *, target: str | None = None,
-        positive: Any = None, noise: float = 0.0,
+        self, schema: Schema | Mapping[str, Iterable[object]] | None = None, *, target: str | None = None,
+        positive: object = None, noise: float = 0.0,
     ) -> None:  # fmt: skip
         if not isinstance(noise, int | float | np.number) or not 0 <= noise < 0.5:
             raise PriorError(f"noise is the probability of a wrong label, at least 0 and below 0.5, but is {noise!r}")
@@ -204,7 +204,7 @@ class Concepts:
     def _weights(self) -> ConceptWeights:
         return Noisy(self._space, self.rows, self.noise) if self.noise else Consistent(self.version_space)
 
-    def posterior(self, concept: Concept | Mapping[str, Any]) -> float:
+    def posterior(self, concept: Concept | Mapping[str, object]) -> float:
         """P(h | D) of a concept, or of {attribute: value} for the attributes that it constrains."""
         return self._weights.posterior(self._space.codes(concept))
 
@@ -251,7 +251,7 @@ class Concepts:
 
     # What is predicted
 
-    def vote(self, row: Mapping[str, Any]) -> Prediction:
+    def vote(self, row: Mapping[str, object]) -> Prediction:
         """The Bayes-optimal classification of a row: P(positive) is the posterior of the concepts that cover it."""
         p = float(self.predict_proba([dict(row)])[0, 1])
         both = sorted([(self.labels[1], p), (self.labels[0], 1 - p)], key=lambda each: -each[1])
@@ -323,7 +323,7 @@ class _Read:
         return cls(LabelledRows.total([part.rows for part in parts]), (negative, positive))
 
 
-def _spelt(seen: tuple[tuple[Any, ...], tuple[Any, ...]], known: tuple[Any, Any]) -> tuple[Any, Any]:
+def _spelt(seen: tuple[tuple[object, ...], tuple[object, ...]], known: tuple[object, object]) -> tuple[Any, Any]:
     """The negative and the positive label: as they were seen, if in one way; else as they are known."""
     negative, positive = (each[0] if len(each) == 1 else old for each, old in zip(seen, known, strict=True))
     if isinstance(negative, bool) and not seen[1]:

@@ -12,7 +12,7 @@ from credo import engines
 from credo.blocks.column_laws import column_laws
 from credo.errors import DataError, EvidenceError, counted
 from credo.models.hidden_markov.jobs import LastState
-from credo.numerics.distributions import Categorical
+from credo.numerics.categorical import Categorical
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:

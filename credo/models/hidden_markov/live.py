@@ -10,7 +10,7 @@ import numpy as np
 from credo.data import source
 from credo.errors import DataError, EvidenceError
 from credo.models.hidden_markov.forecasting import Forecast, ahead
-from credo.numerics.distributions import Categorical
+from credo.numerics.categorical import Categorical
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:

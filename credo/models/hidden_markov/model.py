@@ -47,6 +47,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.hidden_markov.forecasting import Forecast
     from credo.models.hidden_markov.live import LiveStates
+    from credo.present.plotting import Figure
 
 NOTHING = "nothing was learned yet: fit(data) first"
 PATIENCE = 2  # numbers of states without a gain, after which it stops
@@ -274,6 +275,12 @@ class HiddenMarkov(Surface):
         kinds, covariance = self.kinds_of(self.views), covariance_of(self.emission)
         model = GaussianDiscriminant(covariance, self.strength, self.estimate, self.smoothing, kinds=kinds)
         return with_fields(model, target=self.column, views=self.views, evidence=evidence)
+
+    def plot(self, columns: Sequence[str] | None = None) -> Figure:
+        """The distribution of each column in each state."""
+        from credo.present.score_plot import plot_classifier
+
+        return plot_classifier(self.classifier, columns)
 
     @property
     def n(self) -> float:

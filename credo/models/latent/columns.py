@@ -10,7 +10,6 @@ from typing import Any
 from credo.blocks.block import Block, Settings
 from credo.blocks.capabilities import Rounds
 from credo.blocks.conjugate import describes_numbers
-from credo.core.evidence import Evidence
 from credo.data import Source
 from credo.errors import PriorError
 from credo.families.family import Family
@@ -89,8 +88,3 @@ def fitting(conditional: Conditional, numbers: Numbers) -> Conditional:
     """The same columns as EM takes them."""
     blocks = rounded_blocks(conditional.blocks, numbers)
     return replace(conditional, blocks=blocks, settings=at_mode(conditional.settings))
-
-
-def predicting(conditional: Conditional, evidence: Evidence) -> Conditional:
-    """The same columns after the evidence, as predictions take them."""
-    return replace(conditional, evidence=evidence)

@@ -19,14 +19,13 @@ from credo.errors import DataError
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM
-from credo.models.mixture.fitting import Fit, Problem
+from credo.models.mixture.fitting import OPEN, Fit, Problem
 from credo.models.mixture.moves import merges, splits
 
 TRIED: tuple[Covariance, ...] = ("full", "tied", "diagonal")
 PATIENCE = 2  # so many numbers of components above the best are tried
 NEW_STARTS = 3  # beside the splits
 STEPS, TOLERANCE = 60, 3e-5  # of EM, for a number that is tried
-OPEN = 100.0  # nats of a sample's evidence that all rows may turn round
 CLEARLY = log(20.0)  # nats: odds of 20 to 1, strong evidence in the words of Kass and Raftery (1995)
 FULL_STEPS = 40  # of EM on all rows, for a number that they are to decide on
 
@@ -51,7 +50,8 @@ class Found:
             return
         how = replace(problem.how, steps=min(STEPS, problem.how.steps), tolerance=max(TOLERANCE, problem.how.tolerance))
         k = starts[0].size
-        fit, reached = problem.on_sample(starts, self.covariance, how, finalists=1, above=self.reached.get(k, -np.inf))
+        above = self.reached.get(k, -np.inf)
+        fit, reached, _ = problem.on_sample(starts, self.covariance, how, finalists=1, above=above)
         if reached < self.reached.get(k, -np.inf):
             return
         log_evidence = problem.log_evidence(fit)

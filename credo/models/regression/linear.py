@@ -20,6 +20,8 @@ from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.class_predictor import NOTHING
+from credo.models.forms import Kinds
+from credo.models.known_columns import columns_found
 from credo.models.metrics import reuse_of_folds
 from credo.models.regression.columns import settled_readings
 from credo.models.regression.design import Design
@@ -27,13 +29,13 @@ from credo.models.regression.features import Interactions, Readings
 from credo.models.regression.fitted import FittedLine, Settings
 from credo.models.regression.jobs import Means, Predictives, Scored
 from credo.models.regression.scores import NumberScores
-from credo.models.tables import present
 from credo.models.targets import with_known_target, with_target
 from credo.notices import quietly, tell, tell_of_columns
 from credo.numerics.distributions import InverseGamma, Seed, StudentT, plain
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.figure import Figure
 
     from credo.core.description import DescriptionLength
@@ -75,7 +77,7 @@ class LinearRegression(Additive):
 
     given: LinearGaussian | None
     ridge: float | Literal["evidence"]
-    kinds: Mapping[str, Any] | None
+    kinds: Kinds
     interactions: Interactions
     select: bool
     noise: Noise
@@ -87,7 +89,7 @@ class LinearRegression(Additive):
 
     def __init__(
         self, mean: Any = None, precision: Any = None, shape: Any = None, scale: Any = None, *,
-        ridge: float | Literal["evidence"] = "evidence", kinds: Mapping[str, Any] | None = None,
+        ridge: float | Literal["evidence"] = "evidence", kinds: Kinds = None,
         interactions: Interactions = (), select: bool = False, noise: Noise = "gaussian",
     ) -> None:  # fmt: skip
         numbers = {"mean": mean, "precision": precision, "shape": shape, "scale": scale}
@@ -170,7 +172,7 @@ class LinearRegression(Additive):
 
     def needs(self, data: Source) -> Sequence[str]:
         assert self.target is not None
-        return (self.target, *present(data, self._readings.names, self.target))
+        return (self.target, *columns_found(data, self._readings.names, self.target))
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         return self.design.summarise(batch, weight)
@@ -296,7 +298,7 @@ class LinearRegression(Additive):
         chosen = arrow_bits({"": [*map(str, kept)]}, len(features.groups)) if self.select else 0.0
         return target_length(self, scores, features.free(kept) + 2 + (self.noise == "student"), chosen)
 
-    def parameters(self) -> Any:
+    def parameters(self) -> pa.Table:
         """An Arrow table: the prediction for an average row, and each term's weight with its 95% credible interval.
 
         A category's terms are against the average of its levels. With select=True: how probable it is that the term's
@@ -325,10 +327,10 @@ class LinearRegression(Additive):
             return self._collected(table, job)
         from credo.models.frame_columns import numbers
 
-        frame: Array = numbers(table, present(table, self._readings.names, self.target), job)
+        frame: Array = numbers(table, columns_found(table, self._readings.names, self.target), job)
         return frame
 
-    def predictive(self, data: Any) -> StudentT:
+    def predictive(self, data: object) -> StudentT:
         """The distribution of each row's target (mean, interval, log_prob, sample); of one row, that of one number."""
         rows, one = self._rows(data)
         found = self._collected(rows, Predictives(self.fitted)).reshape(-1, 2)
@@ -338,7 +340,7 @@ class LinearRegression(Additive):
     def streamed(self, data: object) -> Iterator[tuple[Batch, StudentT]]:
         """Batches of a table with their predictives, one after another, in constant memory."""
         table, job = self.opened(data), Predictives(self.fitted)
-        present(table, self._readings.names, self.target)
+        columns_found(table, self._readings.names, self.target)
         ignored = Ignored()
         for batch in table.batches([*table.keys, *table.names]):
             found, unseen = job(batch)
@@ -351,7 +353,7 @@ class LinearRegression(Additive):
         low, high = self.predictive(data).interval(mass)
         return np.atleast_1d(low), np.atleast_1d(high)
 
-    def log_prob(self, data: Any) -> Array:
+    def log_prob(self, data: object) -> Array:
         """log p(target | row) of each row; NaN where the target is missing."""
         table = self._labelled(data, None)
         y = np.concatenate([batch.numbers(str(self.target)) for batch in table.batches([str(self.target)])])
@@ -363,7 +365,7 @@ class LinearRegression(Additive):
 
         return explained(self, row)
 
-    def _rows(self, given: Any) -> tuple[object, bool]:
+    def _rows(self, given: object) -> tuple[object, bool]:
         """A table, and whether it is one row that was given by itself: {name: cell}, or its cells in order."""
         names = self._readings.names
         if isinstance(given, Mapping) and not any(np.ndim(cell) for cell in given.values()):
@@ -381,7 +383,7 @@ class LinearRegression(Additive):
     ) -> Array:
         """What a job finds of each row, one after another; one notice for unseen values."""
         table = self.opened(data)
-        names = present(table, self._readings.names, self.target) if names is None else names
+        names = columns_found(table, self._readings.names, self.target) if names is None else names
         partitions = table.partitions(names) if weights is None else weights.partitions(table, names)
         parts, ignored = [], Ignored()
         for found, unseen in engines.map(job, partitions):
@@ -455,11 +457,6 @@ class LinearRegression(Additive):
         from credo.present.regression import described
 
         return described(self)
-
-    def _repr_html_(self) -> str:
-        from credo.present.regression import regression_html
-
-        return regression_html(self)
 
 
 def _add(total: Ignored, more: Ignored) -> None:

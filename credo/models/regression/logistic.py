@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, get_ar
 import numpy as np
 import pyarrow as pa
 
+from credo.blocks.capabilities import Ignored
 from credo.core.description import DescriptionLength
 from credo.core.evidence import Evidence
 from credo.core.labels import ROWS, UNLABELLED
 from credo.core.learning import FoldDraw, Weight, gather
 from credo.data import Batch, source
 from credo.data.schema import Column
-from credo.errors import DataError, EvidenceError, PriorError, check_whole, counted, suggest
+from credo.errors import DataError, EvidenceError, PriorError, check_positive_number, check_whole, counted, suggest
 from credo.models.class_evidence import labelled_table
-from credo.models.class_predictor import NOTHING, ClassPredictor
+from credo.models.class_predictor import NOTHING, ClassPredictor, Shares
 from credo.models.description import target_length
-from credo.models.explaining import Reasons, Spoken, placed_words
-from credo.models.forms import Views, kind_of_form
-from credo.models.jobs import Silent
+from credo.models.explaining import Reasons, TextContributions, placed_words
+from credo.models.forms import Kinds, Views, kind_of_form
 from credo.models.metrics import Scores
 from credo.models.regression.encoding import ColumnSums, RowEncoding
 from credo.models.regression.features import Interactions, Readings
@@ -69,8 +69,8 @@ class LogisticRegression(ClassPredictor):
     interactions: Interactions = ()
     rate: float | None = None
     steps: int = 10_000
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
+    class_prior: Shares | None = None
+    kinds: Kinds = None
     target: str | None = field(default=None, init=False)
     views: Views = field(default_factory=dict, init=False)
     class_column: Column | None = field(default=None, init=False)
@@ -93,8 +93,7 @@ class LogisticRegression(ClassPredictor):
         for name, given in (("strength", self.strength), ("rate", self.rate)):
             if isinstance(given, str) or (given is None and name == "rate"):
                 continue
-            if not (isinstance(given, int | float | np.number) and 0 < given < float("inf")):
-                raise PriorError(f"{name} must be positive, but is {given!r:.60}")
+            check_positive_number(name, given, PriorError)
         check_whole("steps", self.steps, 1, PriorError)
 
     # Learning
@@ -251,7 +250,7 @@ class LogisticRegression(ClassPredictor):
         """L(h) + L(classes | columns, h) in bits; a weight takes ½ log₂ n."""
         return target_length(self, self.scores(data, target=target, weight=weight), self.n_parameters, 0.0)
 
-    def weights(self, *, interval: float = 0.95) -> Any:
+    def weights(self, *, interval: float = 0.95) -> pa.Table:
         """An Arrow table: each feature's weight, what a unit of it adds to the log-odds, and its credible interval.
 
         Of two classes, the log-odds of the second against the first; of more, each class has its own weights. The
@@ -274,10 +273,10 @@ class LogisticRegression(ClassPredictor):
         """Whether predictions integrate the weights out."""
         return self.estimate == "bayes" and self.seen.whole
 
-    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+    def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
         rows, ignored = self.encoding.rows(batch)
         found = self.seen.log_shares(rows, self.integrates) + self._prior_shift
-        return found, ignored if tells else {}
+        return found, ignored if count_ignored else {}
 
     # Validation
 
@@ -311,15 +310,15 @@ class LogisticRegression(ClassPredictor):
         rows, _ = self.encoding.rows(one)
         z, mode = rows.with_ones(slice(0, 1))[0], self.seen.mode
         terms = _of_classes(z[:, None] * mode)
-        said = {" × ".join(names): terms[1:][at].sum(0) for names, at in self.encoding.places.items()}
+        columns = {" × ".join(names): terms[1:][at].sum(0) for names, at in self.encoding.places.items()}
         prior = terms[0] + self._prior_shift
-        total = prior + sum(said.values(), np.zeros_like(prior))
+        total = prior + sum(columns.values(), np.zeros_like(prior))
         if not self.integrates:
-            return Reasons(prior, said, total)
+            return Reasons(prior, columns, total)
         found = self.seen.log_shares(rows, integrated=True)[0] + self._prior_shift
-        return Reasons(prior, {**said, UNCERTAIN: found - total}, found)
+        return Reasons(prior, {**columns, UNCERTAIN: found - total}, found)
 
-    def _spoken(self, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
+    def _word_contributions(self, one: Batch, first: int, second: int, size: float) -> TextContributions:
         found, filled = {}, one.filled(self.feature_names)
         for text in self.encoding.texts:
             rows, _ = text.read(filled)

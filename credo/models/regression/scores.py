@@ -8,13 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.core.records import Shown
 from credo.models.metrics import variance_of_mean
 from credo.numerics.distributions import LOG_2PI
 from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NumberScores:
+class NumberScores(Shown):
     """Predictions of numbers beside the truth.
 
     >>> scores = NumberScores(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, 2.5]), np.full(3, -1.0), np.ones(3))

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo.blocks.block import UNSEEN_VALUES
+from credo.blocks.capabilities import Ignored
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED, Label
 from credo.core.learning import FoldDraw, RowWeights, Weight
@@ -22,8 +23,7 @@ from credo.errors import DataError, EvidenceError, PriorError, SchemaError, chec
 from credo.models.class_evidence import NO_COLUMN, ClassEvidence, labelled_rows, labelled_table
 from credo.models.class_predictor import NOTHING, Shares
 from credo.models.explaining import Reasons, Step
-from credo.models.forms import TEXT_FORMS, Views
-from credo.models.jobs import Silent
+from credo.models.forms import TEXT_FORMS, Kinds, Views
 from credo.models.metrics import Scores
 from credo.models.tree.binning import Bins, LevelBins, read_cells
 from credo.models.tree.describing import Outline, TreeLength, outlined, tree_length
@@ -75,7 +75,7 @@ class DecisionTree(ClassEvidence):
     smoothing: float | None = None
     min_rows: float = 2.0
     max_depth: int | None = None
-    kinds: Mapping[str, Any] | None = None
+    kinds: Kinds = None
     class_prior: Shares | None = None
     target: str | None = field(init=False, default=None)
     views: Views = field(init=False, default_factory=dict)
@@ -145,7 +145,7 @@ class DecisionTree(ClassEvidence):
         leaves = Counts.of_pairs(*self._tree.leaf_weights(cells, own.codes, own.weight, own.groups))
         return self._evidence(levels, own, leaves, unlabelled)
 
-    def _evidence(self, levels: Any, member: Hard, leaves: Counts, unlabelled: Counts) -> Evidence:
+    def _evidence(self, levels: object, member: Hard, leaves: Counts, unlabelled: Counts) -> Evidence:
         """Rows of each class, in all and in each leaf."""
         assert self.target is not None
         rows = Counts.of_rows(member)
@@ -204,10 +204,10 @@ class DecisionTree(ClassEvidence):
 
     # Prediction
 
-    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+    def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
         cells, ignored = read_cells(self.columns, batch)
         found = np.log(self._tree.spread(cells, self.prunings.predictions))
-        return found + self._prior_shift, ignored if tells else {}
+        return found + self._prior_shift, ignored if count_ignored else {}
 
     @property
     def _share_smoothing(self) -> float:
@@ -234,7 +234,7 @@ class DecisionTree(ClassEvidence):
             found[row] = np.nan
             if others := [k for k in range(len(self.classes)) if k != own.codes[row]]:
                 fewer = self.with_evidence(self.seen.at_levels(str(self.target), np.array(others)))
-                found[row, others] = fewer._log_joint(batch.slice(int(row), 1), tells=False)[0][0]
+                found[row, others] = fewer._log_joint(batch.slice(int(row), 1), count_ignored=False)[0][0]
         found -= np.logaddexp.reduce(np.where(np.isnan(found), -np.inf, found), axis=1, keepdims=True)
         return found, own
 
@@ -276,7 +276,7 @@ class DecisionTree(ClassEvidence):
         of_leaves = found.log_evidence[self._tree.leaves].sum()
         return float(found.log_weighted[0] if self.prune == "average" else of_leaves)
 
-    def log_prob(self, data: Any) -> Array:
+    def log_prob(self, data: object) -> Array:
         """log P(class of the row | its other cells): a tree doesn't model these."""
         table = self._labelled(data, None)
         scores = self.scores(table)
@@ -288,7 +288,7 @@ class DecisionTree(ClassEvidence):
         note = "the most probable pruning of those that are averaged" if self.prune == "average" else ""
         return outlined(str(self.target), self.classes, self.columns, self.prunings, note)
 
-    def plot(self, ax: Any = None) -> Figure:
+    def plot(self, ax: object = None) -> Figure:
         """A picture of the tree: what each node asks, and the class shares of the leaves."""
         from credo.present.tree_plot import plot_tree
 
@@ -303,10 +303,10 @@ class DecisionTree(ClassEvidence):
     def _reasons(self, one: Batch) -> Reasons:
         prior, steps = self._path(one)
         prior = prior + self._prior_shift
-        said: dict[str, Array] = {}
+        terms: dict[str, Array] = {}
         for step in steps:
-            said[step.column.name] = said.get(step.column.name, 0.0) + step.added
-        return Reasons(prior, said, prior + sum(said.values(), np.zeros_like(prior)))
+            terms[step.column.name] = terms.get(step.column.name, 0.0) + step.added
+        return Reasons(prior, terms, prior + sum(terms.values(), np.zeros_like(prior)))
 
     def _steps(self, one: Batch, first: int, second: int, size: float) -> tuple[Step, ...]:
         _, steps = self._path(one)

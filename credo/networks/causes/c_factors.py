@@ -9,14 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from credo.networks.causes.estimand import (
-    Conditional,
-    Expression,
-    free,
-    product_of,
-    quotient_of,
-    sum_of,
-)
+from credo.networks.causes.estimand import Conditional, Expression, free, product_of, quotient_of, sum_of
 from credo.networks.causes.projection import Component, Projection
 
 

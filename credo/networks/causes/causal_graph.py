@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from credo.core.records import Shown
 from credo.errors import DataError, NetworkError, SchemaError, suggest
@@ -39,15 +39,13 @@ class CausalGraph(DirectedGraph, Shown):
     hidden: tuple[str, ...]
 
     def __init__(
-        self,
-        arrows: str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]],
-        hidden: str | Iterable[str] = (),
+        self, arrows: str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]], hidden: str | Iterable[str] = ()
     ) -> None:
         parents, unnamed = _parsed(arrows) if isinstance(arrows, str) else (graph.checked(arrows), ())
         if not parents:
             raise NetworkError("a causal graph must have at least one variable")
         graph.in_order(parents)  # refuses cycles
-        named = [hidden] if isinstance(hidden, str) else list(hidden)
+        named = graph.one_or_several(hidden)
         for name in named:
             if name not in parents:
                 raise SchemaError(f"{name!r} is hidden, but isn't a variable; {suggest(name, parents)}")
@@ -87,7 +85,7 @@ class CausalGraph(DirectedGraph, Shown):
         data: object,
         *,
         given: Given = None,
-        prior: Any = None,
+        prior: object = None,
         weight: Weight = None,
         draws: int | None = None,
         seed: int = 0,
@@ -116,7 +114,7 @@ class CausalGraph(DirectedGraph, Shown):
         return Network(self.projection.observed_parents())
 
     def _asked(self, names: str | Sequence[str], what: str) -> tuple[str, ...]:
-        found = (names,) if isinstance(names, str) else tuple(names)
+        found = tuple(graph.one_or_several(names))
         if not found or len({*found}) < len(found):
             raise SchemaError(f"{what} must be a name or several, each once, not {names!r:.60}")
         for name in found:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from credo.core.records import Surface
-from credo.errors import NetworkError, suggest
+from credo.errors import NetworkError, check_mapping, suggest
 from credo.networks import graph
 from credo.networks.decisions.utilities import utility_table
 from credo.networks.fixed import Fixed
@@ -63,14 +63,14 @@ class InfluenceDiagram(Surface, Unlearned):
     def __init__(
         self,
         arrows: str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]],
-        tables: Mapping[str, Any],
-        utilities: Mapping[str, Any],
-        decisions: Mapping[str, Sequence[Any]] | Iterable[str],
-        states: Mapping[str, Sequence[Any]] | None = None,
+        tables: Mapping[str, object],
+        utilities: Mapping[str, object],
+        decisions: Mapping[str, Sequence[object]] | Iterable[str],
+        states: Mapping[str, Sequence[object]] | None = None,
     ) -> None:
         parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
         order = graph.in_order(parents)  # refuses cycles
-        chosen = [decisions] if isinstance(decisions, str) else [*decisions]
+        chosen = graph.one_or_several(decisions)
         _check_kinds(parents, tables, utilities, chosen)
         options = {**(states or {}), **(decisions if isinstance(decisions, Mapping) else {})}
         options |= {name: YES_NO for name in chosen if name not in options}
@@ -140,7 +140,7 @@ class InfluenceDiagram(Surface, Unlearned):
         return policy_network(self, policy)
 
     def value_of_information(
-        self, name: str, before: str | None = None, given: Given = None, *, test: Any = None
+        self, name: str, before: str | None = None, given: Given = None, *, test: object = None
     ) -> float:
         """The gain in expected utility from observing a variable before a decision, by default the next one.
 
@@ -184,12 +184,11 @@ class InfluenceDiagram(Surface, Unlearned):
 
 
 def _check_kinds(
-    parents: graph.Parents, tables: Mapping[str, Any], utilities: Mapping[str, Any], decisions: Sequence[str]
+    parents: graph.Parents, tables: Mapping[str, object], utilities: Mapping[str, object], decisions: Sequence[str]
 ) -> None:
     """Each node is of one kind, and nothing depends on a utility."""
     for what, value in (("tables", tables), ("utilities", utilities)):
-        if not isinstance(value, Mapping):
-            raise NetworkError(f"{what} must be {{name: numbers}}, but are {value!r:.60}")
+        check_mapping(f"{what} must be {{name: numbers}}, but are", value, NetworkError)
     kinds = {"table": [*tables], "utility": [*utilities], "decision": [*decisions]}
     for what, names in kinds.items():
         for unknown in (name for name in names if name not in parents):

@@ -49,7 +49,7 @@ class InformationValues(Shown):
         return questions_described(self)
 
 
-def value_of_information(diagram: InfluenceDiagram, name: str, before: str | None, given: Given, test: Any) -> float:
+def value_of_information(diagram: InfluenceDiagram, name: str, before: str | None, given: Given, test: object) -> float:
     """The largest expected utility with an arrow from the variable, or from a test of it, into the decision, less that
     without it."""
     decision = _decision(diagram, before, given)
@@ -118,7 +118,7 @@ def _informed(diagram: InfluenceDiagram, name: str, decision: str, test: Any) ->
     return InfluenceDiagram(parents, tables, diagram.utilities, diagram.decisions, states)
 
 
-def _unused(name: str, taken: Mapping[str, Any]) -> str:
+def _unused(name: str, taken: Mapping[str, object]) -> str:
     while name in taken:
         name += "'"
     return name

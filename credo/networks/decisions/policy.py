@@ -40,11 +40,11 @@ class DecisionTable(Shown):
         """The number of the best option; the first if tied."""
         return np.asarray(self.utilities.argmax(-1))
 
-    def choose(self, known: Mapping[str, Any] | None = None) -> Any:
+    def choose(self, known: Mapping[str, object] | None = None) -> Any:
         """The best option, given the information."""
         return self.options[int(self.best[self._row(known or {})])]
 
-    def expected_utilities(self, known: Mapping[str, Any] | None = None) -> Posterior:
+    def expected_utilities(self, known: Mapping[str, object] | None = None) -> Posterior:
         """{option: expected utility}, given the information."""
         return dict(zip(self.options, self.utilities[self._row(known or {})].tolist(), strict=True))
 
@@ -55,7 +55,7 @@ class DecisionTable(Shown):
                 states = tuple(own[i] for own, i in zip(self.known_states, where, strict=True))
                 yield states, self.options[int(self.best[where])], self.utilities[where].tolist()
 
-    def _row(self, known: Mapping[str, Any]) -> tuple[int, ...]:
+    def _row(self, known: Mapping[str, object]) -> tuple[int, ...]:
         where = []
         for name, states in zip(self.known, self.known_states, strict=True):
             if known.get(name) is None:
@@ -78,7 +78,7 @@ class Policy(Shown):
 
     expected_utility: float
     decisions: tuple[DecisionTable, ...]
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, object] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> DecisionTable:
         for table in self.decisions:
@@ -87,7 +87,7 @@ class Policy(Shown):
         known = [table.name for table in self.decisions]
         raise NetworkError(f"there is no decision {name!r} to take; {suggest(name, known)}")
 
-    def choose(self, decision: str, known: Mapping[str, Any] | None = None) -> Any:
+    def choose(self, decision: str, known: Mapping[str, object] | None = None) -> Any:
         """The best option of a decision, given the information at that point."""
         return self[decision].choose(known)
 

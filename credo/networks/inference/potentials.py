@@ -152,11 +152,7 @@ class Potentials(Numbered, StateIndex):
 
     @classmethod
     def of(
-        cls,
-        states: States,
-        factors: Sequence[Factor],
-        directed: bool,
-        auxiliary: Mapping[str, int] | None = None,
+        cls, states: States, factors: Sequence[Factor], directed: bool, auxiliary: Mapping[str, int] | None = None
     ) -> Potentials:
         """Of a belief network if directed: then each factor is a table of the last variable in its scope."""
         sizes = {**{name: len(values) for name, values in states.items()}, **(auxiliary or {})}
@@ -243,14 +239,6 @@ class Potentials(Numbered, StateIndex):
     def softened(self) -> Factors:
         """The same factors with zeros replaced by small values, so that a chain can leave impossible states."""
         return self.factors._replace(values=np.maximum(self.factors.values, 1e-6))
-
-    def log_value(self, codes: Integers) -> float:
-        """log ∏ factors, where each variable has that state."""
-        at = self.factors.values_at[:-1] + np.bincount(
-            self.factor_of, codes[self.factors.scope] * self.factors.steps, len(self.children)
-        ).astype(np.int64)
-        with np.errstate(divide="ignore"):
-            return float(np.log(self.factors.values[at]).sum()) + self.log_scale
 
 
 def _steps(lengths: Integers, counts: Integers) -> Integers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from credo.core.description import LN2
 from credo.core.records import Shown
@@ -22,7 +22,7 @@ class FindingImpact:
     findings, in bits."""
 
     name: str
-    value: Any
+    value: object
     alone: Posterior
     without: Posterior
     divergence: float

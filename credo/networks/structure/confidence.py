@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.core.records import Shown
 from credo.errors import NetworkError, SchemaError, check_whole, suggest
 from credo.networks.mixed_graph import MixedGraph
 from credo.networks.structure.exact_confidence import OverGraphs, OverOrders
@@ -29,7 +30,7 @@ STRUCTURES = 100  # that are averaged
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EdgeConfidence(Mapping[tuple[str, str], float]):
+class EdgeConfidence(Shown, Mapping[tuple[str, str], float]):
     """P(parent -> child | data) of each arrow: a mapping from (parent, child). `path` is the probability of a directed
     path, `edge` that of an arrow in either direction.
 

@@ -62,13 +62,13 @@ class PlateNetwork(Template):
 
     def __init__(
         self,
-        arrows: Any,
-        tables: Mapping[str, Any] | None = None,
-        states: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+        arrows: object,
+        tables: Mapping[str, object] | None = None,
+        states: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
         *,
         keys: Mapping[str, str],
-        prior: Any = None,
-        evidence: Any = None,
+        prior: object = None,
+        evidence: object = None,
         history: Sequence[float] = (),
     ) -> None:
         parents = plate_parents(arrows)
@@ -115,10 +115,10 @@ class PlateNetwork(Template):
 
     def fit(
         self,
-        data: Mapping[str, Any],
+        data: Mapping[str, object],
         *,
-        prior: Any = None,
-        hidden: Mapping[str, Any] | None = None,
+        prior: object = None,
+        hidden: Mapping[str, object] | None = None,
         **how: Unpack[FittingOptions],
     ) -> PlateNetwork:
         """Learn the tables from {plate: data}, adding the statistics of all members: by counting observed families, and
@@ -131,7 +131,7 @@ class PlateNetwork(Template):
         bare = PlateNetwork(self.parents, states=self.states or None, keys=self.keys, prior=prior)
         return learned(bare, data, hidden, Fitting.of(how), self)
 
-    def update(self, data: Mapping[str, Any], **how: Unpack[FittingOptions]) -> PlateNetwork:
+    def update(self, data: Mapping[str, object], **how: Unpack[FittingOptions]) -> PlateNetwork:
         """Learn from more members, which no earlier table had: their evidence adds."""
         from credo.networks.fitting import Fitting
         from credo.networks.templates.plate_learning import learned
@@ -139,7 +139,7 @@ class PlateNetwork(Template):
         self._check_updatable()
         return learned(self, data, None, Fitting.of(how), self)
 
-    def forget(self, data: Mapping[str, Any]) -> PlateNetwork:
+    def forget(self, data: Mapping[str, object]) -> PlateNetwork:
         """Unlearn complete tables, exactly: the result is as if they had never been learned."""
         from credo.networks.templates.plate_learning import complete_evidence
 
@@ -147,7 +147,7 @@ class PlateNetwork(Template):
 
     # Inference
 
-    def given(self, data: Mapping[str, Any]) -> GivenTables:
+    def given(self, data: Mapping[str, object]) -> GivenTables:
         """The members of {plate: data} and their observed cells, to query."""
         from credo.networks.templates.given_tables import GivenTables
         from credo.networks.templates.plate_learning import ground_of
@@ -155,7 +155,7 @@ class PlateNetwork(Template):
         self._check_known()
         return GivenTables(self, ground_of(self, data, None, strict=False))
 
-    def unrolled(self, data: Mapping[str, Any]) -> Network:
+    def unrolled(self, data: Mapping[str, object]) -> Network:
         """The network of all members, whose variables are called Patient.Infected[ann] and so on."""
         return self.given(data).unrolled()
 

@@ -96,7 +96,7 @@ def is_findings(data: object) -> bool:
     return bool(lists) and (lists < len(values) or not all(data))
 
 
-def coded_findings(potentials: Potentials, rows: Sequence[Mapping[str, Any]]) -> CodedSlices:
+def coded_findings(potentials: Potentials, rows: Sequence[Mapping[str, object]]) -> CodedSlices:
     """One sequence: a mapping of findings for each slice, {} where nothing is known."""
     codes = np.full((len(potentials.names), len(rows)), -1, dtype=np.int32)
     likelihoods: dict[str, list[Array]] = {}
@@ -120,7 +120,7 @@ def coded_findings(potentials: Potentials, rows: Sequence[Mapping[str, Any]]) ->
     return CodedSlices(None, potentials.names, codes, starts, np.ones(1), tables, log_scale)
 
 
-def by_slice(given: Mapping[str, Any], names: Sequence[str], slices: int = 0) -> list[dict[str, Any]]:
+def by_slice(given: Mapping[str, object], names: Sequence[str], slices: int = 0) -> list[dict[str, Any]]:
     """Findings named as Weather[3], slice by slice, at least so many slices.
 
     >>> by_slice({"Weather[1]": "rain"}, ["Weather"])

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from credo.core.records import Surface
 from credo.errors import EvidenceError, NetworkError, check_discount
-from credo.networks.fixed import Fixed
+from credo.networks.fixed import FixedRecord
 from credo.networks.refusals import Refusals
 from credo.networks.tables import States
 from credo.notices import tell
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 FIXED = "the tables are fixed, without evidence behind them: learn them with fit"
 
 
-class Template(Surface, Refusals, ABC):
+class Template(FixedRecord, Surface, Refusals, ABC):
     """A network of tied copies. Every verb returns a new object."""
 
     _internal: ClassVar[tuple[str, ...]] = ("fixed_tables", "known", "with_evidence")
@@ -37,15 +36,6 @@ class Template(Surface, Refusals, ABC):
     @abstractmethod
     def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> Self:
         """The same arrows and prior, with tables derived from that evidence."""
-
-    def _set(self, *values: Any) -> None:
-        """All fields, in their order."""
-        for field, value in zip(fields(self), values, strict=True):  # type: ignore[arg-type]
-            object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what is derived."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @property
     def variables(self) -> tuple[str, ...]:
