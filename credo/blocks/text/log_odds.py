@@ -1,8 +1,8 @@
 """Words of a text as log-odds of each class against all others, damped where they are uncertain.
 
-This is no likelihood, but scores that often predict better than one. Tuning chooses their two settings by leave-one-out
-and weights them with the other terms. The statistics are sums again: each document adds the logarithms of its counts,
-divided by their Euclidean norm, to the words of its class.
+This isn't a likelihood, but a score that often predicts better than one. Tuning chooses their two settings by
+leave-one-out and weights them with the other terms. The statistics are sums again: each document adds the logarithms of
+its counts, divided by their Euclidean norm, to the words of its class.
 """
 
 from __future__ import annotations

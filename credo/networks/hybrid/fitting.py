@@ -61,7 +61,7 @@ def fitted(
 
 
 def updated(net: HybridNetwork, data: object, weight: Weight, how: Fitting) -> HybridNetwork:
-    """With more rows: added up where they are complete; else EM goes on from what is known."""
+    """With more rows: added if they are complete; else EM continues."""
     learner, table = HybridLearner.of(net), source(data)
     learner._check_additive("learn from more rows")
     table = table.held() if table.once else table

@@ -1,8 +1,8 @@
-"""How much of the information in expected counts and sums was missing, where cells of rows were.
+"""The missing information in expected counts and sums of rows with missing cells.
 
-Of a line, e = y - w′z is what a row says of it. Where the configuration c of its category parents, z or y are missing,
-so is Var(1ᶜ e | the known cells)/σ² of a complete row (Louis 1982): 0 where all is known, 1 where y is missing and
-nothing below it is known. Of a table's row, see `credo.networks.missing_information`. Both add up over rows.
+Of a line, e = y - w′z is a row's residual. Where the configuration c of its category parents, z or y are missing, so is
+Var(1ᶜ e | the known cells)/σ² of a complete row (Louis 1982): 0 where all is known, 1 where y is missing and nothing
+below it is known. Of a table's row, see `credo.networks.missing_information`. Both add up over rows.
 """
 
 from __future__ import annotations
