@@ -57,7 +57,7 @@ def parameter_name(belief: Belief) -> str:
     return "rate" if isinstance(belief.family, GammaExponential) else names.get(belief.family.reads, "upper end")
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     array = np.asarray(value)
     if array.ndim == 0:
         return f"{float(array):.4g}"
@@ -65,7 +65,7 @@ def _shown(value: Any) -> str:
     return " ".join(text.split())
 
 
-def _ends(ends: tuple[Any, Any]) -> str:
+def _ends(ends: tuple[object, object]) -> str:
     low, high = ends
     if np.ndim(low) == 0:
         return f"[{float(low):.4g}, {float(high):.4g}]"

@@ -216,7 +216,7 @@ def encoded(model: Any, sample: Sample) -> Sample:
     return replace(sample, encoded=Encoded(tuple(scorers), arrays, tuple(which), missing, names))
 
 
-def _without(array: Any, absent: Any) -> Any:
+def _without(array: Any, absent: object) -> Any:
     return pc.if_else(absent, scalar(None, array.type), array)
 
 
