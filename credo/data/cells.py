@@ -40,7 +40,7 @@ def numbered(start: int) -> Numbering:
     return (start + 1).__add__
 
 
-def entered(array: pa.Array, name: str) -> Any:
+def entered(array: pa.Array, name: str) -> pa.Array:
     """An Arrow array of bools, int64 (uint64 where those don't do), doubles or strings, or a dictionary of these."""
     if isinstance(array, pa.ChunkedArray):
         array = in_one(array)
@@ -62,14 +62,14 @@ def entered(array: pa.Array, name: str) -> Any:
         ) from None
 
 
-def in_one(array: pa.Array) -> Any:
+def in_one(array: pa.Array) -> pa.Array:
     """Of several chunks; copied into memory that is given back at once, where Arrow's own would keep it for a while."""
     if array.num_chunks < 2:
         return array.chunk(0) if array.num_chunks else array.combine_chunks()
     return pa.concat_arrays(array.chunks, pa.system_memory_pool())
 
 
-def _cast(array: pa.Array) -> Any:
+def _cast(array: pa.Array) -> pa.Array:
     kind = array.type
     if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
         try:  # exactly, since integers may be names of groups
@@ -96,7 +96,7 @@ def _moments(array: pa.Array) -> Any:
     return words.take(encoded.indices)
 
 
-def missing(array: pa.Array) -> Any:
+def missing(array: pa.Array) -> pa.Array:
     """The array with nulls for NaN and for empty strings."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -118,7 +118,7 @@ def numbers(array: pa.Array, name: str, number: Numbering) -> Array:
     return numpy_array(array.cast(pa.float64(), safe=False))
 
 
-def _parsed(array: pa.Array, name: str, number: Numbering) -> Any:
+def _parsed(array: pa.Array, name: str, number: Numbering) -> pa.Array:
     """Strings that all spell numbers, or that nothing is known, as numbers."""
     array = pc.utf8_trim_whitespace(without_tokens(array))
     try:
@@ -139,7 +139,7 @@ def is_moment(kind: object) -> bool:
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
-def days(array: pa.Array) -> Any:
+def days(array: pa.Array) -> pa.Array:
     """Dates and moments as days since 1970, those with a zone in UTC: doubles."""
     if isinstance(array, pa.ChunkedArray):
         array = in_one(array)
@@ -147,7 +147,7 @@ def days(array: pa.Array) -> Any:
     return pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), DAY)
 
 
-def instants(x: Array) -> Any:
+def instants(x: Array) -> pa.Array:
     """Days since 1970 as moments, to the second; those that calendars don't have are missing."""
     seconds = np.round(x * 86_400)
     known = np.abs(seconds) < 2e11  # about the years -4400 to 8300
@@ -387,7 +387,7 @@ def recoded(codes: Codes, own: Any, levels: pa.Array) -> tuple[Codes, int]:
     return among, int(np.count_nonzero((among < 0) & (codes >= 0)))
 
 
-def _same_values(values: Any, kind: object) -> Any:
+def _same_values(values: Any, kind: object) -> pa.Array:
     """As that type; null where it has no such number, as floats haven't 2^53 + 1."""
     try:
         return values.cast(kind)
@@ -447,7 +447,7 @@ class IntegerLevels:
         return codes, look_up(x, self.low[j], self.table[self.starts[j] : self.starts[j + 1]], codes)
 
 
-def _whole_numbers(levels: pa.Array) -> Any:
+def _whole_numbers(levels: pa.Array) -> pa.Array:
     """1.0 and 2.0 as 1 and 2: a missing cell makes floats of integers on the way in. And no -0.0 beside 0.0."""
     if pa.types.is_floating(levels.type):
         try:

@@ -525,7 +525,7 @@ def _settled(documents: Documents, table: Table, rules: Rules) -> Keys:
     return keys
 
 
-def _spelt(keys: Keys, arena: Bytes, first: int = 0) -> Any:
+def _spelt(keys: Keys, arena: Bytes, first: int = 0) -> pa.Array:
     """The words of keys, as Arrow strings; pairs are of words before them, which are numbered from `first` on."""
     from credo._kernels.text.words import measure_words, spell_words
 

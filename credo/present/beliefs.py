@@ -16,6 +16,8 @@ from credo.present.numbers import count_of, number_form, percent
 from credo.present.tables import schema_table
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.estimation.belief import Belief
     from credo.estimation.beliefs import Beliefs
 
@@ -91,7 +93,7 @@ def belief_html(belief: Belief) -> str:
 # As tables
 
 
-def parameter_table(belief: Belief, mass: float) -> Any:
+def parameter_table(belief: Belief, mass: float) -> pa.Table:
     """An Arrow table: each parameter's estimates."""
     import pyarrow as pa
 

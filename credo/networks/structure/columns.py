@@ -30,6 +30,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
 NUMERIC = ("number", "count", "date")
 NARROW = 256  # states whose numbers fit in a byte
 
@@ -93,7 +94,7 @@ class Columns:
             codes[j] = column.codes
         return CodedTable(tuple(column.name for column in self.categories), codes, sizes, self.weight)
 
-    def arrow(self, rows: NDArray[np.intp] | None = None) -> Any:
+    def arrow(self, rows: NDArray[np.intp] | None = None) -> pa.Table:
         """An Arrow table; of all rows, or of some."""
         import pyarrow as pa
 
