@@ -122,7 +122,7 @@ def plain(value: Any) -> Any:
     return [*value] if _is_plain(value) else [plain(each) for each in value]
 
 
-def _is_plain(values: Sequence[Any]) -> bool:
+def _is_plain(values: Sequence[object]) -> bool:
     """Whether all of them are texts and finite numbers: long lists are looked at as a whole, which takes less time."""
     kinds = {*map(type, values)}
     if float in kinds:
@@ -130,6 +130,6 @@ def _is_plain(values: Sequence[Any]) -> bool:
     return kinds <= PLAIN
 
 
-def json_text(data: Any) -> str:
+def json_text(data: object) -> str:
     """One line of JSON. Infinite numbers are text, which most languages read as a number again; NaN is null."""
     return json.dumps(plain(data))

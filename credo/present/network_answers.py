@@ -86,7 +86,7 @@ def identification_content(found: Identification, top: int | None = None) -> lis
     return [Paragraph(title, "title"), Paragraph(found.formula), Paragraph(found.reason, "note")]
 
 
-def node_content(node: Any, top: int | None = None) -> list[Content]:
+def node_content(node: object, top: int | None = None) -> list[Content]:
     """A node's distribution, as it was given: a row for each parameter, or for each of its entries.
 
     >>> from credo import nodes
@@ -106,7 +106,7 @@ def _entries(name: str, value: Any) -> list[tuple[str, str, str]]:
     return [(name, "", _cell(value))]
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(_cell, value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -162,7 +162,7 @@ class NetworkScreen:
             raise DataError("a Markov network has no causes: nothing can be set in it")
         return self._after(done), done, {name: value for name, value in seen.items() if name not in done}
 
-    def _after(self, done: Mapping[str, Any]) -> Network:
+    def _after(self, done: Mapping[str, object]) -> Network:
         """The network after what was set; the last one is kept, with the trees that were compiled for it."""
         assert isinstance(self.net, Network)
         if self._last is None or self._last[0] != done:

@@ -49,7 +49,7 @@ class Description:
     groups: str
     components: tuple[Component, ...]
 
-    def table(self) -> Any:
+    def table(self) -> pa.Table:
         """An Arrow table: a row for each column of each component."""
         rows = [(each.name, each.share, trait) for each in self.components for trait in each.traits]
         return pa.table(

@@ -173,14 +173,14 @@ def _total(log_prob: Array, weight: Array, batch: Batch) -> float:
 
 
 def unfitted(
-    conditional: Conditional, levels: Any, concentration: float, weights: RowWeights, labels: RowLabels | None
+    conditional: Conditional, levels: object, concentration: float, weights: RowWeights, labels: RowLabels | None
 ) -> MixtureEM:
     """Without parameters yet."""
     own = replace(conditional, settings=at_mode(conditional.settings), evidence=None)
     return MixtureEM(own, levels, concentration, weights, labels)
 
 
-def renamed_levels(evidence: Evidence, groups: str, order: Sequence[int], names: Any) -> Evidence:
+def renamed_levels(evidence: Evidence, groups: str, order: Sequence[int], names: object) -> Evidence:
     """With the components in another order, under these names (an Arrow array)."""
     taken = evidence.only_levels(groups, np.asarray(order, dtype=np.intp))
     return Evidence(taken.schema.replaced([replace(taken.schema[groups], levels=names)]), taken.parts)

@@ -128,8 +128,7 @@ class Problem:
         return self.begun(components, covariance, self.groupings(components, count))
 
     def groupings(self, components: int, count: int) -> list[Codes]:
-        """Groups around distant seeds of the sample: as they are, after k-means steps, and with decorrelated columns.
-        """
+        """Groups around distant seeds of the sample: as they are, after k-means steps, with decorrelated columns."""
         _, weight, codes = self.places
         found = []
         for i in range(count):
@@ -269,7 +268,7 @@ class Problem:
         return Choice(found.model.size, covariance, self.log_evidence(found), log_likelihood, whole)
 
 
-def component_names(known: Sequence[Any], components: int) -> tuple[Any, ...]:
+def component_names(known: Sequence[object], components: int) -> tuple[Any, ...]:
     """0, 1, ...; labels come first, where rows have some, and then numbers that aren't labels."""
     names = list(known)
     text = bool(names) and not all(isinstance(name, int) and not isinstance(name, bool) for name in names)

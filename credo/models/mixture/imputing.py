@@ -49,7 +49,7 @@ class Fill:
     draws: bool
     seed: int
 
-    def __call__(self, batch: Batch) -> Any:
+    def __call__(self, batch: Batch) -> pa.Table:
         model, rows = self.model, batch.filled(self.model.views)
         shares = model.probabilities(batch)
         rng = np.random.default_rng([self.seed, batch.start])
@@ -70,7 +70,9 @@ def _drawn_codes(shares: Array, rng: np.random.Generator) -> Any:
     return np.minimum((rng.random((len(shares), 1)) * reached[:, -1:] >= reached).sum(1), shares.shape[1] - 1)
 
 
-def _cells(likelihood: Likelihood, rows: Batch, shares: Array, codes: Any, rng: np.random.Generator) -> dict[str, Any]:
+def _cells(
+    likelihood: Likelihood, rows: Batch, shares: Array, codes: object, rng: np.random.Generator
+) -> dict[str, Any]:
     if codes is None:
         expects = Expects.of(likelihood)
         return {} if expects is None else expects.expected_cells(likelihood.read(rows), shares)
@@ -80,7 +82,7 @@ def _cells(likelihood: Likelihood, rows: Batch, shares: Array, codes: Any, rng: 
     return {} if draws is None or Expects.of(likelihood) is None else draws.sample(codes, rng)
 
 
-def _filled(column: Any, values: Any, form: str) -> Any:
+def _filled(column: Any, values: Any, form: str) -> pa.Array:
     """The column with these values where it has none; a column of whole numbers has fractions then."""
     if form == "date":
         filled = instants(np.asarray(values, dtype=np.float64))

@@ -31,10 +31,10 @@ NUMERIC = ("number", "count", "date")
 def fitted(
     net: HybridNetwork,
     data: object,
-    prior: Any,
+    prior: object,
     kinds: Mapping[str, str] | None,
     weight: Weight,
-    hidden: Mapping[str, Any] | None,
+    hidden: Mapping[str, object] | None,
     how: Fitting,
 ) -> HybridNetwork:
     from credo.networks.hybrid.network import HybridNetwork

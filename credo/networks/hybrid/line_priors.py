@@ -56,7 +56,7 @@ class HybridPriors:
         return self.lines.get(name, self.default)
 
 
-def _line(given: Any, what: str) -> LinePrior:
+def _line(given: object, what: str) -> LinePrior:
     if isinstance(given, LinearGaussian):
         return given
     if isinstance(given, str) and given == ML:

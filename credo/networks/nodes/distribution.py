@@ -103,7 +103,7 @@ class Distribution(Shown, ABC):
         return None
 
 
-def false_state(states: Sequence[Any]) -> int:
+def false_state(states: Sequence[object]) -> int:
     """The number of the state that says no: False, 0, "no", "false" or the like; if there is no such one, the last.
 
     >>> false_state(("yes", "no")), false_state((False, True)), false_state(("severe", "mild", "none"))
@@ -113,7 +113,7 @@ def false_state(states: Sequence[Any]) -> int:
     return words[0] if len(words) == 1 else len(states) - 1
 
 
-def checked_probability(what: str, given: Any) -> float:
+def checked_probability(what: str, given: object) -> float:
     """A number between 0 and 1."""
     try:
         found = float(given)
