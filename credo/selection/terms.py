@@ -212,7 +212,8 @@ class TaughtByScorers(Taught):
 
     def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByScorers:
         assert sample.encoded is not None
-        own, left, scorers = sample.member(len(self.class_weights)), dict[int, Scorer](), []
+        own, left = sample.member(len(self.class_weights)), dict[int, Scorer]()
+        scorers = list[tuple[str, Scorer]]()
         for (form, scorer), i in zip(self.scorers, sample.encoded.which, strict=True):
             new = scorer.knowing(left[i]) if i in left else scorer.without(sample.encoded.arrays[i], own, gone)
             left.setdefault(i, new)
