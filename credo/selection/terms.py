@@ -126,7 +126,7 @@ def taught(model: Any, sample: Sample) -> Taught:
     if sample.encoded is None:
         if sample.stride == 1 and not whole_numbers([sample.mass, model.class_weights]):
             evidence = sample.evidence(model)  # of weights as they were added up, so that nothing is left of them
-            return TaughtByEvidence(model.taught_by(evidence, evidence))
+            return TaughtByEvidence(model.fitted_to(evidence, evidence))
         return TaughtByEvidence(model)
     found = TaughtByScorers(model, model.class_weights, sample.encoded.scorers)
     whole = float(sample.mass.sum()) == float(model.n)
