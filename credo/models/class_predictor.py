@@ -58,7 +58,7 @@ class ClassPredictor(Surface, ABC):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "codes_of", "feature_names", "features", "impossible", "lone_text", "members", "needs", "opened",
+        "codes_of", "currencies", "feature_names", "features", "impossible", "lone_text", "members", "needs", "opened",
         "probabilities", "replaced", "streamed", "text_columns", "word_columns",
     )  # fmt: skip
 
