@@ -15,6 +15,7 @@ from credo import engines
 from credo.data.batches import Batch
 from credo.data.cutting import chunks_of, recut
 from credo.data.partitions import Beside, Chosen, Held, Partition, PartStep, Renamed, Unopened, Weighted, numbered
+from credo.data.schema import other_currency
 from credo.engines import Engine
 from credo.engines import Partition as AnyPartition
 from credo.errors import DataError, SchemaError, counted, suggest
@@ -78,6 +79,7 @@ class Source:
     unnamed: str = ""  # a column that is called so for want of a name: x of a list, text of documents
     advice: str = ""  # added to an error about an unknown column
     spelt: Callable[[Collection[str]], Source] | None = None  # the table with those columns as they are written
+    signs: Callable[[Sequence[str]], Mapping[str, str]] | None = None  # of the currencies of amounts in some columns
     plain: bool = False  # whether no cell spells anything that it isn't: texts, or an array of numbers
     keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from
     lengths: tuple[int, ...] = ()  # of tables that it is made of: each is a sequence
@@ -224,7 +226,15 @@ class Source:
         if not names or self.spelt is None:
             return self
         found = self.spelt(names)
-        return replace(self, read=found.read, files=found.files, frame=found.frame, spelt=None)
+        return replace(self, read=found.read, files=found.files, frame=found.frame, signs=found.signs, spelt=None)
+
+    def in_currencies(self, known: Mapping[str, str]) -> Source:
+        """The same, refused where amounts of a column have another sign than those that are known."""
+        here = [name for name in known if name in self.names]
+        for name, sign in ({} if self.signs is None or not here else self.signs(here)).items():
+            if sign != known[name]:
+                raise other_currency(name, known[name], sign)
+        return self
 
     def without(self, name: object) -> Source:
         """All columns but one."""
