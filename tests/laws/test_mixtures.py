@@ -273,6 +273,26 @@ def test_what_sets_components_apart_is_described() -> None:
     assert "higher" in text
 
 
+def test_dates_and_alike_components_are_described() -> None:
+    when = np.array(["2020-01-01", "2020-01-05", "2021-01-01", "2021-01-03"] * 5, dtype="datetime64[D]")
+    early, late = sorted(credo.Mixture(2).fit({"when": when}).describe().table().to_pylist(), key=lambda row: row["here"])
+    assert (early["here"][:19], early["elsewhere"]) == ("earlier: 2020-01-03", "2021-01-02")
+    assert late["here"].startswith("later: 2021-01-02 ± ")
+    assert late["here"].endswith(" days")
+    alike = credo.Mixture(3).fit({"c": ["a", "b", "a"]}).describe().table()  # more components than values
+    assert {here[:2] for here in alike["here"].to_pylist()} == {"a:"}
+
+
+@pytest.mark.parametrize("far", [1e2, 1e4, 1e6])
+def test_distant_rows_leave_the_others_as_they_are(far: float) -> None:
+    """They have components of their own, and the prior, which knows the pooled variance, gives way to the evidence."""
+    x = np.append(np.random.default_rng(5).normal(size=300), [far, far * 1.01, -far, -far * 1.01])
+    mixture = credo.Mixture().fit({"x": x})
+    assert len(mixture.names) > 1
+    (deviations,) = (line for line in mixture.classifier.terms.likelihoods[0][1].parameters() if line.name == "sd")
+    assert deviations.estimates[0] < max(1.3, 1e-4 * far)
+
+
 def test_numbers_of_few_values_are_categories() -> None:
     """A year would be a cluster each: the density of a Gaussian that settles on one value has no bound."""
     rng = np.random.default_rng(0)
