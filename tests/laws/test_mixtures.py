@@ -206,17 +206,19 @@ def test_update_continues_em() -> None:
 def test_restarts_end_no_lower_than_each_start() -> None:
     table, _ = mixed_rows(150)
     problem = begun(table, strength=0.3)
-    best, _ = problem.on_sample(problem.starts(3, "full", 4), "full")
+    best = problem.on_sample(problem.starts(3, "full", 4), "full").fit
     for start in problem.starts(3, "full", 4):
         assert problem.on_sample([start], "full")[0].objective <= best.objective + 1e-6 * abs(best.objective)
 
 
+@pytest.mark.parametrize(("estimate", "apart_by"), [("bayes", 1e-7), ("ml", 1e-2)])
 @pytest.mark.parametrize("covariance", ["full", "tied", "diagonal"])
-def test_starts_beside_each_other_climb_as_each_does(covariance: Any) -> None:
-    """A step of all starts at once is EM's own: the same responsibilities, and objectives that differ by a constant."""
+def test_starts_beside_each_other_climb_as_each_does(covariance: Any, estimate: Any, apart_by: float) -> None:
+    """A step of all starts at once is EM's own: the same responsibilities, and objectives that differ by a constant.
+    Under maximum likelihood, a thousandth of a row keeps covariances from being singular."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)) + np.repeat(rng.normal(0, 4, (2, 3)), 100, axis=0)
-    problem = begun({f"x{j}": x[:, j] for j in range(3)}, kinds=None, strength=0.3)
+    problem = begun({f"x{j}": x[:, j] for j in range(3)}, kinds=None, strength=0.3, estimate=estimate)
     groupings = problem.groupings(3, 5)
     model = problem.unfitted(3, covariance)
     scouts = problem._scouts(model, covariance)
@@ -227,10 +229,10 @@ def test_starts_beside_each_other_climb_as_each_does(covariance: Any) -> None:
     apart = []
     for step in range(6):
         for own, climb in zip(zip(found.shares, found.objective, strict=True), climbs, strict=True):
-            assert np.allclose(own[0].T, problem.responsibilities(climb[step].model), atol=1e-7)
+            assert np.allclose(own[0].T, problem.responsibilities(climb[step].model), atol=apart_by)
             apart.append(own[1] - climb[step].objective)
         found = scouts._stepped(found.shares)
-    assert np.ptp(apart) < 1e-6 * abs(np.mean(apart)) + 1e-6
+    assert np.ptp(apart) < 1e-6 * abs(np.mean(apart)) + 10 * apart_by
 
 
 def test_the_best_of_starts_beside_each_other() -> None:
@@ -256,6 +258,21 @@ def test_sampled_starts_lead_to_an_optimum_of_all_rows() -> None:
     assert np.diff(mixture.history).min() >= -1e-9 * abs(mixture.history[-1])
 
 
+def test_all_rows_decide_between_optima_of_the_sample() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(12_000, 2)) + 8.0 * np.array([[0, 0], [1, 0], [0, 1]])[np.arange(12_000) % 3]
+    problem = begun({"a": x[:, 0], "b": x[:, 1]}, kinds=None, strength=0.3)
+    model, place = problem.unfitted(3, "full"), problem.sample.matrix(("a", "b"))
+    good = np.where(place[:, 0] > 4, 1, np.where(place[:, 1] > 4, 2, 0)).astype(np.int32)
+    poor = np.where(good == 0, (place[:, 0] > 0).astype(np.int32), 2).astype(np.int32)
+    low, high = (problem.on_sample([model.begun(problem.sample, codes)], "full").fit for codes in (poor, good))
+    assert problem.sampled
+    assert low.objective < high.objective - 100.0
+    alone, both = problem.on_all(low), problem.on_all(low, rivals=[high.model])
+    assert both.objective > alone.objective + 100.0
+    assert both.objective == pytest.approx(problem.on_all(high).objective, rel=1e-6)
+
+
 def test_surprise_puts_outliers_first() -> None:
     rng = np.random.default_rng(0)
     table = {"x": np.append(rng.normal(size=99), 30.0), "y": rng.normal(size=100)}
@@ -275,7 +292,9 @@ def test_what_sets_components_apart_is_described() -> None:
 
 def test_dates_and_alike_components_are_described() -> None:
     when = np.array(["2020-01-01", "2020-01-05", "2021-01-01", "2021-01-03"] * 5, dtype="datetime64[D]")
-    early, late = sorted(credo.Mixture(2).fit({"when": when}).describe().table().to_pylist(), key=lambda row: row["here"])
+    early, late = sorted(
+        credo.Mixture(2).fit({"when": when}).describe().table().to_pylist(), key=lambda row: row["here"]
+    )
     assert (early["here"][:19], early["elsewhere"]) == ("earlier: 2020-01-03", "2021-01-02")
     assert late["here"].startswith("later: 2021-01-02 ± ")
     assert late["here"].endswith(" days")
