@@ -24,7 +24,6 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.data.sequences import SequenceBatch
 
-
 class Frame(Protocol):
     """A DataFrame of an engine."""
 

@@ -29,7 +29,8 @@ from credo.models.mixture.rows import Rows
 from credo.models.mixture.scouting import Scouts
 from credo.numerics.exact import Array
 
-STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01)  # of the prior of numbers, in rows of the pooled means and variances
+# Of the prior of numbers, in rows of the pooled means and variances
+STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4)
 TUNINGS = 3  # times that the prior and the components are fitted to each other, at most
 
 MOVES = 2  # times that components are split and others merged, as long as that helps
