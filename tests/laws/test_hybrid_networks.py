@@ -368,7 +368,7 @@ def test_rows_without_the_number_do_not_narrow_its_belief() -> None:
     (low, high), (least, most) = (each.belief("y").interval(0.9).weights for each in (half, found))
     np.testing.assert_allclose(most - least, high - low, rtol=0.15)  # the parents' spread is that of all 200 rows
     assert float(found.numbers["y"].variance) == pytest.approx(float(half.numbers["y"].variance), rel=0.04)
-    words = {"A": ["u", "v"] * 30, "x": np.random.default_rng(0).normal(size=60)}
+    words: dict[str, Any] = {"A": ["u", "v"] * 30, "x": np.random.default_rng(0).normal(size=60)}
     known = HybridNetwork("A -> x").fit(words)
     twice = HybridNetwork("A -> x").fit({"A": [*words["A"], *[None] * 60], "x": [*words["x"], *[np.nan] * 60]})
     one, two = (np.ptp(each.belief("A").interval(0.9)["u"]) for each in (known, twice))
