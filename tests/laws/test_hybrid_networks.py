@@ -392,6 +392,14 @@ def test_updating_with_incomplete_rows_goes_on_with_em(prior: Any) -> None:
     assert again.n == pytest.approx(260)
 
 
+def test_an_iterator_is_read_once_and_kept() -> None:
+    table = rows(60, seed=5)
+    batches = [part(table, slice(0, 40)), part(table, slice(40, 60))]
+    assert close(HybridNetwork(ARROWS).fit(iter(batches)), HybridNetwork(ARROWS).fit(table), 1e-9)
+    holes = with_holes(table, 0.1)
+    assert close(NET.update(iter([holes])), NET.update(holes), 1e-12)
+
+
 def test_updating_by_em_learns_new_states(tmp_path: Path) -> None:
     net = HybridNetwork("A -> x").fit({"A": ["u", "v"] * 10, "x": [0.0, 1.0, 0.5, 1.5] * 5})
     found = net.update({"A": ["w", None, "w"], "x": [3.0, 2.9, None]})
