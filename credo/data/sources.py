@@ -142,6 +142,18 @@ class Source:
             return found if found is None or rows is None else found.slice(0, rows)
         return first_of(partitions, rows)
 
+    def repeatable(self) -> Source:
+        """In memory, if it can be read only once."""
+        if not self.once:
+            return self
+        parts = [*self.read(self.names)]
+        rows = sum(part.rows for part in parts)
+
+        def read(wanted: Sequence[str]) -> Iterator[Batch]:
+            return (part.only(wanted) for part in parts)
+
+        return replace(self, read=read, once=False, rows=rows, near=True)
+
     def held(self, most: int = 2**28) -> Source:
         """In memory, if it can be read here and the rows take at most so many bytes, for those who read them several
         times; else as it is. Partitions stay what they are."""

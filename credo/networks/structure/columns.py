@@ -161,7 +161,7 @@ def read_columns(
         raise NetworkError(f"states must be {{column: its states}}, but is {states!r:.60}")
     declared = {name: states_of(name, given, None) for name, given in (states or {}).items()}
     kinds = {**(kinds or {}), **dict.fromkeys(declared, "category")}
-    table, weights = _held(source(data)), Weights.of(weight)
+    table, weights = source(data).repeatable(), Weights.of(weight)
     if weights.column is not None:
         table.require([weights.column])
     schema, coded = _inferred(table.without(weights.column) if weights.column is not None else table, kinds)
@@ -188,15 +188,6 @@ def read_columns(
     )
     numbers = tuple(_number(name, whole[name]) for name in names if schema[name].kind in NUMERIC)
     return Columns(tuple(names), categories, numbers, None if (weight == 1).all() else weight)
-
-
-def _held(table: Source) -> Source:
-    """In memory, if it can be read only once."""
-    if not table.once:
-        return table
-    parts = [*table.read(table.names)]
-    rows = sum(part.rows for part in parts)
-    return replace(table, read=lambda wanted: (part.only(wanted) for part in parts), once=False, rows=rows, near=True)
 
 
 def _inferred(table: Source, kinds: Mapping[str, str]) -> tuple[Schema, dict[str, NDArray[np.int32]]]:
