@@ -68,8 +68,8 @@ def learning(report: Report) -> Step:
     scores, shown = report.scores, report.important
     value, share = scores.commonest
     about = (
-        f"Of {len(report.tried)} models tried, {sum(each.share > 0 for each in report.tried)} are averaged. On held-out "
-        f"rows, accuracy is {scores.accuracy:.1%} (always predicting {value!r}: {share:.1%}), log-loss "
+        f"Of {len(report.tried)} models tried, {sum(each.share > 0 for each in report.tried)} are averaged. On "
+        f"held-out rows, accuracy is {scores.accuracy:.1%} (always predicting {value!r}: {share:.1%}), log-loss "
         f"{scores.log_loss:.3f} ± {scores.log_loss_error:.3f} and expected calibration error {scores.ece:.1%}. The "
         "form of each column was chosen, too; the columns that matter most come first:"
     )
