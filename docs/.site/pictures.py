@@ -142,7 +142,7 @@ def sure(_: Any) -> None:
 
 
 def thunder(_: Any) -> None:
-    storm().plot({"Thunder": "yes"}).savefig(IMAGES / "storm.png", dpi=80)
+    storm().plot({"Thunder": "yes"}).savefig(IMAGES / "storm.png", dpi=120)
 
 
 PICTURES: dict[str, Callable[[Any], None]] = {

@@ -128,7 +128,7 @@ def test_learned_networks_show_how_sure_arrows_and_tables_are(browser: Any) -> N
     net = credo.Network("Smoking -> LungCancer -> XRay").fit(rows.select(["Smoking", "LungCancer", "XRay"]))
     with credo.explore(net) as served, Tab(browser, served) as page:
         page.get_by_label("edge confidence").check()
-        page.wait_for_selector("text=Edge confidence")
+        page.wait_for_selector("aside h2:text-is('Edge confidence')")
         assert page.locator("aside .bars li").count() == 2
         assert page.locator(".sheet svg path[style*='stroke-width']").count() == 2
         page.locator("section.card[aria-label='XRay'] .name").click()
