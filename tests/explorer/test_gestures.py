@@ -130,7 +130,7 @@ def test_learned_networks_show_how_sure_arrows_and_tables_are(browser: Any) -> N
         page.get_by_label("edge confidence").check()
         page.wait_for_selector("aside h2:text-is('Edge confidence')")
         assert page.locator("aside .bars li").count() == 2
-        assert page.locator(".sheet svg path[style*='stroke-width']").count() == 2
+        page.wait_for_function("() => document.querySelectorAll('.sheet path[style*=stroke-width]').length == 2")
         page.locator("section.card[aria-label='XRay'] .name").click()
         page.get_by_text("Table of XRay, with 95% credible intervals").click()
         first = numbers(page.locator("details td").nth(1).inner_text())
