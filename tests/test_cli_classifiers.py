@@ -649,7 +649,7 @@ def test_usage_errors_say_what_is_expected(args: tuple[str, ...], sentence: str)
     [
         ({"x": [1.0, 2.0], "y": ["a", "a"]}, "one class only"),
         ({"x": [1.0, 2.0], "y": pa.array([None, None], pa.string())}, "no row has a class"),
-        ({"y": ["a", "b"]}, "no column beside 'y'"),
+        ({"y": ["a", "b"]}, "no column besides 'y'"),
         ({"x": pa.array([], pa.float64()), "y": pa.array([], pa.string())}, "empty"),
     ],
 )

@@ -86,7 +86,7 @@ def test_hidden_states_are_found_and_not_forgotten() -> None:
         (("--target", "sky", "--sequence", "town"), "only a hidden Markov model (--model hmm) has --sequence"),
         (("--model", "hmm", "--network", "a -> b"), "has no --network"),
         (("--model", "hmm", "--sequence", "twon"), "Did you mean 'town'"),
-        (("--model", "hmm", "--sequence", "umbrella"), "goes on in row"),
+        (("--model", "hmm", "--sequence", "umbrella"), "continues in row"),
     ],
 )
 def test_bad_calls_end_in_a_sentence(args: tuple[str, ...], message: str) -> None:

@@ -85,7 +85,7 @@ class HybridAdapter:
         return {name: self._finding(question, [t for t in terms if t.name.text == name]) for name in names}
 
     def _finding(self, question: Question, terms: list[Term]) -> Any:
-        """What several terms say of one variable, in the form that networks read."""
+        """Several terms about one variable, as a finding of the network."""
         name = terms[0].name.text
         if name in self.net.states:
             values = {name: Values(self.net.states[name])}

@@ -28,8 +28,8 @@ class EventQuestion:
     net: GraphicalModel
     question: Question
     values: Mapping[str, Values]
-    event: Mapping[str, Any]  # that of plain terms
-    given: Mapping[str, Any]
+    event: Mapping[str, object]  # that of plain terms
+    given: Mapping[str, object]
     inference: Mapping[str, Any]
 
     def answer(self) -> float | dict[Any, float]:

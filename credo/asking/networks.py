@@ -105,7 +105,7 @@ def _values(net: GraphicalModel, question: Question) -> dict[str, Values]:
 class BinnedValues(Values):
     """States that are bins of numbers: a number stands for the bin that it is in."""
 
-    def __init__(self, states: Sequence[Any], cuts: Array) -> None:
+    def __init__(self, states: Sequence[object], cuts: Array) -> None:
         super().__init__(states)
         self.cuts = cuts
 

@@ -1,6 +1,6 @@
 """What every block of columns offers a model in which, given the group, blocks are independent.
 
-What only some offer (leaving rows out, being weighed, learning row by row ...) is in credo.blocks.capabilities.
+Optional interfaces (leaving rows out, weights, learning row by row ...) are in credo.blocks.capabilities.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ UNSEEN_VALUES = "unseen values"
 
 @dataclass(frozen=True)
 class Settings:
-    """What the evidence leaves open: how parameters are estimated, and what the priors are worth."""
+    """The estimator, and the strengths of the priors."""
 
     estimate: Estimate = "bayes"
     smoothing: float = 1.0  # Dirichlet(l) on each categorical distribution

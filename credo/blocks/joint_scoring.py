@@ -54,6 +54,14 @@ class JointScorer(Scorer):
         found[rows[hit], feature] = np.nan
         return found
 
+    def reads_like(self, other: Scorer) -> bool:
+        same = isinstance(other, JointScorer) and other.likelihood.moments is self.likelihood.moments
+        return same and other.names == self.names
+
+    def knowing(self, other: JointScorer) -> JointScorer:
+        moments, summary = other.likelihood.moments, other.likelihood.summary
+        return JointScorer(replace(self.likelihood, moments=moments, known=summary))
+
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> JointScorer:
         likelihood = self.likelihood
         if float(own.weight.sum()) == float(likelihood.moments.n.value.sum()):  # these rows are all there are

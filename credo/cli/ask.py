@@ -55,7 +55,7 @@ def ask(file: str, questions: Sequence[str], top: int | None, as_json: bool, **i
     P(theta > 0.5)          a belief's parameter; x is its next observation
     P(theta[a] > theta[b])  two groups compared
 
-    Names and values that contain spaces or punctuation are quoted. Where a network samples, ± is one standard error. In
+    Names and values that contain spaces or punctuation are quoted. For sampled answers, ± is one standard error. In
     JSON, infinite numbers are the texts "Infinity" and "-Infinity", and unknown ones are null.
 
     \b

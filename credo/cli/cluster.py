@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from credo.cli.learn import FORMS, parse_kinds
+from credo.cli.options import FORMS, read_as, top, weighted
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
+
+if TYPE_CHECKING:
+    from credo.models.mixture.model import Mixture
 
 COVARIANCES = ("auto", "full", "tied", "diagonal", "spherical")
 
@@ -33,15 +36,9 @@ def parse_components(ctx: click.Context, param: click.Parameter, value: str) -> 
     "--covariance", type=click.Choice(COVARIANCES), help="Of number columns.  [default: auto, or full with -n N]"
 )
 @click.option("--target", "-t", metavar="COLUMN", help="Column with the clusters of some of the rows.")
-@click.option("--weight", metavar="COLUMN", help="Column of row weights.")
-@click.option(
-    "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
-    help="How to read a column: category, number, count, date, text, ignore; or a number's form, log or binned.",
-)  # fmt: skip
-@click.option(
-    "--top", metavar="N", type=click.IntRange(min=1), default=4, show_default=True,
-    help="Number of columns of each cluster to print.",
-)  # fmt: skip
+@weighted
+@read_as("category, number, count, date, text, ignore; or a number's form, log or binned")
+@top(4, "columns of each cluster")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the starts."
 )
@@ -59,7 +56,7 @@ def cluster(
 
     DATA is a table (.csv .tsv .jsonl .parquet .arrow, or a pattern such as 'logs/*.csv') of categories, numbers, dates,
     counts and texts, with missing cells. Clusters are the components of a mixture, fitted by EM; their number is chosen
-    by approximate evidence, unless it is given. `credo predict` says to which of them new rows belong.
+    by approximate evidence, unless it is given. `credo predict` assigns new rows to them.
 
     \b
     Examples:
@@ -92,7 +89,7 @@ def cluster(
         remark(f"wrote {path}")
 
 
-def _plot(mixture: Any, table: object, path: str) -> None:
+def _plot(mixture: Mixture, table: object, path: str) -> None:
     """Ellipses over the first two number columns; profiles, where there aren't two."""
     from credo.present.plotting import save_figure
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from credo.cli.options import top
 from credo.cli.reading import opened_data, reads_data
 
 
@@ -16,16 +17,14 @@ from credo.cli.reading import opened_data, reads_data
 @click.option("--of", metavar="CLASS", help="The class to explain; by default the most probable one.")
 @click.option("--against", metavar="CLASS", help="The class to compare it with; by default the next one.")
 @click.option("--bits", is_flag=True, help="Weights in bits (logarithms to base 2) instead of nats.")
-@click.option(
-    "--top", metavar="N", type=click.IntRange(min=1), default=15, show_default=True, help="Number of columns to print."
-)
+@top(15, "columns")
 @reads_data
 def explain(model: str, data: str, row: int, top: int, of: str | None, against: str | None, bits: bool) -> None:
     """Explain a prediction by the weight of evidence of each column.
 
     The prior and the columns' weights of evidence add up to the log-odds of one class against another. A positive
-    weight is evidence for the first class, a negative one for the second. Of a regression: the number
-    predicted for an average row, and what each column of this row adds to it.
+    weight is evidence for the first class, a negative one for the second. For a regression: the prediction for an
+    average row, and how much each column of this row adds to it.
 
     \b
     Examples:

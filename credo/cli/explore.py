@@ -17,9 +17,8 @@ def explore(file: str, target: str | None, data: str | None, port: int, no_brows
     """Open a page about a model, a network or a table in the browser.
 
     A network shows a bar for each state: click one to enter evidence, and all others move. An influence diagram shows
-    the best policy. A classifier shows a row, or a message, its class and the reasons, and how far it can be trusted.
-    The page is served to this machine alone, under an address that nobody can guess, and loads nothing from elsewhere.
-    Ctrl-C ends it.
+    the best policy. A classifier shows a row or a message, its class, the explanation, and calibration. The page is
+    served to this machine only, under a secret address, and loads nothing from elsewhere. Ctrl-C stops it.
 
     \b
     Examples:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from credo.cli.options import weighted
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import echo_done
@@ -12,7 +13,7 @@ from credo.cli.streams import echo_done
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--weight", help="Column of row weights.")
+@weighted
 @click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced atomically.")
 @reads_data
 def forget(model: str, data: str, weight: str | None, output: str | None) -> None:

@@ -166,7 +166,7 @@ def notices_told() -> Iterator[None]:
 )
 @click.version_option(__version__, prog_name="credo")
 def main() -> None:
-    """Bayesian learning: beliefs are a prior and evidence.
+    """Bayesian learning for tables, text, sequences and networks.
 
     \b
     Start with:

@@ -15,7 +15,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
     """Merge several models.
 
     MODELS are .credo files of one kind, with the same columns and priors, that learned from different rows. The result
-    is the same as learning from all of these rows at once.
+    equals learning all of these rows at once.
 
     \b
     Examples:

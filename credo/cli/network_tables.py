@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from credo.cli.options import Command, with_options
+
 if TYPE_CHECKING:
     from credo.networks.network import Network
+    from credo.networks.table_priors import BDeu
 
 METHODS = ("em", "gradient", "lbfgs")
 BDEU = "bdeu:"
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def parse_table_prior(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+def parse_table_prior(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | BDeu | None:
     """A concentration, ml, or bdeu:N."""
     if value is None or value == "ml":
         return value
@@ -71,9 +72,7 @@ def learns_tables(command: Command) -> Command:
             help="Random starts if variables are hidden.",
         ),
     ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(command, options)
 
 
 def opened_network(given: str) -> Network:

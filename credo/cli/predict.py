@@ -33,15 +33,16 @@ def predict(
 ) -> None:
     """Predict the class of each row, with its probability.
 
-    MODEL is a .credo file of a classifier; or a network (.bif, .xdsl, .net, ...) with --target, a dynamic network among
-    them, whose `probability` is given the other columns in all rows of the sequence (all rows are one, unless it was
-    learned from several or --sequence names their column); or of a hidden Markov model: then
-    `predicted` is a row's state in its sequence's most probable path; or of a regression: then `predicted` is a number,
-    with a 95% interval from `low` to `high`. DATA is a table with the model's columns (by name; an absent one counts as
-    missing) or, for texts, a folder, mail, or files such as 'new/*.txt'. The output has DATA's own columns, then
-    `predicted` and `probability`. Rows are streamed: a file may be larger than memory. Without -o, a terminal shows the
-    first rows, and a pipe gets all of them as CSV. With --engine, -o may be a new folder: workers write it, a Parquet
-    file for each partition.
+    MODEL is a .credo file of a classifier, a regression or a hidden Markov model, or a network (.bif, .xdsl, .net, ...)
+    with --target. DATA is a table with the model's columns (by name; an absent one counts as missing) or, for texts, a
+    folder, mail, or files such as 'new/*.txt'. The output has DATA's own columns, then `predicted` and `probability`.
+
+    For a regression, `predicted` is a number, with a 95% interval from `low` to `high`. For a hidden Markov model, it
+    is the row's state in the most probable path. For a dynamic network, `probability` is given all rows of the sequence
+    (all rows are one sequence, unless it was learned from several or --sequence names their column).
+
+    Rows are streamed: a file may be larger than memory. Without -o, a terminal shows the first rows, and a pipe gets
+    all of them as CSV. With --engine, -o may be a new folder: workers write it, a Parquet file for each partition.
 
     \b
     Examples:

@@ -14,8 +14,8 @@ from credo.cli.streams import remark
 def report(model: str, output: str, data: str | None) -> None:
     """Write a report about a model or a network.
 
-    MODEL is a .credo file, a network (.bif .xdsl .net and others) or an influence diagram (.xdsl). The page loads
-    nothing else.
+    MODEL is a .credo file, a network (.bif .xdsl .net and others) or an influence diagram (.xdsl). The report is a
+    single file.
 
     \b
     Examples:

@@ -16,8 +16,8 @@ def sample(model: str, rows: int, given: tuple[str, ...], seed: int | None, outp
 
     MODEL is a network (.bif, .xmlbif, .xdsl, .dsl, .net, .uai, .json, which may end in .gz), or a .credo file of a
     network or a classifier; of a dynamic network or a hidden Markov model, the rows are one sequence. Rows are drawn
-    given the evidence, however improbable that is. Without -o, a terminal shows the first rows, and a pipe gets all of
-    them as CSV.
+    given the evidence, however improbable. Without -o, a terminal shows the first rows, and a pipe gets all of them as
+    CSV.
 
     \b
     Examples:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+from credo.cli.options import Command, with_options
 
 
-def parse_states(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+def parse_states(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | tuple[str, ...] | None:
     """A number, names, or auto."""
     if value is None or value == "auto":
         return value
@@ -33,9 +32,7 @@ def learns_sequences(command: Command) -> Command:
         click.option("--sequence", metavar="COLUMN", help="Column that identifies the sequences of --model hmm."),
         click.option("--order", metavar="COLUMN", help="Column that orders the rows of a sequence."),
     ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(command, options)
 
 
 def learn_sequences(

@@ -57,7 +57,7 @@ class Moments(Statistics):
     def _of_soft_tiles(cls, tiles: Iterable[tuple[int, Array]], columns: int, member: Soft) -> Moments:
         """Plain sums of some rows are added up in pairs: so rows in order lose no digits."""
         total = cls(*(Exact.zeros((member.groups, columns)) for _ in range(3)))
-        with np.errstate(invalid="ignore", over="ignore"):  # infinities are reported by whoever reads the cells
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities are reported where cells are read
             for start, x in tiles:
                 total = total + cls.of_centred(soft_sums.moments(x, member.weights[start : start + len(x)]))
         return total
@@ -91,8 +91,7 @@ class Moments(Statistics):
 
     @cached_property
     def scatter(self) -> Array:
-        """Σ w (x - mean)² = second - first²/n; 0 where what is left may be rounding, of numbers that are equal, or is
-        too faint."""
+        """Σ w (x - mean)² = second - first²/n; 0 where the rest may be rounding, of equal numbers, or underflows."""
         found = (self.second - self.first * (self.first / self.n)).value
         return np.where(found > np.maximum(ALIKE * self.second.high, FAINT), found, 0.0)
 

@@ -101,7 +101,7 @@ class Statistics:
         return self._map(left, rows)
 
     def without(self, other: Self) -> Self | None:
-        """What is left when other is taken away; None if it can't have been part of this."""
+        """This minus other; None if other can't have been part of it."""
         left = self - other
         if (left.n.high < -ROUNDING * self.n.high).any():
             return None

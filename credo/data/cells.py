@@ -374,6 +374,8 @@ def codes_among(array: Any, levels: Any) -> tuple[Codes, int]:
 
 def recoded(codes: Codes, own: Any, levels: Any) -> tuple[Codes, int]:
     """The same for cells that are codes already, of their own levels."""
+    if own.equals(levels):
+        return codes, 0
     try:
         if pa.types.is_string(own.type) and pa.types.is_integer(levels.type):  # one of them may be no number
             own, levels = pc.utf8_trim_whitespace(own), levels.cast(pa.string())

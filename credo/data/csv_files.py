@@ -1,4 +1,4 @@
-"""CSV files: what is in them is found out by rules, over all rows of all files, and not left to a guess from some."""
+"""CSV files: types are inferred by rules over all rows of all files, not guessed from a sample."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class Narrowest:
         return {name: _place(batch.column(name)) for name in batch.names}
 
 
-def _place(array: Any) -> int:
+def _place(array: object) -> int:
     for place, spelling in enumerate((WHOLE, NUMBER)):
         if pc.all(pc.match_substring_regex(array, spelling)).as_py() is not False:
             return place

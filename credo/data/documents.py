@@ -1,4 +1,4 @@
-"""Documents, a row each: text files and mail, labelled by the folders that they lie in."""
+"""Documents as rows: text files and mail, labelled by their folders."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ TXT, UTF16 = ".txt", (b"\xff\xfe", b"\xfe\xff")
 LARGEST = 2**29  # bytes of a document: at three for each that isn't UTF-8, it still fits into an Arrow string
 HEAD = 2**16  # bytes in which a NUL tells that a file isn't text
 LABELS = (
-    "These are documents: each one's label is the name of the folder that it lies in, as in mail/spam/1.txt when "
-    "'mail/' is read; if that holds nothing but several .mbox files, the file's name. (A table ends in .csv, .tsv, "
+    "These are documents: each one's label is the name of its folder, as in mail/spam/1.txt when "
+    "'mail/' is read; in a folder of .mbox files only, it is the file's name. (A table ends in .csv, .tsv, "
     ".jsonl, .parquet or .arrow.)"
 )
 
@@ -53,7 +53,7 @@ def documents(path: str | PathLike[str], *, invalid: Invalid = "replace") -> Sou
     """A folder of text files and mail; or such files, by name or by a pattern: the columns text and, of folders, label.
 
     Folders in the folder are labels, and all files below one are of that label; in a folder of nothing but several
-    .mbox files, each one's name is the label of its messages. Binary files are left out. `invalid` says what becomes of
+    .mbox files, each one's name is the label of its messages. Binary files are left out. `invalid` says how to treat
     bytes that aren't UTF-8 text; in mail, which may be written in any charset, they are always replaced.
     """
     if invalid not in get_args(Invalid):

@@ -109,7 +109,7 @@ def _suggested(path: Path) -> str:
 
 
 def _if_text(path: str) -> str:
-    """What one who gave a text in place of a path may have meant."""
+    """A hint for a text given in place of a path."""
     if len(path.split()) < 2 or "/" in path or re.search(r"\.[a-z0-9]{2,7}$", path):
         return ""
     return '. A string is a path: for one text write ["..."]'

@@ -76,7 +76,7 @@ class Source:
     rows: int | None = None  # where known beforehand
     near: bool = False  # whether it lies in memory
     unnamed: str = ""  # a column that is called so for want of a name: x of a list, text of documents
-    advice: str = ""  # what an error about a column that isn't there says beside
+    advice: str = ""  # added to an error about an unknown column
     spelt: Callable[[Collection[str]], Source] | None = None  # the table with those columns as they are written
     plain: bool = False  # whether no cell spells anything that it isn't: texts, or an array of numbers
     keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from
@@ -99,7 +99,7 @@ class Source:
         return cls(batch.names, lambda wanted: iter([batch.only(wanted)]), rows=batch.rows, near=True)
 
     def partitions(self, names: Sequence[str]) -> Iterable[AnyPartition[Batch]]:
-        """What engines share out, in order: partitions of files, or the batches of what isn't in files."""
+        """The engine's work units, in order: partitions of files, or batches of other data."""
         self.require(names)
         return recut(self.read(names)) if self.files is None else self.files(names)
 
@@ -117,7 +117,7 @@ class Source:
         return partitions_of(self, names, by, order)
 
     def count(self, name: str) -> int:
-        """How many rows there are, found out by reading a column."""
+        """The number of rows, found by reading a column."""
         return sum(engines.map(BatchRows(), self.partitions([name])))
 
     @property
@@ -186,8 +186,8 @@ class Source:
             raise DataError(step.wrong(len(weights), str(self.rows)))
         return self.then(lambda wanted: (wanted, step))
 
-    def where(self, chosen: NDArray[np.bool_]) -> Source:
-        """Some of the rows, by a flag for each."""
+    def where(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> Source:
+        """Some of the rows, by a flag for each, or by how often each comes."""
         return replace(self.then(lambda wanted: (wanted, Chosen(chosen))), rows=int(chosen.sum()), lengths=())
 
     def renamed(self, new: Mapping[str, str]) -> Source:
@@ -296,7 +296,7 @@ def opened(data: object) -> Source:
     return open_frame(data) or open_table(data)
 
 
-def _only_column(data: Mapping[str, object]) -> Any:
+def _only_column(data: Mapping[str, object]) -> pa.ChunkedArray:
     (name,) = data
     parts = [part.columns[name] for part in source(data).read([name])]
     return pa.chunked_array([chunk for part in parts for chunk in chunks_of(part)]) if len(parts) > 1 else parts[0]

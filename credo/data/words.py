@@ -465,7 +465,7 @@ def _letters(lowercase: bool) -> Bytes:
 def _alphabet() -> Truths:
     """Which code points are of words."""
     every = np.arange(PLANES, dtype="<u4")
-    every[0xD800:0xE000] = 0  # surrogates, which are no characters
+    every[0xD800:0xE000] = 0  # surrogates, which aren't characters
     found = np.zeros(PLANES, np.bool_)
     for match in re.finditer(r"\w+", every.tobytes().decode("utf-32-le")):
         found[match.start() : match.end()] = True

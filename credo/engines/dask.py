@@ -26,7 +26,7 @@ Begun = list[Delayed]  # nodes that Dask works on, or that it has worked on
 WINDOW = 8 * FAN_IN  # partitions that are handed to Dask at a time: whole trees, so that sums are those of any engine
 AHEAD = 2  # windows that Dask works on at a time
 LARGE = 2**16  # bytes from which on something is sent to a worker, and not to the scheduler with the graph
-DIED = "{} can't be computed: several workers died of it, perhaps for lack of memory"
+DIED = "{} can't be computed: several workers died, perhaps for lack of memory"
 THREADS = "threads"  # Dask's scheduler where there is no cluster
 
 

@@ -27,7 +27,7 @@ SCHEMA = "place long, shard long, blob binary"  # of what a partition, or severa
 WINDOW = 8 * FAN_IN  # partitions of files that are one job of Spark
 FEW = 2 * FAN_IN  # sums that the driver adds
 SPLIT = (
-    "a sequence goes on in the next partition of the Spark frame: keep each in one, as in "
+    "a sequence continues in the next partition of the Spark frame: keep each in one, as in "
     "frame.repartition(sequence).sortWithinPartitions(sequence, order)"
 )
 

@@ -63,10 +63,10 @@ def _fitting(name: str, asked: Kind | None, found: Profile | None, success: obje
     if kind in ("number", "date"):
         return NormalInverseGamma(0, 1, 1, 1)
     why = "is empty" if found and not found.known else f"looks like {'text' if kind == 'text' else 'names of rows'}"
-    raise DataError(f"column {name!r} {why}: nothing to estimate. If there is, say kinds={{{name!r}: 'category'}}")
+    raise DataError(f"column {name!r} {why}: nothing to estimate. If there is, use kinds={{{name!r}: 'category'}}")
 
 
-def resolved(rule: Rule, family: Family, statistics: Any) -> Family:
+def resolved(rule: Rule, family: Family, statistics: object) -> Family:
     """The prior of each group, found from all groups together where its numbers aren't given."""
     if rule == "given":
         return family

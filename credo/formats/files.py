@@ -14,7 +14,7 @@ from credo.storage.files import explained, write_whole
 
 FilePath = str | PathLike[str]
 
-MOST_BYTES = 2**30  # of text: what unpacks to more is no network, but a bomb
+MOST_BYTES = 2**30  # of text: more is a decompression bomb
 IN_MEMORY = 20  # bytes that a byte of text takes while it is read: numbers are objects then, in lists
 PACKED = ".gz"
 DECLARED = re.compile(

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from credo.blocks.capabilities import Ignored
 from credo.core.description import DescriptionLength
 from credo.core.learning import Weight, Weights
 from credo.data import Batch, Source
@@ -17,7 +18,6 @@ from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, SchemaError, check_seed, check_whole, counted
 from credo.models.class_predictor import ClassPredictor, Shares
 from credo.models.description import evidence_about, log_evidence_of, target_length
-from credo.models.jobs import Silent
 from credo.models.label_shift import shifted_shares
 from credo.models.metrics import Scores, reuse_of_folds
 from credo.models.targets import with_target
@@ -55,7 +55,7 @@ class ModelAverage(ClassPredictor):
             _check_evidence(self.models)
 
     @classmethod
-    def of(cls, named: Mapping[str, Any], data: object, by: Weighing) -> ModelAverage:
+    def of(cls, named: Mapping[str, object], data: object, by: Weighing) -> ModelAverage:
         """Of fitted models, with the data that they were fitted on."""
         models = tuple(named.values())
         _check_alike(models)
@@ -105,7 +105,7 @@ class ModelAverage(ClassPredictor):
         table = self._labelled(data, target)
         for model in self.models:
             if not hasattr(model, verb):
-                raise EvidenceError(f"a {type(model).__name__} has no {verb}: fit(data) learns all rows again")
+                raise EvidenceError(f"a {type(model).__name__} has no {verb}: fit(data) refits all rows")
         return replace(self, models=tuple(getattr(m, verb)(table, **_given(weight)) for m in self.models))
 
     def __add__(self, other: ModelAverage) -> ModelAverage:
@@ -125,7 +125,7 @@ class ModelAverage(ClassPredictor):
         """As if rows of that class had never been learned."""
         return replace(self, models=tuple(model.without_class(value) for model in self.models))
 
-    # What it says of itself
+    # Descriptions
 
     @property
     def evidence(self) -> Any:
@@ -165,21 +165,21 @@ class ModelAverage(ClassPredictor):
 
     # Prediction
 
-    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+    def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
         """log Σ P(class | row, model) P(model | data)"""
-        out, silent = np.full((batch.rows, len(self.classes)), -np.inf), Silent()
+        out, cells = np.full((batch.rows, len(self.classes)), -np.inf), Ignored()
         with np.errstate(divide="ignore"):
             log_weights = np.log(self.weights)
         for model, places, log_weight in zip(self.models, self._places, log_weights.tolist(), strict=True):
             if log_weight == -np.inf:
                 continue
-            log_joint, ignored = model._log_joint(batch, tells=tells)
+            log_joint, ignored = model._log_joint(batch, count_ignored=count_ignored)
             total = np.logaddexp.reduce(log_joint, axis=1, keepdims=True)
             if np.isneginf(total).any():
                 raise EvidenceError(model.impossible(batch.slice(int(np.argmin(total[:, 0])), 1)))
             np.logaddexp(out, (log_joint - total)[:, places] + log_weight, out=out)
-            silent = {**silent, **{name: max(cells, silent.get(name, 0)) for name, cells in ignored.items()}}
-        return out + self._prior_shift, silent
+            cells |= {name: max(number, cells.get(name, 0)) for name, number in ignored.items()}
+        return out + self._prior_shift, cells
 
     # Validation
 
@@ -196,7 +196,7 @@ class ModelAverage(ClassPredictor):
         """log P(model | all rows but one): each row is forgotten. (rows, models)"""
         if len(found.truth) > MOST_FORGOTTEN:
             raise EvidenceError(
-                f"weights by evidence change with each row that is left out: that takes too long for "
+                f"weights by evidence change with each row that is left out: which is too slow for "
                 f"{len(found.truth):,} rows (more than {MOST_FORGOTTEN:,}). Use cross_validate(data)"
             )
         weights, logs = Weights.of(weight), list[list[float]]()
@@ -225,7 +225,7 @@ class ModelAverage(ClassPredictor):
         table = self._labelled(data, target)
         folds, seed = check_whole("folds", folds, 2, DataError), check_seed(seed)
         if table.once or weight is not None:
-            raise DataError("an average is cross-validated on a table, read several times, of rows that weigh the same")
+            raise DataError("an average is cross-validated on a table, read several times, with equal row weights")
         rows = sum(batch.rows for batch in table.batches([str(self.target)]))
         if rows < folds:
             raise DataError(f"{folds} folds need at least {folds} rows")
@@ -272,7 +272,7 @@ def _check_alike(models: Sequence[Any]) -> None:
             raise EvidenceError(f"{what}: they have learned {first.n:g} and {model.n:g} rows; fit them on the same")
 
 
-def _check_evidence(models: Sequence[Any]) -> None:
+def _check_evidence(models: Sequence[object]) -> None:
     """Refuse evidences of different things."""
     for model in models:
         log_evidence_of(model)  # refused, where it has none
@@ -282,7 +282,7 @@ def _check_evidence(models: Sequence[Any]) -> None:
             raise EvidenceError(f"the models' evidences can't be compared: of {first}, and of {other}; use by='loo'")
 
 
-def stacked_weights(models: Sequence[Any], data: object, by: Weighing) -> tuple[float, ...]:
+def stacked_weights(models: Sequence[object], data: object, by: Weighing) -> tuple[float, ...]:
     """The weights w, Σ w = 1, that maximise Σᵢ log Σₘ wₘ P(classᵢ | rowᵢ, model m without row i), by EM.
 
     The prior is worth one row per model.

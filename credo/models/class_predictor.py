@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from credo import engines
 from credo._kernels.models.shares import divide_by_total, lower_to_top
+from credo.blocks.capabilities import Ignored
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.membership import Codes, Hard
 from credo.core.records import Surface, with_fields
@@ -22,7 +23,7 @@ from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, suggest
 from credo.models.copies import LOOKED_AT, Repeats
 from credo.models.decisions import Loss, loss_matrix
-from credo.models.explaining import Reasons, Spoken, Step
+from credo.models.explaining import Reasons, Step, TextContributions
 from credo.models.jobs import (
     Job,
     LeftOut,
@@ -32,11 +33,10 @@ from credo.models.jobs import (
     Prints,
     Probabilities,
     Scored,
-    Silent,
     WithProbabilities,
 )
+from credo.models.known_columns import columns_found
 from credo.models.metrics import Scores, reuse_of_folds
-from credo.models.tables import present
 from credo.models.targets import class_codes, with_known_target
 from credo.notices import tell_of_columns
 from credo.numerics.arrays import Stacked
@@ -70,7 +70,7 @@ class ClassPredictor(Surface, ABC):
         @property
         def class_prior(self) -> Shares | None: ...
 
-    # What a model says of itself
+    # Descriptions
 
     @property
     @abstractmethod
@@ -88,9 +88,9 @@ class ClassPredictor(Surface, ABC):
         """The columns that it reads: their kinds, and the levels of categories."""
 
     @abstractmethod
-    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
-        """log P(class | row), up to what all classes share, under `class_prior` where it is given; and the cells that
-        were ignored, if they are to be told of. (rows, classes)
+    def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
+        """log P(class | row), up to what all classes share, under `class_prior` where it is given; and the ignored
+        cells, for a notice. (rows, classes)
 
         Columns of the model that the batch lacks count as missing. A model that doesn't read P(class) by itself adds
         `_prior_shift`.
@@ -177,10 +177,10 @@ class ClassPredictor(Surface, ABC):
 
     @property
     def lone_text(self) -> str | None:
-        """The only column, where it is a text: a list of texts, which has no name of its own, is taken for it."""
+        """The only column, where it is a text: an unnamed list of texts is read as it."""
         return None
 
-    def replaced(self, **values: Any) -> Self:
+    def replaced(self, **values: object) -> Self:
         """The same model with other fields, those that aren't the constructor's among them."""
         return with_fields(self, **values)
 
@@ -215,7 +215,7 @@ class ClassPredictor(Surface, ABC):
         """The columns that the table has; the others' cells count as missing."""
         if not self.feature_names:
             raise EvidenceError(NOTHING)
-        return present(table, self.feature_names, self.target)
+        return columns_found(table, self.feature_names, self.target)
 
     def codes_of(self, batch: Batch) -> Codes:
         """Which class each row is in, -1 where it has none."""
@@ -343,15 +343,15 @@ class ClassPredictor(Surface, ABC):
 
     def probabilities(self, batch: Batch) -> Array:
         """The same for a batch, without notices about ignored cells."""
-        return self._probabilities(batch, tells=False)[0]
+        return self._probabilities(batch, count_ignored=False)[0]
 
-    def _probabilities(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
-        log_joint, silent = self._log_joint(batch, tells=tells)
+    def _probabilities(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
+        log_joint, ignored = self._log_joint(batch, count_ignored=count_ignored)
         if (row := lower_to_top(log_joint)) >= 0:
             raise EvidenceError(self.impossible(batch.slice(row, 1)))
         shares = np.exp(log_joint, out=log_joint)
         divide_by_total(shares)
-        return shares, silent
+        return shares, ignored
 
     def predict(self, data: object, *, class_prior: Shares | None = None) -> NDArray[Any]:
         """The most probable class of each row; of a Dask or Spark DataFrame, that frame with a column `predicted`."""
@@ -382,7 +382,7 @@ class ClassPredictor(Surface, ABC):
 
     def _collected(self, data: object, job: Job, width: int | None = None) -> Array:
         """What a job finds of each row, one after another. (rows, width: one column a class, unless said)"""
-        table, silent, found = self.opened(data), Silent(), Stacked()
+        table, ignored, found = self.opened(data), Ignored(), Stacked()
         shape = table.rows or 0, len(self.classes) if width is None else width
         shared = table.near and engines.current().shares_memory
         placed = Placed(job, np.empty(shape)) if shared and table.rows is not None else None
@@ -390,26 +390,26 @@ class ClassPredictor(Surface, ABC):
             if placed is None:
                 found.add(part, table.rows)
             for name, cells in unseen.items():
-                silent[name] = silent.get(name, 0) + cells
-        self._tell_silent(silent)
+                ignored[name] = ignored.get(name, 0) + cells
+        self._tell_ignored(ignored)
         return found.whole((0, shape[1])) if placed is None else placed.found
 
     def streamed(self, data: object) -> Iterator[tuple[Batch, Array]]:
         """Batches of a table with their probabilities, one after another, in constant memory."""
         table = self.opened(data)
         self._present(table)
-        silent: Silent = {}
+        ignored: Ignored = {}
         partitions = table.partitions([*table.keys, *table.names])
         for batch, probabilities, unseen in engines.map(WithProbabilities(self), partitions):
             for name, cells in unseen.items():
-                silent[name] = silent.get(name, 0) + cells
+                ignored[name] = ignored.get(name, 0) + cells
             yield batch, probabilities
-        self._tell_silent(silent)
+        self._tell_ignored(ignored)
 
-    def _tell_silent(self, silent: Silent) -> None:
+    def _tell_ignored(self, ignored: Ignored) -> None:
         """One notice for all columns whose cells hold such values."""
-        for what in dict.fromkeys(what for _, what in silent):
-            of = {name: cells for (name, each), cells in silent.items() if each == what}
+        for what in dict.fromkeys(what for _, what in ignored):
+            of = {name: cells for (name, each), cells in ignored.items() if each == what}
             tell_of_columns((name, f"{counted(sum(of.values()), 'cell')} with {what}, ignored") for name in of)
 
     def impossible(self, batch: Batch) -> str:
@@ -446,17 +446,17 @@ class ClassPredictor(Surface, ABC):
         Unless a model knows better, a column adds to those before it: its cell is uncovered after theirs.
         """
         rows = [self._uncovered(one, few) for few in range(len(self.feature_names) + 1)]
-        steps = [self._log_joint(row, tells=False)[0][0] for row in rows]
+        steps = [self._log_joint(row, count_ignored=False)[0][0] for row in rows]
         logs = [each - np.logaddexp.reduce(each) for each in steps]
-        said = {name: logs[j + 1] - logs[j] for j, name in enumerate(self.feature_names)}
-        return Reasons(logs[0], said, logs[-1])
+        terms = {name: logs[j + 1] - logs[j] for j, name in enumerate(self.feature_names)}
+        return Reasons(logs[0], terms, logs[-1])
 
     def _uncovered(self, one: Batch, few: int) -> Batch:
         """With the cells of the first few columns, the others missing."""
         known = set(one.names)
         return one.only([name for name in self.feature_names[:few] if name in known]).filled(self.feature_names)
 
-    def _spoken(self, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:  # noqa: ARG002
+    def _word_contributions(self, one: Batch, first: int, second: int, size: float) -> TextContributions:  # noqa: ARG002
         """Of each text column of a batch of one row, what its words say for the first class against the second."""
         return {}
 
@@ -469,7 +469,7 @@ class ClassPredictor(Surface, ABC):
         return frozenset()
 
 
-def _array_of(classes: Sequence[Any]) -> NDArray[Any]:
+def _array_of(classes: Sequence[object]) -> NDArray[Any]:
     """NumPy's own type where it can hold them: it drops a NUL at a string's end."""
     found = np.array(classes)
     return found if found.tolist() == list(classes) else np.array([*classes, None], dtype=object)[:-1]

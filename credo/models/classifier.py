@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import UNSEEN_VALUES, Likelihood
-from credo.blocks.capabilities import ByColumn, Draws, LeavesOut, read_counting_ignored
+from credo.blocks.capabilities import ByColumn, Draws, Ignored, LeavesOut, read_counting_ignored
 from credo.core.description import DescriptionLength
+from credo.core.evidence import Evidence
 from credo.core.learning import RowWeights, Weight, fold_scores
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
@@ -19,19 +21,16 @@ from credo.data.cells import instants
 from credo.errors import DataError, EvidenceError, check_seed
 from credo.models.conditional import add_log_likelihoods
 from credo.models.description import classifier_evidence, classifier_length
-from credo.models.explaining import Reasons, Spoken
-from credo.models.forms import TEXT_FORMS
-from credo.models.jobs import (
-    LogJoint,
-    LogProb,
-    Silent,
-    to_log_shares,
-)  # fmt: skip
+from credo.models.explaining import Reasons, TextContributions
+from credo.models.forms import TEXT_FORMS, Views
+from credo.models.jobs import LogJoint, LogProb, to_log_shares
 from credo.models.labelled import Labelled
 from credo.models.metrics import Scores, reuse_of_folds
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.present.plotting import Figure
     from credo.selection.learning_curve import LearningCurve
     from credo.selection.tuned import TunedClassifier
@@ -69,7 +68,7 @@ class Classifier(Labelled):
         """log p(row, class), untuned, as in worked examples. (rows, classes)"""
         return self._collected(data, LogJoint(self))
 
-    def log_prob(self, data: Any) -> Array:
+    def log_prob(self, data: object) -> Array:
         """log p(row), untuned: low for outliers.
 
         Of a Dask or Spark DataFrame: that frame, with a column log_prob, computed lazily.
@@ -86,17 +85,17 @@ class Classifier(Labelled):
         """The same as an array, wherever the rows live. (rows,)"""
         return np.asarray(np.logaddexp.reduce(self.log_joint(data), axis=1))
 
-    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+    def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
         """log P(class, row), up to what all classes share; and the cells that were ignored."""
         batch = batch.filled(self.views)
-        out, ignored = self._added_up(batch, tells=tells)
+        out, ignored = self._added_up(batch, count_ignored=count_ignored)
         return self._concluded(out, self._begun(self.terms.log_prior), self._worth(batch)), ignored
 
-    def _added_up(self, batch: Batch, *, base: bool = False, tells: bool = True) -> tuple[Array, Silent]:
+    def _added_up(self, batch: Batch, *, base: bool = False, count_ignored: bool = True) -> tuple[Array, Ignored]:
         """log P(class) + Σ log p(block | class). (rows, classes)"""
         out = np.repeat(self._begun(self.terms.log_prior)[None], batch.rows, axis=0)
         each = (likelihood for _, likelihood in self.terms.likelihoods)
-        return out, add_log_likelihoods(each, batch.filled(self.views), out, base=base, tells=tells)
+        return out, add_log_likelihoods(each, batch.filled(self.views), out, base=base, count_ignored=count_ignored)
 
     def _begun(self, log_prior: Array) -> Array:
         """What is added up before any cell is read."""
@@ -235,20 +234,20 @@ class Classifier(Labelled):
     def _reasons(self, one: Batch) -> Reasons:
         """Of a batch of one row: log P(class), what each column adds to it, and their sum."""
         prior = self.terms.log_prior
-        said = {name: each[0] for name, each in self.terms_by_column(one).items()}
-        return Reasons(prior, said, prior + sum(said.values(), np.zeros_like(prior)))
+        terms = {name: each[0] for name, each in self.terms_by_column(one).items()}
+        return Reasons(prior, terms, prior + sum(terms.values(), np.zeros_like(prior)))
 
-    def _spoken(self, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
-        from credo.models.explaining import spoken_words
+    def _word_contributions(self, one: Batch, first: int, second: int, size: float) -> TextContributions:
+        from credo.models.explaining import word_contributions
 
-        return spoken_words(self, one, first, second, size)
+        return word_contributions(self, one, first, second, size)
 
     def _unseen(self, one: Batch) -> frozenset[str]:
         filled = one.filled(self.views)
         ignored = (read_counting_ignored(each, filled)[1] for _, each in self.terms.likelihoods)
         return frozenset(name for found in ignored for name, why in found if why == UNSEEN_VALUES)
 
-    def top_words(self, value: object, n: int = 10, *, column: str | None = None) -> Any:
+    def top_words(self, value: object, n: int = 10, *, column: str | None = None) -> pa.Table:
         """An Arrow table: the words with the largest total weight for a class against the others.
 
         count: the word's frequency in the class; in a tuned model with odds, the number of the class's texts that
@@ -259,7 +258,7 @@ class Classifier(Labelled):
 
         return strongest_words(self, self._code_of(value), n, column)
 
-    def parameters(self) -> Any:
+    def parameters(self) -> pa.Table:
         """An Arrow table: each column's parameters by class, as estimated."""
         from credo.models.explaining import parameter_table
 
@@ -283,7 +282,7 @@ class Classifier(Labelled):
         """The bits of the structure; 0 for columns without cut points or arrows."""
         return 0.0
 
-    def sample(self, size: int, seed: Any = None) -> Any:
+    def sample(self, size: int, seed: Any = None) -> pa.Table:
         """An Arrow table of rows sampled from the model (untuned)."""
         import pyarrow as pa
 
@@ -318,6 +317,15 @@ class Classifier(Labelled):
         return described(self)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class PlainClassifier(Classifier):
+    """A classifier as `fit` learns it: settings, which each kind has of its own, and what was learned."""
+
+    target: str | None = field(default=None, init=False)
+    views: Views = field(default_factory=dict, init=False)
+    evidence: Evidence | None = field(default=None, init=False)
+
+
 def _scored(model: Any, batch: Batch, weights: Array) -> tuple[Array, Codes, Array]:
     """Of each row: log-joints (NaN of its class, where no other fold has it), its class's code (-1 where it has none),
     and its weight."""
@@ -329,7 +337,7 @@ def _scored(model: Any, batch: Batch, weights: Array) -> tuple[Array, Codes, Arr
 
 
 def _impossible(logs: Array, rows: NDArray[np.intp], codes: Codes) -> Array:
-    """What a model that doesn't know the class of some rows says of it: nothing is ever so. In place."""
+    """The probability of classes that the model doesn't know: 0. In place."""
     logs[rows, codes[rows]] = -np.inf
     return logs
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +11,12 @@ from credo.blocks.block import Block, Estimate, Settings
 from credo.blocks.numbers.gaussian_likelihood import JointLikelihood
 from credo.blocks.numbers.independent_likelihood import NumbersLikelihood
 from credo.blocks.numbers.spherical import SphericalLikelihood
-from credo.core.evidence import Evidence
 from credo.errors import EvidenceError, PriorError, SchemaError, suggest
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.classifier import Classifier
+from credo.models.class_predictor import Shares
+from credo.models.classifier import PlainClassifier
 from credo.models.form_blocks import blocks_of, with_covariance
-from credo.models.forms import Views
+from credo.models.forms import Kinds, Views
 from credo.models.jobs import Distances
 from credo.models.naive_bayes import check_settings
 from credo.numerics.exact import Array
@@ -32,7 +31,7 @@ class LinearWeights(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GaussianDiscriminant(Classifier):
+class GaussianDiscriminant(PlainClassifier):
     """log p(x, class) = log P(class) - ½ log|Σ| - ½ (x - μ)′Σ⁻¹(x - μ) + ..., or Student's t where Σ is integrated out.
 
     covariance: "full", each class its own Σ (a quadratic boundary); "tied", one for all (linear: LDA); "diagonal", each
@@ -50,11 +49,8 @@ class GaussianDiscriminant(Classifier):
     estimate: Estimate = "bayes"
     smoothing: float = 1.0
     class_smoothing: float | None = None
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
-    target: str | None = field(default=None, init=False)
-    views: Views = field(default_factory=dict, init=False)
-    evidence: Evidence | None = field(default=None, init=False)
+    class_prior: Shares | None = None
+    kinds: Kinds = None
 
     def __post_init__(self) -> None:
         known = ("full", "tied", "diagonal", "spherical")

@@ -114,13 +114,7 @@ class FittedMeans(Shown):
 
 
 def em_means(
-    x: object,
-    k: int = 2,
-    *,
-    sd: float,
-    start: ArrayLike | None = None,
-    steps: int = 1000,
-    column: str | None = None,
+    x: object, k: int = 2, *, sd: float, start: ArrayLike | None = None, steps: int = 1000, column: str | None = None
 ) -> FittedMeans:
     """The maximum-likelihood means of k equally probable Gaussians with the same known standard deviation, by EM.
 

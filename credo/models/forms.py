@@ -14,7 +14,7 @@ from credo.blocks.block import Block
 from credo.data import Batch, Source
 from credo.data.profile import Profile, profile, why_ignored
 from credo.data.schema import CalendarPart, Kind, checked_kinds
-from credo.errors import DataError, SchemaError, suggest
+from credo.errors import DataError, SchemaError, check_positive_number, check_whole, suggest
 from credo.notices import tell, tell_of_columns
 
 NumberForm = Literal["gaussian", "log", "binned"]
@@ -82,8 +82,8 @@ class Text:
             raise SchemaError(f"ngrams must be 1 or 2, but is {self.ngrams!r}")
         for name, least in (("min_count", 1), ("drop_most_common", 0), ("max_words", 1)):
             value = getattr(self, name)
-            if not (isinstance(value, int) and value >= least) and not (value is None and name == "max_words"):
-                raise SchemaError(f"{name} must be a whole number of at least {least}, but is {value!r}")
+            if not (value is None and name == "max_words"):
+                check_whole(name, value, least, SchemaError)
         if not isinstance(self.lowercase, bool):
             raise SchemaError(f"lowercase must be True or False, but is {self.lowercase!r:.60}")
         if isinstance(self.stop_words, str):
@@ -103,7 +103,7 @@ class Text:
 
     @property
     def views(self) -> tuple[Form, ...]:
-        """The forms that may speak beside its own, or instead of it."""
+        """The forms that tuning may add or substitute."""
         odds = ODDS_FORMS[:1] if self.ngrams == 2 or self.hashed is not False else ODDS_FORMS
         return (*WORD_FORMS, *odds)
 
@@ -138,8 +138,7 @@ class Word:
     def __post_init__(self) -> None:
         if not isinstance(self.endings, int) or isinstance(self.endings, bool) or not 0 <= self.endings <= 20:
             raise SchemaError(f"endings must be a whole number from 0 to 20, but is {self.endings!r:.60}")
-        if not (isinstance(self.strength, int | float) and 0 < self.strength < float("inf")):
-            raise SchemaError(f"strength must be positive, but is {self.strength!r:.60}")
+        check_positive_number("strength", self.strength, SchemaError)
 
     @property
     def form(self) -> Form:
@@ -149,6 +148,9 @@ class Word:
         from credo.blocks.spelled import Spelled
 
         return Spelled((name,), self.endings, self.strength)
+
+
+Kinds = Mapping[str, str | Number | Text | Word] | None  # how to read columns, where it is given
 
 
 BUCKETS, MOST_BUCKETS = 2**18, 2**26
@@ -163,7 +165,7 @@ def kind_of_form(form: str) -> Kind:
     return KIND_OF_FORM.get(form, "text" if form in TEXT_FORMS else "number")
 
 
-def settled_views(table: Source, features: Sequence[str], kinds: Mapping[str, Any] | None) -> tuple[Source, Views]:
+def settled_views(table: Source, features: Sequence[str], kinds: Kinds) -> tuple[Source, Views]:
     """The form of each column, as asked for or by its kind over all rows; and the table, which may be an iterator."""
     if not isinstance(kinds, Mapping | None):
         raise SchemaError(f"kinds must be {{column: kind}}, but is {kinds!r:.60}")

@@ -13,7 +13,7 @@ from credo.data.frames import unique_names, with_columns
 from credo.data.sources import Source
 
 PREDICTED = "predicted"
-Job = Callable[[Batch], tuple[Any, ...]]  # what is found of each row, and what else there is to tell of the batch
+Job = Callable[[Batch], tuple[Any, ...]]  # the results for each row, and anything else about the batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class OfClasses:
 
     job: Job
     name: str
-    classes: tuple[Any, ...]
+    classes: tuple[object, ...]
 
     @property
     def _values(self) -> Any:
@@ -108,13 +108,13 @@ def numbers(table: Source, wanted: Sequence[str], job: Job, name: str = PREDICTE
     return with_columns(table, wanted, OfNumbers(job, name))
 
 
-def for_each_class(table: Source, wanted: Sequence[str], job: Job, form: str, classes: Sequence[Any]) -> Any:
+def for_each_class(table: Source, wanted: Sequence[str], job: Job, form: str, classes: Sequence[object]) -> Any:
     """The frame with a column for each class, named by the form: P({}), log P({})."""
     names = unique_names([form.format(value) for value in classes], table.names)
     return with_columns(table, wanted, ForEachClass(job, tuple(names)))
 
 
-def most_probable(table: Source, wanted: Sequence[str], job: Job, classes: Sequence[Any]) -> Any:
+def most_probable(table: Source, wanted: Sequence[str], job: Job, classes: Sequence[object]) -> Any:
     """The frame with a column of the most probable class."""
     (name,) = unique_names([PREDICTED], table.names)
     return with_columns(table, wanted, OfClasses(job, name, tuple(classes)))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,9 @@ from credo.core.records import Shown, with_fields
 from credo.errors import DataError, EvidenceError, PriorError, check_seed, counted, suggest
 from credo.models.votes import Prediction, Votes, tally, vote_of
 from credo.numerics.exact import Array, Exact
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Likelihood = Mapping[Any, float] | ArrayLike | Callable[..., Any]  # P(d | h) of every hypothesis
 SUMS_TO_1 = 1e-6  # how far a prior's sum may be from 1: numbers as people write them
@@ -43,7 +46,7 @@ class Hypotheses(Shown):
     impossible: NDArray[np.int64] = field(init=False)  # how many data aren't. (hypotheses,)
 
     def __init__(
-        self, hypotheses: Mapping[Any, float] | Iterable[Any], prior: Mapping[Any, float] | ArrayLike | None = None
+        self, hypotheses: Mapping[Any, float] | Iterable[object], prior: Mapping[Any, float] | ArrayLike | None = None
     ) -> None:
         if isinstance(hypotheses, Mapping):
             if prior is not None:
@@ -62,12 +65,12 @@ class Hypotheses(Shown):
 
     # Learning
 
-    def update(self, likelihood: Likelihood, data: Iterable[Any] | None = None) -> Hypotheses:
+    def update(self, likelihood: Likelihood, data: Iterable[object] | None = None) -> Hypotheses:
         """Multiply by P(d | h): {hypothesis: probability}, numbers in the order of the hypotheses, or a function of
         (datum, hypothesis), with the data."""
         return self._with(*self._summed(likelihood, data), 1)
 
-    def forget(self, likelihood: Likelihood, data: Iterable[Any] | None = None) -> Hypotheses:
+    def forget(self, likelihood: Likelihood, data: Iterable[object] | None = None) -> Hypotheses:
         """Unlearn data."""
         return self._with(*self._summed(likelihood, data), -1)
 
@@ -92,7 +95,7 @@ class Hypotheses(Shown):
             raise EvidenceError("the data are impossible: every hypothesis gives them the probability 0")
         return new
 
-    def _summed(self, likelihood: Likelihood, data: Iterable[Any] | None) -> tuple[int, Exact, NDArray[np.int64]]:
+    def _summed(self, likelihood: Likelihood, data: Iterable[object] | None) -> tuple[int, Exact, NDArray[np.int64]]:
         """How many data, Σ log P(d | h), and how many are impossible under h."""
         n, logs, zeros = 0, Exact.zeros(len(self.prior)), np.zeros(len(self.prior), dtype=np.int64)
         for each in self._likelihoods(likelihood, data):
@@ -102,7 +105,7 @@ class Hypotheses(Shown):
             n += 1
         return n, logs, zeros
 
-    def _likelihoods(self, likelihood: Likelihood, data: Iterable[Any] | None) -> Iterable[Array]:
+    def _likelihoods(self, likelihood: Likelihood, data: Iterable[object] | None) -> Iterable[Array]:
         """P(d | h) of each datum. (hypotheses,) each"""
         if not callable(likelihood):
             if data is not None:
@@ -112,12 +115,12 @@ class Hypotheses(Shown):
             raise DataError("a likelihood function needs data: update(function, data)")
         return (self._checked(self._called(likelihood, datum)) for datum in data)
 
-    def _called(self, function: Callable[..., Any], datum: Any) -> Any:
+    def _called(self, function: Callable[..., Any], datum: object) -> Any:
         if isinstance(self.hypotheses, np.ndarray):
             return np.broadcast_to(np.asarray(function(datum, self.hypotheses), dtype=np.float64), self.prior.shape)
         return [function(datum, each) for each in self.hypotheses]
 
-    def _checked(self, likelihood: Any) -> Array:
+    def _checked(self, likelihood: object) -> Array:
         if isinstance(likelihood, Mapping):
             likelihood = _in_order(likelihood, self.hypotheses, "likelihood", DataError)
         found = np.asarray(likelihood, dtype=np.float64)
@@ -247,7 +250,7 @@ class Hypotheses(Shown):
     def __len__(self) -> int:
         return len(self.prior)
 
-    def __getitem__(self, hypothesis: Any) -> float:
+    def __getitem__(self, hypothesis: object) -> float:
         """P(h | D)"""
         try:
             return float(self.probabilities[_as_list(self.hypotheses).index(hypothesis)])
@@ -276,7 +279,7 @@ class Evolution(Shown):
     def __len__(self) -> int:
         return len(self.probabilities)
 
-    def table(self) -> Any:
+    def table(self) -> pa.Table:
         """A row for each number of data, a column for each hypothesis, as an Arrow table."""
         import pyarrow as pa
 
@@ -290,7 +293,7 @@ class Evolution(Shown):
         return plot_evolution(self)
 
 
-def _prior(names: Sequence[Any] | NDArray[Any], given: Any) -> Array:
+def _prior(names: Sequence[object] | NDArray[Any], given: object) -> Array:
     if given is None:
         return np.full(len(names), 1.0 / len(names))
     if isinstance(given, Mapping):
@@ -308,7 +311,7 @@ def _prior(names: Sequence[Any] | NDArray[Any], given: Any) -> Array:
     return found / total
 
 
-def _in_order(given: Mapping[Any, float], names: Any, what: str, error: type[Exception]) -> list[float]:
+def _in_order(given: Mapping[Any, float], names: object, what: str, error: type[Exception]) -> list[float]:
     known = _as_list(names)
     different = {*known}
     unknown = [each for each in given if each not in different]

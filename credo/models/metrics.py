@@ -19,9 +19,9 @@ BINS = 15  # of the top probability
 
 
 class ClassScores(NamedTuple):
-    """How well one class is predicted."""
+    """The scores of one class."""
 
-    value: Any
+    value: object
     rows: float
     precision: float | None  # of the rows predicted to be of this class, the share that is
     recall: float | None  # of the rows of this class, the share that was predicted to be
@@ -32,10 +32,10 @@ def _share(part: float, whole: float) -> float | None:
 
 
 def variance_of_mean(x: Array, weight: Array, reuse: float = 0.0) -> float:
-    """Of a weighted mean over m rows, each predicted by a model that t others taught: s² (1/m + 1/t), reuse = m/t.
+    """Of a weighted mean over m rows, each predicted by a model trained on t others: s² (1/m + 1/t), reuse = m/t.
 
-    1/m alone holds for new rows and a given model. In cross-validation rows teach the models by which others are
-    judged: if two rows are equal by chance, each is predicted better by the other, and chance counts twice (Nadeau &
+    1/m alone holds for new rows and a given model. In cross-validation each scored row is also a training row for
+    others: if two rows are equal by chance, each is predicted better by the other, and chance counts twice (Nadeau &
     Bengio 2003, "Inference for the generalization error"). NaN where it can't be known.
 
     >>> variance_of_mean(np.array([1.0, 3.0]), np.ones(2)), variance_of_mean(np.array([1.0, 3.0]), np.ones(2), reuse=1)
@@ -49,8 +49,7 @@ def variance_of_mean(x: Array, weight: Array, reuse: float = 0.0) -> float:
 
 
 def reuse_of_folds(folds: int) -> float:
-    """Held-out rows for each row that taught a model, all folds being held out in turn; of n rows left out one by one,
-    n folds.
+    """The ratio of held-out to training rows, over all folds; leave-one-out has n folds.
 
     >>> reuse_of_folds(5)
     1.25
@@ -74,7 +73,7 @@ class Scores:
     weights: Array  # (rows,)
     how: str = "given"  # how the predictions were made
     estimated: float = 0.0  # variance of the log-loss from what was estimated once, and not for each row
-    reuse: float = 0.0  # held-out rows for each row that taught the model that predicts them; 0: the model was given
+    reuse: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
 
     @property
     def n(self) -> float:
@@ -220,7 +219,7 @@ class Scores:
         return f"{self.how}, {len(self.truth)} rows{self.unknown_noted()}: {figures}"
 
     def unknown_noted(self) -> str:
-        """What is to be said of rows whose class the model didn't know, if there are any."""
+        """A remark about rows whose class the model didn't know, if any."""
         unknown = int((~self.known).sum())
         if not unknown:
             return ""

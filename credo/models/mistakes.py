@@ -22,8 +22,8 @@ class Mistake:
     """A row, counted from 1 among those that have a class, and what was predicted of it."""
 
     row: int
-    truth: Any
-    predicted: Any
+    truth: object
+    predicted: object
     of_truth: float  # P(truth)
     top: float  # P(predicted)
 

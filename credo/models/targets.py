@@ -23,9 +23,9 @@ TARGET = "target"  # what a class column is called that comes as an array
 LARGEST = 10_000  # classes: their tables, and the probabilities of a batch's rows, must fit into memory
 
 
-def check_classes(table: Source, target: str, kinds: Any) -> Any:
-    """Refuse quantities, which would have a class for nearly every row; a notice where there are many classes all the
-    same. What kinds says of the other columns is given back.
+def check_classes(table: Source, target: str, kinds: object) -> Any:
+    """Refuse quantities, which would have a class for nearly every row; a notice if there are still many classes.
+    Returns the kinds of the other columns.
 
     Numbers and dates may have at most max(20, rows/10) values, unless kinds says that they are categories; nothing may
     have more than 10,000. More than 20 numbers, or more than max(100, rows/10) words, get a notice.
@@ -54,7 +54,7 @@ def check_classes(table: Source, target: str, kinds: Any) -> Any:
 
 
 def check_number(target: str, classes: int) -> None:
-    """Of a batch's classes: the last resort where nobody could look before, as of an iterator."""
+    """Of a batch's classes: the last check, for data that couldn't be checked before, such as an iterator."""
     if classes > LARGEST:
         raise DataError(f"column {target!r} has {classes:,} different values: {_refusal(target, True, classes)}")
 
@@ -101,7 +101,7 @@ def with_target(table: Source, target: object) -> tuple[Source, str]:
         table.require([target])
         return table, target
     if target is None:
-        raise SchemaError("say which column holds the classes, as in fit(data, target='play')")
+        raise SchemaError("name the column that holds the classes, as in fit(data, target='play')")
     name = TARGET
     while name in table.names:
         name += "_"

@@ -24,7 +24,7 @@ class Prediction(dict[Any, float]):
         return next(iter(self))
 
 
-def tally(votes: Votes, hypotheses: Any, weights: Array) -> Prediction:
+def tally(votes: Votes, hypotheses: object, weights: Array) -> Prediction:
     """P(v) = Σ P(v | h) w(h)"""
     if isinstance(votes, np.ndarray):
         return _of_array(votes, weights)

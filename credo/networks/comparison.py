@@ -90,7 +90,7 @@ class GraphComparison(Shown):
         own = f"missing={self.missing}, extra={self.extra}, misdirected={self.misdirected}"
         return f"GraphComparison(shd={self.shd}, {own})"
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: object = None) -> Any:
         """Both graphs in one picture: what they share, what is missing, extra or misdirected."""
         from credo.present.graph_plot import plot_comparison
 

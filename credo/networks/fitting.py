@@ -13,7 +13,7 @@ from credo.core.em import Fitted, accelerated_em
 from credo.core.evidence import Evidence, Part
 from credo.core.restarts import Restarts
 from credo.data import source
-from credo.errors import DataError, NetworkError, SchemaError, check_seed, check_whole, counted, suggest
+from credo.errors import DataError, NetworkError, SchemaError, check_mapping, check_seed, check_whole, counted, suggest
 from credo.networks.gradient import gradient_ascent, lbfgs
 from credo.networks.incomplete import Hidden, IncompleteRows, Observed, observed
 from credo.networks.inference.expectations import CHUNK
@@ -82,7 +82,7 @@ class Fitting:
 
 
 def learned(
-    network: Network, data: object, weight: Weight, hidden: Mapping[str, Any] | None, how: Fitting, start: Network
+    network: Network, data: object, weight: Weight, hidden: Mapping[str, object] | None, how: Fitting, start: Network
 ) -> Network:
     """With more rows: counted where they are complete. The tables of `start`, if it has some, are where EM begins."""
     TableLearner.of(network)  # refuses fixed tables
@@ -136,7 +136,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is to be maximised: log P(rows | θ) + log p(θ), p being the prior of log-odds."""
+    """The objective: log P(rows | θ) + log p(θ), p being the prior of log-odds."""
 
     network: Network  # with the tables that counted rows, the prior, and families known in incomplete rows tell
     evidence: Evidence  # of rows that were counted, and of those learned before
@@ -144,7 +144,7 @@ class Problem:
     hidden: tuple[str, ...]  # variables without any known cell
 
     @classmethod
-    def of(cls, network: Network, evidence: Evidence, found: Observed, data: tuple[object, Any]) -> Problem:
+    def of(cls, network: Network, evidence: Evidence, found: Observed, data: tuple[object, object]) -> Problem:
         assert found.available is not None
         base = network.with_evidence(evidence)
         begun = network.with_evidence(evidence + found.available)  # whose levels are all among the evidence's
@@ -169,8 +169,8 @@ class Problem:
         return self.rows.network.with_evidence(whole, best.history)
 
     def restarts(self, how: Fitting) -> Restarts[TableEM]:
-        """The first start, and of all others the best few after some steps, are followed to their ends; on several
-        threads where one is enough for the rows."""
+        """The first start, and the best few of the others after some steps, run to convergence; on several threads
+        where one is enough for the rows."""
         return Restarts(
             how.climb,
             self.rows,
@@ -205,11 +205,11 @@ class Problem:
 
 
 def hidden_states(network: Network, given: Given, columns: Collection[str]) -> Hidden:
-    """The states of variables that are no columns: as known, as many as stated, or as named. Of those that weren't
-    said to be hidden, a notice tells."""
+    """The states of variables that are no columns: as known, as many as stated, or as named. Undeclared ones get a
+    notice."""
     found: dict[str, tuple[Any, ...]] = {}
-    if given is not None and not isinstance(given, Mapping):
-        raise NetworkError(f"hidden must be {{variable: number of states}}, but is {given!r:.60}")
+    if given is not None:
+        check_mapping("hidden must be {variable: number of states}, but is", given, NetworkError)
     for name, states in (given or {}).items():
         if name not in network.parents:
             raise SchemaError(f"{name!r} can't be hidden: it isn't a variable; {suggest(name, network.parents)}")
@@ -225,7 +225,7 @@ def hidden_states(network: Network, given: Given, columns: Collection[str]) -> H
     return found
 
 
-def stated(name: str, given: Any) -> tuple[Any, ...]:
+def stated(name: str, given: object) -> tuple[Any, ...]:
     """The states of a hidden variable: so many, or those."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if given < 1:

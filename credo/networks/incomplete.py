@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 KEPT_BYTES = 2**28  # bytes of codes that are kept; of more rows, the data is read again in each step
 KEY = 62.0  # bits of a number that names a row
-Hidden = Mapping[str, tuple[Any, ...]]  # variables that are no columns, and their states
+Hidden = Mapping[str, tuple[Any, ...]]  # variables that aren't columns, and their states
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What is believed about a table: the Dirichlet of a row, and queries over tables drawn from their posterior."""
+"""The posterior of a table: the Dirichlet of a row, and queries over tables drawn from it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ FEW_DRAWS = 100.0  # effective draws below which an interval is unreliable
 
 
 class AveragedOverTables(Estimated):
-    """P(variables | given), averaged over tables drawn from their posterior; `interval` is where it lies.
+    """P(variables | given), averaged over tables drawn from their posterior; `interval` is its credible interval.
 
-    Each draw counts by how probable it makes the evidence. The mean then is what a query with mean tables says, unless
-    nodes are tied: drawn, they have the same table, and a row shows them several times over.
+    Each draw is weighted by the probability of the evidence. The mean equals a query with the mean tables, unless nodes
+    are tied: then a row shows the same table several times.
     """
 
     draws: Array  # (draws, states)
@@ -79,7 +79,7 @@ def belief(network: Network, name: str, given: Given) -> Belief:
 
 
 def belief_of_row(
-    name: str, states: tuple[Any, ...], prior: DirichletCategorical, counts: Counts, row: tuple[int, ...]
+    name: str, states: tuple[object, ...], prior: DirichletCategorical, counts: Counts, row: tuple[int, ...]
 ) -> Belief:
     """About one row of a table."""
     alpha = np.broadcast_to(prior.concentration, counts.n.shape)[row]
@@ -150,7 +150,7 @@ def _drawn_rows(alpha: Array, random: np.random.Generator) -> Array:
     return np.asarray(shares / shares.sum(-1, keepdims=True))
 
 
-def _summed(keys: Sequence[Any], answers: Array, logs: Array, size: int) -> AveragedOverTables:
+def _summed(keys: Sequence[object], answers: Array, logs: Array, size: int) -> AveragedOverTables:
     """The mean of the draws that make the evidence possible; the others have no weight."""
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()

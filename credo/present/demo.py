@@ -1,4 +1,4 @@
-"""The tour of `credo demo`, on made-up data that ships with credo. Every number in it is computed."""
+"""The tour of `credo demo`, on simulated data that ships with credo. Every number in it is computed."""
 
 from __future__ import annotations
 
@@ -67,10 +67,11 @@ def table(pumps: Any) -> Step:
 def learning(report: Report) -> Step:
     scores, shown = report.scores, report.important
     value, share = scores.commonest
+    averaged = sum(each.share > 0 for each in report.tried)
     about = (
-        f"Of {len(report.tried)} models tried, {sum(each.share > 0 for each in report.tried)} are averaged. On "
-        f"held-out rows, accuracy is {scores.accuracy:.1%} (always predicting {value!r}: {share:.1%}), log-loss "
-        f"{scores.log_loss:.3f} ± {scores.log_loss_error:.3f} and expected calibration error {scores.ece:.1%}. The "
+        f"Of {len(report.tried)} models tried, {averaged} are averaged. On held-out rows, accuracy is "
+        f"{scores.accuracy:.1%} (always predicting {value!r}: {share:.1%}), log-loss {scores.log_loss:.3f} "
+        f"± {scores.log_loss_error:.3f} and expected calibration error {scores.ece:.1%}. The "
         "form of each column was chosen, too; the columns that matter most come first:"
     )
     columns = [

@@ -1,4 +1,4 @@
-"""Hidden Markov models: their states, how they follow each other, and what is seen in each."""
+"""Hidden Markov models: states, transitions and emissions."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _noise(model: LinearRegression) -> str:
 
 
 def strongest(model: LinearRegression) -> list[int]:
-    """The lines of the table of parameters, by how far the terms move predictions."""
+    """The rows of the table of parameters, by their effect on predictions."""
     line = model.fitted
     weights = np.abs(model.parameters()["weight"].to_numpy()[1:]) * line.basis.scales
     kept = np.isin(np.arange(len(weights)), line.basis.kept)
@@ -76,12 +76,12 @@ def learned_regression_content(model: LinearRegression, data: str, top: int) -> 
     """The report of `credo.learn` about a number."""
     report: RegressionReport = model.report
     columns = len(model.columns or ()) - 1
-    title = f"{data}: {count_of(columns, 'column')} beside {one_line(report.target)}"
+    title = f"{data}: {one_line(report.target)} from {count_of(columns, 'column')}"
     return [Paragraph(title, "title"), *regression_content(model, top)]
 
 
 def regression_content(model: LinearRegression, top: int | None = None) -> list[Content]:
-    """What a regression has learned: its noise, its terms, and how well it predicts."""
+    """A fitted regression: noise, terms and scores."""
     if model.evidence is None:
         return [Paragraph(repr(model))]
     head = (

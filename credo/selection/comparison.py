@@ -1,4 +1,5 @@
-"""Generative against discriminative: learning curves of two models on the same draws, and which to prefer when.
+"""Generative against discriminative: learning curves of two models on the same draws, and which to prefer at which
+size.
 
 A generative model (Gaussian discriminant analysis, naive Bayes) estimates p(columns | class); logistic regression fits
 P(class | columns) alone. Where its assumptions hold, the former needs fewer rows; where they don't, the latter wins
@@ -72,7 +73,7 @@ class Comparison(Shown):
 
     @cached_property
     def preferred(self) -> tuple[int | None, ...]:
-        """At each size: 0 the generative model, 1 the discriminative one, None where draws can't tell them apart."""
+        """At each size: 0 the generative model, 1 the discriminative one, None if there is no clear difference."""
         apart = self.log_losses[0] - self.log_losses[1]  # (draws, sizes)
         mean, error = apart.mean(0), apart.std(0, ddof=1) / np.sqrt(self.draws)
         clear = np.abs(mean) > CLEARLY * error

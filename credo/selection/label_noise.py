@@ -1,8 +1,8 @@
-"""Label noise: with a small probability a row's class has nothing to do with its cells.
+"""Label noise: with a small probability a row's class is independent of its cells.
 
-P(class | row) = (1 - Σ ε P(class)) softmax(log-joint + log(1 - ε)) + ε P(class), so that no finite number of right
-predictions makes a model certain, and one row with a wrong label doesn't outweigh all others. Where the cells say
-nothing, classes keep their shares.
+P(class | row) = (1 - Σ ε P(class)) softmax(log-joint + log(1 - ε)) + ε P(class), so no finite number of correct
+predictions makes a model certain, and one mislabelled row doesn't outweigh all others. Uninformative cells leave the
+class prior.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""credo.learn: the whole job. Count columns in several ways, tune, pool candidates, say what was tried."""
+"""credo.learn: try likelihoods and models, tune, average, and report."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def learn(
     weight: Weight = None,
     seed: int = 0,
 ) -> TunedClassifier | LinearRegression | LogisticRegression | DecisionTree:
-    """A model for a labelled table; `model.report` says what was tried, what came of it, and how good it is.
+    """A model for a labelled table; `model.report` has the candidates, the result and its nested scores.
 
-    Columns are counted in several forms, forms are weighed by how they predict rows that are left out, and candidates
-    are pooled by how they predict rows that neither taught nor tuned them; logistic regression is one of them. Where
-    the target is a quantity (numbers with fractions, more than 20 whole numbers, or kinds={target: "number"}), the
-    model is a LinearRegression; model="linear" says so to type checkers, too. "logistic" and "tree" are fitted as they
-    are, without a report: see their `cross_validate`.
+    Several likelihoods are tried for each column and weighted on left-out rows; candidates, logistic regression among
+    them, are averaged by their predictions of held-out rows, used neither to fit nor to tune. Where the target is a
+    quantity (numbers with fractions, more than 20 whole numbers, or kinds={target: "number"}), the model is a
+    LinearRegression; model="linear" tells type checkers, too. "logistic" and "tree" are fitted alone, without a report:
+    see their `cross_validate`.
 
     >>> rows = {"x": [1.0, 1.2, 0.9, 3.1, 2.9, 3.0] * 3, "y": ["a", "a", "a", "b", "b", "b"] * 3}
     >>> model = learn(rows, target="y")
@@ -150,7 +150,7 @@ def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: s
 
 
 def _discriminant(base: Classifier, table: Source, weight: Weight, seed: int) -> tuple[str, Outcome]:
-    """Numbers as a Gaussian, missing cells marginalised, and the other columns beside it: the better of two."""
+    """A joint Gaussian of the numbers, and the other columns: the better of two."""
     from credo.models.discriminant import GaussianDiscriminant
 
     numbers = {name: forms for name, forms in base.views.items() if forms[0] == "gaussian"}

@@ -1,4 +1,4 @@
-"""Predictions of networks beside their rows: of tables, of numbers, of slices in time."""
+"""Predictions of networks with their rows: of tables, of numbers, of slices in time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def network_predictions(net: GraphicalModel, target: str, data: object, each: bo
 
 
 def hybrid_predictions(net: HybridNetwork, target: str, data: object, each: bool = False) -> Generator[Any]:
-    """The same for a network with numbers; of a number, its mean given the row's other cells."""
+    """The same for a network with numbers; for a number, its mean given the row's other cells."""
     import pyarrow as pa
 
     from credo.networks.inference.rows import states_array

@@ -60,7 +60,7 @@ def assert_sound(model: Classifier, data: Any, **how: Any) -> None:
 @models
 def test_the_target_is_not_there(model: Classifier) -> None:
     assert refused(model.fit, TABLE, "kin").startswith("no column 'kin'; known: sky, x, y, kind. Did you mean 'kind'?")
-    assert "say which column holds the classes" in refused(model.fit, TABLE, None)
+    assert "name the column that holds the classes" in refused(model.fit, TABLE, None)
     text = refused(model.fit, {"x": TABLE["x"]}, ["a", "b"])
     assert text == "'target' has 2 values, but the table has 12 rows"
 

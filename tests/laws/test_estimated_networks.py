@@ -19,8 +19,8 @@ from credo.networks.factor import Factor
 from credo.networks.inference import joint_table as whole
 from credo.networks.inference import rows, sizes, trees
 from credo.networks.inference import sampling as drawing
+from credo.networks.inference.approximate import estimates
 from credo.networks.inference.estimate import JointQuery
-from credo.networks.inference.estimates import estimates
 from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network
 from credo.notices import quietly

@@ -377,18 +377,19 @@ def test_rows_without_the_number_do_not_narrow_its_belief() -> None:
 
 @pytest.mark.parametrize("prior", [1.0, "ml"])
 def test_updating_with_incomplete_rows_goes_on_with_em(prior: Any) -> None:
-    """What is known counts as known: the same optimum as EM over all rows, the default prior's lines aside."""
-    table = rows(400, seed=3)
-    holes = with_holes(part(table, slice(200, 400)), 0.2)
-    together = {name: [*table[name][:200].tolist(), *own] for name, own in holes.items()}
-    found = HybridNetwork(ARROWS).fit(part(table, slice(0, 200)), prior=prior).update(holes, tolerance=1e-12)
-    whole = HybridNetwork(ARROWS).fit(together, prior=prior, tolerance=1e-12)
-    assert found.n == pytest.approx(400)
+    """What is known counts as known: the same optimum as EM over all rows; of the default prior, which takes its lines
+    from where EM begins, nearly."""
+    table = rows(240, seed=3)
+    holes = with_holes(part(table, slice(120, 240)), 0.2)
+    together = {name: [*table[name][:120].tolist(), *own] for name, own in holes.items()}
+    found = HybridNetwork(ARROWS).fit(part(table, slice(0, 120)), prior=prior).update(holes, tolerance=1e-11)
+    whole = HybridNetwork(ARROWS).fit(together, prior=prior, tolerance=1e-11)
+    assert found.n == pytest.approx(240)
     assert min(np.diff(found.history)) >= -1e-9 * abs(found.history[-1])
-    assert close(found, whole, 1e-4 if prior == "ml" else 0.02)
+    assert close(found, whole, 1e-4 if prior == "ml" else 0.03)
     with pytest.warns(credo.Notice, match="earlier rows keep what EM expected"):
         again = found.update(with_holes(rows(20, seed=4), 0.1))
-    assert again.n == pytest.approx(420)
+    assert again.n == pytest.approx(260)
 
 
 def test_updating_by_em_learns_new_states(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_rows_are_called_by_their_numbers_after_they_are_put_in_order() -> None:
 @pytest.mark.usefixtures("_small")
 def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = {"id": ["a"] * 5 + ["b"] * 5 + ["a"], "x": range(11)}
-    text = "sequence 'a' of column 'id' goes on in row 11, after other sequences: sort the rows by 'id'"
+    text = "sequence 'a' of column 'id' continues in row 11, after other sequences: sort the rows by 'id'"
     with pytest.raises(DataError, match=text):
         read(again)
     with pytest.raises(DataError, match="column 'id' has no value in row 2: every row must belong to a sequence"):
@@ -141,5 +141,5 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("credo.data.partitions.BYTES", 1)
     for i, part in enumerate((slice(0, 6), slice(6, 10), slice(10, 11))):
         pl.DataFrame({name: list(values)[part] for name, values in again.items()}).write_csv(tmp_path / f"{i}.csv")
-    with pytest.raises(DataError, match="sequence 'a' of column 'id' goes on in row 11 or later, after other"):
+    with pytest.raises(DataError, match="sequence 'a' of column 'id' continues in row 11 or later, after other"):
         read(str(tmp_path / "*.csv"))

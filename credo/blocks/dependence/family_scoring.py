@@ -65,7 +65,7 @@ class FamilyScorer(Scorer):
         return replace(self, likelihood=replace(self.likelihood, tables=left), pairs=pairs)
 
     def _chosen_again(self, chooser: Chooser, cells: Cells, own: Hard) -> FamilyScorer:
-        """The evidence of these rows alone, with the bins and the parents that these rows tell."""
+        """The evidence of these rows alone, with bins and parents chosen from these rows."""
         pairs = self.pairs.cut_again(cells, own)
         parents, free = chooser(pairs.likelihood, pairs.coded(cells), own)
         likelihood = replace(self.likelihood, cells=pairs.likelihood.cells, parents=parents)

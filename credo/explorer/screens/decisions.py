@@ -1,4 +1,4 @@
-"""An influence diagram: what to do, what it is worth, and what knowing more would be worth."""
+"""An influence diagram: the optimal policy, its expected utility, and the value of information."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DecisionsScreen:
         return laid_out(self.diagram.parents, asked)
 
     def solve(self, asked: Asked) -> Answer:
-        """The best policy given what is known, what is probable under it, and what each utility is expected to be."""
+        """The optimal policy given the evidence, the marginals under it, and each expected utility."""
         given = mapping_in(asked, "given")
         try:
             policy = self.diagram.policy(given)

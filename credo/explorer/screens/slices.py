@@ -1,4 +1,4 @@
-"""A dynamic network: what is believed of each slice, so far and from all slices, and what comes next."""
+"""A dynamic network: filtered and smoothed marginals of each slice, and forecasts."""
 
 from __future__ import annotations
 

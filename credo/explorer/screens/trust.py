@@ -29,7 +29,7 @@ LISTED = 30  # rows of a cell, and worst mistakes
 
 
 class TrustScreen:
-    """Candidates, calibration, confusion, costs. With rows to look at, mistakes and their reasons."""
+    """Candidates, calibration, confusion matrix, costs; with rows, mistakes and their explanations."""
 
     kind: ClassVar[str] = "trust"
     title: ClassVar[str] = "Trust"
@@ -90,7 +90,7 @@ class TrustScreen:
         }  # fmt: skip
 
     def curve(self, asked: Asked) -> Answer:  # noqa: ARG002 - an action's signature
-        """The log-loss of withheld rows, as ever more of the others are learned."""
+        """The log-loss on withheld rows by the number of training rows."""
         if self.subject.data is None or not isinstance(self.model, Classifier):
             raise DataError("a learning curve needs rows to learn: `credo explore m.credo --data rows.csv` gives them")
         found = self._curve

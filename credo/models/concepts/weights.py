@@ -20,7 +20,7 @@ from credo.models.concepts.rows import Integers, LabelledRows
 from credo.models.concepts.version_space import Option, VersionSpace, covered_sets, options
 from credo.numerics.exact import Array
 
-MOST_CELLS = 2**22  # concepts that are weighed at once to find the best query
+MOST_CELLS = 2**22  # concepts that are counted at once to find the best query
 
 
 class ConceptWeights(Protocol):

@@ -109,7 +109,7 @@ def _known(rows: Rows, labels: str) -> tuple[Any, ...]:
 
 
 def continued(mixture: Mixture, data: object, target: object, weight: Weight) -> Any:
-    """With more rows: EM goes on, the old evidence being as it is."""
+    """With more rows: EM continues and keeps the old evidence."""
     before = mixture.classifier
     groups, names = str(before.target), before.classes
     table = before.opened(data)

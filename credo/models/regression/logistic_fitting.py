@@ -13,11 +13,7 @@ from credo.core.learning import FoldDraw, Weight
 from credo.data import Source
 from credo.errors import SizeError
 from credo.models.regression.laplace import LaplacePosterior, laplace_evidence
-from credo.models.regression.strengths import (
-    WeightGroups,
-    mode_by_evidence,
-    strength_by_held_out_rows,
-)
+from credo.models.regression.strengths import WeightGroups, mode_by_evidence, strength_by_held_out_rows
 from credo.models.regression.table_rows import TableRows
 from credo.notices import tell
 from credo.numerics.exact import Array

@@ -1,4 +1,4 @@
-"""How well a logistic regression predicts rows that it hasn't learned: folds that are fitted again, rows left out."""
+"""Validation of logistic regression: refitted folds, and approximate leave-one-out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good predictions of numbers are: squared errors, log-loss, coverage; beside those of the mean alone."""
+"""Scores of predicted numbers: squared errors, log-loss, coverage; with the mean as baseline."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class NumberScores(Shown):
     """
 
     truth: Array  # (rows,)
-    predicted: Array  # (rows,); NaN where nothing could be said of a row
+    predicted: Array  # (rows,); NaN where a row has no prediction
     log_probabilities: Array  # log p(truth). (rows,)
     weights: Array  # (rows,)
     how: str = "given"  # how the predictions were made
-    reuse: float = 0.0  # held-out rows for each row that taught the model that predicts them; 0: the model was given
+    reuse: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
 
     @classmethod
     def of_columns(cls, columns: Array, how: str, reuse: float = 0.0) -> NumberScores:

@@ -1,4 +1,4 @@
-"""What is believed of a node: of a table's row a Dirichlet, of a number's line a normal-inverse-gamma distribution."""
+"""The posterior of a node: a Dirichlet for a row of a table, a normal-inverse-gamma for a Gaussian node."""
 
 from __future__ import annotations
 

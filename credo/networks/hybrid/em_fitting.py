@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class HybridFit:
-    """What is to be maximised: log p(rows | nodes) + log p(nodes), from nodes that the known cells tell."""
+    """The objective: log p(rows | nodes) + log p(nodes), starting from the observed cells."""
 
     bare: HybridNetwork  # arrows and prior
     begun: HybridEM
@@ -59,7 +59,7 @@ class HybridFit:
 
     @classmethod
     def of_more_rows(cls, learner: HybridLearner, table: Source, weights: Weights, absent: Sequence[str]) -> HybridFit:
-        """What was learned before stays as it is, and EM starts from its nodes. Absent variables are no columns."""
+        """Earlier evidence is kept; EM starts from its nodes. Absent variables aren't columns."""
         net, old = learner.network, learner.evidence
         assert old is not None
         known = old.knowing(Evidence(_columns(learner, table, absent)))

@@ -144,7 +144,7 @@ class Drawing:
         return means, np.zeros((self.size, wide, wide) if self.joint else (self.size, wide))
 
     def draw_categories(self, rows: Codes, known: Mapping[str, int]) -> None:
-        """Some rows' categories, given states and likelihoods, whatever is known of numbers."""
+        """Some rows' categories, given states and likelihoods, ignoring evidence on numbers."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -189,7 +189,7 @@ class Drawing:
                 covariances[np.ix_(here, at)] = np.einsum("nii->ni", covariance)[:, : len(own)]
 
     def _inside(self, component: Component, names: Sequence[str], law: Dense, rows: Codes) -> tuple[Array, Array]:
-        """Numbers that are known by intervals are drawn one after another, each weighed by the mass of its interval
+        """Numbers that are known by intervals are drawn one after another, each weighted by the mass of its interval
         (Geweke, Hajivassiliou and Keane); the others are conditioned on them."""
         mean, covariance = law.mean.copy(), law.whole.copy()
         for name in component.intervals:
@@ -206,7 +206,7 @@ class Drawing:
         return mean, covariance
 
     def forward(self, names: Sequence[str]) -> tuple[Array, Array]:
-        """All variables in order, each given its parents; what is known is weighed instead."""
+        """All variables in order, each given its parents; evidence is weighted instead."""
         net, needed = self.net, {*names}
         self.log_weight = np.zeros(self.size)
         numbers: dict[str, Array] = {}

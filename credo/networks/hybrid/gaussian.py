@@ -1,4 +1,4 @@
-"""Products of linear-Gaussian factors: ∏ N(rᵢ; 0, vᵢ), r = A u + c, as a Gaussian in u and a density of what is known.
+"""Products of linear-Gaussian factors: ∏ N(rᵢ; 0, vᵢ), r = A u + c, as a Gaussian in u and a density of the evidence.
 
 Λ = A′V⁻¹A, u ~ N(-Λ⁻¹A′V⁻¹c, Λ⁻¹); log ∫ = -½(c + Au)′V⁻¹(c + Au) - ½ log|2πV| + ½ log|2πΛ⁻¹| at the mean u.
 """

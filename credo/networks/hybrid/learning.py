@@ -178,7 +178,7 @@ class HybridLearner(NetworkLearner["HybridNetwork"]):
         return Evidence(schema, parts)
 
     def read(self, batch: Batch) -> tuple[dict[str, Codes], dict[str, Array], Schema]:
-        """Codes of categories, -1 where a cell is missing; numbers, NaN where one is; and the columns present."""
+        """Codes of categories, -1 where missing; numbers, NaN where missing; and the columns that are present."""
         there = [name for name in self.network.parents if name in batch.names]
         seen = [name for name in there if name not in self.numbers and name not in self.states]
         codes, schema = inferred(batch, seen) if seen else ({}, Schema(()))

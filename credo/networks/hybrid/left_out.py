@@ -1,4 +1,4 @@
-"""Leave-one-out: what nodes learned from all other rows say of each row, without a refit."""
+"""Leave-one-out: log-probabilities of each row by nodes learned from the others, without refits."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def leave_one_out(net: HybridNetwork, data: object, weight: Weight) -> Validatio
 class LeaveOneOut:
     """The job of one batch: each node without the row, by its counts less one, or by a rank-one step back of its line.
 
-    With h = z′P⁻¹z and e = y - w′z: w₋ᵢ = w - P⁻¹z e/(1 - h), scale₋ᵢ = scale - ½ e²/(1 - h), shape₋ᵢ = shape - ½,
-    P₋ᵢ = P - zz′. What all rows say of the prior is held.
+    With h = z′P⁻¹z and e = y - w′z: w₋ᵢ = w - P⁻¹z e/(1 - h), scale₋ᵢ = scale - ½ e²/(1 - h), shape₋ᵢ = shape - ½, P₋ᵢ
+    = P - zz′. The prior is held fixed.
     """
 
     learner: HybridLearner

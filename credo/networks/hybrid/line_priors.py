@@ -1,4 +1,4 @@
-"""Priors of lines: what is believed of a number's intercept, weights and variance before its rows are seen."""
+"""Priors of Gaussian nodes: of intercept, weights and variance."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def resolved(prior: LinePrior, name: str, statistics: CrossMoments) -> LinearGau
 
 
 class LinePosterior(NamedTuple):
-    """What is believed of the line at each configuration, of numbers less a pivot."""
+    """The posterior of the regression in each configuration, of numbers less a pivot."""
 
     after: LinearGaussian
     pivot: Array  # of the number parents, and of the number itself

@@ -242,7 +242,7 @@ class RowInference:
         return HybridRows(codes, numbers, np.ones(batch.rows) if weight is None else weight), unknown
 
     def findings(self, rows: HybridRows, row: int) -> dict[str, Any]:
-        """What is known of a row, in the form that queries read."""
+        """A row as findings."""
         codes, numbers = rows.codes[row], rows.numbers[row]
         known = {n: self.net.states[n][code] for n, code in zip(self.categories, codes, strict=True) if code >= 0}
         values = zip(self.numbers, numbers.tolist(), strict=True)

@@ -19,13 +19,13 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
 
-PROPOSALS = 20  # draws for each row that is wanted, where they are weighed
-FEWEST = 20_000  # draws that are weighed
+PROPOSALS = 20  # draws per requested row, where they are weighted
+FEWEST = 20_000  # weighted draws
 
 
 def sampled_table(net: HybridNetwork, size: int, given: Given, seed: int | None) -> Any:
     """Forward, each variable given its parents, where nothing is known. Else the categories that numbers depend on from
-    their posterior, other categories given these, numbers given all; where that isn't possible, draws are weighed."""
+    their posterior, other categories given these, numbers given all; where that isn't possible, draws are weighted."""
     import pyarrow as pa
 
     net._check_nodes()

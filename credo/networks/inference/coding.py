@@ -32,7 +32,7 @@ class Unseen(NamedTuple):
     """How many cells of a column hold values that aren't states, and one of these values."""
 
     cells: int
-    value: Any
+    value: object
 
 
 @dataclass(frozen=True, eq=False)

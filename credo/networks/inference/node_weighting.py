@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from credo.errors import EvidenceError, NetworkError, check_seed
 from credo.networks.answers import Posterior, as_log_total, as_number, as_posterior, exact_or_estimated
-from credo.networks.graph import reached
+from credo.networks.graph import one_or_several, reached
 from credo.networks.inference.estimate import (
     Codes,
     Estimate,
@@ -104,7 +104,7 @@ class NodeWeighting:
         raise AssertionError("a table that doesn't fit was made")
 
     def query(self, variables: str | Sequence[str], given: Given, event: Given) -> Posterior:
-        names = [variables] if isinstance(variables, str) else [*variables]
+        names = one_or_several(variables)
         numbers = [variable(self.index, name) for name in names]
         states = [self.net.states[name] for name in names]
         check_table([len(own) for own in states])

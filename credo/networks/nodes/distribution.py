@@ -68,7 +68,7 @@ class Distribution(Shown, ABC):
 
     @property
     def learns(self) -> bool:
-        """Whether it has parameters that rows can teach."""
+        """Whether it has learnable parameters."""
         return True
 
     @property

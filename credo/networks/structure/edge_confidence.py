@@ -1,4 +1,4 @@
-"""The probability of each arrow and of each path: exactly, by chains over orders, or by a bootstrap."""
+"""Posterior probabilities of arrows and paths: exact, by order MCMC, or by bootstrap."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def edge_confidence(
 ) -> EdgeConfidence:
     """P(parent -> child | data) of each arrow, averaged over all graphs, and the probability of each directed path.
 
-    "exact" sums over all orders (prior="orders": a graph counts as often as it has topological orders) or over all
-    graphs (prior="dags"); "mcmc" runs chains over orders; "bootstrap" repeats the search on resampled rows. "auto" is
-    exact up to 20 variables. The score is bdeu for categories, bge for numbers; constraints are as in learn_structure.
-    `states` declares the states of some columns, as a network does: no others are allowed.
+    "exact" sums over all orders (prior="orders": a graph's prior is proportional to the number of its topological
+    orders) or over all graphs (prior="dags"); "mcmc" runs chains over orders; "bootstrap" repeats the search on
+    resampled rows. "auto" is exact up to 20 variables. The score is bdeu for categories, bge for numbers; constraints
+    are as in learn_structure. `states` declares the states of some columns, as a network does: no others are allowed.
 
     >>> rain = {"Rain": ["yes", "no"] * 20, "Wet": ["yes", "no"] * 19 + ["no", "no"], "Coin": ["h", "h", "t", "t"] * 10}
     >>> sure = edge_confidence(rain)

@@ -1,4 +1,4 @@
-"""credo.learn_structure: which arrows a table's columns have, and the tables along them."""
+"""credo.learn_structure: learns the arrows of a network, and its parameters, from a table."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def learn_structure(
     """The network whose arrows have the best score that the search finds; its tables are learned from the same rows.
 
     "auto" is bic for categories, bge for numbers, conditional-gaussian for both; and exact search for up to 10
-    variables, best order score search ("boss") for more. With numbers, it is a HybridNetwork: tables of categories, and
-    a line for each number at each configuration of its category parents. `equivalent` is the prior's weight in rows,
-    `prior` that of the tables and lines; options are the search's own.
+    variables, best order score search ("boss") for more. With numbers, it is a HybridNetwork: tables for categories,
+    and a linear regression for each number in each configuration of its category parents. `equivalent` is the
+    equivalent sample size of the score's prior, `prior` that of the parameters; options are passed to the search.
 
     >>> rain = {"Rain": ["yes", "no"] * 20, "Wet": ["yes", "no"] * 19 + ["no", "no"], "Coin": ["h", "h", "t", "t"] * 10}
     >>> learn_structure(rain, required="Rain -> Wet").parents["Wet"]

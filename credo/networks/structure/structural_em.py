@@ -1,4 +1,4 @@
-"""Arrows where cells are missing: search among graphs on expected counts, expect again, and so on. (Friedman 1998)
+"""Structural EM: alternate between completing missing cells and searching. (Friedman 1998)
 
 The expectation is over completed rows: each row with missing cells stands for several, drawn from P(missing | known)
 under the current network, with a part of its weight. Where there are numbers, the draws are Gibbs sampling.

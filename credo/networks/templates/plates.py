@@ -57,7 +57,7 @@ def column_of(name: str) -> str:
     return name.partition(".")[2]
 
 
-def checked_keys(keys: Any, parents: Parents) -> dict[str, str]:
+def checked_keys(keys: object, parents: Parents) -> dict[str, str]:
     """{plate: the column that names its members}."""
     plates = [*dict.fromkeys(map(plate_of, parents))]
     if not isinstance(keys, Mapping):
@@ -88,7 +88,7 @@ class Plate:
 
 @dataclass(frozen=True, eq=False)
 class Plates:
-    """All plates, and what is known of their variables."""
+    """All plates, and the evidence on their variables."""
 
     by_name: Mapping[str, Plate]
     codes: Mapping[str, Codes]  # of each variable, for each member: the state, -1 where it isn't known
@@ -110,7 +110,7 @@ class Plates:
         return [*found, (name, every)]
 
 
-def read_plates(data: Any, parents: Parents, keys: Mapping[str, str]) -> dict[str, Plate]:
+def read_plates(data: object, parents: Parents, keys: Mapping[str, str]) -> dict[str, Plate]:
     """The members of all plates, and what each refers to."""
     names = [*dict.fromkeys(map(plate_of, parents))]
     if not isinstance(data, Mapping):
@@ -167,7 +167,7 @@ def _referred(plate: str, key: str | None, batches: Mapping[str, Batch]) -> Sequ
 
 
 def _references(
-    plate: str, keys: Mapping[str, str], batches: Mapping[str, Batch], members: Mapping[str, Sequence[Any]]
+    plate: str, keys: Mapping[str, str], batches: Mapping[str, Batch], members: Mapping[str, Sequence[object]]
 ) -> dict[str, Places]:
     """To plates whose keys are columns of the table."""
     found: dict[str, Places] = {}
@@ -242,7 +242,7 @@ def found_codes(
     return codes, known
 
 
-def _coded(name: str, batch: Batch, states: tuple[Any, ...], strict: bool) -> tuple[Codes, tuple[Any, ...]]:
+def _coded(name: str, batch: Batch, states: tuple[object, ...], strict: bool) -> tuple[Codes, tuple[Any, ...]]:
     column, own = column_of(name), batch.only([column_of(name)])
     if not states:
         codes, schema = inferred(own, [column])
@@ -260,7 +260,7 @@ def _coded(name: str, batch: Batch, states: tuple[Any, ...], strict: bool) -> tu
 
 
 def chosen_members(
-    plate: Plate, plates: Mapping[str, Plate], where: Mapping[str, Any] | None, keys: Mapping[str, str]
+    plate: Plate, plates: Mapping[str, Plate], where: Mapping[str, object] | None, keys: Mapping[str, str]
 ) -> Places:
     """Members whose cells are as said: columns of their table, or keys of members that they are within."""
     flags = np.ones(plate.size, dtype=np.bool_)
