@@ -193,7 +193,7 @@ class NetworkScreen:
         changed = f".do({done!r})" if done else ""
         unasked = self.template or name is None or name in known
         cli = "" if unasked else question(file, f"P({word(name)})", done, seen)
-        return {"python": call(f"{net}{changed}.marginals", seen), "cli": cli}
+        return {"python": call(f"{net}{changed}.marginals", seen or None), "cli": cli}
 
     def explain(self, asked: Asked) -> Answer:
         """What each finding adds to the log-odds of a state."""
