@@ -21,7 +21,8 @@ from credo.errors import DataError, SchemaError, counted, suggest
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.data.sequences import SequenceBatch
+    from credo.data.sequences import SequenceBatch, Sequences
+
 
 class Frame(Protocol):
     """A DataFrame of an engine."""
@@ -51,12 +52,17 @@ class AddColumns(Protocol):
     """A job that makes columns."""
 
     @property
+    def sequences(self) -> Sequences | None:
+        """What rows it must see together, in order; None: each row by itself."""
+        ...
+
+    @property
     def columns(self) -> Mapping[str, Any]:
         """Of each, an array of its type; None: a column that is there already, and keeps its type."""
         ...
 
-    def __call__(self, batch: Batch, /) -> Mapping[str, Any]:
-        """As arrays."""
+    def __call__(self, batch: Any, /) -> Mapping[str, Any]:
+        """As arrays: of a batch, or of one of whole sequences."""
         ...
 
 

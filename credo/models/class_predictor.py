@@ -25,6 +25,7 @@ from credo.models.decisions import Loss, loss_matrix
 from credo.models.explaining import Reasons, Spoken, Step
 from credo.models.jobs import (
     Job,
+    LeastLoss,
     LeftOut,
     LogProbabilities,
     MostProbable,
@@ -358,9 +359,9 @@ class ClassPredictor(Surface, ABC):
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict(data)
         if (table := self.opened(data)).frame is not None:
-            from credo.models.frame_columns import most_probable
+            from credo.models.frame_columns import of_classes
 
-            frame: NDArray[Any] = most_probable(table, self._present(table), MostProbable(self), self.classes)
+            frame: NDArray[Any] = of_classes(table, self._present(table), MostProbable(self), self.classes)
             return frame
         return self._named(self._collected(table, MostProbable(self), width=1)[:, 0].astype(np.intp))
 
@@ -371,14 +372,19 @@ class ClassPredictor(Surface, ABC):
         """The decision of least expected loss for each row; None where rejecting (at that loss) is cheaper.
 
         loss[truth][decision] is what a decision costs; what isn't said costs 0 where it is right, else 1.
+        Of a Dask or Spark DataFrame: that frame, with a column `decision`, made when it is computed.
         """
-        expected = self._collected(data, Probabilities(self)) @ loss_matrix(loss, self.classes)
-        decided = self._named(expected.argmin(1)).astype(object)
-        if reject is not None:
-            if not isinstance(reject, int | float | np.number) or np.isnan(reject):
-                raise DataError(f"reject must be a number, the loss of not deciding, but is {reject!r}")
-            decided[expected.min(1) > reject] = None
-        return decided
+        if reject is not None and (not isinstance(reject, int | float | np.number) or np.isnan(reject)):
+            raise DataError(f"reject must be a number, the loss of not deciding, but is {reject!r}")
+        job = LeastLoss(self, loss_matrix(loss, self.classes), np.inf if reject is None else float(reject))
+        table, decisions = self.opened(data), self.classes if reject is None else (*self.classes, None)
+        if table.frame is not None:
+            from credo.models.frame_columns import of_classes
+
+            frame: NDArray[Any] = of_classes(table, self._present(table), job, decisions, "decision")
+            return frame
+        codes = self._collected(table, job, width=1)[:, 0].astype(np.intp)
+        return np.append(_array_of(self.classes).astype(object), None)[codes]
 
     def _collected(self, data: object, job: Job, width: int | None = None) -> Array:
         """What a job finds of each row, one after another. (rows, width: one column a class, unless said)"""

@@ -76,7 +76,7 @@ class GaussianDiscriminant(Classifier):
 
     def mahalanobis(self, data: object) -> Array:
         """√((x - μ)′Σ⁻¹(x - μ)): how far each row's numbers lie from each class's mean. (rows, classes)"""
-        return self._collected(data, Distances(self))
+        return self._found(data, Distances(self), "distance to {}")
 
     def _numbers(self) -> JointLikelihood | SphericalLikelihood | NumbersLikelihood:
         for form, likelihood in self.terms.likelihoods:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from credo import engines
 from credo.core.learning import Weight, Weights
 from credo.core.records import with_fields
-from credo.data import Source, cells
+from credo.data import Batch, Source, cells
 from credo.data.profile import profile
 from credo.errors import DataError, SchemaError
 from credo.models.regression.scores import NumberScores
@@ -50,7 +53,7 @@ def holds_numbers(table: Source, target: str, kinds: Mapping[str, Any] | None) -
     asked = (kinds or {}).get(target) if isinstance(kinds, Mapping | None) else None
     if asked in ("number", "count"):
         return True
-    first = next(table.batches([target]), None) if asked is None else None
+    first = table.first([target]) if asked is None else None
     if first is None:
         return False
     array = first.column(target)
@@ -101,10 +104,20 @@ def _options(names: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
+@dataclass(frozen=True)
+class HasNumber:
+    """Which rows of a batch have a number in a column."""
+
+    name: str
+
+    def __call__(self, batch: Batch) -> NDArray[np.bool_]:
+        return ~np.isnan(batch.numbers(self.name))
+
+
 def _sampled(table: Source, model: LinearRegression, weight: Weight) -> tuple[Source, Weight]:
     """The rows that have a target, or of many a sample of them."""
     target = str(model.target)
-    known = np.concatenate([~np.isnan(batch.numbers(target)) for batch in table.batches([target])])
+    known = np.concatenate([*engines.map(HasNumber(target), table.partitions([target]))])
     if known.all() and len(known) <= MOST_ROWS:
         return table, weight
     chosen, places = np.zeros(len(known), dtype=bool), np.flatnonzero(known)
@@ -216,7 +229,7 @@ def _why(chosen: tuple[str, ...], scores: NumberScores) -> str:
 
 def check_number_target(table: Source, target: str) -> None:
     """For model='linear': the target must hold numbers."""
-    first = next(table.batches([target]), None)
+    first = table.first([target])
     if first is None:
         raise DataError("the data is empty: there are no rows to learn from")
     array = first.column(target)
