@@ -1,4 +1,4 @@
-"""credo: Bayesian learning. Beliefs are a prior and evidence; evidence adds, merges and can be forgotten."""
+"""credo: Bayesian learning. A belief is a prior plus evidence; evidence adds, merges and can be forgotten."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from math import inf
 from numbers import Integral, Real
 from typing import Any
 
@@ -52,7 +53,7 @@ class EvidenceError(CredoError, ValueError):
     `findings` are those of a network that contradict each other.
     """
 
-    def __init__(self, message: str = "", findings: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, message: str = "", findings: Mapping[str, object] | None = None) -> None:
         super().__init__(message)
         self.findings = dict(findings or {})
 
@@ -65,7 +66,7 @@ class NetworkError(CredoError, ValueError):
 
 
 class UnsupportedError(CredoError, AttributeError):
-    """Other models have this verb, and this kind can't: the sentence says why, and what to use instead."""
+    """This kind of model can't support the verb: the message says why, and what to use instead."""
 
 
 class SizeError(CredoError):
@@ -131,7 +132,7 @@ def counted(n: float, noun: str) -> str:
     return f"{n:.10g} {noun.removesuffix('is')}es" if noun.endswith("sis") else f"{n:.10g} {noun}s"
 
 
-def check_seed(seed: Any) -> Any:
+def check_seed(seed: object) -> int:
     """The same seed, if it is one: a whole number of at least 0.
 
     >>> check_seed(7)
@@ -139,10 +140,10 @@ def check_seed(seed: Any) -> Any:
     """
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise DataError(f"a seed must be a whole number of at least 0, but is {seed!r:.60}")
-    return seed
+    return int(seed)
 
 
-def check_whole(name: str, value: Any, least: int, error: type[CredoError] = NetworkError) -> int:
+def check_whole(name: str, value: object, least: int, error: type[CredoError] = NetworkError) -> int:
     """An option that is a whole number, as Python's own: NumPy's are taken, too.
 
     >>> check_whole("rounds", 3, 1)
@@ -153,7 +154,22 @@ def check_whole(name: str, value: Any, least: int, error: type[CredoError] = Net
     return int(value)
 
 
-def check_discount(factor: Any) -> float:
+def check_positive_number(name: str, value: object, error: type[CredoError]) -> None:
+    """An option that is a finite number above 0."""
+    if not isinstance(value, Real) or not 0 < float(value) < inf:
+        raise error(f"{name} must be positive, but is {value!r:.60}")
+
+
+def check_mapping(wanted: str, value: object, error: type[CredoError]) -> None:
+    """Refuse what isn't a mapping. `wanted` is the sentence up to the value.
+
+    >>> check_mapping("evidence must be {name: state}, but is", {"Storm": "yes"}, DataError)
+    """
+    if not isinstance(value, Mapping):
+        raise error(f"{wanted} {value!r:.60}")
+
+
+def check_discount(factor: object) -> float:
     """A factor that evidence is multiplied by."""
     if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < float(factor) <= 1:
         raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r:.60}")
@@ -161,8 +177,8 @@ def check_discount(factor: Any) -> float:
 
 
 class EngineError(CredoError, RuntimeError):
-    """An engine isn't there, or its workers failed."""
+    """An engine isn't available, or its workers failed."""
 
 
 class Notice(UserWarning):
-    """Something was done that may be unexpected."""
+    """A warning that credo did something unexpected."""

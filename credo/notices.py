@@ -1,4 +1,4 @@
-"""Notices: what was done and may be unexpected, told once, at the line of the caller."""
+"""Notices: warnings about unexpected behaviour, issued once, at the line of the caller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
 class _Kept(local):
-    """What is told in this thread, if it is recorded."""
+    """The notices of this thread, if recorded."""
 
     told: list[str] | None = None
 
@@ -43,7 +43,7 @@ def tell(message: str) -> None:
 
 
 class Once:
-    """A notice that is told once, however often the same rows are read. Pickled, it is a new one."""
+    """A notice that is issued once, however often the same rows are read. Pickled, it is a new one."""
 
     told = False
 

@@ -65,13 +65,13 @@ class _Reader(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan, tags.input_tags.sparse = True, self._sparse
         return tags
 
-    def _kinds_of(self, X: Any, table: Source) -> dict[str, Any]:
+    def _kinds_of(self, X: object, table: Source) -> dict[str, Any]:
         """As the columns' types tell, and as asked for."""
         positions: dict[Any, str] = dict(enumerate(table.names))
         asked = {positions.get(column, column): kind for column, kind in (self.kinds or {}).items()}
         return {**_usual_kinds(X, table), **asked}
 
-    def _table(self, X: Any, reset: bool = False) -> Source:
+    def _table(self, X: object, reset: bool = False) -> Source:
         """X as credo reads it; its columns are called as they were at the beginning."""
         if hasattr(X, "columns"):  # a table: each column has a type of its own
             table = source(validate_data(self, X, reset=reset, skip_check_array=True))
@@ -86,7 +86,7 @@ class _Reader(BaseEstimator):  # type: ignore[misc]
             return table
         return table.renamed(dict(zip(table.names, self._columns, strict=True)))
 
-    def _said(self, question: str, X: Any) -> NDArray[Any]:
+    def _said(self, question: str, X: object) -> NDArray[Any]:
         check_is_fitted(self)
         table = self._table(X)
         with quietly():  # that values are new is no news here: it is so in every cross-validation
@@ -99,31 +99,33 @@ class _Classifier(ClassifierMixin, _Reader):  # type: ignore[misc]
 
     _model: ClassVar[Any]  # the class of credo models that the parameters are for
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from these rows alone. A row of weight 0 is as good as not there, and so is a class of such rows."""
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Learn from these rows alone. Rows of weight 0, and classes of such rows only, are ignored."""
         model, _, labels, _ = self._begun(X, y, sample_weight)
         return self._keep(model, labels)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: object) -> NDArray[Any]:
         """The most probable class of each row."""
         return self._said("predict", X).astype(self.classes_.dtype, copy=False)
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: object) -> Array:
         """P(class | row). (rows, classes), in the order of classes_"""
         return self._said("predict_proba", X)
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: object) -> Array:
         """log P(class | row). (rows, classes), in the order of classes_"""
         return self._said("predict_log_proba", X)
 
-    def _begun(self, X: Any, y: Any, weight: Any) -> tuple[Any, Source, NDArray[Any], Array | None]:
+    def _begun(self, X: object, y: object, weight: object) -> tuple[Any, Source, NDArray[Any], Array | None]:
         """A model of these rows, and what it learned from."""
         table, labels, weight = self._labelled(X, y, weight, reset=True)
         settings = {name: value for name, value in self.get_params(deep=False).items() if name != "tune"}
         settings["kinds"] = self._kinds_of(X, table)
         return self._model(**settings).fit(table, labels, weight=weight), table, labels, weight
 
-    def _labelled(self, X: Any, y: Any, weight: Any, reset: bool = False) -> tuple[Source, NDArray[Any], Array | None]:
+    def _labelled(
+        self, X: object, y: object, weight: object, reset: bool = False
+    ) -> tuple[Source, NDArray[Any], Array | None]:
         table = self._table(X, reset)
         labels = column_or_1d(y, warn=True)
         assert_all_finite(labels, input_name="y")
@@ -145,14 +147,14 @@ class _AdditiveClassifier(_Classifier):
 
     tune: bool
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from these rows alone. A row of weight 0 is as good as not there, and so is a class of such rows."""
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Learn from these rows alone. Rows of weight 0, and classes of such rows only, are ignored."""
         model, table, labels, weight = self._begun(X, y, sample_weight)
         if self.tune:
             model = model.tune(table, target=labels, weight=weight)
         return self._keep(model, labels)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self:
         """Learn from more rows: the same as fitting all of them at once, but never tuned again.
 
         `classes` have a probability before any row of them comes; classes that weren't announced may come, too.
@@ -173,9 +175,9 @@ class _AdditiveClassifier(_Classifier):
 class NaiveBayesClassifier(_AdditiveClassifier):
     """credo.NaiveBayes for scikit-learn: columns of any kind, independent of each other given the class.
 
-    Columns of an array are numbers. Of a table, numbers are numbers, booleans and the category type are categories,
-    and of strings credo finds out what they are (mostly categories). `kinds` overrides, by name or by position:
-    kinds={0: "category"}. NaN and None are missing cells. `tune=True` lets fit choose what the evidence leaves open.
+    Columns of an array are numbers. Of a table, numbers are numbers, booleans and the category type are categories, and
+    of strings credo finds out what they are (mostly categories). `kinds` overrides, by name or by position: kinds={0:
+    "category"}. NaN and None are missing cells. `tune=True` tunes after fitting.
 
     >>> model = NaiveBayesClassifier().fit([[1.4], [1.3], [4.7], [4.5]], ["setosa", "setosa", "virginica", "virginica"])
     >>> model.predict([[1.6], [4.0]]).tolist()
@@ -206,10 +208,10 @@ class NaiveBayesClassifier(_AdditiveClassifier):
 
 
 class GaussianDiscriminantClassifier(_AdditiveClassifier):
-    """credo.GaussianDiscriminant for scikit-learn: numbers together, as one Gaussian for each class.
+    """credo.GaussianDiscriminant for scikit-learn: a joint Gaussian of the numbers in each class.
 
     covariance: "full" (quadratic), "tied" (linear), "diagonal" or "spherical". Columns are read as by
-    NaiveBayesClassifier; categories stand beside the numbers.
+    NaiveBayesClassifier; categories are allowed, too.
 
     >>> model = GaussianDiscriminantClassifier("tied").fit([[1.4], [1.3], [4.7], [4.5]], [0, 0, 1, 1])
     >>> model.predict([[1.6], [4.0]]).tolist()
@@ -322,7 +324,7 @@ class LinearRegressor(RegressorMixin, _Reader):  # type: ignore[misc]
         self.noise = noise
         self.kinds = kinds
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from these rows alone."""
         table = self._table(X, reset=True)
         settings = {**self.get_params(deep=False), "kinds": self._kinds_of(X, table)}
@@ -330,7 +332,7 @@ class LinearRegressor(RegressorMixin, _Reader):  # type: ignore[misc]
         self.model_ = LinearRegression(**settings).fit(table, numbers, weight=weight)
         return self
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from more rows: the same as fitting all of them at once."""
         if not hasattr(self, "model_"):
             return self.fit(X, y, sample_weight)
@@ -339,13 +341,13 @@ class LinearRegressor(RegressorMixin, _Reader):  # type: ignore[misc]
         self.model_ = self.model_.update(table, target=numbers, weight=weight)
         return self
 
-    def _numbers(self, X: Any, y: Any, weight: Any) -> tuple[Array, Array | None]:
+    def _numbers(self, X: object, y: object, weight: object) -> tuple[Array, Array | None]:
         numbers = column_or_1d(y, warn=True, dtype=np.float64)
         assert_all_finite(numbers, input_name="y")
         check_consistent_length(X, numbers)
         return numbers, None if weight is None else _check_sample_weight(weight, X, ensure_non_negative=True)
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: object, return_std: bool = False) -> Any:
         """The mean of each row's predictive distribution; and its standard deviation, if asked for."""
         if not return_std:
             return self._said("predict", X)
@@ -389,7 +391,7 @@ class MixtureClusterer(DensityMixin, ClusterMixin, _Reader):  # type: ignore[mis
         self.tolerance = tolerance
         self.seed = seed
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+    def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Find the clusters; y is ignored."""
         table = self._table(X, reset=True)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
@@ -399,24 +401,24 @@ class MixtureClusterer(DensityMixin, ClusterMixin, _Reader):  # type: ignore[mis
         self.labels_ = self.model_.predict(table).astype(np.int64)
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: object) -> NDArray[Any]:
         """The most probable cluster of each row."""
         return self._said("predict", X)
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: object) -> Array:
         """P(cluster | row). (rows, clusters)"""
         return self._said("responsibilities", X)
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: object) -> Array:
         """log p(row)"""
         return self._said("log_prob", X)
 
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
+    def score(self, X: object, y: object = None) -> float:  # noqa: ARG002 - scikit-learn's signature
         """The mean of log p(row)."""
         return float(self.score_samples(X).mean())
 
 
-def _usual_kinds(X: Any, table: Source) -> dict[str, str]:
+def _usual_kinds(X: object, table: Source) -> dict[str, str]:
     """The kinds of the columns whose type tells them."""
     if not hasattr(X, "columns"):
         return dict.fromkeys(table.names, "number")

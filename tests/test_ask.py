@@ -341,7 +341,7 @@ def test_states_that_are_numbers_and_truths(question: str, expected: Any) -> Non
         ("P(Thunder | do(Strm=yes))", 15, "Did you mean 'Storm'?"),
         ("P(Thunder | do(Storm=x))", 21, "Storm has no value 'x'"),
         ("P(Thunder | do(Storm=yes), do(Storm=no))", 30, "sets Storm twice"),
-        ("P(Thunder | Storm)", 12, "say what is known of Storm"),
+        ("P(Thunder | Storm)", 12, "give a value for Storm"),
         ("P(Thunder | Storm > 1)", 12, "the values of Storm must be numbers, but are yes, no"),
         ("E(Thunder)", 2, "must be numbers, but are"),
         ("E(Storm, Thunder)", 9, "about one name"),

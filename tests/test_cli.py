@@ -286,7 +286,7 @@ def test_the_demo_ends_well_and_fits_80_columns() -> None:
     text = ran("demo", columns=80)
     tour, _, commands = text.partition("7. Try next")
     assert max(map(len, tour.splitlines())) <= 80
-    assert "all of them made up" in tour
+    assert "simulated pumps" in tour
     assert "the same in every bit" in tour
     assert commands.count("\n") > 4
 

@@ -90,7 +90,7 @@ def test_learning_says_how_good_the_model_is(learned: Any) -> None:
     assert re.search(r"^vibration .* 12\.0% ", text, re.MULTILINE)
     for tried in report.tried:
         figures = f"{tried.log_loss:.4f} +{tried.accuracy:.3f} +{tried.share:.2f}"
-        name, _, _ = tried.name.partition(" (given up")  # which may go on in the next line
+        name, _, _ = tried.name.partition(" (stopped")  # which may go on in the next line
         assert re.search(rf"^{name} .*{figures} *$", text, re.MULTILINE)
     assert f"± {scores.log_loss_error:.4f}" in text
     for name, figure in zip(("accuracy", "log-loss", "Brier", "ECE"), scores.summary().values(), strict=True):
@@ -446,9 +446,9 @@ def test_texts_are_explained_by_their_words(mail: str, tmp_path: Path) -> None:
     assert "text: words for spam +, for ham -" in text
     assert "green" not in text
     assert "allowance for label noise" in text
-    assert text.endswith("the data has label: the model may have learned from this very row\n")
+    assert text.endswith("the data has label: the model may have been trained on this row\n")
     note.write_text("claim a prize", encoding="utf-8")
-    assert "may have learned" not in ran("explain", saved, str(note))
+    assert "may have been trained" not in ran("explain", saved, str(note))
     assert '"claim a prize","spam"' in ran("predict", saved, str(note))
     assert '"claim a prize","spam"' in ran("predict", saved, str(tmp_path / "*.txt"))
     shown = terminal_output([CREDO, "explain", saved, mail], {"TERM": "xterm-256color", "COLUMNS": "100"})
@@ -649,7 +649,7 @@ def test_usage_errors_say_what_is_expected(args: tuple[str, ...], sentence: str)
     [
         ({"x": [1.0, 2.0], "y": ["a", "a"]}, "one class only"),
         ({"x": [1.0, 2.0], "y": pa.array([None, None], pa.string())}, "no row has a class"),
-        ({"y": ["a", "b"]}, "no column beside 'y'"),
+        ({"y": ["a", "b"]}, "no column besides 'y'"),
         ({"x": pa.array([], pa.float64()), "y": pa.array([], pa.string())}, "empty"),
     ],
 )

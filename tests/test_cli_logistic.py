@@ -43,8 +43,8 @@ def test_its_file_is_updated_but_neither_forgets_nor_merges(model: str, data: st
     new = str(tmp_path / "new.credo")
     assert "200 rows in all" in ran("update", model, data, "-o", new)
     assert credo.load(new, credo.LogisticRegression).n == 200
-    assert "keeps no sums" in refused("forget", new, data)
-    assert "keeps no sums" in refused("merge", new, model, "-o", str(tmp_path / "both.credo"))
+    assert "has no additive statistics" in refused("forget", new, data)
+    assert "has no additive statistics" in refused("merge", new, model, "-o", str(tmp_path / "both.credo"))
 
 
 def test_its_file_has_a_page(model: str, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_cluster_writes_a_model_a_page_and_a_picture(table: str, tmp_path: Path)
     assert "cluster 0" in said
     assert all(path.stat().st_size for path in paths)
     page = paths[1].read_text()
-    assert "What sets clusters apart" in page
+    assert "What distinguishes the clusters" in page
     assert "<script" not in page
     assert isinstance(credo.load(paths[0]), credo.Mixture)
 

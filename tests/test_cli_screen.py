@@ -100,7 +100,7 @@ def test_a_question_before_the_file(model: str) -> None:
 @pytest.mark.parametrize(("command", "option"), [("learn", "--target"), ("estimate", "--column")])
 def test_a_column_that_is_not_named_is_asked_for(command: str, option: str) -> None:
     text = refused(command, str(ADS), code=2)
-    assert f"say with {option}" in text
+    assert f"use {option} to say" in text
     assert "the columns are ad, device, seconds, converted" in text
     assert option in refused(command, "nope.csv", code=2)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.csv
 import pytest
 from click.testing import CliRunner, Result
 
@@ -85,7 +86,7 @@ def test_hidden_states_are_found_and_not_forgotten() -> None:
         (("--target", "sky", "--sequence", "town"), "only a hidden Markov model (--model hmm) has --sequence"),
         (("--model", "hmm", "--network", "a -> b"), "has no --network"),
         (("--model", "hmm", "--sequence", "twon"), "Did you mean 'town'"),
-        (("--model", "hmm", "--sequence", "umbrella"), "goes on in row"),
+        (("--model", "hmm", "--sequence", "umbrella"), "continues in row"),
     ],
 )
 def test_bad_calls_end_in_a_sentence(args: tuple[str, ...], message: str) -> None:
@@ -134,3 +135,31 @@ def test_expected_rows_are_counted_as_whole_ones() -> None:
     with Path("days.csv").open() as file, Path("hidden.csv").open("w", newline="") as out:
         csv.writer(out).writerows([row[0], row[2]] for row in csv.reader(file))
     assert "96 rows learned, 192 rows in all" in run("update", "sky.credo", "hidden.csv").output
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_dynamic_network_is_told_which_rows_are_a_sequence() -> None:
+    """One that was given, and so remembers no column: three towns aren't one sequence."""
+    net = credo.DynamicNetwork(
+        "previous(sky) -> sky -> umbrella",
+        {"sky": {"fair": [0.9, 0.1], "wet": [0.2, 0.8]}, "umbrella": {"fair": [0.1, 0.9], "wet": [0.8, 0.2]}},
+        first={"sky": [0.5, 0.5]},
+        states={"sky": ["fair", "wet"], "umbrella": ["yes", "no"]},
+    )
+    credo.save(net, "sky.credo")
+    alone = run("predict", "sky.credo", "days.csv", "--target", "sky", "-o", "one.csv", "--proba")
+    assert alone.exit_code == 0, alone.output
+    assert "all rows are read as one sequence" in alone.output
+    told = run(
+        "predict", "sky.credo", "days.csv", "--target", "sky", "--sequence", "town", "-o", "three.csv", "--proba"
+    )
+    assert told.exit_code == 0, told.output
+    assert "one sequence" not in told.output
+    one, three = (np.loadtxt(name, delimiter=",", skiprows=1, usecols=6) for name in ("one.csv", "three.csv"))
+    days = pyarrow.csv.read_csv("days.csv").drop_columns("sky")
+    np.testing.assert_allclose(one, net.smooth(days, "sky")[:, 0], atol=1e-9)
+    np.testing.assert_allclose(three, net.smooth(days, "sky", sequence="town")[:, 0], atol=1e-9)
+    assert not np.allclose(one, three)
+    wrong = run("predict", "sky.credo", "days.csv", "--target", "sky", "--sequence", "city")
+    assert wrong.exit_code != 0
+    assert "city" in wrong.output

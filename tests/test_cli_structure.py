@@ -33,7 +33,7 @@ def test_arrows_come_with_their_strength_and_direction(asia: str, tmp_path: Path
         compelled = (parent, child) in expected.cpdag().arrows
         assert ("compelled" in line) == compelled
         assert ("reversible" in line) != compelled
-    assert "Strength: by how many nats the score falls without the arrow." in text
+    assert "Strength: the loss of score without the arrow, in nats." in text
     assert picture.read_text().startswith("<?xml")
 
 
@@ -96,7 +96,7 @@ def test_independent_columns_are_said_to_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--required", "Smoking -> Tar"], "'Tar', which is no column"),
+        (["--required", "Smoking -> Tar"], "'Tar', which isn't a column"),
         (["--required", "A ->"], "a name must follow"),
         (["--required", "Smoking -> XRay", "--forbidden", "Smoking -> XRay"], "both required and forbidden"),
         (["--required", "Smoking -> XRay -> Smoking"], "cycle"),

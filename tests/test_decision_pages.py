@@ -71,7 +71,7 @@ def test_a_tornado_fits_its_figure() -> None:
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "a cycle": (lambda: credo.CausalGraph("A -> B -> A"), "a cycle: "),
     "nothing": (lambda: credo.CausalGraph(""), "at least one variable"),
-    "hidden, unknown": (lambda: credo.CausalGraph("A -> B", hidden="C"), "'C' is hidden, but is no variable"),
+    "hidden, unknown": (lambda: credo.CausalGraph("A -> B", hidden="C"), "'C' is hidden, but isn't a variable"),
     "all hidden": (lambda: credo.CausalGraph("A -> B", hidden=["A", "B"]), "all variables are hidden"),
     "itself": (lambda: credo.CausalGraph("A <-> A"), "two different variables"),
     "two heads": (lambda: Network("A <-> B"), "credo.CausalGraph reads"),

@@ -160,7 +160,7 @@ def test_documents_are_read_when_they_are_wanted(tmp_path: Path, monkeypatch: py
     reading = iter(table.batches(table.names))
     next(reading)
     (tmp_path / "b" / "49").unlink()
-    with pytest.raises(DataError, match="49 isn't there any more: it was removed meanwhile"):
+    with pytest.raises(DataError, match="49 no longer exists: it was removed meanwhile"):
         list(reading)
 
 

@@ -1,9 +1,9 @@
 """How kernels are compiled: late, once, without the interpreter lock, from a cache where one can be written.
 
 A late kernel is compiled only when that pays. Until then its code runs as plain Python (see credo._kernels.plain), with
-the same result to the last bit. What plain Python has taken so far is weighed against what Numba would take: to be
-loaded, and to compile this kernel or to fetch it from the cache. So a kernel costs at most about twice what the better
-of the two ways would have cost, however much work comes.
+the same result to the last bit. The time spent in plain Python is compared with the compile time: to be loaded, and to
+compile this kernel or to fetch it from the cache. So a kernel costs at most about twice what the better of the two ways
+would have cost, however much work comes.
 """
 
 from __future__ import annotations

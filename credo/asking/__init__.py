@@ -47,8 +47,10 @@ from credo.networks.inference.sizes import SAMPLES, Method
 __all__ = ["AnswerData", "Question", "Variable", "Waterfall", "answer_data", "ask", "parse", "variables", "waterfall"]
 
 
-def ask(model: Any, question: str | Question, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0) -> Any:
-    """Answer a question that is written as in books.
+def ask(
+    model: object, question: str | Question, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
+) -> Any:
+    """Answer a query in the usual notation.
 
     P(A | ...) is {state: probability}, of several names {(state, ...): probability}; P(A=a | ...) a number, and with
     names beside it, {state: P(state and A=a)}. argmax is {name: state}. P(theta) of a belief is a distribution; E(...)
@@ -78,17 +80,17 @@ def ask(model: Any, question: str | Question, *, method: Method = "auto", sample
     return asked.explain(parsed, inference) if parsed.kind == "explain" else asked.query(parsed, inference)
 
 
-def _event_answer(model: Any, asked: Adapter, question: Question, inference: Inference) -> Any:
+def _event_answer(model: object, asked: Adapter, question: Question, inference: Inference) -> Any:
     at = leaves((*question.events, *question.given_events)[0])[0].at
     if question.kind != "P":
-        raise question.error(f"{question.kind} takes no conditions that are joined by or, and or not: P does", at)
+        raise question.error(f"{question.kind} takes no conditions joined by or, and or not; only P does", at)
     if not isinstance(asked, AnswersEvents):
         raise question.error(f"or, and and not are for networks of categories, not for a {type(model).__name__}", at)
     return asked.event(question, inference)
 
 
-def variables(model: Any) -> list[Variable]:
-    """What a model can be asked about, and what can be given to it.
+def variables(model: object) -> list[Variable]:
+    """What a model can be asked about and conditioned on.
 
     >>> from credo.networks.network import Network
     >>> variables(Network("Storm -> Fire", {"Storm": 0.2, "Fire": {"yes": 0.25, "no": 0.01}}))[0]

@@ -81,7 +81,7 @@ def _probabilities(question: Question, answer: Mapping[Any, float]) -> AnswerDat
     return {"probabilities": lines, "method": answer.method, "reliable": getattr(answer, "reliable", True)}
 
 
-def _most_probable(answer: Mapping[str, Any]) -> AnswerData:
+def _most_probable(answer: Mapping[str, object]) -> AnswerData:
     found: AnswerData = {"most_probable": dict(answer)}
     if hasattr(answer, "log_joint"):
         found = found | {"log_joint": float(answer.log_joint)} | _estimated(answer.log_joint)
@@ -106,7 +106,7 @@ def _law(law: Any) -> Law:
     return {"family": family, **moments, "interval": [float(low), float(high)]}  # type: ignore[typeddict-item]
 
 
-def _explained(answer: Any) -> dict[str, Any]:
+def _explained(answer: object) -> dict[str, Any]:
     found = waterfall(answer)
     weights = [each for each in found.weights if each["weight"] or each["value"] is not None]
     sums = {"prior": found.prior, "weights": weights, "log_odds": found.log_odds}

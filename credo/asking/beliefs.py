@@ -26,13 +26,14 @@ from credo.estimation.beliefs import Beliefs
 from credo.estimation.numeric import Numeric
 from credo.families.dirichlet import Dirichlet
 from credo.families.family import Family
-from credo.numerics.distributions import Categorical, Distribution, NegativeBinomial
+from credo.numerics.categorical import Categorical
+from credo.numerics.distributions import Distribution, NegativeBinomial
 
 THETA, NEXT = "theta", "x"
 
 
 class Believed(ABC):
-    """What questions to all kinds of beliefs share: they differ in the quantities that names stand for."""
+    """The common part of questions to beliefs: they differ in the quantities that names refer to."""
 
     estimates: ClassVar[bool] = False
 
@@ -41,7 +42,7 @@ class Believed(ABC):
 
     @abstractmethod
     def quantity(self, question: Question, name: Name, given: list[Term]) -> Quantity:
-        """What a name stands for; takes those terms out of `given` that it uses."""
+        """What a name refers to; removes the terms that it uses from `given`."""
 
     def query(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
         if not question.asked:
@@ -258,7 +259,7 @@ def family_adapter(family: Family) -> BeliefAdapter:
     return BeliefAdapter(family.belief())
 
 
-def columns_adapter(beliefs: Mapping[str, Any]) -> ColumnsAdapter:
+def columns_adapter(beliefs: Mapping[str, object]) -> ColumnsAdapter:
     """Of what `credo.estimate` returns for several columns."""
     found: dict[str, Believed] = {}
     for column, belief in beliefs.items():
@@ -283,7 +284,7 @@ def _variable(name: str, law: Any, role: Any, entries: Sequence[Any] = ()) -> Va
     return found
 
 
-def _part(whole: Any, entry: Any, j: int) -> Any:
+def _part(whole: object, entry: object, j: int) -> Any:
     return whole[entry] if isinstance(whole, Mapping) else None if whole is None else np.asarray(whole)[j]
 
 

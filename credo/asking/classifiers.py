@@ -7,30 +7,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import inf, log, prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from credo.asking.protocol import EvidenceWeight, ExplainedText, Inference, Variable, Waterfall, WordWeight
-from credo.asking.question import (
-    OneOf,
-    Question,
-    Term,
-    Values,
-    combined,
-    refuse_contradictions,
-    shortened,
-    unknown,
-)
+from credo.asking.question import OneOf, Question, Term, Values, combined, refuse_contradictions, shortened, unknown
 from credo.data import Source
 from credo.data.spelling import dates
 from credo.errors import DataError, EvidenceError, SizeError
 from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
-from credo.models.explaining import Explanation, Spoken
+from credo.models.explaining import Explanation, WordContribution
 from credo.networks.answers import MostProbable
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.models.hidden_markov.model import HiddenMarkov
+    from credo.models.mixture.model import Mixture
 
 CELLS = 1_000_000  # combinations of values that are enumerated
 
@@ -79,6 +74,11 @@ class ClassifierAdapter:
         return _Asking(model, question)
 
 
+def hidden_groups_adapter(model: Mixture | HiddenMarkov) -> ClassifierAdapter:
+    """It answers as the classifier whose classes are the components, or the states of a row by itself."""
+    return ClassifierAdapter(model.classifier)
+
+
 def explain_row(
     model: ClassPredictor, table: Source, row: int, of: str | None, against: str | None, unit: str
 ) -> Waterfall:
@@ -96,8 +96,8 @@ def explain_row(
 def waterfall(found: Explanation) -> Waterfall:
     weights = [_weight(found, name) for name in found.strongest]
     texts: list[ExplainedText] = [
-        {"name": name, "text": str(found.values[name]), "words": [_word(each) for each in spoken]}
-        for name, spoken in found.words.items()
+        {"name": name, "text": str(found.values[name]), "words": [_word(each) for each in words]}
+        for name, words in found.words.items()
         if found.values.get(name)
     ]
     sums = found.prior, weights, found.log_odds, found.probability
@@ -109,8 +109,8 @@ def _weight(found: Explanation, name: str) -> EvidenceWeight:
     return {"name": found.shown(name), "value": value, "weight": found.weights[name]}
 
 
-def _word(spoken: Spoken) -> WordWeight:
-    return {"word": spoken.word, "weight": spoken.weight, "places": [*spoken.places]}
+def _word(word: WordContribution) -> WordWeight:
+    return {"word": word.word, "weight": word.weight, "places": [*word.places]}
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class _Asking:
                 raise self.question.error(f"{term.name} is given twice", term.at)
         return found
 
-    def _cell(self, term: Term) -> Any:
+    def _cell(self, term: Term) -> str | float | None:
         kind = self.model.features[term.name.text].kind
         is_text, is_date = kind == "text", kind == "date"
         what = "a text" if is_text else "a date" if is_date else "a number"
@@ -186,7 +186,7 @@ class _Asking:
         weights = self.given.get(name) or [1.0] * len(self.values[name].values)
         return [i for i, weight in enumerate(weights) if weight > 0]
 
-    def rows(self, names: Sequence[str]) -> Any:
+    def rows(self, names: Sequence[str]) -> pa.Table:
         """A row for each combination of these columns' values, with the given cells; others are missing."""
         places = [self.possible(name) for name in names]
         size = prod(map(len, places))
@@ -221,8 +221,8 @@ class _Asking:
         """log p(columns, class, evidence). (values of each column..., classes)"""
         if not isinstance(self.model, Classifier):
             raise EvidenceError(
-                f"a {type(self.model).__name__} knows P({shortened(self.target)} | columns), and not how probable the "
-                "columns are: ask about the class alone, given at most one value of each column"
+                f"a {type(self.model).__name__} models P({shortened(self.target)} | columns), not the "
+                "probability of the columns: ask about the class alone, given at most one value of each column"
             )
         shape = [len(self.possible(name)) for name in columns]
         found = self.model.log_joint(self.rows(columns)).reshape(*shape, len(self.model.classes))

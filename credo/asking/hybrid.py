@@ -85,7 +85,7 @@ class HybridAdapter:
         return {name: self._finding(question, [t for t in terms if t.name.text == name]) for name in names}
 
     def _finding(self, question: Question, terms: list[Term]) -> Any:
-        """What several terms say of one variable, in the form that networks read."""
+        """Several terms about one variable, as a finding of the network."""
         name = terms[0].name.text
         if name in self.net.states:
             values = {name: Values(self.net.states[name])}
@@ -107,7 +107,7 @@ class HybridAdapter:
                         f"{term.name} is a number: give {term.name}=39, or compare it with one", term.at
                     )
                 case _:
-                    raise question.error(f"say what is known of {term.name}, as in {term.name} > 39", term.at)
+                    raise question.error(f"give a value for {term.name}, as in {term.name} > 39", term.at)
         if exact is not None:
             return exact
         if not low < high:
@@ -163,7 +163,7 @@ def hybrid_findings_in(net: HybridNetwork, text: str) -> dict[str, Any]:
     try:
         for term in question.given:
             if term.done:
-                raise question.error("do(...) sets variables: rows are drawn given findings alone", term.at)
+                raise question.error("rows are drawn given findings only, not after do(...)", term.at)
         return HybridAdapter(net)._given(question)[1]
     except QuestionError as error:
         raise EvidenceError(error.what) from None

@@ -28,8 +28,8 @@ class EventQuestion:
     net: GraphicalModel
     question: Question
     values: Mapping[str, Values]
-    event: Mapping[str, Any]  # that of plain terms
-    given: Mapping[str, Any]
+    event: Mapping[str, object]  # that of plain terms
+    given: Mapping[str, object]
     inference: Mapping[str, Any]
 
     def answer(self) -> float | dict[Any, float]:
@@ -48,9 +48,7 @@ class EventQuestion:
         both = self.net.query(scope, self.given, event=dict(self.event), **self.inference) if self.event else of_given
         below = float(np.array([*of_given.values()]) @ known.reshape(-1))
         if below <= 0:
-            raise EvidenceError(
-                "the evidence is impossible: what is given, joined by or, and or not, has probability 0"
-            )
+            raise EvidenceError("the evidence is impossible: the condition after the bar has probability 0")
         if not names:
             return _share(both, happens, known, below, of_given is both)
         cells = np.array([*both.values()])

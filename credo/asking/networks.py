@@ -105,7 +105,7 @@ def _values(net: GraphicalModel, question: Question) -> dict[str, Values]:
 class BinnedValues(Values):
     """States that are bins of numbers: a number stands for the bin that it is in."""
 
-    def __init__(self, states: Sequence[Any], cuts: Array) -> None:
+    def __init__(self, states: Sequence[object], cuts: Array) -> None:
         super().__init__(states)
         self.cuts = cuts
 
@@ -150,7 +150,7 @@ def findings_in(net: GraphicalModel, text: str) -> dict[str, Any]:
             raise question.error(what, leaves(event)[0].at)
         for term in question.given:
             if term.done:
-                raise question.error("do(...) sets variables: rows are drawn given findings alone", term.at)
+                raise question.error("rows are drawn given findings only, not after do(...)", term.at)
         return _Asking(net, question, values, {}).findings(combined(question, question.given, values))
     except QuestionError as error:
         raise EvidenceError(error.what) from None

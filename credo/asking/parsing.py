@@ -120,9 +120,7 @@ class _Parser:
         self.take("(")
         if self.says("*"):
             if kind != "argmax":
-                raise QuestionError(
-                    f"{kind} must name what it asks of: only argmax asks of all, *", self.text, self.word.at
-                )
+                raise QuestionError(f"{kind} must name a variable: only argmax takes *", self.text, self.word.at)
             self.advance()
             asked: list[Event] = []
         else:

@@ -12,7 +12,8 @@ import numpy as np
 from credo.asking.question import Above, Name, OneOf, Question, Term, Values, Within, shortened
 from credo.errors import EvidenceError
 from credo.estimation.comparison import probability_greater
-from credo.numerics.distributions import Beta, Categorical, Distribution, NegativeBinomial
+from credo.numerics.categorical import Categorical
+from credo.numerics.distributions import Beta, Distribution, NegativeBinomial
 
 
 @dataclass(frozen=True)

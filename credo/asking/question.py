@@ -266,7 +266,7 @@ class Values:
                     found[self.place(question, term.name, word)] = weight
                 return found
             case _:
-                raise question.error(f"say what is known of {term.name}, as in {term.name}=value", term.at)
+                raise question.error(f"give a value for {term.name}, as in {term.name}=value", term.at)
 
     def place(self, question: Question, name: Name, word: Word) -> int:
         """The index of a value; an unknown value is an error that lists the others."""
@@ -276,18 +276,18 @@ class Values:
         return found
 
 
-def _spellings(value: Any, values: tuple[Any, ...]) -> tuple[str, ...]:
+def _spellings(value: object, values: tuple[object, ...]) -> tuple[str, ...]:
     """Words for booleans, where the values are booleans."""
     if not _are_booleans(values):
         return ()
     return TRUTH[bool(value)]
 
 
-def _are_booleans(values: tuple[Any, ...]) -> bool:
+def _are_booleans(values: tuple[object, ...]) -> bool:
     return 0 < len(values) <= 2 and all(not isinstance(value, str) and value in (0, 1) for value in values)
 
 
-def _is_number(value: Any, number: float) -> bool:
+def _is_number(value: object, number: float) -> bool:
     return isinstance(value, Real) and value == number
 
 

@@ -113,7 +113,7 @@ class MembersAdapter:
         return ask(NetworkAdapter(net), replace(whole, given=(*whole.given, *known)))
 
 
-def _word(value: Any) -> Word:
+def _word(value: object) -> Word:
     return Word(str(value), 0, quoted=True)
 
 

@@ -1,6 +1,6 @@
 """What every block of columns offers a model in which, given the group, blocks are independent.
 
-What only some offer (leaving rows out, being weighed, learning row by row ...) is in credo.blocks.capabilities.
+Optional interfaces (leaving rows out, weights, learning row by row ...) are in credo.blocks.capabilities.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from credo.core.evidence import Evidence
@@ -24,7 +25,7 @@ UNSEEN_VALUES = "unseen values"
 
 @dataclass(frozen=True)
 class Settings:
-    """What the evidence leaves open: how parameters are estimated, and what the priors are worth."""
+    """The estimator, and the strengths of the priors."""
 
     estimate: Estimate = "bayes"
     smoothing: float = 1.0  # Dirichlet(l) on each categorical distribution
@@ -71,6 +72,14 @@ class Block(ABC):
     def labels(self, evidence: Evidence) -> Sequence[Label]:
         """The labels of its parts of the evidence."""
         return [label for label in evidence.parts if self.keeps(label)]
+
+    def keeps_column(self, label: Label, derived: Derivation = "") -> bool:
+        """Whether a part of the evidence is that of one of its columns, by itself."""
+        return label.counted == "column" and label.derived == derived and label.name in self._set_of_names
+
+    @cached_property
+    def _set_of_names(self) -> frozenset[str]:
+        return frozenset(self.names)
 
 
 def counting(blocks: Iterable[Block]) -> list[Block]:

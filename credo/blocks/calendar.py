@@ -61,7 +61,7 @@ class Calendar(Block):
         return frozenset({(self.part, self.names)})
 
     def keeps(self, label: Label) -> bool:
-        return label in column_labels(self.names, self.part)
+        return self.keeps_column(label, self.part)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         found = Categories(self.names).summarise(_derived(batch, self.names, self.part), member, groups)

@@ -22,7 +22,7 @@ from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.blocks.numbers.hidden_rows import HiddenGroups
+    from credo.blocks.numbers.hidden_rows import Before, HiddenGroups
     from credo.blocks.scoring import Scorer
     from credo.blocks.tally import Tally
 
@@ -51,7 +51,7 @@ class Capability(ABC):  # noqa: B024 - each capability has its own abstract meth
 
 
 class Prunes(Capability):
-    """Drops what there is no room for, so that a stream takes bounded memory."""
+    """Drops the excess, so that a stream takes bounded memory."""
 
     @abstractmethod
     def pruned(self, evidence: Evidence) -> Evidence: ...
@@ -66,7 +66,7 @@ class Limits(Capability):
 
 
 class Completes(Capability):
-    """Expects something of missing cells, too, where groups are hidden: EM over both at once."""
+    """Computes expectations of missing cells, too, with hidden groups: EM over both at once."""
 
     @abstractmethod
     def expected(self, batch: Batch, member: Soft, groups: str, now: Likelihood | None) -> Evidence:
@@ -74,21 +74,21 @@ class Completes(Capability):
 
 
 class ExpectsHidden(Capability):
-    """Takes the whole E-step of rows whose group is hidden in one pass, where no other block has a say."""
+    """Takes the whole E-step of rows whose group is hidden in one pass."""
 
     @abstractmethod
     def expected_hidden(
-        self, batch: Batch, log_shares: Array, weight: Array, groups: str, now: Likelihood
+        self, batch: Batch, before: Before, groups: str, now: Likelihood
     ) -> tuple[Evidence, HiddenGroups] | None:
-        """What is expected at the parameters now, the groups having these shares; None where it takes the
-        responsibilities first."""
+        """What is expected at the parameters now; None where it takes the responsibilities first. What other blocks
+        say of the rows becomes their responsibilities."""
 
 
 class Rounds(Capability):
-    """Knows that its numbers were rounded: x stands for a number in x ± δ/2.
+    """Models rounding: x represents a number in x ± δ/2.
 
-    With a uniform y in its place, E[(y - μ)²] = (x - μ)² + δ²/12, and log p(x) is at least E[log N(y; μ, σ²)] =
-    log N(x; μ, σ²) - δ²/24σ². EM climbs that bound, whose mode has no variance below δ²/12.
+    With a uniform y in its place, E[(y - μ)²] = (x - μ)² + δ²/12, and log p(x) is at least E[log N(y; μ, σ²)] = log
+    N(x; μ, σ²) - δ²/24σ². EM maximises that bound, whose mode has no variance below δ²/12.
     """
 
     @abstractmethod
@@ -113,8 +113,8 @@ class Draws(Capability):
     lacking = "no cells can be drawn"
 
     @abstractmethod
-    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
-        """Cells of rows of these classes (codes): a column each, NaN or None where nothing is known of it."""
+    def sample(self, classes: object, rng: np.random.Generator) -> dict[str, Any]:
+        """Cells of rows of these classes (codes): a column each, NaN or None where unknown."""
 
 
 class LogPrior(Capability):
@@ -143,7 +143,7 @@ class LogEvidence(Capability):
 
 
 class Points(Capability):
-    """Places rows in space, so that what is unlike lies far apart."""
+    """Embeds rows in a space where unlike rows are far apart."""
 
     lacking = "rows can't be compared"
 
@@ -153,7 +153,7 @@ class Points(Capability):
 
 
 class Expects(Capability):
-    """Says what cells are expected to be."""
+    """Computes expected cells."""
 
     @abstractmethod
     def expected_cells(self, cells: Any, shares: Array) -> dict[str, Any]:
@@ -167,6 +167,14 @@ class DrawsGiven(Capability):
     @abstractmethod
     def sample_given(self, cells: Any, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
         """As `Draws.sample`, given the known cells, which stay."""
+
+
+class ReadAgain(Capability):
+    """Takes less time for rows that EM reads again and again."""
+
+    @abstractmethod
+    def add_again(self, batch: Batch, out: Array) -> None:
+        """The same as `add` of what is read, base included."""
 
 
 class SharedFactor(Capability):
@@ -186,7 +194,7 @@ class CountsIgnored(Capability):
 
 
 class ByColumn(Capability):
-    """Says how much each of its columns adds to the log-likelihood."""
+    """Gives the contribution of each column to the log-likelihood."""
 
     lacking = "columns can't be told apart"
 
@@ -205,11 +213,11 @@ class Hides(Capability):
 
     @abstractmethod
     def hidden(self, cells: Any, log_likelihood: Array) -> dict[str, Array]:
-        """What hiding each column takes off the log-likelihood of all columns. (rows, classes) each"""
+        """The loss of log-likelihood from hiding each column. (rows, classes) each"""
 
 
 class WordByWord(Capability):
-    """Says how much each word of a text adds to the log-likelihood."""
+    """Gives the contribution of each word of a text to the log-likelihood."""
 
     lacking = "it isn't read word by word"
 
@@ -224,11 +232,11 @@ class WordByWord(Capability):
 
 
 class WeighsWords(Capability):
-    """Has a weight for each word, whatever text it is in."""
+    """Has one weight per word, in any text."""
 
     @abstractmethod
-    def weights_for(self, k: int, others: Array, words: Any) -> Array:
-        """What words add for class k against the others, by their shares, in a text that holds them. (words,)"""
+    def weights_for(self, k: int, others: Array, words: object) -> Array:
+        """The weights of words for class k against the others, by their shares, in a text with them. (words,)"""
 
 
 class LeavesOut(Capability):
@@ -325,7 +333,7 @@ class Independent(Weighable):
     @abstractmethod
     def cells_of(self, cells: Any, places: Sequence[int]) -> Any: ...
 
-    def by_column(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: object, shape: tuple[int, int]) -> dict[str, Array]:
         found = {}
         for j, name in enumerate(self.names):
             found[name] = np.zeros(shape)
@@ -338,11 +346,11 @@ class Independent(Weighable):
     def each_nearly_left_out(self, cells: Any, own: Hard) -> Array:
         return np.stack([self._column_left_out(j, cells, own) for j in range(len(self.names))], axis=-1)
 
-    def add_weighted_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
+    def add_weighted_left_out(self, cells: object, own: Hard, weights: Array, out: Array) -> None:
         for j in np.flatnonzero(weights).tolist():
             out += weights[j] * self._column_left_out(j, cells, own)
 
-    def _column_left_out(self, j: int, cells: Any, own: Hard) -> Array:
+    def _column_left_out(self, j: int, cells: object, own: Hard) -> Array:
         """Of one column. (rows, classes)"""
         out = np.zeros((own.rows, own.groups))
         self.pick([j]).add_left_out(self.cells_of(cells, [j]), own, out)
@@ -395,7 +403,7 @@ def read_counting_ignored(likelihood: Likelihood, batch: Batch) -> tuple[Any, Ig
     return (likelihood.read(batch), {}) if counts is None else counts.read_counting_ignored(batch)
 
 
-def log_base(likelihood: Likelihood, cells: Any) -> Array | float:
+def log_base(likelihood: Likelihood, cells: object) -> Array | float:
     """log of the factor that `add` leaves out. (rows, 1)"""
     shared = SharedFactor.of(likelihood)
     return 0.0 if shared is None else np.reshape(shared.base(cells), (-1, 1))

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from credo._kernels.core.sums import add_weights_soft
 from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables_left_out
 from credo.blocks.block import UNSEEN_VALUES, Block, Parameter, Settings, column_labels
 from credo.blocks.capabilities import (
@@ -21,16 +21,18 @@ from credo.blocks.capabilities import (
     LogEvidence,
     LogPrior,
     Points,
+    ReadAgain,
     Tabular,
     Tallies,
 )
+from credo.blocks.joint_codes import MANY, JointCodes
 from credo.blocks.scoring import ScoredColumns, TableScorer
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Codes, Hard, Membership
+from credo.core.membership import Codes, Hard, Membership, Soft
 from credo.core.statistics import ALONE, Counts
 from credo.data import Batch, cells
-from credo.data.batches import CategoryCodes, CodesAmong
+from credo.data.batches import CategoryCodes
 from credo.data.schema import Column, Schema
 from credo.errors import PriorError
 from credo.families.dirichlet import Tables, log_kernel, offset, shared_out
@@ -48,11 +50,13 @@ class Categories(Block, Tallies):
     names: tuple[str, ...]
 
     def keeps(self, label: Label) -> bool:
-        return label in column_labels(self.names)
+        return self.keeps_column(label)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         if isinstance(member, Hard) and (member.weight == 1).all():
             found = _whole_counts(batch, self.names, member)
+        elif isinstance(member, Soft) and batch.rows >= MANY:
+            found = _joint_counts(batch, self.names, member)
         else:
             found = [_counts(batch, name, member) for name in self.names]
         pairs = list(zip(self.names, found, strict=True))
@@ -74,19 +78,20 @@ class Categories(Block, Tallies):
 
 
 def _counts(batch: Batch, name: str, member: Membership) -> tuple[Any, Counts]:
-    """A column's levels, and how often each group shows each."""
+    """A column's levels, and their counts by group."""
     codes, levels = batch.categories(name) if isinstance(member, Hard) else batch.encoded(CategoryCodes(name))
     return levels, Counts.of(codes, len(levels), member)
 
 
-def _codes_among(batch: Batch, column: Column) -> tuple[Codes, int]:
-    """Codes by a column's levels, and how many cells hold others; words, and numbers that EM has encoded already, are
-    encoded once for all steps."""
-    array = batch.column(column.name)
-    words = pa.types.is_string(array.type) or pa.types.is_dictionary(array.type)
-    if (not words or cells.holds_floats(array)) and CategoryCodes(column.name) not in batch.encodings:
-        return cells.codes_among(array, column.levels)
-    return batch.encoded(CodesAmong(column.name, column.levels))
+def _joint_counts(batch: Batch, names: tuple[str, ...], member: Soft) -> list[tuple[Any, Counts]]:
+    """The same for each column, by way of the columns' joint values."""
+    found: list[tuple[Any, Counts]] = []
+    for joined in batch.encoded(JointCodes(names)):
+        n = np.zeros((joined.values.shape[1], member.groups))
+        add_weights_soft(joined.rows, member.weights, n)
+        each = zip(joined.values, joined.levels, strict=True)
+        found += [(levels, Counts.of(codes, len(levels), Soft(n))) for codes, levels in each]
+    return found
 
 
 def _whole_counts(batch: Batch, names: Sequence[str], member: Hard) -> list[tuple[Any, Counts]]:
@@ -129,9 +134,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
     concentrations: tuple[Array, ...]  # (levels,) each
     settings: Settings
     weights: Array | None = None
-    depends: Array | None = (
-        None  # how probable it is that each column depends on the class, where that is averaged over
-    )
+    depends: Array | None = None  # P(the column depends on the class), where that is averaged over
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -153,7 +156,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
             x, found = batch.integers(column.name), None
             if x is not None:
                 found = known.codes_of(j, x) if known else cells.integers_among(x, column.levels)
-            codes[j], others = found or _codes_among(batch, column)
+            codes[j], others = found or batch.codes_among(column.name, column.levels)
             unseen.append(others)
         return codes, unseen
 
@@ -193,7 +196,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
         return replace(self, depends=depends)
 
     @cached_property
-    def _starts(self) -> Any:
+    def _starts(self) -> NDArray[np.int64]:
         """Where each column's rows begin, as the kernels take them: after a row for its missing cells."""
         return (self.tables.starts + np.arange(len(self.counts)) + 1).astype(np.int64)
 
@@ -228,7 +231,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
 
     @cached_property
     def _tables_without_one(self) -> tuple[Array, Array]:
-        """Rows of log θ when a row of weight 1 is gone: of the other classes, and of its own.
+        """Rows of log θ without a row of weight 1: of the other classes, and of its own.
 
         A value that no other row has is ignored.
         """
@@ -324,8 +327,20 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
 
 
 @dataclass(frozen=True, eq=False)
-class CategoriesLikelihood(TableLikelihood, CountsIgnored, Expects, Draws):
+class CategoriesLikelihood(TableLikelihood, CountsIgnored, ReadAgain, Expects, Draws):
     """The columns are the data's own: unseen values are counted, and values can be drawn."""
+
+    def add_again(self, batch: Batch, out: Array) -> None:
+        if batch.rows < MANY:
+            self.add(self.read(batch), out)
+            return
+        for joined in batch.encoded(JointCodes(self.names)):
+            own = slice(joined.start, joined.start + len(joined.levels))
+            each = zip(joined.values, joined.levels, self.columns[own], strict=True)
+            values = np.stack([cells.recoded(codes, known, column.levels)[0] for codes, known, column in each])
+            said = np.zeros((values.shape[1], out.shape[1]))
+            add_tables(values, self._starts[own], self._weighted_tables, said)
+            add_tables(joined.rows[None], np.zeros(1, dtype=np.int64), said, out)
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Codes, Ignored]:
         codes, unseen = self._coded(batch)

@@ -25,7 +25,7 @@ RowCodes = list[int]  # of a row's cells: MISSING, or UNSEEN, or where the cell 
 
 
 class CellTable:
-    """How often each class showed each cell. Cells have the codes that they came with, whatever their column."""
+    """The count of each cell in each class. Cells have the codes that they came with, whatever their column."""
 
     def __init__(self, before: Sequence[Array]) -> None:
         """Of each column: how often the classes showed its levels. (classes, levels)"""
@@ -70,7 +70,7 @@ class CellTable:
 
 
 class CategoriesTally(PredictingTally):
-    """How often each class showed each value."""
+    """The count of each value in each class."""
 
     def __init__(self, columns: Sequence[Column], before: Sequence[Counts]) -> None:
         self._table = CellTable([counts.n.value for counts in before])
@@ -88,7 +88,7 @@ class CategoriesTally(PredictingTally):
             self._codes = [levels.find(value, number) for levels, value in zip(self._levels, values, strict=True)]
             self._new = UNSEEN in self._codes
 
-    def _looked_up(self, values: Sequence[Any]) -> RowCodes:
+    def _looked_up(self, values: Sequence[object]) -> RowCodes:
         try:
             return [levels[value] for levels, value in zip(self._levels, values, strict=True)]
         except TypeError:  # a list, say

@@ -39,24 +39,24 @@ class Mixed(OneTerm, CountsIgnored, Hides):
     def mixed(self, log_likelihood: Array) -> Array:
         return np.asarray(self.weights[0] * log_likelihood + log_likelihood @ self.mixture.T)
 
-    def add(self, cells: Any, out: Array) -> None:
+    def add(self, cells: object, out: Array) -> None:
         inner = np.zeros_like(out)
         self.inner.add(cells, inner)
         out += self.mixed(inner)
 
-    def by_column(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: object, shape: tuple[int, int]) -> dict[str, Array]:
         return {name: self.mixed(each) for name, each in self.inner.by_column(cells, shape).items()}
 
-    def hidden(self, cells: Any, log_likelihood: Array) -> dict[str, Array]:
+    def hidden(self, cells: object, log_likelihood: Array) -> dict[str, Array]:
         whole = np.zeros_like(log_likelihood)
         self.inner.add(cells, whole)
         return {name: self.mixed(gone) for name, gone in Hides.needed(self.inner).hidden(cells, whole).items()}
 
-    def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:
-        """Neither weighed nor mixed."""
+    def add_left_out(self, cells: object, own: Hard, out: Array) -> None:
+        """Neither weighted nor mixed."""
         self.inner.add_left_out(cells, own, out)
 
-    def add_weighted_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
+    def add_weighted_left_out(self, cells: object, own: Hard, weights: Array, out: Array) -> None:
         inner = np.zeros_like(out)
         self.inner.add_left_out(cells, own, inner)
         out += replace(self, weights=weights).mixed(inner)

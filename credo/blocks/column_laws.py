@@ -1,11 +1,10 @@
-"""How each column by itself is distributed in each group: what forecasts and other predictives of cells mix."""
+"""The marginal distribution of each column in each group, which forecasts and other predictives mix."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,8 @@ from credo.blocks.counts import CountsLikelihood
 from credo.blocks.numbers.gaussian_likelihood import JointLikelihood
 from credo.blocks.numbers.independent_likelihood import NumbersLikelihood
 from credo.blocks.numbers.spherical import SphericalLikelihood
-from credo.numerics.distributions import Categorical, Distribution, Normal, StudentT
+from credo.numerics.categorical import Categorical
+from credo.numerics.distributions import Distribution, Normal, StudentT
 from credo.numerics.exact import Array
 from credo.numerics.mixed_distribution import Mixed, Poisson
 
@@ -25,7 +25,7 @@ from credo.numerics.mixed_distribution import Mixed, Poisson
 class Values:
     """P(value | group). (groups, values)"""
 
-    values: tuple[Any, ...]
+    values: tuple[object, ...]
     shares: Array
 
     def mixed(self, weights: Array) -> Categorical:

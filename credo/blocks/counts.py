@@ -38,7 +38,7 @@ class CountColumns(Block, Tallies):
     names: tuple[str, ...]
 
     def keeps(self, label: Label) -> bool:
-        return label in column_labels(self.names)
+        return self.keeps_column(label)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         cells = batch.encoded(CountCells(self.names))
@@ -72,7 +72,7 @@ class CountCells:
 
 @dataclass(frozen=True, eq=False)
 class CountsRead:
-    """Counts of some rows, and the same as codes of a table where that is worth it."""
+    """Counts of some rows, and the same as codes of a table where that pays."""
 
     x: Array  # (columns, rows), NaN where a cell is missing
 
@@ -200,7 +200,7 @@ class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draw
         return np.array([before.log_evidence(e).sum() for before, e in zip(prior, self.statistics, strict=True)])
 
     def log_likelihood_at(self, other: Self) -> float:
-        """Σ events log λ - exposure λ + what the counts alone say"""
+        """Σ events log λ - exposure λ + a function of the counts alone"""
         from scipy.special import xlogy
 
         total = 0.0

@@ -37,7 +37,7 @@ class Distances(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JointGaussians:
-    """What is known of the classes' Gaussians over some features."""
+    """The classes' Gaussians over some features."""
 
     belief: JointParameters
     size: int  # of all features, on which the degrees of freedom depend
@@ -101,9 +101,24 @@ class JointGaussians:
         along = None if own is None else _products(flat, flat[np.arange(len(z)), own.codes])
         return Distances(_squares(flat), along, self.log_determinant, z.shape[1])
 
+    def known_distances(self, z: Array, own: Hard | None) -> tuple[Any, Distances]:
+        """Of any rows, NaN where a feature is missing: of which rows anything is known, and how far they are."""
+        parts = list(self.parts(z, own))
+        if len(parts) == 1:
+            return parts[0]
+        nowhere = Distances(np.empty((0, len(self.belief.strength))), None, np.empty((0, 1)), 0)
+        each = [nowhere, *(distances for _, distances in parts)]
+        along = [own.along for own in each if own.along is not None]
+        return np.concatenate([np.empty(0, dtype=np.intp), *(rows for rows, _ in parts)]), Distances(
+            np.concatenate([own.squared for own in each]),
+            np.concatenate(along) if along else None,
+            np.concatenate([np.broadcast_to(own.log_determinant, own.squared.shape) for own in each]),
+            np.concatenate([np.broadcast_to(own.d, (len(own.squared), 1)) for own in each]),
+        )
+
     def parts(self, z: Array, own: Hard | None) -> Iterator[tuple[Any, Distances]]:
-        """Of any rows, NaN where a feature is missing: which rows, and how far they are. Rows of which nothing is known
-        aren't among them."""
+        """Of any rows, NaN where a feature is missing: which rows, and how far they are. Rows without observed features
+        are excluded."""
         absent = np.isnan(z)
         missing = absent.sum(1)
         if not missing.any():
@@ -160,13 +175,10 @@ class JointGaussians:
         """Rows of about the same size together, as many as there is room for."""
         order = rows[np.argsort(sizes, kind="stable")]
         sizes, start, classes = np.sort(sizes), 0, len(self.belief.strength)
+        matrix = (sizes + classes) ** 2 if self.tied else classes * (sizes + 1) ** 2
         while start < len(order):
-            end = start + 1
-            while end < len(order):
-                matrix = (sizes[end] + classes) ** 2 if self.tied else classes * (sizes[end] + 1) ** 2
-                if (end + 1 - start) * matrix > CHUNK:
-                    break
-                end += 1
+            beyond = np.flatnonzero(np.arange(2, len(order) + 1 - start) * matrix[start + 1 :] > CHUNK)
+            end = start + 1 + int(beyond[0]) if len(beyond) else len(order)
             yield order[start:end]
             start = end
 
@@ -274,7 +286,7 @@ class JointGaussians:
         """Of squared distances in units of a scale that all classes share."""
         return np.asarray(-0.5 * factor * (squared - squared.mean(1, keepdims=True)))
 
-    def _student(self, squared: Array, log_determinant: Array, strength: Array, degrees: Array, d: Any) -> Array:
+    def _student(self, squared: Array, log_determinant: Array, strength: Array, degrees: Array, d: object) -> Array:
         """Of squared distances in units of the scale. The predictive is Student's t of scale (1 + 1/κ)/ν."""
         freedom = degrees - self.size + 1
         unit = (1 + 1 / strength) / freedom

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from credo.blocks.block import ALL, Settings
-from credo.blocks.one_hot import FeatureMoments, OneHotLikelihood, summary_of_rows
+from credo.blocks.one_hot import OneHotLikelihood, summary_of_rows
 from credo.blocks.scoring import Cells, RowFlags, Scorer
 from credo.core.evidence import NEVER
 from credo.core.membership import Hard
@@ -54,20 +54,23 @@ class JointScorer(Scorer):
         found[rows[hit], feature] = np.nan
         return found
 
+    def reads_like(self, other: Scorer) -> bool:
+        same = isinstance(other, JointScorer) and other.likelihood.moments is self.likelihood.moments
+        return same and other.names == self.names
+
+    def knowing(self, other: JointScorer) -> JointScorer:
+        moments, summary = other.likelihood.moments, other.likelihood.summary
+        return JointScorer(replace(self.likelihood, moments=moments, known=summary))
+
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> JointScorer:
         likelihood = self.likelihood
         if float(own.weight.sum()) == float(likelihood.moments.n.value.sum()):  # these rows are all there are
-            return self._knowing(summary_of_rows(cells[~gone], own.take(~gone)))
+            known = summary_of_rows(cells[~gone], own.take(~gone))
+            return JointScorer(replace(likelihood, known=known))
         left = likelihood.moments.without(likelihood.moments_of(cells[gone], own.take(gone)))
         if left is None:
             raise EvidenceError(NEVER)
         return JointScorer(replace(likelihood, moments=left, known=None))
-
-    def reclassified(self, cells: Cells, own: Hard) -> JointScorer:
-        return self._knowing(summary_of_rows(cells, own))
-
-    def _knowing(self, summary: FeatureMoments) -> JointScorer:
-        return JointScorer(replace(self.likelihood, known=summary))
 
     def under(self, settings: Settings) -> JointScorer:
         return JointScorer(replace(self.likelihood, settings=settings, known=self.likelihood.summary))

@@ -44,7 +44,7 @@ class Levels(dict[Any, int]):
         self.doubtful = not pa.types.is_string(levels.type)  # equal keys may be different values: to Python, True is 1
         self._truths = bool(pa.types.is_boolean(levels.type))
 
-    def find(self, value: Any, number: int) -> int:
+    def find(self, value: object, number: int) -> int:
         """The code of a value to be learned: UNSEEN where no row had it, an error where it is of another type."""
         try:
             code = self[value]
@@ -74,7 +74,7 @@ class Levels(dict[Any, int]):
         self.__dict__.pop("column", None)
         return code
 
-    def among(self, value: Any, number: int) -> int:
+    def among(self, value: object, number: int) -> int:
         """The code of a value that isn't to be learned: MISSING, too, where no row had it."""
         with suppress(TypeError):
             if (code := self[value]) != UNSEEN:
@@ -91,7 +91,7 @@ class Levels(dict[Any, int]):
         new = (Schema((replace(self._before, levels=level, declared=0),)) for level in self._since)
         return unite([Schema((self._before,)), *new])[0][self._before.name]
 
-    def _level(self, value: Any, number: int) -> Any:
+    def _level(self, value: object, number: int) -> Any:
         """The value as tables are read; nothing where it means a missing cell."""
         name = self._before.name
         return cells.categories(cells.entered(array_of([value], name, number), name))[1]

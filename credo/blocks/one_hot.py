@@ -25,7 +25,6 @@ from credo.core.membership import Hard, Membership
 from credo.core.moments import CrossMoments
 from credo.core.statistics import Positions
 from credo.data import Batch
-from credo.data.cells import codes_among
 from credo.data.schema import Column, Derived, Schema
 from credo.families.normal_inverse_wishart import JointParameters
 from credo.families.priors import of_joint_numbers
@@ -56,8 +55,8 @@ class OneHotGaussian(Block):
     """z | class ~ N(μ, Σ): one Σ for all classes ("tied": the log-odds are linear in z), or each its own ("full").
 
     Σ ~ inverse Wishart, worth shrinkage · (d + 2) rows of the d features' variances within classes (to which one row of
-    their pooled variance is added; of a category's values, one of each class: where each class has shown but one value,
-    others are to be expected in all of them); μ worth `strength` rows.
+    their pooled variance is added; of a category's values, one of each class: where each class has shown a single
+    value, others are possible in all of them); μ worth `strength` rows.
     """
 
     names: tuple[str, ...]
@@ -162,7 +161,7 @@ class Encoding:
                 z[:, j] = batch.numbers(name)
                 j += 1
                 continue
-            codes, unseen[name] = codes_among(batch.column(name), self.values[name])
+            codes, unseen[name] = batch.codes_among(name, self.values[name])
             at, width = self._kept[name]
             known = np.flatnonzero(codes >= 0)
             known = known[at[codes[known]] >= 0]
@@ -293,14 +292,15 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
             slope, half = self.gaussians.linear
             out += self.weight * (z @ slope - half.sum(0))
             return
-        for rows, distances in self.gaussians.parts(z, None):
-            out[rows] += self.weight * self.gaussians.log_density(distances)
+        rows, distances = self.gaussians.known_distances(z, None)
+        out[rows] += self.weight * self.gaussians.log_density(distances)
 
     def left_out(self, cells: Array, own: Hard) -> Array:
         """log p(z | class) of rows of the evidence, each without itself, the prior held as it is; in closed form: what
         is left out of a scatter is one product of a row with itself. (rows, classes)"""
         found = np.zeros((own.rows, own.groups))
-        for rows, distances in self.gaussians.parts(self._centred(cells), own) if self.size else ():
+        if self.size:
+            rows, distances = self.gaussians.known_distances(self._centred(cells), own)
             mine = own if isinstance(rows, slice) else own.take(rows)
             found[rows] = self.gaussians.log_density_left_out(distances, mine)
         return found

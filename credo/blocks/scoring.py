@@ -55,12 +55,20 @@ class Scorer(ABC):
         """The evidence without some of these rows, which are all of the sample."""
 
     @abstractmethod
-    def reclassified(self, cells: Cells, own: Hard) -> Scorer:
-        """The evidence of these rows alone, in the classes of `own`."""
-
-    @abstractmethod
     def under(self, settings: Settings) -> Scorer:
         """The same evidence under other settings."""
+
+    def reads_like(self, other: Any) -> bool:  # noqa: ARG002 - of use to those who override
+        """Whether another scorer has the same evidence, and reads the same cells."""
+        return False
+
+    def knowing(self, other: Any) -> Scorer:
+        """With the evidence of one that reads the same cells."""
+        raise NotImplementedError
+
+    def reclassified(self, cells: Cells, own: Hard) -> Scorer | None:  # noqa: ARG002 - of use to those who override
+        """The evidence of these rows alone, in the classes of `own`; None where columns aren't independent."""
+        return None
 
     def log_bayes_factors(self) -> Array | None:
         """log p(cells | classes)/p(cells) of each column; None where columns aren't independent."""
@@ -95,13 +103,13 @@ class ScoredColumns(Independent, Scored):
     def cells_to_score(self, cells: Any) -> Cells:
         """Cells as its scorer takes them, rows first."""
 
-    def each(self, cells: Any, shape: tuple[int, int]) -> Array:
+    def each(self, cells: object, shape: tuple[int, int]) -> Array:
         scorer = self.scorer()
         if scorer is None:
             return super().each(cells, shape)
         return scorer.each(self.cells_to_score(cells), np.arange(len(self.names)))
 
-    def each_nearly_left_out(self, cells: Any, own: Hard) -> Array:
+    def each_nearly_left_out(self, cells: object, own: Hard) -> Array:
         scorer = self.scorer()
         if scorer is None:
             return super().each_nearly_left_out(cells, own)

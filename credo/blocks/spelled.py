@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from credo.core.membership import Codes, Membership
 from credo.data import Batch, cells
 from credo.data.batches import CategoryCodes
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
     """log P(word | group), of known words and of new ones."""
 
     names: tuple[str, ...]
-    levels: Any  # the known words, an Arrow array
+    levels: pa.Array  # the known words, an Arrow array
     counts: Array  # (groups, words)
     block: Spelled
     settings: Settings
@@ -88,7 +91,7 @@ class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
         return SpelledCells(np.append(places, -1).astype(np.int32)[own], words)
 
     def read_counting_ignored(self, batch: Batch) -> tuple[SpelledCells, Ignored]:
-        """New words tell by their spelling: none is ignored, unless counts alone are asked for."""
+        """Unseen words are scored by their spelling: none is ignored, unless only counts are requested."""
         found = self.read(batch)
         unseen = int((found.codes >= len(self.levels)).sum()) if self.settings.estimate == "ml" else 0
         return found, {(self.names[0], "unseen values"): unseen} if unseen else {}
@@ -114,7 +117,7 @@ class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
             zeros = np.zeros(len(self.counts))
             return zeros, zeros, np.maximum(self.counts.sum(1), np.finfo(float).tiny)
         once, twice = ((np.abs(self.counts - k) < 0.5).sum(1) for k in (1, 2))
-        discount = (once + 0.5) / (once + 2.0 * twice + 1.0)  # what leaving each word out once speaks for
+        discount = (once + 0.5) / (once + 2.0 * twice + 1.0)  # chosen by leaving each word out once
         base = self.settings.smoothing + discount * (self.counts > 0).sum(1)
         return discount, base, self.counts.sum(1) + self.settings.smoothing
 

@@ -69,7 +69,7 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
     def read_counting_ignored(self, batch: Batch) -> tuple[Any, Ignored]:
         return read_counting_ignored(self.dependent, batch)
 
-    def base(self, cells: Any) -> Array | float:
+    def base(self, cells: object) -> Array | float:
         shared = SharedFactor.of(self.dependent)
         return 0.0 if shared is None else shared.base(cells)
 
@@ -82,7 +82,7 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
         found = tables.averaging(_share(self.log_odds))
         return found if self.weights is None else found.weighted(self.weights)
 
-    def add(self, cells: Any, out: Array) -> None:
+    def add(self, cells: object, out: Array) -> None:
         if self._tables is not None:
             self._tables.add(cells, out)
             return
@@ -107,7 +107,7 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
     def _weights(self) -> Array:
         return np.ones(len(self.names)) if self.weights is None else self.weights
 
-    def _add_mixed(self, cells: Any, columns: Positions, out: Array) -> None:
+    def _add_mixed(self, cells: object, columns: Positions, out: Array) -> None:
         """Column by column, both sides of each mixture."""
         for j in columns.tolist():
             own, same = np.zeros_like(out), np.zeros((len(out), 1))
@@ -116,7 +116,7 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
             self.alike.pick([j]).add(part, same)
             out += self._weights[j] * _mixed(own, same, self.log_odds[j])
 
-    def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:
+    def add_left_out(self, cells: object, own: Hard, out: Array) -> None:
         everyone = Hard(np.zeros_like(own.codes), 1, own.weight)
         for j in range(len(self.names)):
             part, dependent, alike = self.dependent.cells_of(cells, [j]), self.dependent.pick([j]), self.alike.pick([j])
@@ -134,7 +134,7 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
         part = (self, at) if self.part_of is None else (self.part_of[0], self.part_of[1][at])
         return replace(self, dependent=self.dependent.pick(places), weights=weights, part_of=part)
 
-    def cells_of(self, cells: Any, places: Sequence[int]) -> Any:
+    def cells_of(self, cells: object, places: Sequence[int]) -> Any:
         return self.dependent.cells_of(cells, places)
 
     def weighted(self, weights: Array) -> Self:
@@ -171,7 +171,7 @@ class AveragedText(Averaged, WordByWord):
     def reading(self) -> Any:
         return WordByWord.needed(self.dependent).reading
 
-    def words_of(self, cells: Any) -> dict[str, Array]:
+    def words_of(self, cells: object) -> dict[str, Array]:
         """A word lies as far from its log-likelihood in no class as the whole text does."""
         both = (each.weighted(np.ones(1)) for each in (self.dependent, self.alike))
         own, alike = (WordByWord.needed(each).words_of(cells) for each in both)

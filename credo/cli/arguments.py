@@ -47,4 +47,4 @@ def column_asked_for(data: str, name: str | None, option: str, what: str) -> str
         names = ()
     more = f", ... ({len(names)} in all)" if len(names) > NAMED else ""
     known = f"; the columns are {', '.join(map(str, names[:NAMED]))}{more}" if names else ""
-    raise click.UsageError(f"say with {option} {what}{known}")
+    raise click.UsageError(f"use {option} to say {what}{known}")

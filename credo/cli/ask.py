@@ -20,7 +20,7 @@ TOP = 20  # lines of a table
 @click.argument("file")
 @click.argument("questions", nargs=-1, required=True, metavar="QUESTION...")
 @click.option(
-    "--method", type=click.Choice(get_args(Method)), default="auto", show_default=True, help="How a network is queried."
+    "--method", type=click.Choice(get_args(Method)), default="auto", show_default=True, help="Inference in networks."
 )
 @click.option(
     "--samples",
@@ -28,11 +28,11 @@ TOP = 20  # lines of a table
     default=SAMPLES,
     show_default=True,
     metavar="N",
-    help="How many samples, where it samples.",
+    help="Number of samples, if it samples.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the samples.")
 @click.option(
-    "--top", type=click.IntRange(min=1), metavar="N", help=f"How many lines to print  [default: {TOP}; argmax: all]"
+    "--top", type=click.IntRange(min=1), metavar="N", help=f"Number of lines to print  [default: {TOP}; argmax: all]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each answer.")
 def ask(file: str, questions: Sequence[str], top: int | None, as_json: bool, **inference: Any) -> None:
@@ -55,7 +55,7 @@ def ask(file: str, questions: Sequence[str], top: int | None, as_json: bool, **i
     P(theta > 0.5)          a belief's parameter; x is its next observation
     P(theta[a] > theta[b])  two groups compared
 
-    Names and values that contain spaces or punctuation are quoted. Where a network samples, ± is one standard error. In
+    Names and values that contain spaces or punctuation are quoted. For sampled answers, ± is one standard error. In
     JSON, infinite numbers are the texts "Infinity" and "-Infinity", and unknown ones are null.
 
     \b

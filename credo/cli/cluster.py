@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from credo.cli.learn import FORMS, parse_kinds
+from credo.cli.options import FORMS, read_as, top, weighted
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
+
+if TYPE_CHECKING:
+    from credo.models.mixture.model import Mixture
 
 COVARIANCES = ("auto", "full", "tied", "diagonal", "spherical")
 
@@ -27,26 +30,20 @@ def parse_components(ctx: click.Context, param: click.Parameter, value: str) -> 
 @click.argument("data")
 @click.option(
     "--components", "-n", default="auto", show_default=True, callback=parse_components, metavar="N|auto",
-    help="How many clusters; auto chooses by approximate evidence.",
+    help="Number of clusters; auto chooses by approximate evidence.",
 )  # fmt: skip
 @click.option(
     "--covariance", type=click.Choice(COVARIANCES), help="Of number columns.  [default: auto, or full with -n N]"
 )
-@click.option("--target", "-t", metavar="COLUMN", help="A column that names the clusters of some of the rows.")
-@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
-@click.option(
-    "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
-    help="How to read a column: category, number, count, date, text, ignore; or a number's form, log or binned.",
-)  # fmt: skip
-@click.option(
-    "--top", metavar="N", type=click.IntRange(min=1), default=4, show_default=True,
-    help="How many columns of each cluster to print.",
-)  # fmt: skip
+@click.option("--target", "-t", metavar="COLUMN", help="Column with the clusters of some of the rows.")
+@weighted
+@read_as("category, number, count, date, text, ignore; or a number's form, log or binned")
+@top(4, "columns of each cluster")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the starts."
 )
 @click.option("--output", "-o", metavar="FILE", help="A .credo file for the mixture.")
-@click.option("--report", metavar="FILE", help="An .html file for a page with figures.")
+@click.option("--report", metavar="FILE", help="An .html file for a report.")
 @click.option(
     "--plot", metavar="FILE", help="A .png, .svg or .pdf file for ellipses of the clusters, or their profiles."
 )
@@ -55,11 +52,11 @@ def cluster(
     data: str, target: str | None, weight: str | None, kinds: dict[str, str], top: int, output: str | None,
     report: str | None, plot: str | None, **how: Any,
 ) -> None:  # fmt: skip
-    """Find clusters of rows, and what sets them apart.
+    """Cluster rows, and describe the clusters.
 
     DATA is a table (.csv .tsv .jsonl .parquet .arrow, or a pattern such as 'logs/*.csv') of categories, numbers, dates,
     counts and texts, with missing cells. Clusters are the components of a mixture, fitted by EM; their number is chosen
-    by approximate evidence, unless it is given. `credo predict` says to which of them new rows belong.
+    by approximate evidence, unless it is given. `credo predict` assigns new rows to them.
 
     \b
     Examples:
@@ -92,7 +89,7 @@ def cluster(
         remark(f"wrote {path}")
 
 
-def _plot(mixture: Any, table: object, path: str) -> None:
+def _plot(mixture: Mixture, table: object, path: str) -> None:
     """Ellipses over the first two number columns; profiles, where there aren't two."""
     from credo.present.plotting import save_figure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from credo.cli.learn import as_kinds, parse_kinds
+from credo.cli.options import as_kinds, read_as, weighted
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
@@ -13,18 +13,13 @@ from credo.cli.streams import remark
 @click.command()
 @click.argument("data")
 @click.option("--target", "-t", metavar="COLUMN", help="The column that holds the classes.  [required]")
-@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
-@click.option(
-    "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
-    help="How to read a column: category, number, count, date, text or ignore.",
-)  # fmt: skip
+@weighted
+@read_as("category, number, count, date, text or ignore")
 @click.option(
     "--draws", metavar="N", type=click.IntRange(min=2), default=10, show_default=True,
-    help="How often rows are drawn: each draw withholds others.",
+    help="Number of random splits.",
 )  # fmt: skip
-@click.option(
-    "--seed", metavar="N", type=int, default=0, show_default=True, help="Draws are the same for the same seed."
-)
+@click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="Random seed.")
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the two learning curves.")
 @reads_data
 def compare(
@@ -32,10 +27,10 @@ def compare(
 ) -> None:
     """Learning curves of a generative and a discriminative model.
 
-    Gaussian discriminant analysis with one covariance (naive Bayes, unless all columns are numbers) estimates how
-    columns are distributed in each class; logistic regression fits the classes' probabilities alone. The first often
-    needs fewer rows; the second wins where the first one's assumptions don't hold and rows are many. Both learn from
-    more and more rows, and are scored on a third that is withheld, in several draws.
+    Gaussian discriminant analysis with one covariance (naive Bayes, unless all columns are numbers) models the columns
+    in each class; logistic regression models P(class | columns) only. The first often needs fewer rows; the second wins
+    with many rows if the first one's assumptions don't hold. Both are fitted to growing samples and scored on a
+    withheld third, in several random splits.
 
     \b
     Examples:

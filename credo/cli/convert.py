@@ -13,8 +13,8 @@ from credo.cli.streams import echo
 def convert(file: str, output: str) -> None:
     """Convert a network from one file format to another.
 
-    The file names' endings give the formats: .bif, .xmlbif (.bifxml, .xml), .xdsl, .dsl, .net (.hugin), .uai, .json,
-    each also with .gz, and .credo. The new file is written whole or not at all.
+    The extensions give the formats: .bif, .xmlbif (.bifxml, .xml), .xdsl, .dsl, .net (.hugin), .uai, .json, each also
+    with .gz, and .credo. The new file is written atomically.
 
     \b
     Examples:

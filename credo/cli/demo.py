@@ -7,7 +7,7 @@ import click
 
 @click.command()
 def demo() -> None:
-    """A tour in a minute, on data that ships with credo.
+    """A one-minute tour on data that ships with credo.
 
     \b
     Example:

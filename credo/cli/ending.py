@@ -7,7 +7,6 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import click
 
@@ -25,7 +24,7 @@ STOPS = {
 class Failure(click.ClickException):
     """One sentence, after the name of the program."""
 
-    def show(self, file: Any = None) -> None:  # noqa: ARG002 - click's signature
+    def show(self, file: object = None) -> None:  # noqa: ARG002 - click's signature
         remark(f"credo: {self.format_message()}")
 
 
@@ -54,7 +53,7 @@ class Stops:
             for number, own in asked.items():
                 signal.signal(number, signal.SIG_DFL if to_the_end else own)
 
-    def _stop(self, number: int, frame: Any) -> None:  # noqa: ARG002 - Python's signature
+    def _stop(self, number: int, frame: object) -> None:  # noqa: ARG002 - Python's signature
         self.caught.append(number)
         if len(self.caught) > 1:
             return  # the run is stopping already

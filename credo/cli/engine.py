@@ -5,17 +5,17 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from credo.cli.options import Command
 
 if TYPE_CHECKING:
     from credo.engines import Engine
 
 KEPT = "credo.cli.engine"  # the option's key in the context of the command
-HELP = "Where the work runs: dask or spark (a cluster of this machine), or an address, dask://host:8786, spark://host:7077."
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+HELP = "Engine: dask or spark (a local cluster), or the address of a cluster, dask://host:8786, spark://host:7077."
 
 
 def runs_on_engines(command: Command) -> Command:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from credo.cli.engine import runs_on_engines
+from credo.cli.options import top, weighted
 from credo.cli.prior import NUMBERS, asked_kinds, class_name, parse_prior, with_numbers
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
@@ -16,36 +17,32 @@ from credo.cli.streams import remark
 @click.command()
 @click.argument("data")
 @click.option("--column", "-c", metavar="COLUMN", help="The column to estimate.  [required]")
-@click.option("--by", "-b", metavar="COLUMN", help="A belief for each value of this column.")
+@click.option("--by", "-b", metavar="COLUMN", help="Estimate for each value of this column.")
 @click.option(
     "--prior",
     default="default",
     show_default=True,
     callback=parse_prior,
     metavar="NUMBERS|default|empirical",
-    help="The family's numbers, such as 2,2; empirical: fitted to all groups, so that small ones shrink to the mean.",
+    help="Parameters, such as 2,2; empirical: fitted to all groups, so that small ones shrink towards the mean.",
 )
 @click.option(
     "--family",
     type=click.Choice(list(NUMBERS)),
     metavar="FAMILY",
-    help="One of the families above; by default by the column's kind.",
+    help="One of the families above; by default chosen by the column's kind.",
 )
 @click.option(
-    "--kind",
-    type=click.Choice(("category", "number", "count")),
-    help="How to read it; by default inferred.",
+    "--kind", type=click.Choice(("category", "number", "count")), help="How to read the column; by default inferred."
 )
-@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
-@click.option("--success", metavar="VALUE", help="Estimate how often this value occurs.")
-@click.option("--mass", default=0.95, show_default=True, help="The probability mass of the intervals.")
+@weighted
+@click.option("--success", metavar="VALUE", help="Estimate the probability of this value.")
+@click.option("--mass", default=0.95, show_default=True, help="Probability of the credible intervals.")
 @click.option(
     "--sort", type=click.Choice(["mean", "rows", "name"]), default="mean", show_default=True,
     help="The order of the groups: the largest mean, the most rows, or the name first.",
 )  # fmt: skip
-@click.option(
-    "--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="How many groups to print."
-)
+@top(20, "groups")
 @click.option(
     "--output", "-o", metavar="FILE", help="A file for all groups: .csv .tsv .jsonl .parquet .arrow, or .credo."
 )
@@ -69,7 +66,7 @@ def estimate(
       credo estimate users.csv -c plan --success gold --by country -o gold.csv
 
     \b
-    The families, and the numbers of their priors:
+    The families, and the parameters of their priors:
       beta-bernoulli         a,b                         yes or no
       dirichlet-categorical  concentration               one of several values
       gamma-poisson          shape,rate                  counts

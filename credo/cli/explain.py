@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from credo.cli.options import top
 from credo.cli.reading import opened_data, reads_data
 
 
@@ -11,21 +12,19 @@ from credo.cli.reading import opened_data, reads_data
 @click.argument("model")
 @click.argument("data")
 @click.option(
-    "--row", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="Which row, counted from 1."
+    "--row", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="Row number, from 1."
 )
 @click.option("--of", metavar="CLASS", help="The class to explain; by default the most probable one.")
 @click.option("--against", metavar="CLASS", help="The class to compare it with; by default the next one.")
 @click.option("--bits", is_flag=True, help="Weights in bits (logarithms to base 2) instead of nats.")
-@click.option(
-    "--top", metavar="N", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print."
-)
+@top(15, "columns")
 @reads_data
 def explain(model: str, data: str, row: int, top: int, of: str | None, against: str | None, bits: bool) -> None:
     """Explain a prediction by the weight of evidence of each column.
 
     The prior and the columns' weights of evidence add up to the log-odds of one class against another. A positive
-    weight is evidence for the first class, a negative one for the second. Of a regression: the number
-    predicted for an average row, and what each column of this row adds to it.
+    weight is evidence for the first class, a negative one for the second. For a regression: the prediction for an
+    average row, and how much each column of this row adds to it.
 
     \b
     Examples:
@@ -55,5 +54,5 @@ def explain(model: str, data: str, row: int, top: int, of: str | None, against: 
     show(explanation_content(found, f"row {row} of {data}", top))
     if learned.target in table.names:
         target = one_line(learned.target)
-        show([Paragraph(f"the data has {target}: the model may have learned from this very row", "note")])
+        show([Paragraph(f"the data has {target}: the model may have been trained on this row", "note")])
     return None

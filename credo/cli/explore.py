@@ -7,19 +7,18 @@ import click
 
 @click.command()
 @click.argument("file")
-@click.option("--target", "-t", metavar="COL", help="Of a table: learn to predict this column first.")
-@click.option("--data", metavar="DATA", help="Rows to look at, as a table: mistakes, clusters, sequences.")
+@click.option("--target", "-t", metavar="COL", help="For a table: first learn to predict this column.")
+@click.option("--data", metavar="DATA", help="Rows to show, as a table: mistakes, clusters, sequences.")
 @click.option(
-    "--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="Where to listen.  [default: a free port]"
+    "--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="Port to listen on.  [default: a free port]"
 )
 @click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
 def explore(file: str, target: str | None, data: str | None, port: int, no_browser: bool) -> None:
     """Open a page about a model, a network or a table in the browser.
 
     A network shows a bar for each state: click one to enter evidence, and all others move. An influence diagram shows
-    the best policy. A classifier shows a row, or a message, its class and the reasons, and how far it can be trusted.
-    The page is served to this machine alone, under an address that nobody can guess, and loads nothing from elsewhere.
-    Ctrl-C ends it.
+    the best policy. A classifier shows a row or a message, its class, the explanation, and calibration. The page is
+    served to this machine only, under a secret address, and loads nothing from elsewhere. Ctrl-C stops it.
 
     \b
     Examples:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from credo.cli.options import weighted
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import echo_done
@@ -12,11 +13,11 @@ from credo.cli.streams import echo_done
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--weight", help="A column with the weight of each row.")
-@click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced, whole or not at all.")
+@weighted
+@click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced atomically.")
 @reads_data
 def forget(model: str, data: str, weight: str | None, output: str | None) -> None:
-    """Unlearn rows, with the same result as never having learned them.
+    """Unlearn rows exactly, as if they had never been learned.
 
     MODEL is a .credo file: a classifier, a network whose rows were complete, or what `credo estimate` saved. DATA holds
     the rows, as they were learned, with all columns that the model reads. Rows that can't have been learned are

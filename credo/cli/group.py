@@ -28,17 +28,17 @@ COMMANDS = {
     "impute": "Fill in missing cells with a network or a mixture.",
     "explain": "Explain a prediction by the weight of evidence of each column.",
     "update": "Learn from more rows.",
-    "forget": "Unlearn rows, with the same result as never having learned them.",
-    "merge": "Merge what several models learned.",
+    "forget": "Unlearn rows exactly, as if they had never been learned.",
+    "merge": "Merge several models.",
     "compare": "Learning curves of a generative and a discriminative model.",
     "estimate": "Estimate a column's parameters, overall or by group.",
-    "cluster": "Find clusters of rows, and what sets them apart.",
+    "cluster": "Cluster rows, and describe the clusters.",
     "structure": "Learn the arrows and tables of a belief network from a table.",
     "show": "Show the contents of a file: a table, a network, or a saved model.",
     "explore": "Open a page about a model, a network or a table in the browser.",
-    "report": "Write a page about a model or a network.",
+    "report": "Write a report about a model or a network.",
     "convert": "Convert a network from one file format to another.",
-    "demo": "A tour in a minute, on data that ships with credo.",
+    "demo": "A one-minute tour on data that ships with credo.",
 }
 
 # The library's errors name its arguments; on the command line these are options.
@@ -166,7 +166,7 @@ def notices_told() -> Iterator[None]:
 )
 @click.version_option(__version__, prog_name="credo")
 def main() -> None:
-    """Bayesian learning: beliefs are a prior and evidence.
+    """Bayesian learning for tables, text, sequences and networks.
 
     \b
     Start with:

@@ -16,10 +16,10 @@ def impute(model: str, data: str, output: str | None) -> None:
     """Fill in missing cells with a network or a mixture.
 
     MODEL is a network (.bif, .xmlbif, .xdsl, .dsl, .net, .uai, .json, which may end in .gz, or .credo), or a mixture
-    that `credo cluster` saved; DATA is a table some of whose columns are its variables. By a network, the missing cells
-    of a row get the states that are most probable together, given the others; by a mixture, a number gets its mean
-    given the others, and a category its most probable value. Other columns stay as they are. Without -o, a terminal
-    shows the first rows, and a pipe gets all of them as CSV.
+    that `credo cluster` saved; DATA is a table with some of its variables. A network fills in the jointly most probable
+    states given the observed cells; a mixture fills in a number's conditional mean and a category's most probable
+    value. Other columns stay unchanged. Without -o, a terminal shows the first rows, and a pipe gets all of them as
+    CSV.
 
     \b
     Examples:

@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from credo.cli.engine import runs_on_engines
 from credo.cli.network_tables import learn_tables, learns_tables
+from credo.cli.options import as_kinds, read_as, top, weighted
 from credo.cli.predictors import SINGLE, learn_single, remark_written, write_learned
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
@@ -21,26 +22,10 @@ if TYPE_CHECKING:
 MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "linear")
 NETWORK = "network"  # with a target: whose arrows are learned; without: whose tables are
 HMM = "hmm"  # a hidden Markov model is about sequences
-KINDS = ("category", "number", "count", "date", "text", "ignore")
-FORMS = ("log", "binned")  # of a number
-WORD = "word"  # a category whose new values are judged by their spelling
 TABLE_OPTIONS = ("network", "table_prior", "strength", "hidden", "method", "starts")
 SEQUENCE_OPTIONS = ("states", "sequence", "order")
 CLASSIFIER_OPTIONS = {"target", "kinds", "top", "report", "curve", "plot"}
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
-
-
-def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    """column=kind, as often as needed; the column's name may have = in it, too."""
-    asked: dict[str, str] = {}
-    for value in values:
-        name, _, kind = value.rpartition("=")
-        if not name or kind not in (*KINDS, *FORMS, WORD):
-            known = ", ".join((*KINDS, *FORMS, WORD))
-            message = f"{value!r} isn't a column and a kind, as in zip=category; the kinds are {known}"
-            raise click.BadParameter(message, ctx, param)
-        asked[name] = kind
-    return asked
 
 
 @click.command()
@@ -52,19 +37,14 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     metavar="MODEL",
     default="auto",
     show_default=True,
-    help=f"Which models are tried: {', '.join((*MODELS, NETWORK, HMM, *SINGLE))}.",
+    help=f"Candidate models: {', '.join((*MODELS, NETWORK, HMM, *SINGLE))}.",
 )
-@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
-@click.option(
-    "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
-    help="How to read a column: category, number, count, date, text, ignore; a number's form, log or binned; or word.",
-)  # fmt: skip
-@click.option(
-    "--top", metavar="N", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print."
-)
+@weighted
+@read_as("category, number, count, date, text, ignore; a number's form, log or binned; or word")
+@top(15, "columns")
 @click.option("--output", "-o", metavar="FILE", help="A .credo file for the model.")
-@click.option("--report", metavar="FILE", help="An .html file for a page with figures.")
-@click.option("--learning-curve", "curve", is_flag=True, help="Scores on a held-out third by the rows learned.")
+@click.option("--report", metavar="FILE", help="An .html file for a report.")
+@click.option("--learning-curve", "curve", is_flag=True, help="Add a learning curve, scored on a held-out third.")
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file: the learning curve, the tree, or weights.")
 @learns_tables
 @learns_sequences
@@ -86,8 +66,8 @@ def learn(
     input). Its columns may be categories, numbers of any scale, dates and texts, with missing cells. Or DATA is a
     folder of folders of documents, text files and mail (.eml .mbox): the name of a document's folder is its label, in
     the column `label`; the column `text` holds the documents. Several models are tried and scored on held-out rows.
-    Numbers with fractions, and more than 20 different whole numbers, are predicted by regression: --kind y=category
-    makes classes of them, --kind y=number a quantity of few whole numbers.
+    Fractional numbers, and whole numbers with more than 20 values, are predicted by regression; --kind y=category or
+    y=number overrides this.
 
     \b
     Examples:
@@ -104,14 +84,14 @@ def learn(
       credo learn cars.csv -t class --model tree --plot tree.png
       credo learn cars.csv -t class --model logistic
 
-    With --network, the tables of a belief network are learned instead: by counting, and by EM where cells are missing
-    or variables are hidden.
+    With --network, the tables of a belief network are learned instead: by counting, or by EM with missing cells and
+    hidden variables.
 
     \b
       credo learn patients.csv --network alarm.bif --strength 50 -o alarm.credo
       credo learn fires.csv --network 'Storm -> Fire <- Camp' --hidden Camp=2
 
-    With --model hmm, rows are sequences, and their hidden states are found by EM; or counted, where --target has them.
+    With --model hmm, rows are sequences, and their hidden states are inferred by EM, or counted if --target gives them.
 
     \b
       credo learn visits.csv --model hmm --sequence visitor --states 3
@@ -162,7 +142,7 @@ def learn(
 
 
 def _write_classifier(
-    model: Classifier, data: str, table: Any, curve: Any, output: str | None, report: str | None, plot: str | None
+    model: Classifier, data: str, table: object, curve: Any, output: str | None, report: str | None, plot: str | None
 ) -> None:
     """Before printing, which a reader may cut short."""
     from credo.storage.files import save
@@ -195,11 +175,3 @@ def learned(
         data, target, model=model, kinds=as_kinds(kinds) or None, weight=weight
     )
     return found
-
-
-def as_kinds(kinds: dict[str, str]) -> dict[str, Any]:
-    """Names of forms as what they stand for."""
-    import credo
-
-    forms = {form: credo.Number(form) for form in FORMS}  # type: ignore[arg-type]
-    return {name: credo.Word() if kind == WORD else forms.get(kind, kind) for name, kind in kinds.items()}

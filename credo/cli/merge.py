@@ -12,10 +12,10 @@ from credo.cli.streams import echo_done
 @click.argument("models", nargs=-1, required=True)
 @click.option("--output", "-o", required=True, help="A .credo file for the result.")
 def merge(models: tuple[str, ...], output: str) -> None:
-    """Merge what several models learned.
+    """Merge several models.
 
     MODELS are .credo files of one kind, with the same columns and priors, that learned from different rows. The result
-    is the same as learning from all of these rows at once.
+    equals learning all of these rows at once.
 
     \b
     Examples:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from credo.cli.options import Command, with_options
+
 if TYPE_CHECKING:
     from credo.networks.network import Network
+    from credo.networks.table_priors import BDeu
 
 METHODS = ("em", "gradient", "lbfgs")
 BDEU = "bdeu:"
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def parse_table_prior(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+def parse_table_prior(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | BDeu | None:
     """A concentration, ml, or bdeu:N."""
     if value is None or value == "ml":
         return value
@@ -56,24 +57,22 @@ def learns_tables(command: Command) -> Command:
         ),
         click.option(
             "--strength", metavar="CASES", type=float,
-            help="Instead of a prior: how many cases the network's own tables are worth.",
+            help="Instead of a prior: the equivalent sample size of the network's own tables.",
         ),
         click.option(
             "--hidden", multiple=True, metavar="NAME=STATES", callback=parse_hidden,
-            help="A hidden variable, and how many states it has, or which.",
+            help="A hidden variable, and the number or names of its states.",
         ),
         click.option(
             "--method", type=click.Choice(METHODS), default="em", show_default=True,
-            help="How tables are fitted where cells are missing.",
+            help="Fitting method if cells are missing.",
         ),
         click.option(
             "--starts", metavar="N", type=click.IntRange(min=1), default=10, show_default=True,
-            help="Random starts where variables are hidden.",
+            help="Random starts if variables are hidden.",
         ),
     ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(command, options)
 
 
 def opened_network(given: str) -> Network:

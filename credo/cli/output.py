@@ -10,11 +10,14 @@ from contextlib import closing
 from itertools import chain
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from credo.cli.progress import shown_progress
 from credo.cli.streams import remark
 from credo.errors import DataError, StorageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MODEL, PAGE = ".credo", ".html"
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
@@ -46,7 +49,7 @@ def check_apart(path: str, data: str) -> None:
         raise StorageError(f"can't write {path}: it is the input file; give another name")
 
 
-def write(model: object, table: Any, path: str) -> None:
+def write(model: object, table: object, path: str) -> None:
     """The model as a .credo file, or its table in the format of the name's ending."""
     from credo.storage.files import save
 
@@ -56,7 +59,7 @@ def write(model: object, table: Any, path: str) -> None:
         write_tables([table], path)
 
 
-def write_tables(tables: Iterable[Any], path: str) -> None:
+def write_tables(tables: Iterable[object], path: str) -> None:
     """Arrow tables, one after another, in the format of the name's ending."""
     from credo.storage.files import explained, write_whole
 
@@ -82,7 +85,7 @@ def put(tables: Generator[Any], output: str | None, data: str, task: str) -> Non
             sys.stdout.buffer.write(part)
 
 
-def write_folder(model: str, data: Any, path: str, how: tuple[str | None, bool, str | None]) -> None:
+def write_folder(model: str, data: object, path: str, how: tuple[str | None, bool, str | None]) -> None:
     """Predictions in a new folder of Parquet files, which workers write, each that of a partition."""
     from credo.cli.saved import classifier_for
     from credo.storage.files import explained
@@ -97,12 +100,12 @@ def write_folder(model: str, data: Any, path: str, how: tuple[str | None, bool, 
     remark(f"wrote {path}")
 
 
-def encoded(tables: Iterable[Any], ending: str) -> Iterator[bytes]:
+def encoded(tables: Iterable[object], ending: str) -> Iterator[bytes]:
     """The bytes of a file, as the tables come; all have the columns of the first."""
     return _ENCODERS[ending](_plain(table, nested=ending in (".parquet", ".arrow", ".jsonl")) for table in tables)
 
 
-def _plain(table: Any, nested: bool) -> Any:
+def _plain(table: Any, nested: bool) -> pa.Table:
     """In the format's types: lists and structs become JSON where the format has none."""
     import pyarrow as pa
 
@@ -123,7 +126,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _csv(tables: Iterator[Any], delimiter: str = ",") -> Iterator[bytes]:
+def _csv(tables: Iterator[object], delimiter: str = ",") -> Iterator[bytes]:
     from pyarrow import csv
 
     for i, table in enumerate(tables):
@@ -141,13 +144,13 @@ def _jsonl(tables: Iterator[Any]) -> Iterator[bytes]:
         yield "".join(f"{_json(row)}\n" for row in rows).encode()
 
 
-def _parquet(tables: Iterator[Any]) -> Iterator[bytes]:
+def _parquet(tables: Iterator[object]) -> Iterator[bytes]:
     from pyarrow import parquet
 
     return _through(parquet.ParquetWriter, tables)
 
 
-def _arrow(tables: Iterator[Any]) -> Iterator[bytes]:
+def _arrow(tables: Iterator[object]) -> Iterator[bytes]:
     import pyarrow as pa
 
     return _through(pa.ipc.new_file, tables)
@@ -189,7 +192,7 @@ class _Pending(io.RawIOBase):
         return found
 
 
-def _of_types(table: Any, wanted: Any) -> Any:
+def _of_types(table: Any, wanted: Any) -> pa.Table:
     """A table cast to the first one's types: its file may have had others."""
     import pyarrow as pa
 

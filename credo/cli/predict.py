@@ -16,22 +16,33 @@ from credo.cli.reading import opened_data, reads_data
 @click.option("--output", "-o", metavar="FILE", help="A file for all rows: .csv .tsv .jsonl .parquet .arrow.")
 @click.option("--target", metavar="NAME", help="The variable to predict, if MODEL is a network.")
 @click.option("--proba", is_flag=True, help="Add a column with each class's probability.")
-@click.option("--class-prior", metavar="SHARES", help="Class probabilities that replace the learned: no=0.9,yes=0.1.")
+@click.option("--class-prior", metavar="SHARES", help="Class prior to use instead of the learned one: no=0.9,yes=0.1.")
+@click.option("--sequence", metavar="COLUMN", help="The column that tells the sequences of a dynamic network apart.")
+@click.option("--order", metavar="COLUMN", help="The column that the rows of a sequence are put in order by.")
 @runs_on_engines
 @reads_data
 def predict(
-    model: str, data: str, output: str | None, target: str | None, proba: bool, class_prior: str | None
+    model: str,
+    data: str,
+    output: str | None,
+    target: str | None,
+    proba: bool,
+    class_prior: str | None,
+    sequence: str | None,
+    order: str | None,
 ) -> None:
     """Predict the class of each row, with its probability.
 
-    MODEL is a .credo file of a classifier; or a network (.bif, .xdsl, .net, ...) with --target, a dynamic network among
-    them, whose `probability` is given the other columns in all rows of the sequence; or of a hidden Markov model: then
-    `predicted` is a row's state in its sequence's most probable path; or of a regression: then `predicted` is a number,
-    with a 95% interval from `low` to `high`. DATA is a table with the model's columns (by name; an absent one counts as
-    missing) or, for texts, a folder, mail, or files such as 'new/*.txt'. The output has DATA's own columns, then
-    `predicted` and `probability`. Rows are streamed: a file may be larger than memory. Without -o, a terminal shows the
-    first rows, and a pipe gets all of them as CSV. With --engine, -o may be a new folder: workers write it, a Parquet
-    file for each partition.
+    MODEL is a .credo file of a classifier, a regression or a hidden Markov model, or a network (.bif, .xdsl, .net, ...)
+    with --target. DATA is a table with the model's columns (by name; an absent one counts as missing) or, for texts, a
+    folder, mail, or files such as 'new/*.txt'. The output has DATA's own columns, then `predicted` and `probability`.
+
+    For a regression, `predicted` is a number, with a 95% interval from `low` to `high`. For a hidden Markov model, it
+    is the row's state in the most probable path. For a dynamic network, `probability` is given all rows of the sequence
+    (all rows are one sequence, unless it was learned from several or --sequence names their column).
+
+    Rows are streamed: a file may be larger than memory. Without -o, a terminal shows the first rows, and a pipe gets
+    all of them as CSV. With --engine, -o may be a new folder: workers write it, a Parquet file for each partition.
 
     \b
     Examples:
@@ -43,6 +54,7 @@ def predict(
       credo predict mail.credo message.txt
       credo predict mail.credo inbox.mbox --class-prior ham=0.6,spam=0.4
       credo predict alarm.bif patients.csv --target HYPOVOLEMIA -o scored.csv
+      credo predict weather.credo days.csv --target Weather --sequence town
     """
     from credo.cli.arguments import check_order
     from credo.cli.output import TABLES, check, check_apart, put, write_folder
@@ -55,4 +67,5 @@ def predict(
     if output:
         check(output, TABLES)
         check_apart(output, data)
-    put(predicted(model, opened_data(data), target, proba, class_prior), output, data, "predicting")
+    found = predicted(model, opened_data(data), target, proba, class_prior, (sequence, order))
+    put(found, output, data, "predicting")

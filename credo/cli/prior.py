@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,7 +29,7 @@ KINDS = {
 }
 
 
-def parse_prior(ctx: click.Context, param: click.Parameter, value: str) -> Any:
+def parse_prior(ctx: click.Context, param: click.Parameter, value: str) -> str | tuple[float, ...]:
     """ "default", "empirical", or the numbers that stand between commas."""
     if value in ("default", "empirical"):
         return value

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from credo.cli.engine import start
+from credo.cli.options import Command, with_options
 
 if TYPE_CHECKING:
     from credo.data import Source
@@ -22,19 +22,17 @@ BEGINNINGS = {b"{": "jsonl", b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\
 KEPT = "credo.cli.reading"  # the options' key in the context of the command
 HEAD = 4096  # bytes by which a format is recognised
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 
 def reads_data(command: Command) -> Command:
     """The options of a command whose argument is data, for `opened_data`."""
 
-    def keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    def keep(ctx: click.Context, param: click.Parameter, value: object) -> None:
         ctx.meta.setdefault(KEPT, {})[param.name] = value
 
     options = [
         click.option(
             "--missing", multiple=True, metavar="VALUE", expose_value=False, callback=keep,
-            help="Another value that means missing, in all columns; may be repeated.",
+            help="Additional missing-value code, in all columns; may be repeated.",
         ),
         click.option(
             "--delimiter", metavar="CHARACTER", expose_value=False, callback=keep,
@@ -45,9 +43,7 @@ def reads_data(command: Command) -> Command:
             help="The format, if the file's name doesn't show it, or for - (standard input).",
         ),
     ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(command, options)
 
 
 def opened_data(data: str) -> Source:

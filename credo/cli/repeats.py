@@ -48,6 +48,6 @@ def repeats(before: Any, after: Any) -> bool:
     return _packed(before.evidence * 2) == _packed(after.evidence)
 
 
-def _packed(evidence: Any) -> tuple[Any, list[bytes]]:
+def _packed(evidence: object) -> tuple[Any, list[bytes]]:
     packer = Packer()
     return packer.node(evidence), [bytes(chunk) for chunk in packer.chunks]

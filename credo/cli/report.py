@@ -9,13 +9,13 @@ from credo.cli.streams import remark
 
 @click.command()
 @click.argument("model")
-@click.option("--output", "-o", metavar="FILE", required=True, help="An .html file for the page.")
-@click.option("--data", metavar="DATA", help="Labelled rows: a classifier's page shows its worst mistakes, and why.")
+@click.option("--output", "-o", metavar="FILE", required=True, help="An .html file for the report.")
+@click.option("--data", metavar="DATA", help="Labelled rows: the report shows a classifier's worst mistakes, and why.")
 def report(model: str, output: str, data: str | None) -> None:
-    """Write a page about a model or a network.
+    """Write a report about a model or a network.
 
-    MODEL is a .credo file, a network (.bif .xdsl .net and others) or an influence diagram (.xdsl). The page loads
-    nothing else.
+    MODEL is a .credo file, a network (.bif .xdsl .net and others) or an influence diagram (.xdsl). The report is a
+    single file.
 
     \b
     Examples:
@@ -32,7 +32,7 @@ def report(model: str, output: str, data: str | None) -> None:
     check(output, (PAGE,))
     found = read_diagram(model) if is_network(model) and holds_diagram(model) else loaded(model)
     if data is None:
-        model_page(found, output)
+        model_page(found, output, file=model)
     else:
         from credo.cli.reading import opened_data
         from credo.models.classifier import Classifier

@@ -9,15 +9,15 @@ import click
 @click.argument("model")
 @click.option("--rows", type=click.IntRange(min=0), default=1000, show_default=True, help="How many rows.")
 @click.option("--given", multiple=True, metavar="A=a", help="Evidence for a network, as in P(... | A=a, B!=b).")
-@click.option("--seed", type=click.IntRange(min=0), help="A seed, to draw the same rows again.")
+@click.option("--seed", type=click.IntRange(min=0), help="Random seed.")
 @click.option("--output", "-o", metavar="FILE", help="A file for the rows: .csv .tsv .jsonl .parquet .arrow.")
 def sample(model: str, rows: int, given: tuple[str, ...], seed: int | None, output: str | None) -> None:
     """Draw rows from a network or a classifier.
 
     MODEL is a network (.bif, .xmlbif, .xdsl, .dsl, .net, .uai, .json, which may end in .gz), or a .credo file of a
     network or a classifier; of a dynamic network or a hidden Markov model, the rows are one sequence. Rows are drawn
-    given the evidence, however improbable that is. Without -o, a terminal shows the first rows, and a pipe gets all of
-    them as CSV.
+    given the evidence, however improbable. Without -o, a terminal shows the first rows, and a pipe gets all of them as
+    CSV.
 
     \b
     Examples:

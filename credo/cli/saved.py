@@ -12,9 +12,18 @@ if TYPE_CHECKING:
     from credo.models.class_predictor import ClassPredictor
 
 MOST_UPDATES = 1000  # of which a file keeps a record
+FINDINGS = {  # how --given is read, by the kind of network
+    "credo.networks.graphical_model.GraphicalModel": "credo.asking.networks.findings_in",
+    "credo.networks.hybrid.network.HybridNetwork": "credo.asking.hybrid.hybrid_findings_in",
+}
+PREDICTIONS = {  # of one variable of a network
+    "credo.networks.graphical_model.GraphicalModel": "credo.streaming.network_predictions.network_predictions",
+    "credo.networks.hybrid.network.HybridNetwork": "credo.streaming.network_predictions.hybrid_predictions",
+    "credo.networks.templates.dynamic_network.DynamicNetwork": "credo.streaming.network_predictions.slice_predictions",
+}
 
 
-def as_classifier(model: Any, path: str) -> ClassPredictor:
+def as_classifier(model: object, path: str) -> ClassPredictor:
     """Anything that predicts classes; a mixture does, whose classes are its components."""
     from credo.models.class_predictor import ClassPredictor
     from credo.models.mixture.model import Mixture
@@ -56,11 +65,7 @@ class Change(NamedTuple):
 
 
 def changed(
-    path: str,
-    output: str | None,
-    change: Callable[[Any], Any],
-    verb: str,
-    recorded: Callable[[list[str]], list[str]],
+    path: str, output: str | None, change: Callable[[Any], Any], verb: str, recorded: Callable[[list[str]], list[str]]
 ) -> Change:
     """Change a file's model and its record of updates, in its place or into another file."""
     from credo.cli.output import MODEL, check
@@ -93,29 +98,33 @@ def merged(paths: Sequence[str]) -> Any:
 
 
 def predicted(
-    path: str, data: object, target: str | None, proba: bool, class_prior: str | None = None
+    path: str,
+    data: object,
+    target: str | None,
+    proba: bool,
+    class_prior: str | None = None,
+    reading: tuple[str | None, str | None] = (None, None),
 ) -> Generator[Any]:
-    """Predictions of a classifier, of a network's variable, or of hidden states."""
+    """Predictions of a classifier, of a network's variable, or of hidden states; `reading` are the columns of a dynamic
+    network's sequences and of their order, where it doesn't know them."""
+    from credo.asking.protocol import registered
     from credo.formats import is_network
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.regression.linear import LinearRegression
-    from credo.networks.graphical_model import GraphicalModel
-    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.templates.dynamic_network import DynamicNetwork
     from credo.storage.files import load
-    from credo.streaming.network_predictions import hybrid_predictions, network_predictions, slice_predictions
     from credo.streaming.predictions import number_predictions, predictions, sequence_predictions
 
     model = loaded(path) if is_network(path) else load(path)
-    if isinstance(model, GraphicalModel | HybridNetwork | DynamicNetwork):
+    if any(reading) and not isinstance(model, DynamicNetwork):
+        raise StorageError(f"{path} holds a {type(model).__name__}: --sequence and --order are for dynamic networks")
+    of_variable = registered(model, PREDICTIONS)
+    if of_variable is not None:
         if target is None:
             known = ", ".join(model.variables[:3])
             raise StorageError(f"{path} holds a network: --target says which variable to predict, such as {known}")
-        if isinstance(model, HybridNetwork):
-            return hybrid_predictions(model, target, data, proba)
-        if isinstance(model, DynamicNetwork):
-            return slice_predictions(model, target, data, proba)
-        return network_predictions(model, target, data, proba)
+        found: Generator[Any] = of_variable(model, target, data, proba, *(reading if any(reading) else ()))
+        return found
     if target is not None:
         raise StorageError(f"{path} holds a {type(model).__name__}: --target is for networks only")
     if isinstance(model, HiddenMarkov):
@@ -158,31 +167,25 @@ def _shares(model: ClassPredictor, given: str) -> dict[Any, float]:
 
 def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
     """Rows from a network or a classifier, as an Arrow table."""
-    from credo.asking.hybrid import hybrid_findings_in
-    from credo.asking.networks import findings_in
+    from credo.asking.protocol import registered
     from credo.models.classifier import Classifier
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
-    from credo.networks.graphical_model import GraphicalModel
-    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.templates.dynamic_network import DynamicNetwork
 
     model = loaded(path)
-    if isinstance(model, HybridNetwork):
-        return model.sample(rows, hybrid_findings_in(model, given), seed)
-    if isinstance(model, HiddenMarkov | DynamicNetwork) and not given:
-        return model.sample(rows, seed)
+    findings_in = registered(model, FINDINGS)
+    if findings_in is not None:
+        if not hasattr(model, "sample"):
+            raise StorageError(f"{path} holds a network without arrows, from which no rows can be drawn")
+        return model.sample(rows, findings_in(model, given), seed)
     if isinstance(model, Mixture):
         model = model.classifier
-    if isinstance(model, Classifier) and not given:
-        return model.sample(rows, seed)
-    if isinstance(model, Classifier | HiddenMarkov | DynamicNetwork):
-        raise StorageError(f"{path} holds a {type(model).__name__}: --given is for networks without time")
-    if not isinstance(model, GraphicalModel):
+    if not isinstance(model, Classifier | HiddenMarkov | DynamicNetwork):
         raise StorageError(f"{path} holds a {type(model).__name__}, from which no rows can be drawn")
-    if not hasattr(model, "sample"):
-        raise StorageError(f"{path} holds a network without arrows, from which no rows can be drawn")
-    return model.sample(rows, findings_in(model, given), seed)
+    if given:
+        raise StorageError(f"{path} holds a {type(model).__name__}: --given is for networks without time")
+    return model.sample(rows, seed)
 
 
 def loaded_network(path: str) -> Any:
@@ -190,7 +193,7 @@ def loaded_network(path: str) -> Any:
     return _net(loaded(path), path)
 
 
-def _net(model: Any, path: str) -> Any:
+def _net(model: object, path: str) -> Any:
     from credo.networks.graphical_model import GraphicalModel
     from credo.networks.hybrid.network import HybridNetwork
 

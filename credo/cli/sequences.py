@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+from credo.cli.options import Command, with_options
 
 
-def parse_states(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+def parse_states(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | tuple[str, ...] | None:
     """A number, names, or auto."""
     if value is None or value == "auto":
         return value
@@ -28,14 +27,12 @@ def learns_sequences(command: Command) -> Command:
     options = [
         click.option(
             "--states", metavar="N|NAMES|auto", callback=parse_states,
-            help="The hidden states of --model hmm: how many, their names (a,b), or auto.  [default: auto]",
+            help="Hidden states of --model hmm: their number, their names (a,b), or auto.  [default: auto]",
         ),
-        click.option("--sequence", metavar="COLUMN", help="A column that tells the sequences of --model hmm apart."),
-        click.option("--order", metavar="COLUMN", help="A column that the rows of a sequence are put in order by."),
+        click.option("--sequence", metavar="COLUMN", help="Column that identifies the sequences of --model hmm."),
+        click.option("--order", metavar="COLUMN", help="Column that orders the rows of a sequence."),
     ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(command, options)
 
 
 def learn_sequences(

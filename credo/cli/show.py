@@ -12,7 +12,7 @@ from credo.cli.reading import opened_data, reads_data
 @click.argument("file")
 @click.option(
     "--top", metavar="N", type=click.IntRange(min=1),
-    help="How many columns, variables or groups to print.  [default: 100; 20 groups]",
+    help="Number of columns, variables or groups to print.  [default: 100; 20 groups]",
 )  # fmt: skip
 @reads_data
 def show(file: str, top: int | None) -> None:

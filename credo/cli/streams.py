@@ -63,7 +63,7 @@ def open_streams() -> None:
         _fill(1, os.O_RDONLY)
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - a descriptor
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode shows "?", and goes on
+        sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode shows "?" instead
     if sys.stderr is None:
         _fill(2, os.O_WRONLY)
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115

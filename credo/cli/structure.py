@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from credo.cli.learn import parse_kinds
+from credo.cli.options import read_as, top, weighted
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
@@ -33,16 +33,11 @@ SEARCHES = ("auto", "boss", "hill-climbing", "tabu", "iterated", "exact", "ges",
 )  # fmt: skip
 @click.option("--max-parents", type=click.IntRange(min=0), metavar="N", help="Maximum number of parents.")
 @click.option("--bins", type=click.IntRange(min=2), metavar="N", help="Number of bins for each number column.")
-@click.option("--weight", metavar="COLUMN", help="Column of row weights.")
-@click.option(
-    "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
-    help="How to read a column: category, number, ignore.",
-)  # fmt: skip
+@weighted
+@read_as("category, number, ignore")
 @click.option("--confidence", is_flag=True, help="The posterior probability of each arrow, averaged over networks.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
-@click.option(
-    "--top", metavar="N", type=click.IntRange(min=1), default=30, show_default=True, help="How many arrows to print."
-)
+@top(30, "arrows")
 @click.option("--output", "-o", metavar="FILE", help="A file for the network: .bif .xdsl .net .json .credo and others.")
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for a picture.")
 @reads_data
@@ -50,8 +45,8 @@ def structure(data: str, top: int, output: str | None, plot: str | None, confide
     """Learn the arrows and tables of a belief network from a table.
 
     DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), a pattern such as 'logs/*.csv', or - (standard
-    input). Its columns are the variables. Arrows are chosen by a score, which weighs how well they explain the data
-    against how many they are.
+    input). Its columns are the variables. Arrows are chosen by a score, which trades fit against the number of
+    parameters.
 
     \b
     Examples:
@@ -84,7 +79,7 @@ def structure(data: str, top: int, output: str | None, plot: str | None, confide
 
 
 def learned(table: Source, data: str, confidence: bool, **how: Any) -> Learned:
-    """The network, the strength of its arrows, and how sure they are."""
+    """The network, the strength of its arrows, and their probabilities."""
     import credo
     from credo.networks.equivalence import numbered
     from credo.networks.structure.default_search import chosen_search

@@ -6,6 +6,7 @@ from shlex import quote
 
 import click
 
+from credo.cli.options import weighted
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import echo_done, remark
@@ -14,15 +15,15 @@ from credo.cli.streams import echo_done, remark
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--weight", help="A column with the weight of each row.")
-@click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced, whole or not at all.")
+@weighted
+@click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced atomically.")
 @reads_data
 def update(model: str, data: str, weight: str | None, output: str | None) -> None:
     """Learn from more rows.
 
-    MODEL is a .credo file: a classifier, a learned network, a mixture, or what `credo estimate` saved. Classes, groups
-    and values may be new. The result is that of learning all rows at once; where EM found what is hidden or missing,
-    it goes on from there.
+    MODEL is a .credo file: a classifier, a learned network, a mixture, or what `credo estimate` saved. New classes,
+    groups and values are allowed. The result equals learning all rows at once; with hidden variables or missing cells,
+    EM continues.
 
     \b
     Examples:

@@ -1,1 +1,1 @@
-"""The one idea: membership, statistics that add, evidence, and the verbs."""
+"""The core: membership, additive statistics, evidence, and the verbs."""

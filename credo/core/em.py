@@ -1,7 +1,7 @@
-"""EM, written once: expected evidence in, parameters at the mode out, until the objective stops growing.
+"""EM for all models: expected evidence in, parameters at the posterior mode out, until convergence.
 
-A model says what evidence it expects of a batch, and what it becomes at the mode given some evidence; everything else
-follows, since evidence adds. Any engine runs it: what an engine is given is data.
+A model implements the expected evidence of a batch, and the model at the mode given some evidence; everything else
+follows, since evidence adds. Any engine can run it.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Batches = Callable[[], Iterable[Any]]  # the rows, which each step reads again
 
 
 class Expecting(Protocol):
-    """A model with something hidden in it, at some parameters."""
+    """A model with hidden variables, at some parameters."""
 
     def expect(self, batch: Any, /) -> Expected:
         """The E-step: the expected statistics of one batch under these parameters, and its log-likelihood."""
         ...
 
     def with_evidence(self, evidence: Evidence, /) -> Self:
-        """The M-step: the same prior, parameters at the mode given that evidence (the mean could make the objective
-        fall)."""
+        """The M-step: the same prior, parameters at the mode given that evidence (with the mean, the objective could
+        decrease)."""
         ...
 
     def log_prior(self) -> float:
@@ -63,7 +63,7 @@ VectorModel = TypeVar("VectorModel", bound=Extrapolating)
 
 @dataclass(frozen=True, eq=False)
 class Fitted(Generic[Model]):
-    """Where EM ended."""
+    """The result of EM."""
 
     model: Model
     evidence: Evidence  # what the model expects of all rows
@@ -82,36 +82,35 @@ class EStep:
 
     model: Expecting
 
-    def __call__(self, batch: Any) -> Expected:
+    def __call__(self, batch: object) -> Expected:
         return self.model.expect(batch)
 
 
 def added(parts: Sequence[Expected]) -> Expected:
-    """The sum of what is expected of several batches, in their order."""
+    """The sum of the expected evidence of several batches, in order."""
     return Evidence.total([evidence for evidence, _ in parts]), sum(log_likelihood for _, log_likelihood in parts)
 
 
 @dataclass(frozen=True, eq=False)
 class Step(Generic[Model]):
-    """Where EM is: a model, what it expects of all rows, and the objective."""
+    """A state of EM: a model, its expected evidence, and the objective."""
 
     model: Model
     evidence: Evidence
     objective: float
-    extrapolated: bool = False  # an extrapolated step says nothing about convergence
+    extrapolated: bool = False  # an extrapolated step is no sign of convergence
 
 
 def em(
     model: Model, batches: Batches, *, steps: int = 500, tolerance: float = 1e-10, above: float = -math.inf
 ) -> Fitted[Model]:
-    """At most so many steps from the model's parameters, or until the objective grows by less than tolerance of its
-    size; or until it is clear that it won't come `above` a value. An objective that falls is an error: the M-step
-    doesn't fit the E-step."""
+    """At most `steps` steps from the model's parameters, until the relative growth of the objective is below
+    `tolerance`, or until it clearly won't exceed `above`. A decreasing objective is an error."""
     return _fitted(em_steps(model, batches), steps, tolerance, above)
 
 
 def interruptible_em(model: Model, batches: Batches, *, steps: int = 500, tolerance: float = 1e-10) -> Fitted[Model]:
-    """The same; Ctrl-C ends it, after the first step, and what the last whole step found is kept."""
+    """The same; after the first step, Ctrl-C stops it with the result of the last complete step."""
     return _fitted(_until_interrupted(em_steps(model, batches)), steps, tolerance)
 
 
@@ -120,11 +119,11 @@ def _until_interrupted(climb: Iterator[Step[Model]]) -> Iterator[Step[Model]]:
     try:
         yield from climb
     except KeyboardInterrupt:
-        tell("EM was interrupted: the parameters of its last whole step are kept")
+        tell("EM was interrupted: the parameters of the last complete step are kept")
 
 
 def em_steps(model: Model, batches: Batches) -> Iterator[Step[Model]]:
-    """The start, and each step after it, without end; an objective that falls is an error."""
+    """The start and each step after it, without end; a decreasing objective is an error."""
     return _rising(_plain_steps(model, batches))
 
 
@@ -138,9 +137,9 @@ def _plain_steps(model: Model, batches: Batches) -> Iterator[Step[Model]]:
 def accelerated_em(
     model: VectorModel, batches: Batches, *, steps: int = 500, tolerance: float = 1e-10, above: float = -math.inf
 ) -> Fitted[VectorModel]:
-    """EM with squared extrapolation (SQUAREM; Varadhan and Roland 2008): θ ← θ₀ + 2s(θ₁ - θ₀) + s²(θ₂ - 2θ₁ + θ₀),
-    s = |θ₁ - θ₀| / |θ₂ - 2θ₁ + θ₀|, where θ₁ and θ₂ are EM steps after θ₀. Where that makes the objective fall, θ₂ is
-    taken instead, so it never does."""
+    """EM with squared extrapolation (SQUAREM; Varadhan and Roland 2008): θ ← θ₀ + 2s(θ₁ - θ₀) + s²(θ₂ - 2θ₁ + θ₀), s =
+    |θ₁ - θ₀| / |θ₂ - 2θ₁ + θ₀|, where θ₁ and θ₂ are EM steps after θ₀. If that decreases the objective, θ₂ is taken
+    instead, so the objective never decreases."""
     return _fitted(_rising(_accelerated_steps(model, batches)), steps, tolerance, above)
 
 
@@ -188,7 +187,7 @@ def _is_hopeless(history: Sequence[float], above: float) -> bool:
 
     >>> _is_hopeless([0.0, 4.0, 6.0, 7.0, 7.5], 20.0), _is_hopeless([0.0, 4.0, 6.0, 7.0, 7.5], 12.0)
     (True, False)
-    >>> _is_hopeless([0.0, 1.0, 2.0, 3.0], 1000.0)  # steps that don't shrink may go on
+    >>> _is_hopeless([0.0, 1.0, 2.0, 3.0], 1000.0)  # steps that don't shrink may continue
     False
     """
     if len(history) < SHRINKING + 2:
@@ -209,7 +208,7 @@ def _extrapolated(start: Array, first: Array, second: Array) -> Array:
 
 
 def expected(model: Expecting, batches: Batches) -> tuple[Evidence, float]:
-    """The evidence that is expected of all rows, and the objective."""
+    """The expected evidence of all rows, and the objective."""
     found: Expected | None = engines.reduce(EStep(model), batches(), added)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
@@ -220,8 +219,8 @@ def expected(model: Expecting, batches: Batches) -> tuple[Evidence, float]:
 def _check(growth: float, objective: float) -> None:
     if math.isnan(growth):
         raise EvidenceError(
-            f"EM's objective is {objective:g} and can't grow: rows are impossible under the model, or its density has "
-            "no bound. Give other starts, or a prior"
+            f"EM's objective is {objective:g} and can't grow: rows are impossible under the model, or its density is "
+            "unbounded. Try other starts, or a prior"
         )
     if growth < -ROUNDING * max(1.0, abs(objective)):
-        raise EvidenceError(f"EM's objective fell by {-growth:g}: the M-step doesn't fit the E-step")
+        raise EvidenceError(f"EM's objective fell by {-growth:g}: the M-step is inconsistent with the E-step")

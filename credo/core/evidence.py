@@ -1,4 +1,4 @@
-"""Evidence: a schema and the statistics over its levels. It adds, and what was added can be subtracted.
+"""Evidence: a schema and the statistics over its levels. It adds and subtracts.
 
 Much evidence plus little is a lazy sum: the terms are added up when their whole is first read. So an update takes time
 and memory in proportion to the new rows. Statistics over few levels, such as the number of rows of each class, are read
@@ -39,7 +39,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False, init=False)
 class Evidence:
-    """What was seen: a schema and the statistics over its levels. Evidence of other rows adds to it."""
+    """A schema and the statistics over its levels. Evidence of other rows adds to it."""
 
     schema: lazy[Schema] = lazy(lambda evidence: evidence._added_up().schema)  # noqa: RUF009 - a descriptor
     parts: lazy[Mapping[Label, Part]] = lazy(lambda evidence: evidence._added_up().parts)  # noqa: RUF009
@@ -107,8 +107,8 @@ class Evidence:
         return self._about([axis]).schema[axis]
 
     def _about(self, axes: Collection[Axis | None], label: Label | None = None) -> Evidence:
-        """What is known of some columns, and a part over them; of a sum that waits, only these are added up, unless
-        they have many levels."""
+        """The schema of some columns, and a part over them; of a sum that waits, only these are added up, unless they
+        have many levels."""
         few = [
             Evidence(
                 Schema(tuple(column for column in each.schema if column.axis in axes)),
@@ -119,7 +119,7 @@ class Evidence:
         return Evidence.total(few).ordered() if few and few[0].size < MANY_LEVELS else self
 
     def without(self, other: Evidence) -> Evidence:
-        """What is left when other is subtracted; refused where it can't have been part of this."""
+        """This minus other; refused if other can't have been part of it."""
         schema, (_, positions) = unite([self.schema, other.schema])
         for before, after in zip(self.schema, schema, strict=False):
             if before.levels is not None and len(after.levels) > len(before.levels):
@@ -207,7 +207,7 @@ class Evidence:
     def renamed(self, old: str, new: str) -> Evidence:
         """With another name for a column, in its label too."""
 
-        def name(other: Any) -> Any:
+        def name(other: object) -> Any:
             return new if other == old else other
 
         parts = {

@@ -25,7 +25,7 @@ Counted = Literal[
     "logs",  # logarithms of how often a document holds each word
     "odds",  # the same, over the norm of the document
     "leaves",  # rows of each class in each leaf of a tree
-    "noise",  # rows by what Student-t noise makes them weigh
+    "noise",  # rows with the weights of Student-t noise
     "missing information",  # of a network node's counts that EM expected, in rows
     "causes",  # the effects that EM expects of each cause of a noisy node
     "hidden",  # rows that EM read, none of which knew a variable

@@ -1,6 +1,6 @@
-"""The verbs, written once: update, merge, forget, discount and cross_validate, over an engine's `reduce`.
+"""The verbs of all models: update, merge, forget, discount and cross_validate, over an engine's `reduce`.
 
-A learner says how to summarise one batch; everything else follows, since evidence adds.
+A learner implements the summary of one batch; everything else follows, since evidence adds.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Weight = Any  # None, a column's name, or an array with one weight a row
 
 
 class Additive(Surface, ABC):
-    """Anything that learns by adding evidence. Every verb returns a new object."""
+    """A model that learns by adding evidence. Every verb returns a new object."""
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "crowded", "gathered", "mergeable", "needs", "summarise", "taught_by", "total", "with_evidence",
+        "crowded", "gathered", "mergeable", "needs", "summarise", "fitted_to", "total", "with_evidence",
     )  # fmt: skip
 
     if TYPE_CHECKING:  # a field, or a property
@@ -60,7 +60,7 @@ class Additive(Surface, ABC):
         """The same prior and settings, with that evidence."""
 
     @abstractmethod
-    def log_prob(self, data: Any) -> Array:
+    def log_prob(self, data: object) -> Array:
         """log p(row) of each row, by the predictive."""
 
     @abstractmethod
@@ -71,7 +71,7 @@ class Additive(Surface, ABC):
         """The evidence of many batches."""
         return Evidence.total(parts)
 
-    def taught_by(self, others: Evidence, held_out: Evidence) -> Self:  # noqa: ARG002 - of use to those who override
+    def fitted_to(self, others: Evidence, held_out: Evidence) -> Self:  # noqa: ARG002 - of use to those who override
         """The model that predicts a fold: the same, with the other folds' evidence."""
         return self.with_evidence(others)
 
@@ -81,7 +81,7 @@ class Additive(Surface, ABC):
         return self.with_evidence(self.evidence.grown(new) if self.evidence else new.ordered())
 
     def forget(self, data: object, *, weight: Weight = None) -> Self:
-        """Unlearn rows: the result is as if they had never been learned."""
+        """Unlearn rows exactly, as if they had never been learned."""
         if self.evidence is None:
             raise EvidenceError("there is nothing to forget: no rows were learned yet")
         left = self.evidence.without(self.gathered(data, weight))
@@ -95,7 +95,7 @@ class Additive(Surface, ABC):
         return evidence.crowded(slack)
 
     def discount(self, factor: float) -> Self:
-        """All evidence times a factor between 0 and 1, as when old rows count less."""
+        """Multiply all evidence by a factor between 0 and 1, to fade old rows."""
         share = check_discount(factor)
         return self if self.evidence is None else self.with_evidence(self.evidence * share)
 
@@ -109,7 +109,7 @@ class Additive(Surface, ABC):
         return self.with_evidence(Evidence.total(seen).ordered()) if seen else self
 
     def merge(self, *others: Self) -> Self:
-        """The same as adding them up."""
+        """The same as `+`."""
         return fold(add, others, self)
 
     def gathered(self, data: object, weight: Weight = None) -> Evidence:
@@ -118,7 +118,7 @@ class Additive(Surface, ABC):
         return gather(self.summarise, table, self.needs(table.without(weight)), weight, self.total)
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
-        """How well models of the other folds predict each row."""
+        """The predictive log-probability of each row by models of the other folds."""
         return cross_validate(self, data, folds, weight=weight, seed=seed)
 
 
@@ -222,7 +222,7 @@ class Weights(RowWeights):
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """How well held-out rows were predicted."""
+    """The scores of held-out rows."""
 
     log_probabilities: Array  # (rows,)
     folds: NDArray[np.intp]  # (rows,)
@@ -242,7 +242,7 @@ def cross_validate(
     learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0,
     copied: NDArray[np.uint64] | None = None,
 ) -> Validation:  # fmt: skip
-    """How well models of the other folds predict each row."""
+    """The predictive log-probability of each row by models of the other folds."""
     found, _ = fold_scores(learner, source(data), folds, weight, seed, _log_prob, with_folds=True, copied=copied)
     log_prob, weights, fold_of = found
     return Validation(log_prob, fold_of, weights)
@@ -254,7 +254,7 @@ def _log_prob(model: Additive, batch: Batch, weights: Array) -> tuple[Array, Arr
 
 Score = Callable[
     [Any, Batch, Array], tuple[NDArray[Any], ...]
-]  # what a model says of a batch's rows, and arrays beside it
+]  # a model's scores of a batch's rows, and arrays beside them
 
 
 def fold_scores(
@@ -277,7 +277,7 @@ def fold_scores(
         raise DataError(f"{folds} folds need at least {folds} rows")
     parts = gathered.evidence
     others = [Evidence.total(parts[:k] + parts[k + 1 :]).ordered() for k in range(folds)]
-    models = [learner.taught_by(evidence, part) for evidence, part in zip(others, parts, strict=True)]
+    models = [learner.fitted_to(evidence, part) for evidence, part in zip(others, parts, strict=True)]
     scores = engines.map(FoldScores(plan, models), weights.partitions(table, names))
     found = [*map(np.concatenate, zip(*scores, strict=True))]
     return found if with_folds else found[:-1], Evidence.total(parts).ordered()
@@ -299,7 +299,7 @@ def folds_of(
 
 @dataclass(frozen=True)
 class FoldDraw:
-    """Which fold each row is in; copies of a row, known by their fingerprints in order, lie in one fold."""
+    """Which fold each row is in; copies of a row, known by their fingerprints in order, are in one fold."""
 
     names: tuple[str, ...]
     folds: int
@@ -347,10 +347,10 @@ class Folds:
 
 @dataclass(frozen=True, eq=False)
 class FoldScores:
-    """What the score says of each row of a batch, in the rows' order, and the row's fold."""
+    """The score of each row of a batch, in order, and its fold."""
 
     plan: Folds
-    models: Sequence[Additive]  # each fold's, taught by the others
+    models: Sequence[Additive]  # each fold's, fitted to the others
 
     def __call__(self, batch: Batch) -> list[NDArray[Any]]:
         split = self.plan.split(batch)

@@ -57,7 +57,7 @@ class Moments(Statistics):
     def _of_soft_tiles(cls, tiles: Iterable[tuple[int, Array]], columns: int, member: Soft) -> Moments:
         """Plain sums of some rows are added up in pairs: so rows in order lose no digits."""
         total = cls(*(Exact.zeros((member.groups, columns)) for _ in range(3)))
-        with np.errstate(invalid="ignore", over="ignore"):  # infinities are reported by whoever reads the cells
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities are reported where cells are read
             for start, x in tiles:
                 total = total + cls.of_centred(soft_sums.moments(x, member.weights[start : start + len(x)]))
         return total
@@ -91,8 +91,7 @@ class Moments(Statistics):
 
     @cached_property
     def scatter(self) -> Array:
-        """Σ w (x - mean)² = second - first²/n; 0 where what is left may be rounding, of numbers that are alike, or is
-        too faint."""
+        """Σ w (x - mean)² = second - first²/n; 0 where the rest may be rounding, of equal numbers, or underflows."""
         found = (self.second - self.first * (self.first / self.n)).value
         return np.where(found > np.maximum(ALIKE * self.second.high, FAINT), found, 0.0)
 
@@ -123,9 +122,10 @@ class CrossMoments(Statistics):
         return cls.of_centred(soft_sums.products(x, member.weights))
 
     @classmethod
-    def of_bordered(cls, cells: Array, member: Hard) -> CrossMoments:
-        """Of rows (1, x); many are summed fastest where they lie column by column in memory."""
-        found = cls._of_products(cells, member)
+    def of_bordered(cls, cells: Array, member: Hard, largest: Array | None = None) -> CrossMoments:
+        """Of rows (1, x); many are summed fastest where they lie column by column in memory, and where the largest |x|
+        of each column is known."""
+        found = cls._of_products(cells, member, largest)
         close = found._close(member)
         if not close.any():
             return found
@@ -141,7 +141,7 @@ class CrossMoments(Statistics):
         return cls(n, first, Exact(*map(soft_sums.symmetric, (second.high, second.low))))  # to the last bit
 
     @classmethod
-    def _of_products(cls, cells: Array, member: Hard) -> CrossMoments:
+    def _of_products(cls, cells: Array, member: Hard, largest: Array | None = None) -> CrossMoments:
         rows, size = cells.shape
         high, low = np.zeros((2, member.groups, size, size))
         few = rows * size**2 <= FEW_PRODUCTS and not add_products_hard.is_ready
@@ -150,7 +150,7 @@ class CrossMoments(Statistics):
 
             known = member.codes >= 0
             lanes = np.ascontiguousarray((cells if known.all() else cells[known]).T)
-            add_products_whole(lanes, np.maximum(lanes.max(1), -lanes.min(1)), high[0], low[0])
+            add_products_whole(lanes, magnitudes(lanes) if largest is None else largest, high[0], low[0])
         else:
             cells = np.ascontiguousarray(cells)
             (add_few_products if few else add_products_hard)(cells, member.codes, member.weight, high, low)
@@ -220,6 +220,11 @@ def _drowned(squared: Array, left: Array, before: Array) -> bool:
     """Of sums of squares, which are kept to about 100 bits; `squared` is n times the square of the mean."""
     size = np.maximum(left, squared)
     return bool(((size > 0) & (before > 2.0**70 * size) & (2.0**-100 * before > 1e-6 * (left - squared))).any())
+
+
+def magnitudes(lanes: Array) -> Array:
+    """The largest |x| of each column of (columns, rows); NaN where a cell is missing."""
+    return np.asarray(np.maximum(lanes.max(1), -lanes.min(1)))
 
 
 def _bordered(x: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 if TYPE_CHECKING:
     from credo.explorer.serving import Explorer
@@ -30,13 +30,13 @@ class Surface(Shown):
         return sorted(set(super().__dir__()) - hidden)
 
     def explore(self, data: object = None) -> Explorer:
-        """A page about it, with rows to look at: a notebook shows it, and `start()` serves it to a browser."""
+        """A page about it, optionally with rows: a notebook displays it, and `start()` serves it to a browser."""
         from credo.explorer.serving import explore
 
         return explore(self, data=data)
 
 
-def with_fields(record: Record, **values: Any) -> Record:
+def with_fields(record: Record, **values: object) -> Record:
     """The same with other values of some fields, also of those with init=False, which dataclasses.replace refuses.
 
     What was derived from the old values, such as a cached property, isn't taken along.

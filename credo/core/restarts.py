@@ -1,4 +1,4 @@
-"""Climbing from several starts: a few steps from each, the best few to their ends. To an engine, a start is a batch."""
+"""EM from several starts: a few steps from each, the best few to convergence. To an engine, a start is a batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Model = TypeVar("Model", bound=Expecting)
 
 @dataclass(frozen=True, eq=False)
 class Start(Loaded, Generic[Model]):
-    """Parameters where a climb begins."""
+    """The parameters of a start."""
 
     model: Model
     rows: int  # that each step reads
@@ -61,18 +61,22 @@ class Restarts(Generic[Model]):
 
     def best(self, starts: Sequence[Model]) -> Fitted[Model]:
         """The fit that ends highest."""
+        return self.highest(self.ends(starts))
+
+    def ends(self, starts: Sequence[Model]) -> list[Fitted[Model]]:
+        """The finalists' fits."""
         if not starts:
             raise EvidenceError("EM needs a start: there is none to choose the best of")
         if len(starts) <= self.finalists:
-            return self.highest(self.climbed(starts, above=self.above))
+            return self.climbed(starts, above=self.above)
         favoured, first, *more = starts[: self.favoured], *self.first_steps
         begun, wanted = self.climbed(starts[self.favoured :], first), self.finalists - self.favoured
         for steps in more:
             begun = self._continued(self._leading(begun, max(wanted, -(-len(begun) // 2))), steps)
-        return self.highest([*self.climbed(favoured), *self._finished(self._leading(begun, wanted))])
+        return [*self.climbed(favoured), *self._finished(self._leading(begun, wanted))]
 
     def _finished(self, begun: Sequence[Fitted[Model]]) -> list[Fitted[Model]]:
-        """Finalists at their ends, or given up: the one that leads shows what the others must reach."""
+        """Finalists at convergence, or abandoned: the leader sets the bar for the others."""
         if self.above is None or not begun:
             return self._continued(begun, self.steps)
         leader = max(begun, key=lambda fit: fit.objective)

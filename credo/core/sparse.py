@@ -301,7 +301,7 @@ def _in_order(places: Positions) -> bool:
 class GroupCounts(Counts):
     """Of a category by groups. A large table keeps the cells that aren't 0: at most as many as there are rows.
 
-    How it is kept follows from its size alone, so that equal counts are kept alike, however they came about.
+    How it is kept follows from its size alone, so equal counts are stored alike.
     """
 
     n: Exact | Sparse  # type: ignore[assignment]
@@ -326,7 +326,7 @@ class GroupCounts(Counts):
             return super().entries()
         return self.n.rows.astype(np.intp), self.n.columns.astype(np.intp), self.n.cells.value
 
-    def at(self, groups: Any, values: Any) -> Array:
+    def at(self, groups: object, values: object) -> Array:
         return super().at(groups, values) if isinstance(self.n, Exact) else self.n.at(groups, values)
 
     @classmethod

@@ -101,7 +101,7 @@ class Statistics:
         return self._map(left, rows)
 
     def without(self, other: Self) -> Self | None:
-        """What is left when other is taken away; None if it can't have been part of this."""
+        """This minus other; None if other can't have been part of it."""
         left = self - other
         if (left.n.high < -ROUNDING * self.n.high).any():
             return None
@@ -115,8 +115,8 @@ class Statistics:
         left = type(self)(*cleared)._settled(self)
         if left._drowned(self):
             raise EvidenceError(
-                "can't forget: beside numbers this large, digits of the others were lost when they were learned. "
-                "Learn the rows that stay again"
+                "can't forget: numbers this large rounded off digits of the others when they were learned. "
+                "Refit on the remaining rows"
             )
         return left if left._possible(self) else None
 
@@ -127,7 +127,7 @@ class Statistics:
         return not any(each.any() for each in nothing) and self._possible(self)
 
     def _settled(self, before: Self) -> Self:  # noqa: ARG002 - counts leave no rounding behind
-        """Without what rounding left where numbers are alike that weren't before."""
+        """Without what rounding left where numbers are equal that weren't before."""
         return self
 
     def _drowned(self, before: Self) -> bool:  # noqa: ARG002 - counts are never lost

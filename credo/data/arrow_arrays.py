@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 SHORT = 2**20  # characters of a list of strings, up to which copies of all don't matter
 
 
-def number_array(values: NDArray[Any]) -> Any:
+def number_array(values: NDArray[Any]) -> pa.Array:
     """Integers, floats or truths, none missing.
 
     >>> number_array(np.array([3, 1])).to_pylist(), number_array(np.array([True, False])).to_pylist()
@@ -26,7 +26,7 @@ def number_array(values: NDArray[Any]) -> Any:
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(bits)])
 
 
-def string_array(values: Sequence[str], kind: Any = None) -> Any:
+def string_array(values: Sequence[str], kind: object = None) -> pa.Array:
     """Strings, none missing; kind: pa.string() or pa.large_string().
 
     >>> string_array(["to", "", "be"]).to_pylist()
@@ -42,7 +42,7 @@ def string_array(values: Sequence[str], kind: Any = None) -> Any:
     return found if kind in (None, pa.string()) else found.cast(kind)
 
 
-def numpy_array(array: Any) -> NDArray[Any]:
+def numpy_array(array: pa.Array) -> NDArray[Any]:
     """Numbers or truths of an Arrow array; NaN where they are missing.
 
     >>> numpy_array(number_array(np.array([3, 1]))), numpy_array(number_array(np.array([True, False])))
@@ -62,7 +62,7 @@ def numpy_array(array: Any) -> NDArray[Any]:
     return np.where(_truths(known, array), found, np.nan) if array.null_count else found
 
 
-def scalar(value: str | int | None, kind: Any) -> Any:
+def scalar(value: str | int | None, kind: object) -> pa.Scalar:
     """One value, of a type.
 
     >>> scalar(-1, pa.int32()).as_py(), scalar(None, pa.string()).is_valid
@@ -74,10 +74,10 @@ def scalar(value: str | int | None, kind: Any) -> Any:
     return found.cast(kind)[0]
 
 
-def _truths(bits: Any, array: Any) -> NDArray[np.bool_]:
+def _truths(bits: Any, array: pa.Array) -> NDArray[np.bool_]:
     end = array.offset + len(array)
     return np.unpackbits(np.frombuffer(bits, np.uint8), count=end, bitorder="little")[array.offset :].view(np.bool_)
 
 
-def _is_plain(kind: Any) -> bool:
+def _is_plain(kind: object) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_float64(kind) or pa.types.is_float32(kind))

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo._kernels.blocks.gaussians import count_beyond
@@ -49,12 +50,17 @@ class Encodings:
 
 @dataclass(frozen=True)
 class CategoryCodes:
-    """A column as codes, -1 where a cell is missing, and its levels."""
+    """A column as codes, -1 where a cell is missing, and its levels, ordered: those of other batches are mostly the
+    same."""
 
     name: str
 
     def of(self, batch: Batch) -> tuple[Codes, Any]:
-        return batch.categories(self.name)
+        codes, levels = batch.categories(self.name)
+        order = pc.sort_indices(levels)
+        places = np.empty(len(order) + 1, dtype=np.int32)
+        places[numpy_array(order)], places[-1] = np.arange(len(order), dtype=np.int32), -1
+        return places[codes], levels.take(order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +69,7 @@ class CodesAmong:
     many do."""
 
     name: str
-    levels: Any
+    levels: pa.Array
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CodesAmong) and self.name == other.name and bool(self.levels.equals(other.levels))
@@ -153,7 +159,7 @@ class Batch(Loaded):
         taken = self.taken[offset : offset + rows]
         return Batch(self.start, rows, columns, block, self.block_names, taken, weight)
 
-    def with_columns(self, columns: Mapping[str, Any]) -> Batch:
+    def with_columns(self, columns: Mapping[str, object]) -> Batch:
         """With other columns, or the same ones in another form."""
         return replace(self, columns={**self.columns, **columns}, encodings=Encodings(), inside=None)
 
@@ -167,7 +173,7 @@ class Batch(Loaded):
         own = self.start, self.rows, packed(self.columns), block, self.block_names, self.taken, self.weight
         return _unpickled, own
 
-    def column(self, name: str) -> Any:
+    def column(self, name: str) -> pa.Array:
         """As an Arrow array."""
         if name in self.columns:
             return cells.entered(self.columns[name], name)
@@ -245,7 +251,7 @@ class Batch(Loaded):
         for start in range(0, self.rows if lanes else 0, size):
             yield start, np.asarray(beside.slice(start, size).to_tensor(null_to_nan=absent, row_major=True))
 
-    def _doubles(self, name: str) -> Any:
+    def _doubles(self, name: str) -> pa.Array:
         """A column of numbers as an Arrow array, as it is if it can be."""
         inside = name in self._block_places or cells.is_moment(self.columns[name].type)
         if not inside and pa.types.is_float64((array := self.column(name)).type):
@@ -259,6 +265,17 @@ class Batch(Loaded):
         if cells.holds_floats(column):
             cells.check_distinct(levels, name)
         return codes, levels
+
+    def codes_among(self, name: str, levels: Any) -> tuple[Codes, int]:
+        """Codes by these levels, -1 where a cell is missing or holds another value; and how many hold another one.
+
+        Words, and numbers that EM has encoded already, are encoded once for all who ask.
+        """
+        array = self.column(name)
+        words = pa.types.is_string(array.type) or pa.types.is_dictionary(array.type)
+        if (not words or cells.holds_floats(array)) and CategoryCodes(name) not in self.encodings:
+            return cells.codes_among(array, levels)
+        return self.encoded(CodesAmong(name, levels))
 
     def integers(self, name: str) -> NDArray[np.int64] | None:
         """The column as it lies in memory, if it holds whole numbers and no cell is missing."""
@@ -308,7 +325,7 @@ class Batch(Loaded):
         return {name: j for j, name in enumerate(self.block_names)}
 
 
-def packed(columns: Mapping[str, Any]) -> bytes:
+def packed(columns: Mapping[str, object]) -> bytes:
     """Arrow columns as bytes: of slices, no more than what is in them."""
     if not columns:
         return b""

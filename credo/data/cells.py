@@ -189,7 +189,7 @@ def check_distinct(levels: Any, name: str) -> None:
     if large.any():
         raise DataError(
             f"column {name!r} has the value {levels[int(np.argmax(large))].as_py():.17g} as a float, which can't be "
-            "told from its neighbours: whole numbers from 2^53 on need a column of integers (below 2^64) or of strings"
+            "distinguished from its neighbours: whole numbers from 2^53 on need integers (below 2^64) or strings"
         )
 
 
@@ -374,6 +374,8 @@ def codes_among(array: Any, levels: Any) -> tuple[Codes, int]:
 
 def recoded(codes: Codes, own: Any, levels: Any) -> tuple[Codes, int]:
     """The same for cells that are codes already, of their own levels."""
+    if own.equals(levels):
+        return codes, 0
     try:
         if pa.types.is_string(own.type) and pa.types.is_integer(levels.type):  # one of them may be no number
             own, levels = pc.utf8_trim_whitespace(own), levels.cast(pa.string())

@@ -1,4 +1,4 @@
-"""CSV files: what is in them is found out by rules, over all rows of all files, and not left to a guess from some."""
+"""CSV files: types are inferred by rules over all rows of all files, not guessed from a sample."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _with_quotes(database: Database, file: CsvFile) -> CsvFile:
     quoted_rows, plain_rows = _count(database, file), _count(database, plain)
     if plain_rows < 0 or (quoted_rows >= 0 and (quoted_rows >= plain_rows or len(plain.names) == 1)):
         return file
-    tell(f"{file.path}: its quotes don't pair, so that they are read as characters like others")
+    tell(f"{file.path}: unbalanced quotes are read as ordinary characters")
     return replace(plain, filled=plain_rows > 0)
 
 
@@ -210,7 +210,7 @@ class Narrowest:
         return {name: _place(batch.column(name)) for name in batch.names}
 
 
-def _place(array: Any) -> int:
+def _place(array: object) -> int:
     for place, spelling in enumerate((WHOLE, NUMBER)):
         if pc.all(pc.match_substring_regex(array, spelling)).as_py() is not False:
             return place

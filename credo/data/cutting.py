@@ -107,7 +107,7 @@ def joined(parts: Sequence[Batch]) -> Batch:
     return Batch(first.start, sum(part.rows for part in parts), columns, block, first.block_names, None, weight)
 
 
-def chunks_of(array: Any) -> list[Any]:
+def chunks_of(array: object) -> list[Any]:
     return array.chunks if isinstance(array, pa.ChunkedArray) else [array]
 
 

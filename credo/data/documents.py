@@ -1,4 +1,4 @@
-"""Documents, a row each: text files and mail, labelled by the folders that they lie in."""
+"""Documents as rows: text files and mail, labelled by their folders."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ TXT, UTF16 = ".txt", (b"\xff\xfe", b"\xfe\xff")
 LARGEST = 2**29  # bytes of a document: at three for each that isn't UTF-8, it still fits into an Arrow string
 HEAD = 2**16  # bytes in which a NUL tells that a file isn't text
 LABELS = (
-    "These are documents: each one's label is the name of the folder that it lies in, as in mail/spam/1.txt when "
-    "'mail/' is read; if that holds nothing but several .mbox files, the file's name. (A table ends in .csv, .tsv, "
+    "These are documents: each one's label is the name of its folder, as in mail/spam/1.txt when "
+    "'mail/' is read; in a folder of .mbox files only, it is the file's name. (A table ends in .csv, .tsv, "
     ".jsonl, .parquet or .arrow.)"
 )
 
@@ -53,7 +53,7 @@ def documents(path: str | PathLike[str], *, invalid: Invalid = "replace") -> Sou
     """A folder of text files and mail; or such files, by name or by a pattern: the columns text and, of folders, label.
 
     Folders in the folder are labels, and all files below one are of that label; in a folder of nothing but several
-    .mbox files, each one's name is the label of its messages. Binary files are left out. `invalid` says what becomes of
+    .mbox files, each one's name is the label of its messages. Binary files are left out. `invalid` says how to treat
     bytes that aren't UTF-8 text; in mail, which may be written in any charset, they are always replaced.
     """
     if invalid not in get_args(Invalid):
@@ -136,7 +136,7 @@ def _below(folder: str) -> Iterator[File]:
             elif entry.is_file():
                 yield File(entry.path, label)
             else:
-                raise DataError(f"{_shown(entry.path)} isn't a plain file, or a link that leads nowhere: remove it")
+                raise DataError(f"{_shown(entry.path)} isn't a regular file, or is a broken link: remove it")
 
 
 def _listed(folder: str, label: str | None, seen: set[tuple[int, int]]) -> list[tuple[os.DirEntry[str], str | None]]:
@@ -195,7 +195,7 @@ def _readable(files: Sequence[File], path: str) -> Sequence[File]:
     """Without those that are binary, which a notice counts; refused, if all of them are."""
     binary = [file.path for file in files if file.ending not in (EML, *MBOX) and _is_binary(_head(file.path))]
     if len(binary) == len(files):
-        raise DataError(f"{_shown(binary[0])} is a binary file, not text: take it out")
+        raise DataError(f"{_shown(binary[0])} is a binary file, not text: remove it")
     if not binary:
         return files
     tell(f"{counted(len(binary), 'binary file')} in {_shown(path)} left out, the first of them {_shown(binary[0])}")
@@ -272,7 +272,7 @@ def _content(path: str) -> bytes:
 def _plain_text(path: str, invalid: Invalid, odd: list[str]) -> str:
     content = _content(path)
     if _is_binary(content[:HEAD]):
-        raise DataError(f"{_shown(path)} is a binary file, not text: take it out")
+        raise DataError(f"{_shown(path)} is a binary file, not text: remove it")
     name, code = ("UTF-16", "utf-16") if content[:2] in UTF16 else ("UTF-8", "utf-8")
     try:
         text = content.decode(code)
@@ -297,7 +297,7 @@ def _opened(path: str) -> Iterator[Any]:
     with _explained(path):
         place = Path(path)
         if not place.is_file() and place.exists():  # opening a pipe would wait for a writer
-            raise DataError(f"{_shown(path)} isn't a plain file: save what it gives to one")
+            raise DataError(f"{_shown(path)} isn't a regular file: save its contents to one")
         with opened(place) as stream:
             yield stream
 
@@ -307,7 +307,7 @@ def _explained(path: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise DataError(f"{_shown(path)} isn't there any more: it was removed meanwhile") from None
+        raise DataError(f"{_shown(path)} no longer exists: it was removed meanwhile") from None
     except PermissionError:
         raise DataError(f"{_shown(path)} can't be read: permission denied") from None
     except (OSError, EOFError, zlib.error) as error:

@@ -109,7 +109,7 @@ def _suggested(path: Path) -> str:
 
 
 def _if_text(path: str) -> str:
-    """What one who gave a text in place of a path may have meant."""
+    """A hint for a text given in place of a path."""
     if len(path.split()) < 2 or "/" in path or re.search(r"\.[a-z0-9]{2,7}$", path):
         return ""
     return '. A string is a path: for one text write ["..."]'
@@ -129,7 +129,7 @@ def _check_whole(path: Path) -> None:
     """That there is something in it and, if it is packed, that it unpacks: DuckDB doesn't look at checksums."""
     try:
         if not path.is_file():
-            raise DataError(f"{path} isn't a plain file: save what it gives to one")
+            raise DataError(f"{path} isn't a regular file: save its contents to one")
         str(path).encode()
         with opened(path) as stream:
             size = len(stream.read(1))
@@ -291,7 +291,7 @@ def _parquet_facts(path: Path) -> ParquetFacts:
         about = pq.read_metadata(path)
         names = tuple(about.schema.to_arrow_schema().names)
     except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise DataError(f"{path} isn't a whole Parquet file: {first_line(error)}") from None
+        raise DataError(f"{path} isn't a valid Parquet file: {first_line(error)}") from None
     check_names([name.lower() for name in names], f"{path}: DuckDB doesn't tell upper from lower case, and ")
     groups = map(about.row_group, range(about.num_row_groups))
     return ParquetFacts(names, about.num_rows, sum(group.total_byte_size for group in groups))
@@ -347,7 +347,7 @@ def _mapped(path: Path) -> Iterator[Any]:
             stream.seek(0)
             yield pa.ipc.open_file(stream) if in_file else pa.ipc.open_stream(stream)
     except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise DataError(f"{path} isn't a whole Arrow file: {first_line(error)}") from None
+        raise DataError(f"{path} isn't a valid Arrow file: {first_line(error)}") from None
 
 
 _OPEN: dict[str, Callable[[Sequence[Path]], tuple[Columns, Filing]]] = {

@@ -1,7 +1,7 @@
 """Fingerprints of rows: 64 bits of their cells, the same for identical rows, wherever they lie.
 
-They say which rows are copies of each other, and draw samples and folds that keep copies together, whatever the order
-of rows and however a table is cut into batches.
+They identify copies of rows, and draw samples and folds that keep copies together, whatever the order of rows and
+batches.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ def mixed(bits: Fingerprints, salt: int = 0) -> Fingerprints:
 
 
 def apart(prints: Fingerprints, together: int = 1, start: int = 0) -> Fingerprints:
-    """Other fingerprints for rows that come again: the first few have one together, each further one its own. Who draws
-    rows by these has some of each, where few different rows come again and again. start: the rows before these. (rows,)
+    """Other fingerprints for rows that come again: the first few have one together, each further one its own. A sample
+    drawn by these includes every distinct row, where few distinct rows repeat often. start: the rows before these.
+    (rows,)
     """
     times = earlier(np.unique(prints, return_inverse=True)[1])
     further = np.where(times < together, 0, times + start + 1).astype(np.uint64)

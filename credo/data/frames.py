@@ -39,7 +39,7 @@ def made_columns(job: AddColumns, batches: Iterator[Batch]) -> list[Mapping[str,
 def of_any_rows(partition: Partition) -> Partition:
     """What is done with each partition of a frame, if it doesn't depend on which rows these are."""
     if any(isinstance(step, EachRow) for step in partition.steps):
-        raise DataError("a column was put beside the frame from an array: make it a column of the frame")
+        raise DataError("an array can't be a column of a distributed frame: make it a column of the frame")
     return partition
 
 

@@ -22,7 +22,7 @@ BYTES = 2**27  # of files that are one partition, unless it is one file
 
 Item = TypeVar("Item")
 Read = TypeVar("Read", bound=Sized)
-Somewhere = TypeVar("Somewhere", bound="Homed")
+Somewhere = TypeVar("Somewhere", bound="HasHome")
 
 
 class Content(Protocol):
@@ -50,7 +50,7 @@ class FrameContent(Content, Protocol):
         ...
 
 
-class Homed(Protocol):
+class HasHome(Protocol):
     """What may live on an engine."""
 
     @property
@@ -230,7 +230,7 @@ class EachRow(ABC):
     values: Any
 
     @abstractmethod
-    def of(self, part: Batch, values: Any) -> Batch:
+    def of(self, part: Batch, values: object) -> Batch:
         """The part, given the values of its rows."""
 
     @abstractmethod
@@ -270,7 +270,7 @@ class Beside(EachRow):
 
     name: str
 
-    def of(self, part: Batch, values: Any) -> Batch:
+    def of(self, part: Batch, values: object) -> Batch:
         return part.with_columns({self.name: values})
 
     def wrong(self, values: int, rows: str) -> str:
@@ -299,12 +299,12 @@ class Weighted(EachRow):
 
 @dataclass(frozen=True, eq=False)
 class Chosen(EachRow):
-    """Some of the rows, by a flag for each."""
+    """Some of the rows, by a flag for each, or by how often each comes."""
 
-    values: NDArray[np.bool_]
+    values: NDArray[np.bool_] | NDArray[np.intp]
 
     def of(self, part: Batch, values: Any) -> Batch:
-        return part.take(np.flatnonzero(values))
+        return part.take(np.repeat(np.arange(part.rows), values))
 
     def wrong(self, values: int, rows: str) -> str:
         return f"there must be a flag for each row, but there are {values} flags and {rows} rows"

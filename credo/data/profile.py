@@ -41,17 +41,17 @@ class Profile:
     missing: int
     words: int  # in the beginnings of all cells
     longest: int  # of these, the most in a cell
-    values: Any  # the distinct ones, an Arrow array, as far as they are kept; of numbers the ends and one between
+    values: pa.Array  # the distinct ones, an Arrow array, as far as they are kept; of numbers the ends and one between
     repeated: int  # cells whose value was seen before
     dates: int = 0  # cells that spell a date
 
     @classmethod
-    def of(cls, array: Any, every: bool = False) -> Profile:
+    def of(cls, array: object, every: bool = False) -> Profile:
         """`every` value is wanted of a number column, too."""
         return cls.coded(array, every)[0]
 
     @classmethod
-    def coded(cls, array: Any, every: bool = False) -> tuple[Profile, tuple[Codes, Any] | None]:
+    def coded(cls, array: pa.Array, every: bool = False) -> tuple[Profile, tuple[Codes, Any] | None]:
         """And the cells as codes with the values that they stand for, if that is what the profile was read from."""
         if not every and _numeric(array.type):
             known = cells.missing(array).drop_null()
@@ -71,7 +71,7 @@ class Profile:
         return cls(len(codes), missing, total, longest, kept, known - len(values), dated)
 
     @classmethod
-    def unread(cls, array: Any) -> Profile:
+    def unread(cls, array: pa.Array) -> Profile:
         """Of lists, structs and the like: only that they are there."""
         return cls(len(array), array.null_count, 0, 0, pa.array([], array.type), 0)
 
@@ -138,7 +138,7 @@ class Profile:
         """Several words a cell, mostly different; or many words a value, which outweigh that cells are repeated.
 
         With w words in a value, texts may come w³/16 times each: 4 times with 4 words, 32 times with 8. A few values
-        that come again and again are answers to choose from, however long they are.
+        that repeat often are categories, however long.
         """
         distinct = max(self.known - self.repeated, 1)
         times = self.known / distinct
@@ -151,7 +151,7 @@ class Profile:
 
     @property
     def identifies(self) -> bool:
-        """Over 50 cells, single words, all different: it names rows and says nothing of them."""
+        """Over 50 cells, single words, all different: a row identifier."""
         different = pa.types.is_string(self.values.type) and self.repeated == 0 and not self.dated
         return different and self.longest <= 1 and self.known > MANY_ROWS
 
@@ -178,11 +178,11 @@ def _words_of(value: str) -> int:
     return sum(any(map(str.isalpha, part)) for part in SPACE.split(value[:BEGINNING]))
 
 
-def _numeric(kind: Any) -> bool:
+def _numeric(kind: object) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _ends(values: Any) -> Any:
+def _ends(values: Any) -> pa.Array:
     """The least value, the greatest, and one between: enough for a range, and to tell two values from more."""
     if not len(values):
         return values
@@ -192,7 +192,7 @@ def _ends(values: Any) -> Any:
     return pc.unique(pa.concat_arrays([pa.array([low.as_py(), high.as_py()], values.type), between]))
 
 
-def _united(parts: Sequence[Any]) -> Any:
+def _united(parts: Sequence[Any]) -> pa.Array:
     """The distinct values of all parts; as words, where their types have nothing in common."""
     types = {part.type for part in parts if len(part)}
     if not types:
@@ -205,7 +205,7 @@ def profile(data: object, names: Sequence[str] | None = None, every: Container[s
     """A profile of each column (or of those named), over all rows; of columns in `every` with all their values."""
     table = source(data)
     if table.once:
-        raise DataError("an iterator can be read only once, and finding out kinds would use it up: give a prior")
+        raise DataError("an iterator can be read only once, and inferring kinds would consume it: give a prior")
     wanted = list(table.names if names is None else names)
 
     job = Profiles(tuple(wanted), frozenset(name for name in wanted if name in every), strict=names is not None)
@@ -283,7 +283,7 @@ def _column(name: str, kind: Kind, found: Profile) -> Column:
 
 
 def why_ignored(found: Profile) -> str:
-    """The same words for all columns that are ignored for the same reason: one notice tells of them."""
+    """The same words for all columns that are ignored for the same reason: one notice for all."""
     if not found.known:
         return "every cell is missing"
     if found.identifies:

@@ -13,10 +13,13 @@ from functools import cache, cached_property
 from io import BufferedReader, TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from credo.data import batch_rows
 from credo.errors import DataError
+
+if TYPE_CHECKING:
+    import duckdb
 
 FETCHED = 2048  # rows that DuckDB hands over at a time where cells may be long texts
 NUMBERS = {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}
@@ -34,7 +37,7 @@ class Database:
         return _database, ()
 
     @cached_property
-    def _connection(self) -> Any:
+    def _connection(self) -> duckdb.DuckDBPyConnection:
         import duckdb
 
         from credo.engines.local import workers

@@ -1,4 +1,4 @@
-"""credo.read: data of any form, with what the data itself doesn't say."""
+"""credo.read: data of any form, with reading options."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def read(
     delimiter: str | None = None,
     format: str | None = None,  # noqa: A002 - what everyone calls it
 ) -> Source:
-    """Data that every verb takes, with cells missing that are one of `missing` ("unknown", -999), in all columns.
+    """Data for any verb; cells equal to one of `missing` ("unknown", -999) are missing, in all columns.
 
-    `delimiter` is that of a .csv or .tsv file, where credo would choose another one; `format` that of a file whose name
-    doesn't tell: csv, tsv, jsonl, parquet or arrow.
+    `delimiter` is that of a .csv or .tsv file, if credo would choose another one; `format` that of a file without a
+    known extension: csv, tsv, jsonl, parquet or arrow.
 
     >>> rows = {"sky": ["sun", "unknown"], "wind": [3.5, -999]}
     >>> next(read(rows, missing=["unknown", -999]).batches(["sky", "wind"])).columns["wind"].to_pylist()

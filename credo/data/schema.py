@@ -98,7 +98,7 @@ class Column:
         return replace(self, levels=levels), order
 
 
-def _ascending(numbers: Any) -> bool:
+def _ascending(numbers: object) -> bool:
     """Whether they are in order, which takes less to see than to sort."""
     values = numpy_array(numbers)
     return bool((values[1:] > values[:-1]).all())
@@ -274,7 +274,7 @@ def _same_type(column: Column, parts: Sequence[Any]) -> list[Any]:
         ) from None
 
 
-def _type_of(column: Column, parts: Sequence[Any]) -> Any:
+def _type_of(column: Column, parts: Sequence[Any]) -> pa.DataType:
     """The type of all levels in those parts of a column; None if there are none."""
     types = {part.type for part in parts if len(part)}
     wanted = common_type(types) if types else None
@@ -283,7 +283,7 @@ def _type_of(column: Column, parts: Sequence[Any]) -> Any:
     return wanted
 
 
-def common_type(types: Collection[Any]) -> Any:
+def common_type(types: Collection[object]) -> pa.DataType:
     """The type that holds the values of all these types, if there is one."""
     if len(types) == 1:
         return next(iter(types))

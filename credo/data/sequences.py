@@ -30,7 +30,7 @@ from credo.errors import DataError
 if TYPE_CHECKING:
     from credo.data.sources import Source
 
-AGAIN = "sequence {!r:.60} of column {!r} goes on in row {}, after other sequences: sort the rows by {!r}"
+AGAIN = "sequence {!r:.60} of column {!r} continues in row {}, after other sequences: sort the rows by {!r}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Sequences:
                 if sum(part.rows for part in waiting) >= cutting.BATCH_ROWS // 2:  # fewer come with this one
                     yield self._whole(waiting, before)
                     waiting = []
-            elif begun:  # rows before the sequence that goes on
+            elif begun:  # rows before the sequence that continues
                 *others, part = waiting
                 yield self._whole([*others, part.slice(0, begun)], before[:-1])
                 waiting = [part.slice(begun, part.rows - begun)]
@@ -213,9 +213,9 @@ def _rows(batches: Iterable[Batch], start: int, stop: int | None) -> Iterator[Ba
 def partitions_of(
     table: Source, names: Sequence[str], by: str | None, order: str | None
 ) -> Iterable[AnyPartition[SequenceBatch]]:
-    """What engines share out: batches of whole sequences, or partitions of files with no sequence in two of them."""
+    """The engine's work units: batches of whole sequences, or partitions of files that split no sequence."""
     if by is None and not table.lengths:
-        raise DataError("say by=... which column tells sequences apart, or give a list of tables")
+        raise DataError("say by=... which column identifies sequences, or give a list of tables")
     sequences = Sequences(by, order, () if by is not None else table.lengths)
     wanted = list(dict.fromkeys([*names, *(name for name in (by, order) if name is not None)]))
     if table.files is None or by is None:

@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.data.batches import Batch
 from credo.data.cutting import chunks_of, recut
-from credo.data.partitions import Beside, Chosen, Held, Partition, PartStep, Renamed, Unopened, Weighted, numbered
+from credo.data.partitions import (
+    Beside,
+    Chosen,
+    EachRow,
+    Held,
+    Partition,
+    PartStep,
+    Renamed,
+    Unopened,
+    Weighted,
+    numbered,
+)
 from credo.engines import Engine
 from credo.engines import Partition as AnyPartition
 from credo.errors import DataError, SchemaError, counted, suggest
@@ -81,7 +92,7 @@ class Source:
     rows: int | None = None  # where known beforehand
     near: bool = False  # whether it lies in memory
     unnamed: str = ""  # a column that is called so for want of a name: x of a list, text of documents
-    advice: str = ""  # what an error about a column that isn't there says beside
+    advice: str = ""  # added to an error about an unknown column
     spelt: Callable[[Collection[str]], Source] | None = None  # the table with those columns as they are written
     plain: bool = False  # whether no cell spells anything that it isn't: texts, or an array of numbers
     keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from
@@ -104,7 +115,7 @@ class Source:
         return cls(batch.names, lambda wanted: iter([batch.only(wanted)]), rows=batch.rows, near=True)
 
     def partitions(self, names: Sequence[str]) -> Iterable[AnyPartition[Batch]]:
-        """What engines share out, in order: partitions of files, or the batches of what isn't in files."""
+        """The engine's work units, in order: partitions of files, or batches of other data."""
         self.require(names)
         return recut(self.read(names)) if self.files is None else self.files(names)
 
@@ -122,7 +133,7 @@ class Source:
         return partitions_of(self, names, by, order)
 
     def count(self, name: str) -> int:
-        """How many rows there are, found out by reading a column."""
+        """The number of rows, found by reading a column."""
         return sum(engines.map(BatchRows(), self.partitions([name])))
 
     @property
@@ -139,7 +150,8 @@ class Source:
         """The first batch, or no more than so many of its rows; None if there are no rows."""
         if self.frame is not None:
             self.require(names)
-            return self.frame.first(names, rows)
+            if not any(isinstance(step, EachRow) for own in self.frame.template(names) for step in own.steps):
+                return self.frame.first(names, rows)
         partitions = self.partitions(names)
         if self.nearby:
             found = next((batch for own in partitions for batch in own.batches()), None)
@@ -191,8 +203,8 @@ class Source:
             raise DataError(step.wrong(len(weights), str(self.rows)))
         return self.then(lambda wanted: (wanted, step))
 
-    def where(self, chosen: NDArray[np.bool_]) -> Source:
-        """Some of the rows, by a flag for each."""
+    def where(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> Source:
+        """Some of the rows, by a flag for each, or by how often each comes."""
         return replace(self.then(lambda wanted: (wanted, Chosen(chosen))), rows=int(chosen.sum()), lengths=())
 
     def renamed(self, new: Mapping[str, str]) -> Source:
@@ -301,7 +313,7 @@ def opened(data: object) -> Source:
     return open_frame(data) or open_table(data)
 
 
-def _only_column(data: Mapping[str, object]) -> Any:
+def _only_column(data: Mapping[str, object]) -> pa.ChunkedArray:
     (name,) = data
     parts = [part.columns[name] for part in source(data).read([name])]
     return pa.chunked_array([chunk for part in parts for chunk in chunks_of(part)]) if len(parts) > 1 else parts[0]

@@ -18,10 +18,11 @@ from credo.data.arrow_arrays import scalar
 WHOLE = r"^\s*-?(0|[1-9][0-9]{0,17})\s*$"
 DECIMAL = r"((0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+|0|[1-9][0-9]{0,17})([eE][-+]?[0-9]+)?"
 NUMBER = rf"^\s*[-+]?({DECIMAL}|(?i:nan|inf|infinity))\s*$"
-# 3,14 with a decimal comma. 1,234 may be a thousand: it takes a cell such as 0,5 or 12,25 to tell.
-COMMA = r"^\s*[-+]?(0|[1-9][0-9]{0,17})(,[0-9]+)?\s*$"
-DOTTED_THOUSANDS = r"^\s*[-+]?(0|[1-9][0-9]{0,2}(\.[0-9]{3})+|[1-9][0-9]*)\s*$"
-THOUSANDS = r"^\s*[-+]?([1-9][0-9]*|[1-9][0-9]{0,2},[0-9]{3}|0)\s*$"
+# 3,14 and 1.234,5 have a decimal comma, 1,234.5 has commas between thousands; 1,234 may be either.
+WHOLE_PART = r"(0|[1-9][0-9]{0,17}|[1-9][0-9]{0,2}"  # or groups of three digits
+COMMA = rf"^\s*[-+]?{WHOLE_PART}(\.[0-9]{{3}})+)(,[0-9]+)?\s*$"
+THOUSANDS = rf"^\s*[-+]?{WHOLE_PART}(,[0-9]{{3}})+)(\.[0-9]*)?\s*$"
+DOTTED_THOUSANDS = rf"^\s*[-+]?{WHOLE_PART}(\.[0-9]{{3}})+)\s*$"
 
 # As ISO 8601 has it: 2024-05-31, 2024-05-31 17:30, 2024-05-31T17:30:00.5+02:00; or 31.5.2024 and 2024/5/31, which leave
 # no doubt. 31/05/2024 might be another day.
@@ -48,12 +49,12 @@ TOKENS = frozenset(
 FEW_CELLS, FIRST_CELLS = 4, 1024  # cells that tell words from numbers: often, and nearly always
 A_DATE = re.compile(DATE)
 A_SIGN = re.compile(SIGNED)
-READABLE = re.compile(rf"{NUMBER}|{DATE}|{COMMA}")
+READABLE = re.compile(rf"{NUMBER}|{DATE}|{COMMA}|{THOUSANDS}")
 
-Spelt = Literal["whole", "number", "comma", "date", "words"]
+Spelt = Literal["whole", "number", "comma", "thousands", "date", "words"]
 
 
-def are_tokens(array: Any) -> Any:
+def are_tokens(array: object) -> pa.Array:
     """Which strings say that nothing is known."""
     return pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(array)), pa.array(sorted(TOKENS)))
 
@@ -69,7 +70,7 @@ def is_token(cell: object) -> bool:
     return isinstance(cell, str) and (cell.strip().lower() in TOKENS or cell.strip() in also_missing.get())
 
 
-def without_tokens(array: Any) -> Any:
+def without_tokens(array: object) -> pa.Array:
     return pc.if_else(are_tokens(array), scalar(None, pa.string()), array)
 
 
@@ -82,12 +83,14 @@ class Spelling:
     number: bool = True
     date: bool = True
     tokens: Counter[str] = field(default_factory=Counter)
-    comma: bool = True  # numbers, decimals after a comma
-    thousands: bool = True  # whole numbers, with commas between thousands
+    comma: bool = True  # numbers, decimals after a comma, perhaps with dots between thousands
+    thousands: bool = True  # numbers, decimals after a dot, perhaps with commas between thousands
+    dotted: bool = True  # whole numbers, perhaps with dots between thousands
+    commas: bool = False  # whether a cell has one
     sign: str = ""  # of a currency, or %, that every cell has
 
     @classmethod
-    def of(cls, array: Any) -> Spelling:
+    def of(cls, array: pa.Array) -> Spelling:
         """Of strings."""
         try:
             if any(map(_is_word, array[:FEW_CELLS].to_pylist())) or cls._of(array[:FIRST_CELLS]).is_words:  # as mostly
@@ -97,7 +100,7 @@ class Spelling:
             return ALL_WORDS
 
     @classmethod
-    def _of(cls, array: Any) -> Spelling:
+    def _of(cls, array: pa.Array) -> Spelling:
         array = array.drop_null()
         missing = are_tokens(array)
         known, tokens = array.filter(pc.invert(missing)), Counter[str]()
@@ -106,14 +109,22 @@ class Spelling:
                 tokens[each["values"]] = each["counts"]
         sign = _sign(known)
         known = _unsigned(known) if sign else known
-        if sign and not _all_spelt(known, WHOLE) and _all_spelt(known, DOTTED_THOUSANDS):
-            return ALL_WORDS  # 1.234 € may be a thousand or one
         whole = _all_spelt(known, WHOLE)  # which all but dates may be
         number = whole or _all_spelt(known, NUMBER)
         date = not number and not sign and dates(known) is not None
-        comma = whole or (not number and not date and _all_spelt(known, COMMA))
-        thousands = whole or (comma and _all_spelt(known, THOUSANDS))
-        return cls(len(known), whole or not len(known), number, date or not len(known), tokens, comma, thousands, sign)
+        dotted = whole or (not date and _all_spelt(known, DOTTED_THOUSANDS))
+        return cls(
+            len(known),
+            whole or not len(known),
+            number,
+            date or not len(known),
+            tokens,
+            dotted or (not number and not date and _all_spelt(known, COMMA)),
+            whole or (not date and _all_spelt(known, THOUSANDS)),
+            dotted,
+            not number and pc.any(pc.match_substring(known, ",")).as_py() is True,
+            sign,
+        )
 
     def __add__(self, other: Spelling) -> Spelling:
         if self.cells and other.cells and self.sign != other.sign:
@@ -126,36 +137,45 @@ class Spelling:
             self.tokens + other.tokens,
             self.comma and other.comma,
             self.thousands and other.thousands,
+            self.dotted and other.dotted,
+            self.commas or other.commas,
             self.sign or other.sign,
         )
 
     @property
     def is_words(self) -> bool:
-        return not (self.number or self.date or self.comma)
+        return not (self.number or self.date or self.comma or self.thousands)
 
     @property
     def kind(self) -> Spelt:
-        """Of cells that are nothing but tokens nobody can tell what they are: they stay words."""
+        """A column of missing-value tokens alone is ambiguous, and stays words."""
         if not self.cells or self.is_words:
             return "words"
-        if self.number or self.date:
-            return "whole" if self.whole else "number" if self.number else "date"
-        return "words" if self.thousands else "comma"
+        if self._plainly_numbers or self.date:
+            return "whole" if self.whole else "date" if self.date else "number"
+        if self.unclear or not (self.sign or self.commas):  # 12.345.678 may be a name
+            return "words"
+        return "comma" if self.comma else "thousands"
+
+    @property
+    def _plainly_numbers(self) -> bool:
+        """1.234 is one, but 1.234 € may be a thousand."""
+        return self.number and (self.whole or not (self.sign and self.dotted))
 
     @property
     def unclear(self) -> bool:
-        """Whether commas may part decimals or thousands."""
-        return self.cells > 0 and self.comma and self.thousands and not (self.number or self.date)
+        """Whether commas, or the dots of amounts, may part decimals or thousands."""
+        return self.cells > 0 and self.comma and self.thousands and not (self._plainly_numbers or self.date)
 
 
-ALL_WORDS = Spelling(1, False, False, False, comma=False, thousands=False)
+ALL_WORDS = Spelling(1, False, False, False, comma=False, thousands=False, dotted=False)
 
 
 def _is_word(cell: str | None) -> bool:
     return cell is not None and not (READABLE.match(A_SIGN.sub(r"\1", cell)) or is_token(cell))
 
 
-def _all_spelt(values: Any, spelling: str) -> bool:
+def _all_spelt(values: object, spelling: str) -> bool:
     return pc.all(pc.match_substring_regex(values, spelling)).as_py() is not False
 
 
@@ -166,22 +186,24 @@ def _sign(known: Any) -> str:
     return sign if sign and pc.all(pc.equal(pc.count_substring(known, sign), 1)).as_py() else ""
 
 
-def _unsigned(array: Any) -> Any:
+def _unsigned(array: object) -> pa.Array:
     """The amounts without it, as far as it stands at an end."""
     return pc.replace_substring_regex(array, SIGNED, r"\1")
 
 
-def as_numbers(array: Any, kind: Spelt = "number") -> Any:
+def as_numbers(array: object, kind: Spelt = "number") -> pa.Array:
     """Strings that spell numbers, tokens being null; amounts without the sign of their currency."""
     known = pc.utf8_trim_whitespace(without_tokens(array))
     if _sign(known.drop_null()):
         known = _unsigned(known)
     if kind == "comma":
-        known = pc.replace_substring(known, ",", ".")
+        known = pc.replace_substring(pc.replace_substring(known, ".", ""), ",", ".")
+    elif kind == "thousands":
+        known = pc.replace_substring(known, ",", "")
     return known.cast(pa.int64() if kind == "whole" else pa.float64())
 
 
-def dates(array: Any) -> Any:
+def dates(array: pa.Array) -> Any:
     """Strings that spell dates as timestamps, in UTC where they name a zone; None where one of them isn't a date."""
     if any(cell is not None and not A_DATE.match(cell) for cell in array[:FEW_CELLS].to_pylist()):
         return None  # mostly; Arrow takes longer to compile its expression

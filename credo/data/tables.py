@@ -32,12 +32,11 @@ FEW_WORDS = 1024
 LONG_RUN = 16  # equal words in a row, on average, of which one is read
 HEAD, LONG = 64, 256  # first cells that tell whether strings are long, and how long these are on average
 MUCH = 2**22  # characters of long strings
-COPIED = 2**28  # bytes of arrays that are put below each other at once
 
 _begun: WeakSet[Any] = WeakSet()  # iterators whose first rows are gone
 
 
-def open_table(data: Any) -> Source:
+def open_table(data: object) -> Source:
     """Any form but a file."""
     for takes, open_form in _FORMS:
         if takes(data):
@@ -106,7 +105,7 @@ def _from_reader(data: Any) -> Source:
         try:
             yield from (batch_of(part.select(list(wanted))) for part in data)
         except (pa.ArrowInvalid, OSError) as error:
-            raise DataError(f"the stream of batches broke off: {first_line(error)}") from None
+            raise DataError(f"the stream of batches failed: {first_line(error)}") from None
 
     return Source(tuple(data.schema.names), _once(read), once=True)
 
@@ -131,7 +130,7 @@ def _from_relation(data: Any) -> Source:
     return Source(names, read)
 
 
-def _from_columns(data: Mapping[Any, Any]) -> Source:
+def _from_columns(data: Mapping[Any, object]) -> Source:
     names = [str(name) for name in data]
     columns = [_column(values, name) for name, values in zip(names, data.values(), strict=True)]
     lengths = [len(column) for column in columns]
@@ -143,12 +142,12 @@ def _from_columns(data: Mapping[Any, Any]) -> Source:
     return _in_pieces(whole, long) if long else whole
 
 
-def _from_values(data: Any) -> Source:
+def _from_values(data: object) -> Source:
     """One column."""
     return replace(_from_columns({"x": data}), unnamed="x")
 
 
-def _are_long(values: Any) -> bool:
+def _are_long(values: object) -> bool:
     """Whether these are Python's strings, many, and the first of them long: copies of all would take much memory."""
     if not isinstance(values, list | tuple | np.ndarray) or getattr(values, "dtype", np.dtype("O")).kind != "O":
         return False
@@ -174,13 +173,13 @@ def _in_pieces(whole: Source, long: Mapping[str, Any]) -> Source:
     return replace(whole, read=read)
 
 
-def _rows_of(values: Sequence[Any]) -> int:
+def _rows_of(values: Sequence[object]) -> int:
     """How many rows hold about as much as a batch may."""
     lengths = [len(cell) if isinstance(cell, str) else 0 for cell in values[:HEAD]]
     return max(1, int(LONGEST // 8 // np.mean(lengths)))
 
 
-def _texts(values: Any, name: str, start: int) -> Any:
+def _texts(values: object, name: str, start: int) -> pa.Array:
     found = array_of(values, name, start, pa.system_memory_pool())  # Arrow's own keeps what a piece leaves for a while
     return found.cast(pa.string()) if pa.types.is_null(found.type) else found
 
@@ -193,7 +192,7 @@ def _column(values: Any, name: str) -> Any:
     return values if hasattr(values, "__len__") else list(values)
 
 
-def array_of(values: Any, name: str, start: int = 0, pool: Any = None) -> Any:
+def array_of(values: object, name: str, start: int = 0, pool: object = None) -> Any:
     """A Python sequence, or any kind of array, as an Arrow array."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
@@ -328,22 +327,35 @@ def _from_list(data: Sequence[Any]) -> Source:
     return _from_values(data)
 
 
-def _is_table(data: Any) -> bool:
+def _is_table(data: object) -> bool:
     if isinstance(data, Mapping):
         return bool(data) and all(map(_is_column, data.values()))
     return getattr(data, "ndim", 2) == 2 and hasattr(data, "shape") and not isinstance(data, str)
 
 
 def _are_blocks(data: Sequence[Any]) -> bool:
-    """Whether they are arrays of floats, as wide as each other, and not too many numbers to be copied at once."""
-    if not all(type(each) is np.ndarray and each.dtype == np.float64 for each in data):
-        return False
-    return len({each.shape[1] for each in data}) == 1 and sum(each.nbytes for each in data) <= COPIED
+    """Whether they are arrays of floats, as wide as each other."""
+    plain = all(type(each) is np.ndarray and each.dtype == np.float64 for each in data)
+    return plain and len({each.shape[1] for each in data}) == 1
 
 
 def _from_blocks(data: Sequence[Any]) -> Source:
     """The same as _from_tables, without opening each: sequences may be many and short."""
-    return replace(_from_block(np.concatenate(data)), lengths=tuple(map(len, data)))
+    lengths, first = [len(each) for each in data], _from_block(data[0])
+    edges = np.cumsum([0, *lengths])
+    size, rows = batch_rows(8 * len(first.names)), int(edges[-1])
+    place = {name: j for j, name in enumerate(first.names)}
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        chosen = slice(None) if tuple(wanted) == first.names else [place[name] for name in wanted]
+        for start in range(0, rows, size):
+            end = min(start + size, rows)
+            a, b = np.searchsorted(edges, [start, end - 1], side="right") - 1
+            parts = [data[i][max(start - edges[i], 0) : end - edges[i]] for i in range(a, b + 1)]
+            part = np.concatenate(parts)[:, chosen]
+            yield Batch(0, len(part), {}, np.ascontiguousarray(part), tuple(wanted))
+
+    return replace(first, read=read, rows=rows, lengths=tuple(lengths))
 
 
 def _from_tables(tables: Sequence[Source]) -> Source:
@@ -360,7 +372,7 @@ def _from_tables(tables: Sequence[Source]) -> Source:
     return Source(names, read, rows=sum(lengths), near=True, lengths=lengths)
 
 
-def _from_rows(rows: Sequence[Mapping[Any, Any]], names: Sequence[Any], start: int = 0) -> Source:
+def _from_rows(rows: Sequence[Mapping[Any, object]], names: Sequence[object], start: int = 0) -> Source:
     """Dicts; a key that a row doesn't have is a missing cell."""
     shown = [str(name) for name in names]
     return _lazy(shown, len(rows), lambda j: array_of([row.get(names[j]) for row in rows], shown[j], start))
@@ -408,7 +420,7 @@ def _from_iterator(data: Iterator[Any]) -> Source:
     return Source(head.names, _once(read), once=True, unnamed=head.unnamed)
 
 
-def _row_tables(rows: Iterator[Mapping[Any, Any]]) -> Iterator[Source]:
+def _row_tables(rows: Iterator[Mapping[Any, object]]) -> Iterator[Source]:
     """Rows as tables of the columns that the first of them have."""
     names: list[Any] = []
     for start in count(0, BATCH_ROWS):
@@ -427,8 +439,8 @@ def _is_column(value: object) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, str | bytes)
 
 
-def _begin(data: Any) -> None:
-    """Rows that were taken from an iterator are gone: a second use would silently go on without them."""
+def _begin(data: object) -> None:
+    """Rows taken from an iterator are consumed: a second use would silently miss them."""
     try:
         if data in _begun:
             raise DataError(READ)

@@ -69,7 +69,7 @@ class ReadAs(EachPart):
         there = {name: kind for name, kind in self.kinds.items() if name in part.columns}
         return part.with_columns({name: self.column(part, name, kind) for name, kind in there.items()})
 
-    def column(self, part: Batch, name: str, kind: Spelt) -> Any:
+    def column(self, part: Batch, name: str, kind: Spelt) -> pa.Array:
         return _read_as(part.columns[name], name, kind)
 
 
@@ -80,7 +80,7 @@ class Kept(ReadAs):
     rows: int | None
     whole: dict[str, Any]
 
-    def column(self, part: Batch, name: str, kind: Spelt) -> Any:
+    def column(self, part: Batch, name: str, kind: Spelt) -> pa.Array:
         if part.rows != self.rows:
             return super().column(part, name, kind)
         if name not in self.whole:
@@ -117,9 +117,10 @@ def _other_sign(spelling: Spelling, before: Spelling) -> bool:
 
 
 def _settled(spelling: Spelling, lost: bool) -> Spelt:
-    """Strings that spell nothing but numbers stay strings: whoever made them so wanted them so. With a token among
-    them, or decimal commas, or the sign of a currency, they are strings because of it."""
-    settled = spelling.tokens or spelling.kind == "comma" or spelling.sign or (lost and spelling.kind != "date")
+    """Strings that all spell numbers stay strings, as the user made them. With a token among them, or commas, or the
+    sign of a currency, they are strings because of it."""
+    commas = spelling.kind in ("comma", "thousands")
+    settled = spelling.tokens or commas or spelling.sign or (lost and spelling.kind != "date")
     return spelling.kind if settled else "words"
 
 
@@ -149,7 +150,7 @@ class Spellings:
         batch, lost = _lacking(batch, self.missing) if self.missing else (batch, frozenset())
         return Seen({name: self._of(batch.columns.get(name), name) for name in self.names}, lost)
 
-    def _of(self, array: Any, name: str) -> Spelling:
+    def _of(self, array: pa.Array, name: str) -> Spelling:
         if array is not None and pa.types.is_null(array.type):
             return Spelling()
         if array is None or not any(is_one(array.type) for is_one in WORDS):
@@ -174,7 +175,7 @@ def _spellings(table: Source, names: Sequence[str], missing: tuple[object, ...])
     return Seen({**others, **seen.found}, seen.lost)
 
 
-def _read_as(array: Any, name: str, kind: Spelt) -> Any:
+def _read_as(array: pa.Array, name: str, kind: Spelt) -> pa.Array:
     if not any(is_one(array.type) for is_one in WORDS):
         return array
     words = cells.entered(array, name)
@@ -205,7 +206,7 @@ def _lacking(part: Batch, missing: tuple[object, ...]) -> tuple[Batch, frozenset
     return replace(part, columns=columns, block=block, encodings=Encodings()), lost
 
 
-def _without(array: Any, missing: Collection[object]) -> Any:
+def _without(array: pa.Array, missing: Collection[object]) -> pa.Array:
     """The array itself, if none of its cells is one of those."""
     if isinstance(array, pa.ChunkedArray):
         chunks = [_without(chunk, missing) for chunk in array.chunks]
@@ -243,11 +244,12 @@ def _tell(found: Mapping[str, Spelling]) -> None:
 
 
 def _tell_commas(found: Mapping[str, Spelling]) -> None:
-    """One notice for columns whose commas are decimal, one for those of which nobody can tell; and for amounts."""
+    """One notice for columns with decimal commas, one for ambiguous ones, and one for amounts."""
     signed = [(name, each.sign) for name, each in found.items() if each.sign and each.kind != "words"]
     for names, what in (
         ([name for name, _ in signed], f"read as numbers, without {', '.join(dict.fromkeys(s for _, s in signed))}"),
         ([name for name, each in found.items() if each.kind == "comma"], "read as numbers with decimal commas"),
+        ([name for name, each in found.items() if each.kind == "thousands"], "read as numbers, without the commas"),
         (
             [name for name, each in found.items() if each.unclear],
             "cells such as '1,234' are read as words: write 1234, or 1.234 for a decimal",

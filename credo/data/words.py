@@ -417,7 +417,7 @@ def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[D
         elif len(desk[0]) < MOST_WORDS // 2:
             desk = new_desk(2 * len(desk[0]))
         else:
-            raise DataError(f"a document has a word of more than {MOST_WORDS // 2} bytes: it is no text")
+            raise DataError(f"a document has a word of more than {MOST_WORDS // 2} bytes: it isn't text")
     end = int(counted.starts[-1])
     words, counts = counted.words[:end].copy(), counted.counts[:end].copy()
     return Documents(counted.starts, words, counts, lengths > 0, counted.unseen), table
@@ -465,7 +465,7 @@ def _letters(lowercase: bool) -> Bytes:
 def _alphabet() -> Truths:
     """Which code points are of words."""
     every = np.arange(PLANES, dtype="<u4")
-    every[0xD800:0xE000] = 0  # surrogates, which are no characters
+    every[0xD800:0xE000] = 0  # surrogates, which aren't characters
     found = np.zeros(PLANES, np.bool_)
     for match in re.finditer(r"\w+", every.tobytes().decode("utf-32-le")):
         found[match.start() : match.end()] = True

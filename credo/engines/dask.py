@@ -26,7 +26,7 @@ Begun = list[Delayed]  # nodes that Dask works on, or that it has worked on
 WINDOW = 8 * FAN_IN  # partitions that are handed to Dask at a time: whole trees, so that sums are those of any engine
 AHEAD = 2  # windows that Dask works on at a time
 LARGE = 2**16  # bytes from which on something is sent to a worker, and not to the scheduler with the graph
-DIED = "{} can't be computed: several workers died of it, perhaps for lack of memory"
+DIED = "{} can't be computed: several workers died, perhaps for lack of memory"
 THREADS = "threads"  # Dask's scheduler where there is no cluster
 
 
@@ -149,7 +149,7 @@ class Dask(Remote):
         except CredoError:
             raise
         except Exception as error:
-            raise EngineError(f"Dask can't do the work: {_said(error)}") from error
+            raise EngineError(f"Dask failed: {_said(error)}") from error
 
     def _sum_of_frame(self, begun: Any, partitions: OfFrame, first: int, last: int) -> Done:
         try:
@@ -161,7 +161,7 @@ class Dask(Remote):
                 sent, name = cloudpickle.dumps(Task(_seen)), "credo-search"
                 for place in range(first, last):  # which one was it?
                     self._value(self._begin([self._leaf(sent, name, place, partitions[place])])[0], place)
-                raise EngineError(f"Dask can't do the work: {_said(error)}") from error
+                raise EngineError(f"Dask failed: {_said(error)}") from error
             place = getattr(error, "task", (0,))[-1]
             raise EngineError(
                 DIED.format(f"partition {first + place + 1}" if isinstance(place, int) else "the sum")
@@ -218,7 +218,7 @@ class Dask(Remote):
         except CredoError:
             raise
         except Exception as error:
-            raise EngineError(f"Dask can't do the work: {_said(error)}") from error
+            raise EngineError(f"Dask failed: {_said(error)}") from error
 
     def _value(self, node: Delayed, place: int | None = None) -> Any:
         where = "the sum" if place is None else f"partition {place + 1}"

@@ -22,7 +22,7 @@ progress: ContextVar[Callable[[int], None] | None] = ContextVar("progress", defa
 
 
 class Local:
-    """Threads of this process. Partitions are opened one after another, and their batches shared out to threads."""
+    """Threads of this process. Partitions are opened one after another, and their batches distributed to threads."""
 
     shares_memory = True
 
@@ -40,7 +40,7 @@ class Local:
 
 
 def workers() -> int:
-    """All cores, or as many as CREDO_THREADS says."""
+    """All cores, or CREDO_THREADS."""
     asked = os.environ.get("CREDO_THREADS", "")
     if not asked:
         return os.cpu_count() or 1
@@ -67,11 +67,11 @@ def _mapped(job: Callable[[Rows], Result], batches: Generator[tuple[int, Rows]])
     count = workers()
     with closing(batches):  # a file or a connection behind it is free again at once
         begun = [*islice(batches, 2)]
-        if len(begun) == 1:
-            ((place, batch),) = begun
-            yield place, _alone(job, batch)
+        every = chain(begun, batches)
+        if len(begun) == 1 or count == 1:
+            yield from ((place, _alone(job, batch)) for place, batch in every)
         else:
-            yield from _in_threads(job, chain(begun, batches), count)
+            yield from _in_threads(job, every, count)
 
 
 def _alone(job: Callable[[Rows], Result], batch: Rows) -> Result:

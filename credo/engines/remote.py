@@ -22,7 +22,7 @@ partition_progress: ContextVar[Watch | None] = ContextVar("partition_progress", 
 
 
 SPLIT_SEQUENCE = (
-    "a sequence goes on in the next partition of the frame: keep each in one, as with Dask's frame.shuffle(sequence) "
+    "a sequence continues in the next partition of the frame: keep each in one, as with Dask's frame.shuffle(sequence) "
     "or Spark's frame.repartition(sequence).sortWithinPartitions(sequence, order)"
 )
 

@@ -1,1 +1,1 @@
-"""What is believed of parameters: one belief, many, any likelihood; comparisons."""
+"""Estimation: one belief, many beliefs, any likelihood; comparisons."""

@@ -1,4 +1,4 @@
-"""Belief: a prior and the evidence seen, about one quantity."""
+"""Belief: a prior plus evidence about one quantity."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OBSERVED = Label("column", VALUES)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Belief(Additive):
-    """prior + evidence: what is believed of a quantity after what was seen of it.
+    """prior + evidence: the posterior of the parameters of one quantity.
 
     >>> from credo import BetaBernoulli
     >>> BetaBernoulli(2, 2).update([True, True]).mode()
@@ -81,8 +81,8 @@ class Belief(Additive):
         """Whether an observation is a row of several columns."""
         return self.family.reads in ("numbers", "counts")
 
-    def taught_by(self, others: Evidence, held_out: Evidence) -> Belief:
-        """The values of all folds are known: one that only the held-out rows show has its prior probability."""
+    def fitted_to(self, others: Evidence, held_out: Evidence) -> Belief:
+        """All folds' values are known; a value that occurs only in held-out rows has its prior probability."""
         return self.with_evidence(others.knowing(held_out))
 
     def update(
@@ -90,7 +90,7 @@ class Belief(Additive):
     ) -> Belief:
         """Learn from observations: a column of them, or a mapping {value: count}.
 
-        A regression names its target; `success` says which value counts where they aren't true or false.
+        A regression names its target; `success` is the value to count if they aren't booleans.
         """
         data, weight = self._observed(data, weight)
         if success is not None and self.evidence is not None and success != self.success:
@@ -103,7 +103,7 @@ class Belief(Additive):
     def cross_validate(
         self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0, target: str | None = None
     ) -> Validation:
-        """How well a model of the other folds predicts each observation."""
+        """The predictive log-probability of each observation by the other folds."""
         table = source(data)
         believer = self._settled(table.without(weight).names, target)
         return super(Belief, believer).cross_validate(table, folds, weight=weight, seed=seed)
@@ -116,7 +116,7 @@ class Belief(Additive):
         chosen = tuple(levels) if levels is not None else tuple(names)
         if self.family.has_target:
             if target is None:
-                raise SchemaError(f"say which column is the target, as in update(data, target={names[-1]!r})")
+                raise SchemaError(f"name the target column, as in update(data, target={names[-1]!r})")
             Source(tuple(names), lambda _: iter(())).require([target])
             chosen = (*(name for name in names if name != target), target)
         if self.family.width is not None and len(chosen) != self.family.width:
@@ -127,7 +127,7 @@ class Belief(Additive):
         return with_fields(self, columns=chosen)
 
     def forget(self, data: object, *, weight: Weight = None) -> Belief:
-        """Unlearn observations: what is left is what would be there had they never come."""
+        """Unlearn observations exactly, as if they had never been learned."""
         observed, weight = self._observed(data, weight)
         table = source(observed)
         if observed is data and not table.unnamed:  # any other column would be of other rows
@@ -158,7 +158,7 @@ class Belief(Additive):
 
     @cached_property
     def prior(self) -> Family:
-        """What was believed before the evidence."""
+        """The prior."""
         if self.evidence is None or self.rule == "given":
             return self.family
         from credo.families.priors import resolved
@@ -167,7 +167,7 @@ class Belief(Additive):
 
     @cached_property
     def posterior(self) -> Family:
-        """The family with the evidence in its hyperparameters."""
+        """The posterior, as a family with updated hyperparameters."""
         if self.evidence is None:
             return self.prior
         after = self.prior.posterior(self.statistics)
@@ -183,7 +183,7 @@ class Belief(Additive):
         return self.evidence.schema[VALUES].values if self.family.reads == "category" else self.columns
 
     def maximum_likelihood(self) -> Any:
-        """The parameters under which the observations are most probable; the prior doesn't matter."""
+        """The maximum-likelihood estimate."""
         if self.n == 0:
             raise EvidenceError("no observations yet: every parameter fits them equally well")
         return self._named(self.family.maximum_likelihood(self.statistics))
@@ -199,7 +199,7 @@ class Belief(Additive):
         return self._named(self.posterior.variance())
 
     def interval(self, mass: float = 0.95) -> Any:
-        """Equal-tailed: the parameter lies in it with that probability, and as probably below it as above."""
+        """The equal-tailed credible interval."""
         return self._named(self.posterior.interval(mass))
 
     def highest_density(self, mass: float = 0.95) -> Any:
@@ -207,15 +207,15 @@ class Belief(Additive):
         return self._named(self.posterior.highest_density(mass))
 
     def log_evidence(self) -> float:
-        """log p(observations), the parameters integrated out: how well prior and likelihood predicted them."""
+        """log p(observations), the parameters integrated out: the log marginal likelihood."""
         return 0.0 if self.evidence is None else float(self.prior.log_evidence(self.statistics))
 
-    def predictive(self, *given: Any) -> Any:
+    def predictive(self, *given: object) -> Any:
         """The distribution of the next observation (of a regression's target, given its features)."""
         asked = map(self._features, given) if self.family.has_target else given
         return self.posterior.predictive(*asked)
 
-    def _features(self, given: Any) -> Any:
+    def _features(self, given: object) -> Any:
         """A regression's features, also by their names: one row {name: number}, or a table."""
         names = (self.columns or ("",))[:-1]
         if isinstance(given, Mapping) and all(isinstance(value, RealNumber) for value in given.values()):
@@ -230,14 +230,14 @@ class Belief(Additive):
         return self.posterior.sample(size, seed)
 
     def description_length(self, data: object = None, *, weight: Weight = None) -> DescriptionLength:
-        """−log₂ p(observations), of those that were learned or of the data: the code that learns parameters as it goes.
+        """−log₂ p(observations), of those that were learned or of the data: the prequential code.
 
-        L(h) is 0: the prior is agreed on, and parameters are integrated out rather than sent.
+        L(h) is 0: the prior is known to the receiver, and parameters are integrated out rather than encoded.
         """
         model = self if data is None else self.with_evidence(self.gathered(data, weight))
         return integrated_out(model.log_evidence(), model.n)
 
-    def log_prob(self, data: Any) -> Array:
+    def log_prob(self, data: object) -> Array:
         """log p(observation) of each, by the predictive; NaN where it is missing."""
         table = source(data)
         parts = engines.map(LogPredictive(self), table.partitions(self.needs(table)))
@@ -249,10 +249,10 @@ class Belief(Additive):
         return np.where(absent(x), np.nan, self.posterior.log_predictive(x)[:, 0])
 
     def marginal(self) -> Distribution:
-        """The distribution of the parameter that beliefs are compared by: the only one, or the mean."""
+        """The distribution of the parameter used in comparisons: the only one, or the mean."""
         marginal = self.posterior.marginals()[0]
         if np.ndim(marginal.mean()):
-            raise DataError(f"{type(self.family).__name__} beliefs have several parameters: there is no one to compare")
+            raise DataError(f"{type(self.family).__name__} beliefs have several parameters: none can be compared alone")
         return marginal
 
     def probability_greater(self, other: Any) -> float:

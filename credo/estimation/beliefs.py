@@ -1,4 +1,4 @@
-"""Beliefs: one for each group of rows, all at once and from one pass."""
+"""Beliefs: one for each group of rows, from one pass."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[Ob
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Beliefs(Additive):
-    """A belief per group. `beliefs["a7"]` is one of them; `mean()`, `interval()` and `table()` speak of all."""
+    """A belief per group. `beliefs["a7"]` is one of them; `mean()`, `interval()` and `table()` are about all."""
 
     _internal: ClassVar[tuple[str, ...]] = ("label", "reading", "seen", "statistics")
 
@@ -81,7 +81,7 @@ class Beliefs(Additive):
         return summarise_groups(batch, weight, self.by, [self.reading])
 
     def gathered(self, data: object, weight: Weight = None) -> Evidence:
-        """The evidence in a table; that of many groups is reduced by group, where other machines do the work."""
+        """The evidence in a table; on a cluster, many groups are reduced in shards."""
         table = source(data)
         if table.nearby or not self._many_groups(table):
             return super().gathered(table, weight)
@@ -95,7 +95,7 @@ class Beliefs(Additive):
     def with_evidence(self, evidence: Evidence) -> Beliefs:
         return with_fields(self, evidence=evidence)
 
-    def taught_by(self, others: Evidence, held_out: Evidence) -> Beliefs:
+    def fitted_to(self, others: Evidence, held_out: Evidence) -> Beliefs:
         """The values and groups of all folds are known: those of the held-out rows alone have their prior's belief."""
         return self.with_evidence(others.knowing(held_out))
 
@@ -116,7 +116,7 @@ class Beliefs(Additive):
 
     @cached_property
     def prior(self) -> Family:
-        """The prior of the groups. They share one, but for a default where only one group has observations."""
+        """The prior of the groups, usually shared."""
         found = priors.resolved(self.rule, self.family, self.statistics)
         if isinstance(found, DirichletCategorical) and found.levels is None and found.concentration.ndim:
             return DirichletCategorical(found.concentration, self.seen.schema[self.columns[-1]].values)
@@ -128,7 +128,7 @@ class Beliefs(Additive):
         return self.prior.posterior(self.statistics)
 
     @property
-    def groups(self) -> Any:
+    def groups(self) -> pa.Array:
         """The groups' names, an Arrow array."""
         return self.seen.schema[self.by].levels
 
@@ -139,7 +139,7 @@ class Beliefs(Additive):
 
     @property
     def ungrouped(self) -> float:
-        """The weight of the rows whose group is missing: they are in no belief."""
+        """The weight of the rows without a group, which are in no belief."""
         return float(self.seen[UNGROUPED].n.value.sum())
 
     @cached_property
@@ -195,14 +195,14 @@ class Beliefs(Additive):
         return float(np.sum(self.prior.log_evidence(self.statistics)))
 
     def description_length(self, data: object = None, *, weight: Weight = None) -> DescriptionLength:
-        """−log₂ p(observations), of those that were learned or of the data: the code that learns parameters as it goes.
+        """−log₂ p(observations), of those that were learned or of the data: the prequential code.
 
-        L(h) is 0: the prior is agreed on, and parameters are integrated out rather than sent.
+        L(h) is 0: the prior is known to the receiver, and parameters are integrated out rather than encoded.
         """
         model = self if data is None else self.with_evidence(self.gathered(data, weight))
         return integrated_out(model.log_evidence(), model.n)
 
-    def log_prob(self, data: Any) -> Array:
+    def log_prob(self, data: object) -> Array:
         """log p(observation) of each row, by the predictive of its group; of a new group where the group isn't known.
 
         NaN where the observation is missing.
@@ -235,7 +235,7 @@ class Beliefs(Additive):
 
     @property
     def _shares(self) -> bool:
-        """Whether groups teach each other something, apart from the prior."""
+        """Whether groups share information beyond the prior."""
         return getattr(self.family, "covariance", None) in ("tied", "spherical")
 
     def plot(self, top: int = 40, quantity: str | None = None) -> Figure:
@@ -244,7 +244,7 @@ class Beliefs(Additive):
 
         return plot_groups(self, top, quantity)
 
-    def table(self, mass: float = 0.95) -> Any:
+    def table(self, mass: float = 0.95) -> pa.Table:
         """An Arrow table: a row for each group, with its rows, estimates and intervals.
 
         Where groups times values are many (above 2²⁰), a row for each group and value that was seen together.
@@ -262,7 +262,7 @@ class Beliefs(Additive):
         renamed = {f"{name}_" if name == self.by else name: values for name, values in columns.items()}
         return pa.table({self.by: self.groups, **renamed})
 
-    def _long_table(self, mass: float) -> Any:
+    def _long_table(self, mass: float) -> pa.Table:
         assert isinstance(self.prior, DirichletCategorical)
         group, value, n = self.statistics.entries()
         a, total = self.prior.after(self.statistics, group, value)

@@ -1,4 +1,4 @@
-"""Comparing beliefs: which parameter is greater, and which prior predicted the data better."""
+"""Comparing beliefs: P(A > B), and Bayes factors."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _spread(distribution: Distribution) -> float:
 
 
 def bayes_factor(a: Any, b: Any) -> float:
-    """p(observations | a) / p(observations | b), of two beliefs that have seen the same: above 1 speaks for a.
+    """p(observations | a) / p(observations | b), of two beliefs with the same observations; above 1 it favours a.
 
     >>> from credo import BetaBernoulli
     >>> flips = {1: 2, 0: 0}

@@ -1,4 +1,4 @@
-"""credo.estimate: beliefs about columns of a table, of all rows or of each group, from one pass."""
+"""credo.estimate: beliefs about columns of a table, overall or by group, from one pass."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def estimate(
 ) -> Belief | Beliefs | dict[str, Belief] | dict[str, Beliefs]:
     """A belief about a column (the only one, if none is named), or one for each value of the column `by`.
 
-    The prior is a family, "default" (a stated function of the pooled rows) or "empirical" (fitted to all groups).
-    Several columns give a belief each, {column: beliefs}; a joint family (such as NormalInverseWishart) takes them
-    together. `success` says which value counts where a column isn't true or false.
+    The prior is a family, "default" (a function of the pooled rows) or "empirical" (empirical Bayes: fitted to all
+    groups). Several columns give a belief each, {column: beliefs}; a joint family (such as NormalInverseWishart) takes
+    them together. `success` is the value to count if a column isn't boolean.
 
     >>> from credo import BetaBernoulli
     >>> shop = {"ad": ["a", "a", "b", "b"], "bought": [1, 0, 1, 1]}

@@ -20,7 +20,8 @@ from credo.core.learning import Weights
 from credo.data import source
 from credo.errors import CredoError, DataError, EvidenceError, PriorError, check_discount
 from credo.estimation.observations import only_column
-from credo.numerics.distributions import Categorical, Real, Seed, plain
+from credo.numerics.categorical import Categorical
+from credo.numerics.distributions import Real, Seed, plain
 from credo.numerics.exact import Array
 from credo.numerics.quadrature import (
     SERIES,
@@ -47,7 +48,7 @@ IMPOSSIBLE = "the observations are impossible: their log-likelihood is -inf at e
 
 
 def called(function: Function, name: str, error: type[CredoError], *arguments: Array) -> Array:
-    """A given function on arrays, held to what it promises."""
+    """A user's function on arrays, with its result checked."""
     shape = np.broadcast_shapes(*(a.shape for a in arguments))
     try:
         with np.errstate(all="ignore"):
@@ -69,15 +70,15 @@ def normalised(log_prior: Function, axes: tuple[Axis, ...]) -> Mesh:
     grids = tuple(axis.grid(size) for axis, size in zip(axes, sizes, strict=True))
     mesh = integrate(lambda *theta: called(log_prior, "log_prior", PriorError, *theta), axes, grids)
     if mesh.log_total == -inf:
-        raise PriorError("log_prior is -inf at every parameter that was tried: the prior allows nothing")
+        raise PriorError("log_prior is -inf at every parameter that was tried: the prior excludes them all")
     if mesh.first.diverges(0) or mesh.joint.diverges(0):
         raise PriorError(
-            "the prior is improper, its integral over the support diverges: bound the support, or let it fall faster"
+            "the prior is improper, its integral over the support diverges: bound the support, or use lighter tails"
         )
     return mesh
 
 
-def observed(xs: Any, weight: Any) -> tuple[Array, Array]:
+def observed(xs: object, weight: object) -> tuple[Array, Array]:
     """Observations (a column of any form, one number, or {value: count}) and their weights, missing ones left out."""
     if isinstance(xs, Mapping) and all(isinstance(count, Number) for count in xs.values()):
         if weight is not None:
@@ -96,7 +97,7 @@ def observed(xs: Any, weight: Any) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Numeric:
-    """p(θ | x) ∝ p(θ) Πᵢ p(xᵢ | θ), for any likelihood and prior; the evidence is how often each value was seen.
+    """p(θ | x) ∝ p(θ) Πᵢ p(xᵢ | θ), for any likelihood and prior; the evidence is the weight of each distinct value.
 
     >>> def uniform(x, theta):  # x ~ U[0, θ]
     ...     return np.where(x <= theta, -np.log(theta), -np.inf)
@@ -124,14 +125,14 @@ class Numeric:
     def axes(self) -> tuple[Axis, ...]:
         return tuple(Axis(float(low), float(high)) for low, high in np.reshape(self.support, (-1, 2)))
 
-    def update(self, xs: Any, weight: Any = None) -> Numeric:
+    def update(self, xs: object, weight: object = None) -> Numeric:
         """Learn from observations: numbers, or {value: count}. NaN is missing."""
         values, weights = observed(xs, weight)
         distinct, which = np.unique(np.append(self.values, values), return_inverse=True)
         added = np.bincount(which, np.append(self.weights, weights), distinct.size)
         return replace(self, values=distinct, weights=np.asarray(added, dtype=np.float64))
 
-    def forget(self, xs: Any, weight: Any = None) -> Numeric:
+    def forget(self, xs: object, weight: object = None) -> Numeric:
         """Unlearn observations; those that were never seen are an error."""
         taken = self._blank.update(xs, weight)
         place = np.searchsorted(self.values, taken.values)
@@ -154,11 +155,11 @@ class Numeric:
         return self.update(other.values, other.weights)
 
     def merge(self, *others: Numeric) -> Numeric:
-        """The same as adding them up."""
+        """The same as `+`."""
         return reduce(add, others, self)
 
     def discount(self, factor: float) -> Numeric:
-        """All evidence times a factor above 0 and at most 1."""
+        """Multiply all evidence by a factor above 0 and at most 1."""
         return self._blank.update(self.values, self.weights * check_discount(factor))
 
     @property
@@ -226,7 +227,7 @@ class Numeric:
         return self._posterior.first, turned.first
 
     def maximum_likelihood(self) -> Any:
-        """The parameters under which the observations are most probable, of those that the prior allows."""
+        """The maximum-likelihood parameters within the prior's support."""
         if not self.values.size:
             raise EvidenceError("no observations yet: every parameter fits them equally well")
         return self._largest(partial(self._log_joint, prior=0.0))
@@ -240,7 +241,7 @@ class Numeric:
         if top == -inf:
             raise EvidenceError(IMPOSSIBLE)
         if not np.isfinite(theta).all():
-            raise EvidenceError(f"there is no largest value: it still grows towards {self._shaped(theta)}")
+            raise EvidenceError(f"there is no maximum: it still grows towards {self._shaped(theta)}")
         return self._shaped(theta)
 
     def _shaped(self, values: list[Any]) -> Any:
@@ -264,7 +265,7 @@ class Numeric:
         """log ∫ p(x | θ) p(θ) dθ, the prior normalised."""
         return self._posterior.log_total - self._prior.log_total
 
-    def description_length(self, data: Any = None) -> DescriptionLength:
+    def description_length(self, data: object = None) -> DescriptionLength:
         """−log₂ p(observations), of those that were learned or of the data: parameters integrated out."""
         model = self if data is None else replace(self, values=np.empty(0)).update(data)
         return integrated_out(model.log_evidence(), model.n)
@@ -293,7 +294,7 @@ class Numeric:
         return np.column_stack([first, second])
 
     def marginal(self) -> Density:
-        """The distribution of the parameter that beliefs are compared by: the only one, or the first."""
+        """The distribution of the parameter used in comparisons: the only one, or the first."""
         return self._posterior.first
 
     def probability_greater(self, other: Any) -> Any:

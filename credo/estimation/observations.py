@@ -94,7 +94,7 @@ class ObservedColumns:
         return table[codes].astype(np.int32), united.dictionary, len(declared)
 
     def known_cells(self, batch: Batch, levels: Any) -> Any:
-        """The same, with categories coded by these levels: a value that isn't among them is as good as missing."""
+        """The same, with categories coded by these levels: a value that isn't among them counts as missing."""
         if self.family.reads != "category":
             return self.cells(batch)
         codes, own, _ = self.categories(batch)

@@ -63,7 +63,7 @@ class Explorer:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((ADDRESS, self.port))
-            listening.listen(64)  # at once: whoever is told the address may use it
+            listening.listen(64)  # at once: the address must work as soon as it is printed
         except (OSError, OverflowError) as error:
             listening.close()
             raise DataError(f"port {self.port} of {ADDRESS} can't be used: {error}") from None
@@ -112,7 +112,7 @@ def _run(server: uvicorn.Server, listening: socket.socket) -> None:
 
 
 def explore(model: Any, *, data: object = None, port: int = 0) -> Explorer:
-    """A page about a model, or about one in a file, with rows to look at. A notebook shows it; `start()` serves it.
+    """A page about a model, or about one in a file, optionally with rows. A notebook displays it; `start()` serves it.
 
     >>> from credo import Network
     >>> with explore(Network.example("asia")) as page:

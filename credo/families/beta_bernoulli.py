@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from credo.core.membership import Codes, Membership
 from credo.core.statistics import Counts
 from credo.families.family import Family
-from credo.numerics.distributions import Beta, Categorical, Distribution, Real
+from credo.numerics.categorical import Categorical
+from credo.numerics.distributions import Beta, Distribution, Real
 from credo.numerics.exact import Array
 
 
@@ -49,7 +49,7 @@ class BetaBernoulli(Family):
     def marginals(self) -> tuple[Distribution, ...]:
         return (Beta(self.a, self.b),)
 
-    def mode(self) -> Any:
+    def mode(self) -> Array:
         """(a - 1)/(a + b - 2) for a, b > 1; at an end otherwise; NaN where both ends are modes."""
         a, b = np.broadcast_arrays(self.a, self.b)
         inside = (a - 1) / np.where(a + b == 2, 1, a + b - 2)
@@ -57,7 +57,7 @@ class BetaBernoulli(Family):
         flat = (a == 1) & (b == 1)  # every value is a mode: the middle stands for them
         return np.where((a > 1) & (b > 1), inside, np.where(flat, 0.5, at_end))
 
-    def maximum_likelihood(self, statistics: Counts) -> Any:
+    def maximum_likelihood(self, statistics: Counts) -> Array:
         n = statistics.n.value
         total = n.sum(-1)
         return np.where(total > 0, n[..., 1] / np.where(total > 0, total, 1), np.nan)

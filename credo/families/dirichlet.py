@@ -16,7 +16,8 @@ from credo.core.statistics import Counts, Statistics, Totals
 from credo.errors import PriorError
 from credo.families.family import Family
 from credo.numerics.arrays import Positions
-from credo.numerics.distributions import Beta, Categorical, Distribution, Seed, checked_mass
+from credo.numerics.categorical import Categorical
+from credo.numerics.distributions import Beta, Distribution, Seed, checked_mass
 from credo.numerics.exact import Array
 from credo.numerics.special import log_rising
 
@@ -127,7 +128,7 @@ class Dirichlet(Family):
     levels: tuple[Any, ...] | None
 
     def __init__(
-        self, concentration: Mapping[Any, float] | ArrayLike = 1.0, levels: tuple[Any, ...] | None = None
+        self, concentration: Mapping[Any, float] | ArrayLike = 1.0, levels: tuple[object, ...] | None = None
     ) -> None:
         if isinstance(concentration, Mapping):
             if not concentration:
@@ -177,11 +178,11 @@ class Dirichlet(Family):
     def marginals(self) -> tuple[Distribution, ...]:
         return (Beta(self.alpha, self.alpha.sum(-1, keepdims=True) - self.alpha),)
 
-    def mean(self) -> Any:
+    def mean(self) -> Array:
         """αᵥ/A"""
         return shares(self.alpha, 0.0)
 
-    def mode(self) -> Any:
+    def mode(self) -> Array:
         """(αᵥ - 1)/(A - J) where every αᵥ ≥ 1; a value with αᵥ < 1 gets 0; all alike where it is flat."""
         above = np.maximum(self.alpha - 1, 0)
         total = above.sum(-1, keepdims=True)
@@ -189,7 +190,7 @@ class Dirichlet(Family):
         even = np.where(flat, 1 / self.alpha.shape[-1], np.nan)
         return np.where(total > 0, above / np.where(total > 0, total, 1), even)
 
-    def maximum_likelihood(self, statistics: Statistics) -> Any:
+    def maximum_likelihood(self, statistics: Statistics) -> Array:
         n = self.counts(statistics)
         total = n.sum(-1, keepdims=True)
         return np.where(total > 0, n / np.where(total > 0, total, 1), np.nan)
@@ -198,9 +199,9 @@ class Dirichlet(Family):
         alpha = np.broadcast_to(self.concentration, parameters.shape)
         return np.asarray(log_kernel(parameters, alpha).sum(-1) - log_normaliser(alpha))
 
-    def sample(self, size: int, seed: Seed = None) -> Any:
+    def sample(self, size: int, seed: Seed = None) -> Array:
         gammas = np.random.default_rng(seed).standard_gamma(self.alpha, (size, *self.alpha.shape))
-        return gammas / gammas.sum(-1, keepdims=True)
+        return np.asarray(gammas / gammas.sum(-1, keepdims=True))
 
     def group(self, k: int) -> Self:
         alpha = self.concentration
@@ -344,7 +345,7 @@ class RowOfCounts:
         return rng.multinomial(self.trials, self.belief.sample(size, rng)).astype(float)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """NumPy's scalars as Python's, so that the same values are the same levels."""
     return value.item() if isinstance(value, np.generic) else value
 

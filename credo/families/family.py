@@ -10,8 +10,10 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.core.membership import Membership
+from credo.core.records import Shown
 from credo.core.statistics import Statistics
 from credo.errors import EvidenceError, PriorError
 from credo.numerics.distributions import Distribution, Seed, shown
@@ -35,7 +37,7 @@ class HasFamily(Protocol):
     def as_family(self) -> Family: ...
 
 
-class Family(ABC):
+class Family(Shown, ABC):
     """A prior over a likelihood's parameters: prior + statistics = posterior, of the same family.
 
     Parameters (what `mode`, `maximum_likelihood` and `sample` return, and `log_density` takes) are one array, or a
@@ -50,7 +52,7 @@ class Family(ABC):
 
     @abstractmethod
     def statistics(self, x: Any, member: Membership) -> Statistics:
-        """What is to be kept of the observations."""
+        """The sufficient statistics of the observations."""
 
     @abstractmethod
     def posterior(self, statistics: Any) -> Self:
@@ -103,7 +105,7 @@ class Family(ABC):
         (marginal,) = self.marginals()
         return marginal.sample(size, seed)
 
-    def _packed(self, values: Iterable[Any]) -> Any:
+    def _packed(self, values: Iterable[object]) -> Any:
         values = tuple(values)
         return values[0] if self.parameters is None else self.parameters(*values)
 
@@ -125,7 +127,7 @@ class Family(ABC):
         return self.belief().update(data, **how)
 
     def cross_validate(self, data: object, folds: int = 10, **how: Any) -> Validation:
-        """How well this prior, updated with the other folds, predicts each fold: see Belief.cross_validate."""
+        """The log-probability of each fold by this prior updated with the others: see Belief.cross_validate."""
         return self.belief().cross_validate(data, folds, **how)
 
     def belief(self) -> Belief:
@@ -160,16 +162,16 @@ class Family(ABC):
                 raise PriorError(f"{type(self).__name__}: {name} must be positive, but is {limit:g}")
 
     @property
-    def improper(self) -> Any:
+    def improper(self) -> NDArray[np.bool_]:
         """Which groups have the reference prior: only observations make a distribution of it. (groups,)"""
         limits = [getattr(self, name) == limit for name, limit in self.reference.items()]
-        return np.logical_and.reduce(np.broadcast_arrays(*limits)) if limits else np.False_
+        return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*limits)) if limits else False)
 
     def _require_proper(self) -> None:
         if self.improper.any():
             raise EvidenceError(
                 f"{self} is the reference prior, which is improper: it has no mean, interval or evidence of its own. "
-                "Observe first, or give a prior's numbers"
+                "Update it first, or give a proper prior"
             )
 
     def __eq__(self, other: object) -> bool:
@@ -187,9 +189,9 @@ class Family(ABC):
         return f"{type(self).__name__}({', '.join(pairs)})"
 
 
-def _positive_or(limit: float, x: Array) -> Any:
-    return (x > 0) | (x == limit)
+def _positive_or(limit: float, x: Array) -> NDArray[np.bool_]:
+    return np.asarray((x > 0) | (x == limit))
 
 
-def _of_group(value: Any, k: int) -> Any:
+def _of_group(value: object, k: int) -> Any:
     return value[k] if isinstance(value, np.ndarray) and value.ndim else value

@@ -59,7 +59,7 @@ class GammaRate(Family):
         self._require_proper()
         return np.maximum(np.asarray(self.shape) - 1, 0) / self.rate
 
-    def maximum_likelihood(self, statistics: Totals) -> Any:
+    def maximum_likelihood(self, statistics: Totals) -> Array:
         events, exposure = self.events(statistics), self.exposure(statistics)
         unbounded = np.where(events > 0, np.inf, np.nan)  # if all waits are 0, no rate is too high
         return np.where(exposure > 0, events / np.where(exposure > 0, exposure, 1), unbounded)

@@ -47,7 +47,7 @@ class LinearGaussian(Family):
     has_target = True
     parameters = Line
 
-    def __init__(self, mean: Any = 0.0, precision: Any = 1.0, shape: Real = 1.0, scale: Real = 1.0) -> None:
+    def __init__(self, mean: object = 0.0, precision: object = 1.0, shape: Real = 1.0, scale: Real = 1.0) -> None:
         self._require("location", mean, np.isfinite, "numbers")
         self._require("precision", precision, np.isfinite, "numbers")
         flat = self.flat
@@ -68,7 +68,7 @@ class LinearGaussian(Family):
         return np.asarray(~self.precision.any(axis=0) & ~self.precision.any(axis=1))
 
     @property
-    def improper(self) -> Any:
+    def improper(self) -> NDArray[np.bool_]:
         return np.asarray(self.shape <= 0)
 
     def statistics(self, x: Array, member: Membership) -> CrossMoments:
@@ -80,7 +80,7 @@ class LinearGaussian(Family):
         if ((self.shape + rows.n / 2) <= 0).any():
             free = -2 * float(self.shape.min())
             raise EvidenceError(
-                f"{rows.n.min():g} rows don't determine {free:g} weights without a prior and the noise about the line: "
+                f"{rows.n.min():g} rows don't determine {free:g} weights and the noise variance without a prior: "
                 f"at least {free + 1:g} rows are needed"
             )
         before, location = self._prior(rows.size)
@@ -156,7 +156,7 @@ class LinearGaussian(Family):
         """As many features as weights but the intercept's, and the target."""
         return self.location.shape[-1] if self.location.ndim else None
 
-    def predictive(self, features: Any = None) -> StudentT:
+    def predictive(self, features: object = None) -> StudentT:
         """Of the target, given rows of features: scale² = scale/shape (1 + z′ precision⁻¹ z)."""
         if features is None:
             raise DataError("what a regression predicts depends on the features: give them, as in predictive([4])")

@@ -266,9 +266,9 @@ def require_scale(n: Array, mean: Array, scatter: Array) -> None:
     elif spread > 0:
         found = f"the weights of the observations sum to {shown(rows)}, and must exceed 1"
     else:
-        found = f"every observation is {shown(place)}, which leaves open how far others may lie"
+        found = f"every observation is {shown(place)}, which doesn't determine the scale"
     raise EvidenceError(
-        f"the scale is unknown: {found}. Observe numbers that differ, or give the prior's numbers (mean, strength, "
+        f"the scale is unknown: {found}. Observe different numbers, or give a proper prior (mean, strength, "
         "shape and scale of a NormalInverseGamma)"
     )
 

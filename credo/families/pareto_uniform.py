@@ -1,9 +1,8 @@
-"""ParetoUniform: how far a uniform distribution reaches."""
+"""ParetoUniform: the upper end of a uniform distribution."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -45,10 +44,10 @@ class ParetoUniform(Family):
     def marginals(self) -> tuple[Distribution, ...]:
         return (Pareto(self.scale, self.shape),)
 
-    def mode(self) -> Any:
+    def mode(self) -> Real:
         return self.scale
 
-    def maximum_likelihood(self, statistics: Extremes) -> Any:
+    def maximum_likelihood(self, statistics: Extremes) -> Array:
         return np.where(statistics.n.value > 0, statistics.largest.value, np.nan)
 
     def log_density(self, x: Array, parameters: Array) -> Array:

@@ -52,8 +52,8 @@ def _fitting(name: str, asked: Kind | None, found: Profile | None, success: obje
             return BetaBernoulli(1, 1)
         if len(found.values) == 1:
             tell(
-                f"column {name!r} has one value only, {found.values[0].as_py()!r:.60}, so that its probability is 1 "
-                "whatever the rows: name the others in a prior, as in DirichletCategorical(1, levels=[...])"
+                f"column {name!r} has a single value, {found.values[0].as_py()!r:.60}, so its probability is always "
+                "1: declare the others in a prior, as in DirichletCategorical(1, levels=[...])"
             )
         return DirichletCategorical(1)
     if kind == "count":
@@ -63,10 +63,10 @@ def _fitting(name: str, asked: Kind | None, found: Profile | None, success: obje
     if kind in ("number", "date"):
         return NormalInverseGamma(0, 1, 1, 1)
     why = "is empty" if found and not found.known else f"looks like {'text' if kind == 'text' else 'names of rows'}"
-    raise DataError(f"column {name!r} {why}: nothing to estimate. If there is, say kinds={{{name!r}: 'category'}}")
+    raise DataError(f"column {name!r} {why}: nothing to estimate. If there is, use kinds={{{name!r}: 'category'}}")
 
 
-def resolved(rule: Rule, family: Family, statistics: Any) -> Family:
+def resolved(rule: Rule, family: Family, statistics: object) -> Family:
     """The prior of each group, found from all groups together where its numbers aren't given."""
     if rule == "given":
         return family
@@ -197,8 +197,8 @@ def _search(start: Family, statistics: Any, most: float) -> Search:
     elif isinstance(start, NormalInverseGamma):
         if not (statistics.scatter > 0).any():
             raise EvidenceError(
-                "the empirical prior is unknown: no group has two different numbers, which would tell how much numbers "
-                "of one group differ. Use prior='default', or give the prior's numbers"
+                "the empirical prior is undetermined: no group has two different numbers, so the variance within "
+                "groups is unknown. Use prior='default', or give a prior"
             )
         strength = (-25.0, most)
         first, bounds, build = [0.0] * 4, [free, strength, free, strength], partial(_gaussian, start)

@@ -135,7 +135,7 @@ def _check_expanded(network: Network, path: FilePath, keeps: Callable[[Network, 
                 f"table would have {many(size)} numbers; credo.save keeps it as it is"
             )
     if expanded:
-        tell(f"{path}: this format has tables alone, and so these became tables: {', '.join(expanded):.200}")
+        tell(f"{path}: this format has only tables, so these were expanded: {', '.join(expanded):.200}")
 
 
 def _format_of(path: FilePath) -> ModuleType:

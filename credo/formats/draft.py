@@ -62,12 +62,12 @@ class Draft:
         self.nodes[node.name] = node
         return node
 
-    def named(self, name: str, at: Any) -> Node:
+    def named(self, name: str, at: object) -> Node:
         if name not in self.nodes:
             raise self.fault(at, f"unknown variable {cut(name)!r}; {suggest(cut(name), map(cut, self.nodes), SHOWN)}")
         return self.nodes[name]
 
-    def defined(self, name: str, parents: Sequence[str], at: Any) -> Node:
+    def defined(self, name: str, parents: Sequence[str], at: object) -> Node:
         """The variable of this name, its parents now known."""
         node = self.named(name, at)
         if node.table is not None or node.parents:
@@ -87,7 +87,7 @@ class Draft:
             raise self.fault(node.at, f"{cut(node.name)!r} has a parent twice, or is its own")
         return tuple(len(self.named(parent, node.at).states) for parent in node.parents)
 
-    def make_room(self, size: int, at: Any) -> None:
+    def make_room(self, size: int, at: object) -> None:
         """Refuses a file that would fill the memory from a few words."""
         self.room -= size
         if self.room < 0:
@@ -118,7 +118,7 @@ class Draft:
             )
         except NetworkError as error:  # a cycle
             raise NetworkError(f"{self.file}: {error!s:.300}") from None
-        rounding.told(self.file)
+        rounding.report(self.file)
         return made
 
     def _table(self, node: Node, rounding: _Rounding) -> Array:
@@ -185,7 +185,7 @@ class Draft:
             if found.setdefault(name, node) is not node:
                 raise self.fault(node.at, f"{cut(name)!r} is declared twice")
 
-    def _all_different(self, node: Node, states: Sequence[Any]) -> None:
+    def _all_different(self, node: Node, states: Sequence[object]) -> None:
         if len(set(states)) < len(states):
             twice, _ = Counter(states).most_common(1)[0]
             raise self.fault(node.at, f"{cut(node.name)!r} has the state {cut(str(twice))!r} twice")
@@ -202,9 +202,9 @@ class _Rounding:
         if off > max(self.most, NOTED):
             self.most, self.row = off, row()
 
-    def told(self, file: str) -> None:
+    def report(self, file: str) -> None:
         if self.row:
-            tell(f"{file}: rows that don't sum to 1 were scaled; furthest off: {self.row}")
+            tell(f"{file}: rows that don't sum to 1 were normalised; the largest deviation: {self.row}")
 
 
 def many(number: int) -> str:

@@ -14,7 +14,7 @@ from credo.storage.files import explained, write_whole
 
 FilePath = str | PathLike[str]
 
-MOST_BYTES = 2**30  # of text: what unpacks to more is no network, but a bomb
+MOST_BYTES = 2**30  # of text: more is a decompression bomb
 IN_MEMORY = 20  # bytes that a byte of text takes while it is read: numbers are objects then, in lists
 PACKED = ".gz"
 DECLARED = re.compile(
@@ -67,7 +67,7 @@ def _unpacked(file: Path, path: FilePath) -> bytes:
         with file.open("rb") as packed, gzip.open(packed) as opened:
             return opened.read(MOST_BYTES + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise NetworkError(f"{path} isn't a whole gzip file: {error}") from None
+        raise NetworkError(f"{path} isn't a valid gzip file: {error}") from None
 
 
 def _decoded(data: bytes, path: FilePath) -> str:

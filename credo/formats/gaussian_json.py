@@ -20,12 +20,12 @@ from credo.networks.hybrid.number_node import NumberNode
 INTERCEPT = "(Intercept)"
 
 
-def is_gaussian(content: Any) -> bool:
+def is_gaussian(content: object) -> bool:
     """Whether what a JSON file holds is such a network."""
     return isinstance(content, Mapping) and {"nodes", "cpds"} <= content.keys()
 
 
-def gaussian_network(content: Mapping[str, Any], file: str) -> HybridNetwork:
+def gaussian_network(content: Mapping[str, object], file: str) -> HybridNetwork:
     names, cpds = content["nodes"], content["cpds"]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or not isinstance(cpds, dict):
         raise NetworkError(f"{file}: nodes must be a list of names, and cpds an object with one of each")
@@ -41,7 +41,7 @@ def gaussian_network(content: Mapping[str, Any], file: str) -> HybridNetwork:
     return net
 
 
-def _node(name: str, cpd: Any, file: str) -> NumberNode:
+def _node(name: str, cpd: object, file: str) -> NumberNode:
     match cpd:
         case {"coefficients": dict(coefficients), "variance": variance, "parents": list(parents)}:
             if not all(isinstance(each, str) for each in parents):
@@ -73,7 +73,7 @@ def _number(value: Any, what: str) -> float:
     return float(value)
 
 
-def _check_arcs(arcs: Any, net: HybridNetwork, file: str) -> None:
+def _check_arcs(arcs: object, net: HybridNetwork, file: str) -> None:
     """The arrows, which stand in the file twice."""
     if arcs is None:
         return

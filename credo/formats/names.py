@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 from urllib.parse import quote, unquote
 
 from credo.errors import NetworkError
@@ -51,10 +50,7 @@ class Labels:
 
 
 def labels_of(
-    network: Network,
-    plain_name: re.Pattern[str],
-    plain_state: re.Pattern[str],
-    order: Sequence[str] | None = None,
+    network: Network, plain_name: re.Pattern[str], plain_state: re.Pattern[str], order: Sequence[str] | None = None
 ) -> Labels:
     """Names as they are where they are plain, and cleaned where they aren't; `order` is that of the file."""
     names = cleaned(network.variables, plain_name, "v")
@@ -73,7 +69,7 @@ def labels_of(
     return Labels(names, states, remarks)
 
 
-def state_words(name: str, states: Sequence[Any]) -> tuple[str, ...]:
+def state_words(name: str, states: Sequence[object]) -> tuple[str, ...]:
     """States as strings, all different."""
     words = tuple(map(str, states))
     if len(set(words)) < len(words):

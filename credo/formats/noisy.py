@@ -94,7 +94,7 @@ def _maker(
 ) -> Callable[..., Distribution]:
     """The distribution, once the true names of variables and states are known."""
 
-    def made(parents: Sequence[str], states: Sequence[Sequence[Any]], own: Sequence[Any]) -> Distribution:
+    def made(parents: Sequence[str], states: Sequence[Sequence[object]], own: Sequence[object]) -> Distribution:
         from credo.networks.nodes.noisy_max import NoisyMax
 
         rows: dict[str, Any] = {}
@@ -108,7 +108,7 @@ def _maker(
     return made
 
 
-def _row(own: Sequence[Any], row: Array) -> dict[Any, float]:
+def _row(own: Sequence[object], row: Array) -> dict[Any, float]:
     return dict(zip(own, row.tolist(), strict=True))
 
 

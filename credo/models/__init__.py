@@ -1,1 +1,1 @@
-"""Models: what they share is the loop; they differ in how they infer."""
+"""Models: all share the loop and differ in their inference."""

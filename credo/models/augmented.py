@@ -1,4 +1,4 @@
-"""TreeAugmented and OneDependence: naive Bayes whose columns may depend on each other, two by two."""
+"""TreeAugmented and OneDependence: naive Bayes with pairwise dependence between columns."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.learning import Weight
 from credo.data import Source
-from credo.errors import DataError, PriorError, SchemaError, check_whole, suggest
-from credo.models.classifier import Classifier
+from credo.errors import DataError, PriorError, SchemaError, check_positive_number, check_whole, suggest
+from credo.models.class_predictor import Shares
+from credo.models.classifier import PlainClassifier
 from credo.models.description import cut_bits, forest_bits
 from credo.models.form_blocks import blocks_of
-from credo.models.forms import DEPENDENT_KINDS, Views
+from credo.models.forms import DEPENDENT_KINDS, Kinds, Views
 from credo.models.naive_bayes import NaiveBayes, check_settings
 from credo.notices import tell_of_columns
 
@@ -30,7 +31,7 @@ MOST_CELLS, MOST_PAIRS = 1000, 2**24  # of all columns; and of pairs, class by c
 Bins = int | Mapping[str, Sequence[float]] | None
 
 
-class Augmented(Classifier):
+class Augmented(PlainClassifier):
     """Columns in cells, which are counted together; numbers are cut into bins."""
 
     _internal: ClassVar[tuple[str, ...]] = ("form",)
@@ -43,8 +44,7 @@ class Augmented(Classifier):
 
     def __post_init__(self) -> None:
         check_settings("bayes", 1.0, smoothing=self.smoothing, class_smoothing=self.class_smoothing)
-        if not (isinstance(self.backoff, int | float | np.number) and 0 < self.backoff < float("inf")):
-            raise PriorError(f"backoff must be positive, but is {self.backoff!r}")
+        check_positive_number("backoff", self.backoff, PriorError)
         check_bins(self.bins)
         if isinstance(self.bins, Mapping):
             object.__setattr__(self, "bins", {name: sorted_cuts(cuts) for name, cuts in self.bins.items()})
@@ -103,7 +103,8 @@ class Augmented(Classifier):
             cuts = {name: cuts[name] if name in cuts else cut_points(seen, name, bins) for name in numbers}
             chosen = dependent_columns(seen, target, [*dependent], cuts)
         wide = [name for name in dependent if name not in chosen]
-        tell_of_columns((name, "has too many values to depend on other columns: it is read by itself") for name in wide)
+        why = "has too many values to depend on other columns: it is independent given the class"
+        tell_of_columns((name, why) for name in wide)
         own = {name: (*forms, self.form) if name in chosen else forms for name, forms in views.items()}
         held = {name: each for name, each in cuts.items() if name in chosen}
         return self.replaced(target=target, views=own, evidence=None, cuts=held)
@@ -127,10 +128,11 @@ class TreeAugmented(Augmented):
     """log p(row, class) = log P(class) + Σⱼ log p(xⱼ | x of j's parent, class): each column may have one other as its
     parent (Friedman, Geiger & Goldszmidt 1997).
 
-    The parents are the maximum spanning tree of the log Bayes factors of dependence given the class; arrows that lose
-    are left out. p(xⱼ | parent, class) has a Dirichlet prior that is worth `backoff` rows of p(xⱼ | class), which has
-    Dirichlet(smoothing). Numbers are cut into bins: `bins` is {column: cut points}, or how many bins of about as many
-    rows each; by default they are chosen by the class. Where a parent's cell is missing, its arrow is left out.
+    The parents are the maximum spanning tree of the log Bayes factors of dependence given the class; arrows with a
+    Bayes factor below 1 are dropped. p(xⱼ | parent, class) has a Dirichlet prior worth `backoff` rows of p(xⱼ | class),
+    which has Dirichlet(smoothing). Numbers are cut into bins: `bins` is {column: cut points}, or the number of
+    equal-frequency bins; by default they are chosen given the class (MODL). If a parent's cell is missing, its arrow is
+    dropped.
 
     >>> rows = {"a": ["x", "x", "y", "y"] * 5, "b": ["u", "u", "v", "v"] * 5, "c": ["0", "1", "0", "1"] * 5}
     >>> model = TreeAugmented().fit(rows, target="c")
@@ -142,13 +144,10 @@ class TreeAugmented(Augmented):
     backoff: float = 5.0
     bins: Bins = None
     class_smoothing: float | None = None
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
+    class_prior: Shares | None = None
+    kinds: Kinds = None
     tree: Mapping[str, str] | None = None
     cuts: Cuts = field(default_factory=dict, init=False)
-    target: str | None = field(default=None, init=False)
-    views: Views = field(default_factory=dict, init=False)
-    evidence: Evidence | None = field(default=None, init=False)
 
     form = "tree"
 
@@ -170,7 +169,7 @@ class TreeAugmented(Augmented):
 
     @property
     def parents(self) -> dict[str, str]:
-        """The parent of each column that has one: as given by `tree`, or as the evidence has it."""
+        """The parent of each column that has one: as given by `tree`, or derived from the evidence."""
         for _, likelihood in self.terms.likelihoods:
             if isinstance(likelihood, TreeLikelihood):
                 pairs = zip(likelihood.names, likelihood.parents, strict=True)
@@ -186,9 +185,9 @@ class OneDependence(Augmented):
     """log p(row, class) = log P(class) + log meanₛ p(xₛ | class) Πⱼ p(xⱼ | xₛ, class): the average over all columns s
     as the parent of the others, AODE (Webb, Boughton & Wang 2005).
 
-    p(xⱼ | xₛ, class) has a Dirichlet prior that is worth `backoff` rows of p(xⱼ | class), which has
-    Dirichlet(smoothing). Numbers are cut into bins: `bins` is {column: cut points}, or how many bins of about as many
-    rows each; by default they are chosen by the class. Columns that are missing in a row are no parents there.
+    p(xⱼ | xₛ, class) has a Dirichlet prior worth `backoff` rows of p(xⱼ | class), which has Dirichlet(smoothing).
+    Numbers are cut into bins: `bins` is {column: cut points}, or the number of equal-frequency bins; by default they
+    are chosen given the class (MODL). Missing columns aren't parents.
 
     >>> rows = {"a": ["x", "x", "y", "y"] * 5, "b": ["u", "v", "u", "v"] * 5, "c": ["0", "1", "1", "0"] * 5}
     >>> OneDependence().fit(rows, target="c").predict({"a": ["x", "x"], "b": ["u", "v"]}).tolist()
@@ -199,12 +198,9 @@ class OneDependence(Augmented):
     backoff: float = 5.0
     bins: Bins = None
     class_smoothing: float | None = None
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
+    class_prior: Shares | None = None
+    kinds: Kinds = None
     cuts: Cuts = field(default_factory=dict, init=False)
-    target: str | None = field(default=None, init=False)
-    views: Views = field(default_factory=dict, init=False)
-    evidence: Evidence | None = field(default=None, init=False)
 
     form = "one-dependence"
 
@@ -250,7 +246,7 @@ def check_bins(bins: Bins) -> None:
 
 
 def check_dependent(what: str, named: Iterable[str], views: Views) -> None:
-    """Refuse names of columns that aren't there, or can't depend on others."""
+    """Refuse names of unknown columns, or of columns that can't have parents."""
     for name in named:
         if views.get(name, ("",))[0] not in DEPENDENT_KINDS:
             known = [other for other, forms in views.items() if forms[0] in DEPENDENT_KINDS]

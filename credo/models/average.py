@@ -1,4 +1,4 @@
-"""The average of several models, the Bayes-optimal prediction: probabilities by what each model is worth."""
+"""The weighted average of several models: the Bayes-optimal prediction."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from credo.blocks.capabilities import Ignored
 from credo.core.description import DescriptionLength
 from credo.core.learning import Weight, Weights
 from credo.data import Batch, Source
@@ -17,7 +18,6 @@ from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, SchemaError, check_seed, check_whole, counted
 from credo.models.class_predictor import ClassPredictor, Shares
 from credo.models.description import evidence_about, log_evidence_of, target_length
-from credo.models.jobs import Silent
 from credo.models.label_shift import shifted_shares
 from credo.models.metrics import Scores, reuse_of_folds
 from credo.models.targets import with_target
@@ -34,9 +34,9 @@ WORTH = 1.0  # rows that each model is worth before the data: no weight ends at 
 class ModelAverage(ClassPredictor):
     """P(class | row) = Σ P(class | row, model) P(model | data)
 
-    By evidence, P(model | data) ∝ p(rows, classes | model): it follows from what the models have learned, and moves
-    with it. By "loo" (or "folds") models are stacked, by the weights under which held-out rows are most probable: that
-    is tuning, which stays until `fit`.
+    By evidence, P(model | data) ∝ p(rows, classes | model): it follows from the models' evidence and changes with it.
+    By "loo" (or "folds") models are stacked: the weights maximise the probability of held-out rows and stay fixed until
+    `fit`.
     """
 
     _internal: ClassVar[tuple[str, ...]] = ("stacked",)
@@ -55,8 +55,8 @@ class ModelAverage(ClassPredictor):
             _check_evidence(self.models)
 
     @classmethod
-    def of(cls, named: Mapping[str, Any], data: object, by: Weighing) -> ModelAverage:
-        """Of fitted models; held-out rows are found in the data that they were fitted on."""
+    def of(cls, named: Mapping[str, object], data: object, by: Weighing) -> ModelAverage:
+        """Of fitted models, with the data that they were fitted on."""
         models = tuple(named.values())
         _check_alike(models)
         stacked = None if by == "evidence" else stacked_weights(models, data, by)
@@ -71,14 +71,14 @@ class ModelAverage(ClassPredictor):
         return np.asarray(np.exp(logs - np.logaddexp.reduce(logs)))
 
     def log_evidence(self) -> float:
-        """log (1/m) Σ p(rows, classes | model), all models being as probable before."""
+        """log (1/m) Σ p(rows, classes | model), under a uniform prior over models."""
         if self.by != "evidence":
             raise EvidenceError("a stack of models has no evidence: average them by='evidence'")
         logs = [log_evidence_of(model) for model in self.models]
         return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
 
     def description_length(self, data: object, *, target: object = None, weight: Weight = None) -> DescriptionLength:
-        """L(h) is what all models take together, and ½ log₂ n for each weight but one."""
+        """L(h) is the sum over the models, plus ½ log₂ n for each free weight."""
         scores = self.scores(data, target=target, weight=weight)
         table = self._labelled(data, target)
         own = sum(model.description_length(table).model for model in self.models)
@@ -87,7 +87,7 @@ class ModelAverage(ClassPredictor):
     # Learning
 
     def fit(self, data: object, target: object = None, *, weight: Weight = None) -> ModelAverage:
-        """Refit all models, and weigh them again."""
+        """Refit all models and their weights."""
         table, name = with_target(self.opened(data), self.target if target is None else target)
         pairs = zip(self.names, self.models, strict=True)
         models = {own: model.fit(table, target=name, **_given(weight)) for own, model in pairs}
@@ -98,14 +98,14 @@ class ModelAverage(ClassPredictor):
         return self._each("update", data, target, weight)
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> ModelAverage:
-        """Every model unlearns rows. Weights by evidence are as if they had never come; stacked ones stay."""
+        """Every model unlearns rows. Weights by evidence follow exactly; stacked ones stay."""
         return self._each("forget", data, target, weight)
 
     def _each(self, verb: str, data: object, target: object, weight: Weight) -> ModelAverage:
         table = self._labelled(data, target)
         for model in self.models:
             if not hasattr(model, verb):
-                raise EvidenceError(f"a {type(model).__name__} has no {verb}: fit(data) learns all rows again")
+                raise EvidenceError(f"a {type(model).__name__} has no {verb}: fit(data) refits all rows")
         return replace(self, models=tuple(getattr(m, verb)(table, **_given(weight)) for m in self.models))
 
     def __add__(self, other: ModelAverage) -> ModelAverage:
@@ -118,14 +118,14 @@ class ModelAverage(ClassPredictor):
         return replace(self, models=tuple(one + two for one, two in zip(self.models, other.models, strict=True)))
 
     def merge(self, *others: ModelAverage) -> ModelAverage:
-        """The same as adding them up."""
+        """The same as `+`."""
         return reduce(add, others, self)
 
     def without_class(self, value: object) -> ModelAverage:
-        """As if rows of that class had never come."""
+        """As if rows of that class had never been learned."""
         return replace(self, models=tuple(model.without_class(value) for model in self.models))
 
-    # What it says of itself
+    # Descriptions
 
     @property
     def evidence(self) -> Any:
@@ -165,27 +165,27 @@ class ModelAverage(ClassPredictor):
 
     # Prediction
 
-    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+    def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
         """log Σ P(class | row, model) P(model | data)"""
-        out, silent = np.full((batch.rows, len(self.classes)), -np.inf), Silent()
+        out, cells = np.full((batch.rows, len(self.classes)), -np.inf), Ignored()
         with np.errstate(divide="ignore"):
             log_weights = np.log(self.weights)
         for model, places, log_weight in zip(self.models, self._places, log_weights.tolist(), strict=True):
             if log_weight == -np.inf:
                 continue
-            log_joint, ignored = model._log_joint(batch, tells=tells)
+            log_joint, ignored = model._log_joint(batch, count_ignored=count_ignored)
             total = np.logaddexp.reduce(log_joint, axis=1, keepdims=True)
             if np.isneginf(total).any():
                 raise EvidenceError(model.impossible(batch.slice(int(np.argmin(total[:, 0])), 1)))
             np.logaddexp(out, (log_joint - total)[:, places] + log_weight, out=out)
-            silent = {**silent, **{name: max(cells, silent.get(name, 0)) for name, cells in ignored.items()}}
-        return out + self._prior_shift, silent
+            cells |= {name: max(number, cells.get(name, 0)) for name, number in ignored.items()}
+        return out + self._prior_shift, cells
 
     # Validation
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """What the average without row i says of row i. By evidence, weights are those without row i, too; a stack's
-        weights are tuning, which is held fixed."""
+        """The average's prediction for each row i, without row i. By evidence, weights are those without row i, too; a
+        stack's weights are tuning, which is held fixed."""
         table = self._labelled(data, target)
         found = [model.leave_one_out(table, **_given(weight)) for model in self.models]
         if self.stacked is not None:
@@ -196,7 +196,7 @@ class ModelAverage(ClassPredictor):
         """log P(model | all rows but one): each row is forgotten. (rows, models)"""
         if len(found.truth) > MOST_FORGOTTEN:
             raise EvidenceError(
-                f"weights by evidence change with each row that is left out: that takes too long for "
+                f"weights by evidence change with each row that is left out: which is too slow for "
                 f"{len(found.truth):,} rows (more than {MOST_FORGOTTEN:,}). Use cross_validate(data)"
             )
         weights, logs = Weights.of(weight), list[list[float]]()
@@ -221,11 +221,11 @@ class ModelAverage(ClassPredictor):
     def cross_validate(
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
     ) -> Scores:
-        """What averages say of each fold that were fitted, and weighed, on the other folds."""
+        """Predictions for each fold by averages fitted and weighted on the other folds."""
         table = self._labelled(data, target)
         folds, seed = check_whole("folds", folds, 2, DataError), check_seed(seed)
         if table.once or weight is not None:
-            raise DataError("an average is cross-validated on a table, read several times, of rows that weigh the same")
+            raise DataError("an average is cross-validated on a table, read several times, with equal row weights")
         rows = sum(batch.rows for batch in table.batches([str(self.target)]))
         if rows < folds:
             raise DataError(f"{folds} folds need at least {folds} rows")
@@ -272,7 +272,7 @@ def _check_alike(models: Sequence[Any]) -> None:
             raise EvidenceError(f"{what}: they have learned {first.n:g} and {model.n:g} rows; fit them on the same")
 
 
-def _check_evidence(models: Sequence[Any]) -> None:
+def _check_evidence(models: Sequence[object]) -> None:
     """Refuse evidences of different things."""
     for model in models:
         log_evidence_of(model)  # refused, where it has none
@@ -282,10 +282,10 @@ def _check_evidence(models: Sequence[Any]) -> None:
             raise EvidenceError(f"the models' evidences can't be compared: of {first}, and of {other}; use by='loo'")
 
 
-def stacked_weights(models: Sequence[Any], data: object, by: Weighing) -> tuple[float, ...]:
+def stacked_weights(models: Sequence[object], data: object, by: Weighing) -> tuple[float, ...]:
     """The weights w, Σ w = 1, that maximise Σᵢ log Σₘ wₘ P(classᵢ | rowᵢ, model m without row i), by EM.
 
-    Each model is worth one row beforehand.
+    The prior is worth one row per model.
     """
     if data is None:
         raise DataError(f"by={by!r} needs the data that the models were fitted on, to leave rows out")

@@ -1,4 +1,4 @@
-"""What naive Bayes, its kin and trees share: rows with a class are counted, as evidence that adds."""
+"""The common part of generative classifiers and trees: labelled rows are counted as additive evidence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.models.class_predictor import NOTHING, ClassPredictor
-from credo.models.forms import Views, settled_views
+from credo.models.forms import Kinds, Views, settled_views
 from credo.models.targets import check_classes, class_codes, with_target
 from credo.notices import tell
 from credo.numerics.exact import Array
@@ -24,16 +24,14 @@ from credo.numerics.exact import Array
 NO_COLUMN = "there is no column to learn from: all of them are ignored"
 
 
-def labelled_table(
-    data: object, target: object, weight: Weight, kinds: Mapping[str, Any] | None
-) -> tuple[Source, str, Views]:
+def labelled_table(data: object, target: object, weight: Weight, kinds: Kinds) -> tuple[Source, str, Views]:
     """A table with its classes, the name of the column that holds them, and how the others are read."""
     table, name = with_target(source(data), target)
     if isinstance(weight, str):
         table.require([weight])
     features = tuple(column for column in table.without(weight).names if column != name)
     if not features:
-        raise SchemaError(f"there is no column beside {name!r} to learn from")
+        raise SchemaError(f"there is no column besides {name!r} to learn from")
     table, views = settled_views(table, features, check_classes(table, name, kinds))
     if not views:
         raise SchemaError(NO_COLUMN)
@@ -80,20 +78,20 @@ class ClassEvidence(ClassPredictor, Additive):  # type: ignore[misc]
         if left_out := self.unlabelled - unlabelled:
             tell(f"{counted(left_out, 'row')} without {self.target!r} left out")
         if self.class_prior is not None:
-            _ = self._given_prior  # refused, where it says nothing of a class
+            _ = self._given_prior  # refused, where it has no class
         if not self.class_weights.any():
             why = f"every cell of {self.target!r} is missing" if self.unlabelled else "all weights are zero"
             raise DataError(f"no row has a class: {why}")
         return self
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows: what is left is what would be there had they never come."""
+        """Unlearn rows exactly, as if they had never been learned."""
         table = self._labelled(data, target)
         if absent := [name for name in self.views if name not in table.names]:
             raise SchemaError(
                 f"rows are forgotten with all the columns that were learned, but {few([*map(repr, absent)])} "
                 f"{'is' if len(absent) == 1 else 'are'} absent; {suggest(absent[0], table.names)} "
-                "(Where all cells of a column were missing, give it without values.)"
+                "(If all cells of a column were missing, pass it without values.)"
             )
         return super().forget(table, weight=weight)
 
@@ -108,7 +106,7 @@ class ClassEvidence(ClassPredictor, Additive):  # type: ignore[misc]
 
     @property
     def unlabelled(self) -> float:
-        """The weight of rows without a class: they were left out."""
+        """The weight of rows without a class, which were skipped."""
         return 0.0 if self.evidence is None else float(self.evidence[UNLABELLED].n.value.sum())
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Whatever predicts classes: the verbs that follow from log P(class | row) of a batch, however that comes about."""
+"""Predictors of classes: the verbs that follow from log P(class | row)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from credo import engines
 from credo._kernels.models.shares import divide_by_total, lower_to_top
+from credo.blocks.capabilities import Ignored
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.membership import Codes, Hard
 from credo.core.records import Surface, with_fields
@@ -22,7 +23,7 @@ from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, suggest
 from credo.models.copies import LOOKED_AT, Repeats
 from credo.models.decisions import Loss, loss_matrix
-from credo.models.explaining import Reasons, Spoken, Step
+from credo.models.explaining import Reasons, Step, TextContributions
 from credo.models.jobs import (
     Job,
     LeastLoss,
@@ -33,11 +34,10 @@ from credo.models.jobs import (
     Prints,
     Probabilities,
     Scored,
-    Silent,
     WithProbabilities,
 )
+from credo.models.known_columns import columns_found
 from credo.models.metrics import Scores, reuse_of_folds
-from credo.models.tables import present
 from credo.models.targets import class_codes, with_known_target
 from credo.notices import tell_of_columns
 from credo.numerics.arrays import Stacked
@@ -51,7 +51,7 @@ Shares = Mapping[Any, float]  # of classes: they sum to 1
 
 
 class ClassPredictor(Surface, ABC):
-    """P(class | row) from the columns that the model reads, and what follows from it.
+    """P(class | row), and the verbs that follow from it.
 
     A model is a frozen dataclass with the fields `target` and `class_prior`. It says which `classes` it knows, of how
     many rows each (`class_weights`), which columns it reads (`features`), and log P(class | row) of a batch up to what
@@ -71,7 +71,7 @@ class ClassPredictor(Surface, ABC):
         @property
         def class_prior(self) -> Shares | None: ...
 
-    # What a model says of itself
+    # Descriptions
 
     @property
     @abstractmethod
@@ -89,9 +89,9 @@ class ClassPredictor(Surface, ABC):
         """The columns that it reads: their kinds, and the levels of categories."""
 
     @abstractmethod
-    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
-        """log P(class | row), up to what all classes share, under `class_prior` where it is given; and the cells that
-        were ignored, if they are to be told of. (rows, classes)
+    def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
+        """log P(class | row), up to what all classes share, under `class_prior` where it is given; and the ignored
+        cells, for a notice. (rows, classes)
 
         Columns of the model that the batch lacks count as missing. A model that doesn't read P(class) by itself adds
         `_prior_shift`.
@@ -101,12 +101,12 @@ class ClassPredictor(Surface, ABC):
     def cross_validate(
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
     ) -> Scores:
-        """What models taught by the other folds say of each row."""
+        """Predictions for each row by models of the other folds."""
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:  # noqa: ARG002
-        """What a model refitted without row i says of row i, for each row that was learned."""
+        """The prediction for each learned row i of a model refitted without it."""
         raise EvidenceError(
-            f"a {type(self).__name__} would be refitted for every row that is left out: use cross_validate(data)"
+            f"a {type(self).__name__} would be refitted for every left-out row: use cross_validate(data)"
         )
 
     def _scores_left_out(self, data: object, target: object, weight: Weight) -> Scores:
@@ -178,10 +178,10 @@ class ClassPredictor(Surface, ABC):
 
     @property
     def lone_text(self) -> str | None:
-        """The only column, where it is a text: a list of texts, which has no name of its own, is taken for it."""
+        """The only column, where it is a text: an unnamed list of texts is read as it."""
         return None
 
-    def replaced(self, **values: Any) -> Self:
+    def replaced(self, **values: object) -> Self:
         """The same model with other fields, those that aren't the constructor's among them."""
         return with_fields(self, **values)
 
@@ -216,7 +216,7 @@ class ClassPredictor(Surface, ABC):
         """The columns that the table has; the others' cells count as missing."""
         if not self.feature_names:
             raise EvidenceError(NOTHING)
-        return present(table, self.feature_names, self.target)
+        return columns_found(table, self.feature_names, self.target)
 
     def codes_of(self, batch: Batch) -> Codes:
         """Which class each row is in, -1 where it has none."""
@@ -248,7 +248,7 @@ class ClassPredictor(Surface, ABC):
     # Class shares
 
     def with_class_prior(self, class_prior: Shares) -> Self:
-        """The same, where classes have other shares than among the rows that were learned: Bayes' rule, exactly.
+        """The same model under another class prior, by Bayes' rule.
 
         P′(class | row) ∝ P(class | row) P′(class)/P(class)
         """
@@ -257,7 +257,7 @@ class ClassPredictor(Surface, ABC):
         return found
 
     def adapt(self, data: object) -> Self:
-        """With the class shares of rows that have no class: they are estimated by EM, rows of a class being as before.
+        """The same model with class shares estimated from unlabelled rows by EM (label shift).
 
         >>> from credo import NaiveBayes
         >>> model = NaiveBayes().fit({"x": [0.0, 0.1, 2.0, 2.1] * 10, "y": ["a", "a", "b", "b"] * 10}, target="y")
@@ -313,7 +313,7 @@ class ClassPredictor(Surface, ABC):
     # Prediction
 
     def predict_log_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
-        """log P(class | row), with other class shares where they are given. (rows, classes)
+        """log P(class | row), optionally under another class prior. (rows, classes)
 
         Of a Dask or Spark DataFrame: that frame, with a column log P(class) for each class.
         """
@@ -323,9 +323,9 @@ class ClassPredictor(Surface, ABC):
         return found
 
     def predict_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
-        """P(class | row), with other class shares where they are given. (rows, classes)
+        """P(class | row), optionally under another class prior. (rows, classes)
 
-        Of a Dask or Spark DataFrame: that frame, with a column P(class) for each class, made when it is computed.
+        Of a Dask or Spark DataFrame: that frame, with a column P(class) for each class, computed lazily.
         """
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict_proba(data)
@@ -343,16 +343,16 @@ class ClassPredictor(Surface, ABC):
         return frame
 
     def probabilities(self, batch: Batch) -> Array:
-        """The same of a batch, without a word about cells that say nothing."""
-        return self._probabilities(batch, tells=False)[0]
+        """The same for a batch, without notices about ignored cells."""
+        return self._probabilities(batch, count_ignored=False)[0]
 
-    def _probabilities(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
-        log_joint, silent = self._log_joint(batch, tells=tells)
+    def _probabilities(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
+        log_joint, ignored = self._log_joint(batch, count_ignored=count_ignored)
         if (row := lower_to_top(log_joint)) >= 0:
             raise EvidenceError(self.impossible(batch.slice(row, 1)))
         shares = np.exp(log_joint, out=log_joint)
         divide_by_total(shares)
-        return shares, silent
+        return shares, ignored
 
     def predict(self, data: object, *, class_prior: Shares | None = None) -> NDArray[Any]:
         """The most probable class of each row; of a Dask or Spark DataFrame, that frame with a column `predicted`."""
@@ -371,7 +371,7 @@ class ClassPredictor(Surface, ABC):
     def decide(self, data: object, loss: Loss | None = None, *, reject: float | None = None) -> NDArray[Any]:
         """The decision of least expected loss for each row; None where rejecting (at that loss) is cheaper.
 
-        loss[truth][decision] is what a decision costs; what isn't said costs 0 where it is right, else 1.
+        loss[truth][decision] is the cost of a decision; by default 0 if it is right, else 1.
         Of a Dask or Spark DataFrame: that frame, with a column `decision`, made when it is computed.
         """
         if reject is not None and (not isinstance(reject, int | float | np.number) or np.isnan(reject)):
@@ -388,7 +388,7 @@ class ClassPredictor(Surface, ABC):
 
     def _collected(self, data: object, job: Job, width: int | None = None) -> Array:
         """What a job finds of each row, one after another. (rows, width: one column a class, unless said)"""
-        table, silent, found = self.opened(data), Silent(), Stacked()
+        table, ignored, found = self.opened(data), Ignored(), Stacked()
         shape = table.rows or 0, len(self.classes) if width is None else width
         shared = table.near and engines.current().shares_memory
         placed = Placed(job, np.empty(shape)) if shared and table.rows is not None else None
@@ -396,49 +396,49 @@ class ClassPredictor(Surface, ABC):
             if placed is None:
                 found.add(part, table.rows)
             for name, cells in unseen.items():
-                silent[name] = silent.get(name, 0) + cells
-        self._tell_silent(silent)
+                ignored[name] = ignored.get(name, 0) + cells
+        self._tell_ignored(ignored)
         return found.whole((0, shape[1])) if placed is None else placed.found
 
     def streamed(self, data: object) -> Iterator[tuple[Batch, Array]]:
         """Batches of a table with their probabilities, one after another, in constant memory."""
         table = self.opened(data)
         self._present(table)
-        silent: Silent = {}
+        ignored: Ignored = {}
         partitions = table.partitions([*table.keys, *table.names])
         for batch, probabilities, unseen in engines.map(WithProbabilities(self), partitions):
             for name, cells in unseen.items():
-                silent[name] = silent.get(name, 0) + cells
+                ignored[name] = ignored.get(name, 0) + cells
             yield batch, probabilities
-        self._tell_silent(silent)
+        self._tell_ignored(ignored)
 
-    def _tell_silent(self, silent: Silent) -> None:
+    def _tell_ignored(self, ignored: Ignored) -> None:
         """One notice for all columns whose cells hold such values."""
-        for what in dict.fromkeys(what for _, what in silent):
-            of = {name: cells for (name, each), cells in silent.items() if each == what}
+        for what in dict.fromkeys(what for _, what in ignored):
+            of = {name: cells for (name, each), cells in ignored.items() if each == what}
             tell_of_columns((name, f"{counted(sum(of.values()), 'cell')} with {what}, ignored") for name in of)
 
     def impossible(self, batch: Batch) -> str:
-        """Why one row has no most probable class."""
+        """Why one row is impossible under every class."""
         return f"row {batch.number(0)} is impossible under every class"
 
     # Validation
 
     def scores(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """How good its probabilities are, on rows with a class that it wasn't taught by."""
+        """Scores on labelled rows that weren't used for training."""
         table, weights = self._labelled(data, target), Weights.of(weight)
         partitions = weights.partitions(table, self.needs(table.without(weight)))
         scored = engines.map(Scored(self, weights.of_a_row), partitions)
         found, codes, row_weights = zip(*scored, strict=True)
         truth = np.concatenate(codes).astype(np.intp)
         if not len(truth):
-            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or weighs nothing")
+            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or has weight 0")
         return Scores(self.classes, np.concatenate(found), truth, np.concatenate(row_weights))
 
     # Reasons
 
     def explain(self, row: object, of: object = None, against: object = None, *, unit: str = "nats") -> Explanation:
-        """Why a row is taken for the class `of` rather than `against` (the two most probable, if not said).
+        """Why the class is `of` rather than `against` (by default the two most probable).
 
         prior + the columns' weights of evidence = the log-odds.
         """
@@ -452,17 +452,17 @@ class ClassPredictor(Surface, ABC):
         Unless a model knows better, a column adds to those before it: its cell is uncovered after theirs.
         """
         rows = [self._uncovered(one, few) for few in range(len(self.feature_names) + 1)]
-        steps = [self._log_joint(row, tells=False)[0][0] for row in rows]
+        steps = [self._log_joint(row, count_ignored=False)[0][0] for row in rows]
         logs = [each - np.logaddexp.reduce(each) for each in steps]
-        said = {name: logs[j + 1] - logs[j] for j, name in enumerate(self.feature_names)}
-        return Reasons(logs[0], said, logs[-1])
+        terms = {name: logs[j + 1] - logs[j] for j, name in enumerate(self.feature_names)}
+        return Reasons(logs[0], terms, logs[-1])
 
     def _uncovered(self, one: Batch, few: int) -> Batch:
         """With the cells of the first few columns, the others missing."""
         known = set(one.names)
         return one.only([name for name in self.feature_names[:few] if name in known]).filled(self.feature_names)
 
-    def _spoken(self, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:  # noqa: ARG002
+    def _word_contributions(self, one: Batch, first: int, second: int, size: float) -> TextContributions:  # noqa: ARG002
         """Of each text column of a batch of one row, what its words say for the first class against the second."""
         return {}
 
@@ -475,7 +475,7 @@ class ClassPredictor(Surface, ABC):
         return frozenset()
 
 
-def _array_of(classes: Sequence[Any]) -> NDArray[Any]:
+def _array_of(classes: Sequence[object]) -> NDArray[Any]:
     """NumPy's own type where it can hold them: it drops a NUL at a string's end."""
     found = np.array(classes)
     return found if found.tolist() == list(classes) else np.array([*classes, None], dtype=object)[:-1]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import UNSEEN_VALUES, Likelihood
-from credo.blocks.capabilities import ByColumn, Draws, LeavesOut, read_counting_ignored
+from credo.blocks.capabilities import ByColumn, Draws, Ignored, LeavesOut, read_counting_ignored
 from credo.core.description import DescriptionLength
+from credo.core.evidence import Evidence
 from credo.core.learning import RowWeights, Weight, fold_scores
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
@@ -19,19 +21,16 @@ from credo.data.cells import instants
 from credo.errors import DataError, EvidenceError, check_seed
 from credo.models.conditional import add_log_likelihoods
 from credo.models.description import classifier_evidence, classifier_length
-from credo.models.explaining import Reasons, Spoken
-from credo.models.forms import TEXT_FORMS
-from credo.models.jobs import (
-    LogJoint,
-    LogProb,
-    Silent,
-    to_log_shares,
-)  # fmt: skip
+from credo.models.explaining import Reasons, TextContributions
+from credo.models.forms import TEXT_FORMS, Views
+from credo.models.jobs import LogJoint, LogProb, to_log_shares
 from credo.models.labelled import Labelled
 from credo.models.metrics import Scores, reuse_of_folds
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.present.plotting import Figure
     from credo.selection.learning_curve import LearningCurve
     from credo.selection.tuned import TunedClassifier
@@ -41,14 +40,14 @@ IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use est
 
 
 class WithoutEach(NamedTuple):
-    """Rows of the evidence that are taken out of it one by one, and log P(class) without each."""
+    """Rows of the evidence, left out one by one, and log P(class) without each."""
 
     own: Hard
     log_prior: Array  # (rows, classes)
 
 
 class Classifier(Labelled):
-    """P(class | row) ∝ P(class) p(columns | class): what was learned, put to use."""
+    """P(class | row) ∝ P(class) p(columns | class), a generative classifier."""
 
     _internal: ClassVar[tuple[str, ...]] = (
         "class_weights_left_out", "log_prior_left_out", "structure_bits", "terms_by_column",
@@ -56,11 +55,11 @@ class Classifier(Labelled):
 
     @property
     def plain(self) -> Classifier:
-        """As fit learned it."""
+        """As fitted, without tuning."""
         return self
 
     def untuned(self) -> Classifier:
-        """As fit learned it, with the evidence that it needs."""
+        """As fitted, with only the evidence that it needs."""
         return self
 
     # Prediction
@@ -72,10 +71,10 @@ class Classifier(Labelled):
         """
         return self._found(data, LogJoint(self), "log P(row, {})")
 
-    def log_prob(self, data: Any) -> Array:
-        """log p(row), untuned: low for rows unlike all that were learned.
+    def log_prob(self, data: object) -> Array:
+        """log p(row), untuned: low for outliers.
 
-        Of a Dask or Spark DataFrame: that frame, with a column log_prob, made when it is computed.
+        Of a Dask or Spark DataFrame: that frame, with a column log_prob, computed lazily.
         """
         table = self.opened(data)
         if table.frame is not None:
@@ -89,17 +88,17 @@ class Classifier(Labelled):
         """The same as an array, wherever the rows live. (rows,)"""
         return np.asarray(np.logaddexp.reduce(self._collected(data, LogJoint(self)), axis=1))
 
-    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+    def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
         """log P(class, row), up to what all classes share; and the cells that were ignored."""
         batch = batch.filled(self.views)
-        out, ignored = self._added_up(batch, tells=tells)
+        out, ignored = self._added_up(batch, count_ignored=count_ignored)
         return self._concluded(out, self._begun(self.terms.log_prior), self._worth(batch)), ignored
 
-    def _added_up(self, batch: Batch, *, base: bool = False, tells: bool = True) -> tuple[Array, Silent]:
+    def _added_up(self, batch: Batch, *, base: bool = False, count_ignored: bool = True) -> tuple[Array, Ignored]:
         """log P(class) + Σ log p(block | class). (rows, classes)"""
         out = np.repeat(self._begun(self.terms.log_prior)[None], batch.rows, axis=0)
         each = (likelihood for _, likelihood in self.terms.likelihoods)
-        return out, add_log_likelihoods(each, batch.filled(self.views), out, base=base, tells=tells)
+        return out, add_log_likelihoods(each, batch.filled(self.views), out, base=base, count_ignored=count_ignored)
 
     def _begun(self, log_prior: Array) -> Array:
         """What is added up before any cell is read."""
@@ -134,7 +133,7 @@ class Classifier(Labelled):
         )
 
     def terms_by_column(self, batch: Batch) -> dict[str, Array]:
-        """What each column says of the classes: its log-likelihoods, weighted. (rows, classes) each"""
+        """The weighted log-likelihoods of each column. (rows, classes) each"""
         batch = batch.filled(self.views)
         found: dict[str, Array] = {}
         for _, likelihood in self.terms.likelihoods:
@@ -146,11 +145,10 @@ class Classifier(Labelled):
     # Validation
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """What a model refitted without row i says of row i, for each row that was learned; nothing is refitted.
+        """The prediction for each row i of a model refitted without row i, exactly, but without a refit.
 
-        A class whose only row is left out is unknown to that model: the row counts as wrong, and not in the log-loss.
-        (Only where cells miss under a full or tied covariance, and where columns are read together, it is.) Rows
-        without a class are left out.
+        If a row is the only one of its class, it counts as an error and is excluded from the log-loss. (Exceptions that
+        do refit: missing cells under a full or tied covariance, and joint columns.) Rows without a class are left out.
         """
         return self._scores_left_out(data, target, weight)
 
@@ -195,7 +193,8 @@ class Classifier(Labelled):
         LeavesOut.needed(likelihood).add_left_out(likelihood.read(batch), own, out)
 
     def plot(self, columns: Sequence[str] | None = None) -> Figure:
-        """The distribution of each column in each class: of the columns named, or of those that matter most."""
+        """The distribution of each column in each class: of the named columns, or of the most important ones;
+        where there are only texts, the strongest words of each class."""
         from credo.present.score_plot import plot_classifier
 
         return plot_classifier(self, columns)
@@ -204,8 +203,8 @@ class Classifier(Labelled):
         self, data: object, *, target: object = None, weight: Weight = None, withheld: float = 1 / 3,
         sizes: Sequence[int] | None = None, seed: int = 0,
     ) -> LearningCurve:  # fmt: skip
-        """Accuracy and log-loss of withheld rows, as ever more of the others are learned; a tuned model is tuned on
-        the rows of each size."""
+        """Accuracy and log-loss on withheld rows against the number of training rows; a tuned model is tuned again at
+        each size."""
         from credo.selection.learning_curve import learning_curve
 
         return learning_curve(self, self._labelled(data, target), weight, withheld, sizes, seed)
@@ -213,9 +212,9 @@ class Classifier(Labelled):
     def cross_validate(  # type: ignore[override]
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
     ) -> Scores:
-        """What models taught by the other folds say of each row: their evidence is added up, nothing is refitted.
+        """Predictions for each row by models of the other folds: their evidence is added up, without refits.
 
-        Copies of a row lie in one fold (in tables of up to 20,000 rows), unless chance explains that rows are alike.
+        Copies of a row go to the same fold (in tables of up to 20,000 rows), unless chance explains the repetition.
         """
         table = self._labelled(data, target)
         copied = self._copied(table, weight)
@@ -238,31 +237,31 @@ class Classifier(Labelled):
     def _reasons(self, one: Batch) -> Reasons:
         """Of a batch of one row: log P(class), what each column adds to it, and their sum."""
         prior = self.terms.log_prior
-        said = {name: each[0] for name, each in self.terms_by_column(one).items()}
-        return Reasons(prior, said, prior + sum(said.values(), np.zeros_like(prior)))
+        terms = {name: each[0] for name, each in self.terms_by_column(one).items()}
+        return Reasons(prior, terms, prior + sum(terms.values(), np.zeros_like(prior)))
 
-    def _spoken(self, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
-        from credo.models.explaining import spoken_words
+    def _word_contributions(self, one: Batch, first: int, second: int, size: float) -> TextContributions:
+        from credo.models.explaining import word_contributions
 
-        return spoken_words(self, one, first, second, size)
+        return word_contributions(self, one, first, second, size)
 
     def _unseen(self, one: Batch) -> frozenset[str]:
         filled = one.filled(self.views)
         ignored = (read_counting_ignored(each, filled)[1] for _, each in self.terms.likelihoods)
         return frozenset(name for found in ignored for name, why in found if why == UNSEEN_VALUES)
 
-    def top_words(self, value: object, n: int = 10, *, column: str | None = None) -> Any:
-        """An Arrow table: the words that say most for a class against the others, in all its texts together.
+    def top_words(self, value: object, n: int = 10, *, column: str | None = None) -> pa.Table:
+        """An Arrow table: the words with the largest total weight for a class against the others.
 
-        count: how often the class has the word; in a tuned model that reads odds, in how many of its texts. weight:
-        what it says each time. Untuned that is log P(word | class)/P(word | the others); tuned, about what `explain`
-        gives it on average, in all forms that the column is read in, pairs among them. The order is weight · count.
+        count: the word's frequency in the class; in a tuned model with odds, the number of the class's texts that
+        contain it. weight: its weight of evidence. Untuned it is log P(word | class)/P(word | other classes); tuned,
+        about the average weight that `explain` gives it, over words and pairs. The order is weight · count.
         """
         from credo.models.top_words import strongest_words
 
         return strongest_words(self, self._code_of(value), n, column)
 
-    def parameters(self) -> Any:
+    def parameters(self) -> pa.Table:
         """An Arrow table: each column's parameters by class, as estimated."""
         from credo.models.explaining import parameter_table
 
@@ -270,12 +269,12 @@ class Classifier(Labelled):
 
     @property
     def n_parameters(self) -> int:
-        """How many numbers the model has: P(class), and each class's distributions."""
+        """The number of parameters: P(class), and the distributions of each class."""
         each = sum(likelihood.free_parameters for _, likelihood in self.plain.terms.likelihoods)
         return len(self.classes) - 1 + each
 
     def log_evidence(self) -> float:
-        """log p(classes, columns) of the rows that were learned, all parameters integrated out (untuned)."""
+        """log p(classes, columns) of the learned rows, all parameters integrated out (untuned)."""
         return classifier_evidence(self)
 
     def description_length(self, data: object, *, target: object = None, weight: Weight = None) -> DescriptionLength:
@@ -283,15 +282,15 @@ class Classifier(Labelled):
         return classifier_length(self, data, target, weight)
 
     def structure_bits(self, n: float) -> float:  # noqa: ARG002 - of use to those who override
-        """What isn't a parameter: columns that are read as they are take nothing."""
+        """The bits of the structure; 0 for columns without cut points or arrows."""
         return 0.0
 
-    def sample(self, size: int, seed: Any = None) -> Any:
-        """An Arrow table of made-up rows, drawn from what was learned (untuned)."""
+    def sample(self, size: int, seed: Any = None) -> pa.Table:
+        """An Arrow table of rows sampled from the model (untuned)."""
         import pyarrow as pa
 
         if not isinstance(size, int | np.integer) or size < 0:
-            raise DataError(f"the number of rows to make up must be whole and at least 0, but is {size!r}")
+            raise DataError(f"the number of rows to sample must be whole and at least 0, but is {size!r}")
         rng = np.random.default_rng(check_seed(seed) if isinstance(seed, int | float | str) else seed)
         codes = rng.choice(len(self.classes), size, p=np.exp(self.terms.log_prior))
         columns: dict[str, Any] = {}
@@ -310,7 +309,7 @@ class Classifier(Labelled):
         return Live(self)
 
     def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> TunedClassifier:
-        """Choose what the evidence leaves open, on leave-one-out scores of the rows that were learned."""
+        """Infer likelihoods, weights and label noise from leave-one-out scores of the learned rows."""
         from credo.selection.nested import tune
 
         return tune(self, self._labelled(data, target), weight, seed)
@@ -319,6 +318,15 @@ class Classifier(Labelled):
         from credo.models.explaining import described
 
         return described(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PlainClassifier(Classifier):
+    """A classifier as `fit` learns it: settings, which each kind has of its own, and what was learned."""
+
+    target: str | None = field(default=None, init=False)
+    views: Views = field(default_factory=dict, init=False)
+    evidence: Evidence | None = field(default=None, init=False)
 
 
 def _scored(model: Any, batch: Batch, weights: Array) -> tuple[Array, Codes, Array]:
@@ -332,7 +340,7 @@ def _scored(model: Any, batch: Batch, weights: Array) -> tuple[Array, Codes, Arr
 
 
 def _impossible(logs: Array, rows: NDArray[np.intp], codes: Codes) -> Array:
-    """What a model that doesn't know the class of some rows says of it: nothing is ever so. In place."""
+    """The probability of classes that the model doesn't know: 0. In place."""
     logs[rows, codes[rows]] = -np.inf
     return logs
 

@@ -6,7 +6,7 @@ the membership comes from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -20,10 +20,12 @@ from credo.blocks.capabilities import (
     ExpectsHidden,
     Ignored,
     LogPrior,
+    ReadAgain,
     SharedFactor,
     log_base,
     read_counting_ignored,
 )
+from credo.blocks.numbers.hidden_rows import Before
 from credo.blocks.subset_averaging import averaged
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS
@@ -49,7 +51,7 @@ class Conditional:
         """The columns, each once."""
         return tuple(dict.fromkeys(name for block in self.blocks for name in block.names))
 
-    def summarise(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, levels: object) -> Evidence:
         """The evidence in a batch, under any membership; `levels` (an Arrow array) are what the groups are called."""
         batch = batch.filled(self.names)
         return self._beside(
@@ -58,34 +60,54 @@ class Conditional:
             levels,
         )
 
-    def expected(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
+    def expected(self, batch: Batch, member: Membership, levels: object) -> Evidence:
         """EM's E-step: the expected statistics of a batch under responsibilities that this conditional has led to, or
         that EM starts from. Where columns covary, missing cells are expected as well (see Completes), which `summarise`
         leaves to the M-step."""
         batch, member = batch.filled(self.names), member if isinstance(member, Soft) else member.soft()
+        return self._beside(self._expected(batch, member, {}), Counts.of_rows(member), levels)
+
+    def _expected(self, batch: Batch, member: Soft, done: Mapping[Block, Evidence]) -> list[Evidence]:
+        """The expected statistics of each block; of some they are known already."""
         now = {} if self.evidence is None else dict(zip(self.blocks, self.likelihoods, strict=True))
         found = []
         for block in counting(self.blocks):
-            completes = Completes.of(block)
-            if completes is None:
-                found.append(block.summarise(batch, member, self.groups))
-            else:
+            if block in done:
+                found.append(done[block])
+            elif (completes := Completes.of(block)) is not None:
                 found.append(completes.expected(batch, member, self.groups, now.get(block)))
-        return self._beside(found, Counts.of_rows(member), levels)
+            else:
+                found.append(block.summarise(batch, member, self.groups))
+        return found
 
-    def expected_hidden(self, batch: Batch, log_shares: Array, weight: Array, levels: Any) -> tuple[Evidence, Array]:
+    def expected_hidden(self, batch: Batch, log_shares: Array, weight: Array, levels: object) -> tuple[Evidence, Array]:
         """EM's whole E-step of rows whose group is hidden: the same under P(group | row), the groups having these
         shares, and log p(row). (rows,)"""
-        if len(self.blocks) == 1 and (alone := ExpectsHidden.of(self.blocks[0])) is not None:
-            (now,), rows = self.likelihoods, batch.filled(self.names)
-            found = alone.expected_hidden(rows, log_shares, weight, self.groups, now)
+        rows, last = batch.filled(self.names), self._in_one_pass
+        logs = np.zeros((batch.rows, len(log_shares))) if len(self.blocks) > 1 or last is None else None
+        if logs is not None:
+            for i, likelihood in enumerate(self.likelihoods):
+                if i != last:
+                    _add_again(likelihood, rows, logs)
+        if last is not None:
+            block, now = self.blocks[last], self.likelihoods[last]
+            before = Before(log_shares, weight, logs)
+            found = ExpectsHidden.needed(block).expected_hidden(rows, before, self.groups, now)
             if found is not None:
                 evidence, (n, log_prob) = found
-                return self._beside([evidence], Counts(Exact.of(n[:, None])), levels), log_prob
-        member, log_prob = Soft.responsibilities(self.log_joint(batch, log_shares), weight)
+                every = [evidence] if logs is None else self._expected(rows, Soft(logs), {block: evidence})
+                return self._beside(every, Counts(Exact.of(n[:, None])), levels), log_prob
+            logs = np.zeros((batch.rows, len(log_shares))) if logs is None else logs
+            _add_again(now, rows, logs)
+        member, log_prob = Soft.responsibilities(logs + log_shares, weight)
         return self.expected(batch, member, levels), log_prob
 
-    def _beside(self, found: Sequence[Evidence], rows: Counts, levels: Any) -> Evidence:
+    @cached_property
+    def _in_one_pass(self) -> int | None:
+        """The block that takes the E-step in one pass, after the others, if there is one."""
+        return next((i for i, block in enumerate(self.blocks) if ExpectsHidden.of(block) is not None), None)
+
+    def _beside(self, found: Sequence[Evidence], rows: Counts, levels: object) -> Evidence:
         """With the groups' rows."""
         parts = {ROWS: Part((self.groups,), rows)}
         for evidence in found:
@@ -134,7 +156,7 @@ class Conditional:
             return 0.0
         return float(sum(LogPrior.needed(likelihood).log_prior() for likelihood in self.likelihoods))
 
-    def sample(self, codes: Any, rng: np.random.Generator) -> dict[str, Any]:
+    def sample(self, codes: object, rng: np.random.Generator) -> dict[str, Any]:
         """Cells of rows of these groups, column by column; a column in several forms is drawn by the first."""
         drawn: dict[str, Any] = {}
         for likelihood in self.likelihoods:
@@ -148,23 +170,32 @@ class Conditional:
 
 
 def likelihood_of(block: Block, evidence: Evidence, settings: Settings) -> Likelihood:
-    """log p(block | group) as the evidence has it; averaged over subsets of its columns, if so asked."""
+    """log p(block | group) given the evidence; optionally averaged over subsets of its columns."""
     found = block.likelihood(evidence, settings)
     return averaged(found) if settings.average else found
 
 
 def add_log_likelihoods(
-    likelihoods: Iterable[Likelihood], batch: Batch, out: Array, *, base: bool = False, tells: bool = True
+    likelihoods: Iterable[Likelihood], batch: Batch, out: Array, *, base: bool = False, count_ignored: bool = True
 ) -> Ignored:
     """out (rows, groups) += Σ log p(block | group), up to what all groups share unless `base`; the ignored cells."""
     ignored: Ignored = {}
     for likelihood in likelihoods:
-        cells, own = read_counting_ignored(likelihood, batch) if tells else (likelihood.read(batch), {})
+        cells, own = read_counting_ignored(likelihood, batch) if count_ignored else (likelihood.read(batch), {})
         likelihood.add(cells, out)
         if base and SharedFactor.of(likelihood):
             out += log_base(likelihood, cells)
         ignored |= own
     return ignored
+
+
+def _add_again(likelihood: Likelihood, batch: Batch, out: Array) -> None:
+    """out (rows, groups) += log p(block | group) of rows that EM reads again and again."""
+    again = ReadAgain.of(likelihood)
+    if again is None:
+        add_log_likelihoods([likelihood], batch, out, base=True)
+    else:
+        again.add_again(batch, out)
 
 
 def _side_by_side(schemas: Sequence[Schema]) -> Schema:

@@ -1,8 +1,8 @@
-"""Copies of rows: the same cells and class, in more rows than chance explains.
+"""Copies of rows: rows with equal cells and class, more than chance explains.
 
-A copied row would predict itself if its copies stayed behind when it is held out. So copies are held out together. Rows
-may also be the same by chance, as where two yes/no columns are all there is, or where columns depend on each other;
-these are rows like any others. Rows that differ in one cell only tell the two apart: chance makes them, copies don't.
+A copied row would predict itself if its copies stayed in the training rows. So copies are held out together. Rows may
+also be equal by chance, as with two boolean columns or dependent columns; these are treated as any other rows. Rows
+that differ in a single cell distinguish the two: chance produces them, copies don't.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Repeats:
 
 
 def _whole_table(count: NDArray[np.intp]) -> int:
-    """How often the whole table comes: what all counts are multiples of. Where few different rows come again and again,
-    as in tables that books print, round numbers are no copies."""
+    """How often the whole table is repeated: the common divisor of all counts. Round counts of few distinct rows, as in
+    printed tables, aren't copies."""
     times = int(np.gcd.reduce(count))
     return times if len(count) >= DIFFERENT or (count == times).mean() > 0.5 else 1
 

@@ -13,8 +13,8 @@ from credo.numerics.exact import Array
 Loss = Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]]  # loss[truth][decision]
 
 
-def loss_matrix(loss: Loss | None, classes: Sequence[Any]) -> Array:
-    """The loss of each decision under each truth; what isn't given costs 0 where it is right, else 1. (truth, decision)
+def loss_matrix(loss: Loss | None, classes: Sequence[object]) -> Array:
+    """The loss of each decision under each truth; by default 0 if it is right, else 1. (truth, decision)
 
     >>> loss_matrix({"sick": {"well": 5}}, ["sick", "well"]).tolist()
     [[0.0, 5.0], [1.0, 0.0]]
@@ -32,7 +32,7 @@ def loss_matrix(loss: Loss | None, classes: Sequence[Any]) -> Array:
         if not np.isfinite(matrix).all():
             raise DataError(wrong)
         if matrix.shape != (size, size):
-            raise DataError(f"the loss must have {size} rows and columns, one a class, but has shape {matrix.shape}")
+            raise DataError(f"the loss must have {size} rows and columns, one per class, but has shape {matrix.shape}")
         return matrix
     places = {value: k for k, value in enumerate(classes)}
     for truth, costs in loss.items():

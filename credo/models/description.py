@@ -94,7 +94,7 @@ def rows_length(
     )
 
 
-def log_evidence_of(model: Any) -> float:
+def log_evidence_of(model: object) -> float:
     """log p(what was learned | model), parameters integrated out."""
     found = getattr(model, "log_evidence", None)
     if found is None:

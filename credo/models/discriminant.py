@@ -1,9 +1,8 @@
-"""GaussianDiscriminant: numbers together, as one Gaussian for each class; categories beside them."""
+"""GaussianDiscriminant: a joint Gaussian of the numbers in each class, and categories."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +11,12 @@ from credo.blocks.block import Block, Estimate, Settings
 from credo.blocks.numbers.gaussian_likelihood import JointLikelihood
 from credo.blocks.numbers.independent_likelihood import NumbersLikelihood
 from credo.blocks.numbers.spherical import SphericalLikelihood
-from credo.core.evidence import Evidence
 from credo.errors import EvidenceError, PriorError, SchemaError, suggest
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.classifier import Classifier
+from credo.models.class_predictor import Shares
+from credo.models.classifier import PlainClassifier
 from credo.models.form_blocks import blocks_of, with_covariance
-from credo.models.forms import Views
+from credo.models.forms import Kinds, Views
 from credo.models.jobs import Distances
 from credo.models.naive_bayes import check_settings
 from credo.numerics.exact import Array
@@ -32,13 +31,13 @@ class LinearWeights(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GaussianDiscriminant(Classifier):
+class GaussianDiscriminant(PlainClassifier):
     """log p(x, class) = log P(class) - ½ log|Σ| - ½ (x - μ)′Σ⁻¹(x - μ) + ..., or Student's t where Σ is integrated out.
 
-    covariance: "full", each class its own Σ (a quadratic boundary); "tied", one for all (linear: LDA); "diagonal",
-    each class's columns independent (Gaussian naive Bayes); "spherical", one σ for all (nearest mean). The prior is
-    normal-inverse-Wishart, worth `strength` rows of the pooled means and variances. Categories may stand beside: given
-    the class, they are independent of the numbers.
+    covariance: "full", each class its own Σ (a quadratic boundary); "tied", one for all (linear: LDA); "diagonal", each
+    class's columns independent (Gaussian naive Bayes); "spherical", one σ for all (nearest mean). The prior is
+    normal-inverse-Wishart, worth `strength` rows at the pooled means and variances. Categories are allowed: given the
+    class, they are independent of the numbers.
 
     >>> flowers = {"petal": [1.4, 1.3, 1.5, 4.7, 4.5, 4.9], "kind": ["setosa"] * 3 + ["versicolor"] * 3}
     >>> GaussianDiscriminant("tied").fit(flowers, target="kind").predict({"petal": [1.6, 4.0]}).tolist()
@@ -50,11 +49,8 @@ class GaussianDiscriminant(Classifier):
     estimate: Estimate = "bayes"
     smoothing: float = 1.0
     class_smoothing: float | None = None
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
-    target: str | None = field(default=None, init=False)
-    views: Views = field(default_factory=dict, init=False)
-    evidence: Evidence | None = field(default=None, init=False)
+    class_prior: Shares | None = None
+    kinds: Kinds = None
 
     def __post_init__(self) -> None:
         known = ("full", "tied", "diagonal", "spherical")
@@ -75,7 +71,7 @@ class GaussianDiscriminant(Classifier):
         return super().mergeable(other)
 
     def mahalanobis(self, data: object) -> Array:
-        """√((x - μ)′Σ⁻¹(x - μ)): how far each row's numbers lie from each class's mean. (rows, classes)"""
+        """The Mahalanobis distance √((x - μ)′Σ⁻¹(x - μ)) of each row from each class mean. (rows, classes)"""
         return self._found(data, Distances(self), "distance to {}")
 
     def _numbers(self) -> JointLikelihood | SphericalLikelihood | NumbersLikelihood:
@@ -83,7 +79,7 @@ class GaussianDiscriminant(Classifier):
             if form == "gaussian":
                 assert isinstance(likelihood, JointLikelihood | SphericalLikelihood | NumbersLikelihood)
                 return likelihood
-        raise EvidenceError("there is no number column whose mean a row could be far from")
+        raise EvidenceError("Mahalanobis distances need a number column")
 
     def linear_weights(self) -> LinearWeights:
         """w and intercept of P(classes[1] | x) = 1/(1 + exp(-(w′x + intercept))), of the point estimates.
@@ -91,11 +87,11 @@ class GaussianDiscriminant(Classifier):
         w = Σ⁻¹(μ₁ - μ₀),  intercept = log P₁/P₀ - ½(μ₁ + μ₀)′w
         """
         if len(self.classes) != 2 or self.covariance != "tied":
-            raise EvidenceError("linear weights are those of two classes with a tied covariance")
+            raise EvidenceError("linear weights need two classes and a tied covariance")
         likelihood = self._numbers()
         assert isinstance(likelihood, JointLikelihood)
         if len(self.terms.likelihoods) > 1:
-            raise SchemaError("linear weights are of numbers alone: the model has other columns beside them")
+            raise SchemaError("linear weights need number columns only: the model has others")
         log_prior = self.log_class_prior(self.class_weights)
         mean, covariance = likelihood.gaussians
         inner = np.linalg.solve(covariance[0], mean[1] - mean[0])

@@ -13,6 +13,7 @@ from credo.core.em import Expected, em_steps
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Soft
+from credo.core.records import Shown
 from credo.data import Batch, Source, source
 from credo.data.schema import Schema
 from credo.errors import DataError, counted
@@ -71,8 +72,8 @@ def responsibilities(log_joint: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedMeans:
-    """Where EM ended, and the way there."""
+class FittedMeans(Shown):
+    """The result of EM, with its history."""
 
     x: Array  # the observations, without missing ones
     sd: float
@@ -100,7 +101,7 @@ class FittedMeans:
         return float((self.responsibilities * _gaussians(other, self.sd).log_joint(self.x)).sum())
 
     def plot(self) -> Figure:
-        """The observations, how the means move to their places, and how the log-likelihood grows."""
+        """The observations, the means by step, and the log-likelihood by step."""
         from credo.present.em_plot import plot_means
 
         return plot_means(self)
@@ -113,19 +114,13 @@ class FittedMeans:
 
 
 def em_means(
-    x: object,
-    k: int = 2,
-    *,
-    sd: float,
-    start: ArrayLike | None = None,
-    steps: int = 1000,
-    column: str | None = None,
+    x: object, k: int = 2, *, sd: float, start: ArrayLike | None = None, steps: int = 1000, column: str | None = None
 ) -> FittedMeans:
-    """The maximum-likelihood means of k Gaussians with the same known standard deviation, each as probable, by EM.
+    """The maximum-likelihood means of k equally probable Gaussians with the same known standard deviation, by EM.
 
     E-step: E[zᵢⱼ] = exp(-(xᵢ - μⱼ)²/2σ²) / Σₗ exp(-(xᵢ - μₗ)²/2σ²).  M-step: μⱼ = Σᵢ E[zᵢⱼ] xᵢ / Σᵢ E[zᵢⱼ].
 
-    Without a start, the means begin at k evenly spaced quantiles. Missing observations are left out.
+    Without a start, the means begin at k evenly spaced quantiles. Missing observations are skipped.
 
     >>> em_means([-2.0, -1.0, 1.0, 2.0], k=2, sd=0.5).means.round(3).tolist()
     [-1.5, 1.5]

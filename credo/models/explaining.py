@@ -1,4 +1,4 @@
-"""Reasons: how much each column speaks for one class against another, and what a model's parameters are."""
+"""Explanations: the weight of evidence of each column for one class against another; tables of parameters."""
 
 from __future__ import annotations
 
@@ -31,17 +31,20 @@ class Reasons(NamedTuple):
     """log P(class, row) of one row, as a sum. (classes,) each"""
 
     prior: Array
-    said: dict[str, Array]  # what each column says, weighed and discounted; and an allowance for label noise
+    terms: dict[str, Array]  # weighted, discounted log-likelihoods of each column; and an allowance for label noise
     log_joint: Array  # up to what all classes share
     factor: float = 1.0  # by which what columns say is discounted
 
 
-class Spoken(NamedTuple):
+class WordContribution(NamedTuple):
     """A word of a text: what it adds to the column's weight, and where it stands, in characters."""
 
     word: str
     weight: float
     places: tuple[tuple[int, int], ...]
+
+
+TextContributions = dict[str, tuple[WordContribution, ...]]  # of text columns
 
 
 class Step(NamedTuple):
@@ -57,14 +60,14 @@ class Step(NamedTuple):
 class Explanation:
     """prior + weights of evidence = log-odds of one class against another."""
 
-    of: Any
-    against: Any
+    of: object
+    against: object
     prior: float
     weights: dict[str, float]  # of each column; of those that covary, what each adds to those before it
     values: dict[str, Any]  # what the row holds
     probability: float  # of the class, among all
     unit: str = "nats"
-    words: dict[str, tuple[Spoken, ...]] = field(default_factory=dict)  # of text columns, the strongest first
+    words: TextContributions = field(default_factory=dict)  # of text columns, the strongest first
     unseen: frozenset[str] = frozenset()  # columns whose values no row had: they are ignored
     steps: tuple[Step, ...] = ()  # of a model that asks about one column after another: prior + steps = log-odds
     shares: tuple[float, ...] = field(default=(), repr=False)  # P(class | row) of all classes
@@ -85,11 +88,11 @@ class Explanation:
 
     @property
     def strongest(self) -> list[str]:
-        """Columns by the size of their weights."""
+        """Columns, largest weight first."""
         return sorted(self.weights, key=lambda name: -abs(self.weights[name]))
 
-    def table(self) -> Any:
-        """An Arrow table: the prior and each column, the strongest first."""
+    def table(self) -> pa.Table:
+        """An Arrow table: the prior and each column, largest weight first."""
         names = self.strongest
         return pa.table(
             {
@@ -112,9 +115,9 @@ class Explanation:
         for name in shown:
             value = f" = {self.cell(name)}" if name in self.values else ""
             lines.append(f"  {self.weights[name]:+8.3f}  {self.shown(name)}{value}")
-            spoken = self.words.get(name, ())
-            lines += [f"            {each.weight:+8.3f}  {each.word}" for each in spoken[:FEW_WORDS]]
-            if others := [each.weight for each in spoken[FEW_WORDS:]]:
+            words = self.words.get(name, ())
+            lines += [f"            {each.weight:+8.3f}  {each.word}" for each in words[:FEW_WORDS]]
+            if others := [each.weight for each in words[FEW_WORDS:]]:
                 lines.append(f"            {sum(others):+8.3f}  {counted(len(others), 'more word')}")
         if len(speaking) > SHOWN:
             rest = sum(self.weights[name] for name in speaking[SHOWN:])
@@ -157,14 +160,14 @@ def explained_row(
     model: ClassPredictor, batch: Batch, row: int, of: object = None, against: object = None, unit: str = "nats"
 ) -> Explanation:
     one = batch.slice(row, 1)
-    prior, said, log_joint, factor = model._reasons(one)
+    prior, terms, log_joint, factor = model._reasons(one)
     if np.isneginf(log_joint.max()):
         raise EvidenceError(model.impossible(one))
     share = np.exp(log_joint - np.logaddexp.reduce(log_joint))
     first = model._code_of(of) if of is not None else int(share.argmax())
     others = [k for k in np.argsort(-share) if k != first]
     if not others:
-        raise DataError("there is only one class: nothing to hold it against")
+        raise DataError("there is only one class: nothing to compare it with")
     second = model._code_of(against) if against is not None else int(others[0])
     if first == second:
         raise DataError(f"of and against are both {model.classes[first]!r}")
@@ -172,7 +175,7 @@ def explained_row(
         both = " and ".join(repr(model.classes[k]) for k in (first, second))
         raise EvidenceError(f"the row is impossible under both {both}: neither has odds against the other")
     size = UNITS[unit]
-    weights = {name: float(each[first] - each[second]) / size for name, each in said.items()}
+    weights = {name: float(each[first] - each[second]) / size for name, each in terms.items()}
     return Explanation(
         model.classes[first],
         model.classes[second],
@@ -181,15 +184,15 @@ def explained_row(
         {name: _cell(one, name) for name in weights if name in model.feature_names},
         float(share[first]),
         unit,
-        model._spoken(one, first, second, size / factor if factor else np.inf),
+        model._word_contributions(one, first, second, size / factor if factor else np.inf),
         model._unseen(one),
         model._steps(one, first, second, size),
         tuple(share.tolist()),
     )
 
 
-def spoken_words(model: Classifier, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
-    """What each word of the row's texts weighs; of a column in several forms, in all together."""
+def word_contributions(model: Classifier, one: Batch, first: int, second: int, size: float) -> TextContributions:
+    """The weight of each word of the row's texts, summed over the column's forms."""
     filled, found = one.filled(model.views), dict[str, dict[str, float]]()
     readings: dict[str, Any] = {}
     for _, likelihood in model.terms.likelihoods:
@@ -201,27 +204,27 @@ def spoken_words(model: Classifier, one: Batch, first: int, second: int, size: f
     return {name: placed_words(_cell(one, name) or "", weights, readings[name]) for name, weights in found.items()}
 
 
-def placed_words(text: str, weights: dict[str, float], reading: Any) -> tuple[Spoken, ...]:
-    """What each word says, and where it stands in the text, the strongest first."""
+def placed_words(text: str, weights: dict[str, float], reading: Any) -> tuple[WordContribution, ...]:
+    """The weight and positions of each word, the strongest first."""
     from credo.data.words import places
 
     at = defaultdict[str, list[tuple[int, int]]](list)
     for start, end, word in places(text, reading):
         at[word].append((start, end))
-    spoken = (Spoken(word, weight, tuple(at.get(word, ()))) for word, weight in weights.items())
+    words = (WordContribution(word, weight, tuple(at.get(word, ()))) for word, weight in weights.items())
     if reading.buckets:  # whose names say nothing to people: what stands in the text does
-        spoken = (each._replace(word=_spelt(text, each) or each.word) for each in spoken)
-    return tuple(sorted(spoken, key=lambda each: -abs(each.weight)))
+        words = (each._replace(word=_spelt(text, each) or each.word) for each in words)
+    return tuple(sorted(words, key=lambda each: -abs(each.weight)))
 
 
-def _spelt(text: str, spoken: Spoken) -> str:
-    """All that is counted as a word, as it first stands in the text."""
-    found = {text[start:end].lower(): text[start:end] for start, end in reversed(spoken.places)}
+def _spelt(text: str, word: WordContribution) -> str:
+    """The distinct words, in order of first occurrence."""
+    found = {text[start:end].lower(): text[start:end] for start, end in reversed(word.places)}
     return " / ".join(reversed(found.values()))
 
 
 def contributions(model: Classifier, data: object, rows: int) -> dict[str, float]:
-    """How far the log-odds between the two most probable classes move, on average, when a column's cells are hidden.
+    """The mean change of the log-odds between the two most probable classes when a column's cells are hidden.
 
     What the others say is worth as much as before: the discount of missing cells is not the column's own weight.
     """
@@ -247,7 +250,7 @@ class Moved:
         model, kept = self.model, batch.take(chosen_rows(batch.start, batch.rows, self.stride))
         if not kept.rows:
             return {}, 0
-        whole, hidden = _said(model, kept)
+        whole, hidden = _all_terms(model, kept)
         begun, worth = model._begun(model.terms.log_prior), model._worth(kept.filled(model.views))
         log_joint = model._concluded(begun + whole, begun, worth)
         first, second = np.argsort(-log_joint, axis=1)[:, :2].T
@@ -256,7 +259,7 @@ class Moved:
             if np.isfinite(gone := sum(hidden[name], np.zeros_like(whole))).all():
                 without = model._concluded(begun + whole - gone, begun, worth)
             else:  # what is impossible with it may be possible without
-                without = model._concluded(begun + _said(model, kept.without(name))[0], begun, worth)
+                without = model._concluded(begun + _all_terms(model, kept.without(name))[0], begun, worth)
             with np.errstate(invalid="ignore"):
                 apart = log_joint - without
             moved = apart[each, first] - apart[each, second]
@@ -264,7 +267,7 @@ class Moved:
         return total, kept.rows
 
 
-def _said(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]]]:
+def _all_terms(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]]]:
     """What all blocks say of the classes; and what of it goes when a column's cells are hidden, block by block.
 
     Columns are read once: where those of a block add, each says its own part. (rows, classes)
@@ -273,30 +276,32 @@ def _said(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]
     whole = np.zeros((batch.rows, len(model.classes)))
     hidden: dict[str, list[Array]] = {}
     for _, likelihood in model.terms.likelihoods:
-        said, parts = _said_by(likelihood, batch, whole.shape)
-        whole += said
+        log_likelihood, parts = _block_terms(likelihood, batch, whole.shape)
+        whole += log_likelihood
         for name, part in parts.items():
             hidden.setdefault(name, []).append(part)
     return whole, hidden
 
 
-def _said_by(likelihood: Likelihood, batch: Batch, shape: tuple[int, int]) -> tuple[Array, dict[str, Array]]:
+def _block_terms(likelihood: Likelihood, batch: Batch, shape: tuple[int, int]) -> tuple[Array, dict[str, Array]]:
     """What one block says, and what of it goes with each column."""
-    cells, said = likelihood.read(batch), np.zeros(shape)
+    cells, log_likelihood = likelihood.read(batch), np.zeros(shape)
     if len(likelihood.names) > 1 and (columns := Independent.of(likelihood)) is not None:
         parts = columns.by_column(cells, shape)
-        return sum(parts.values(), said), parts
-    likelihood.add(cells, said)
+        return sum(parts.values(), log_likelihood), parts
+    likelihood.add(cells, log_likelihood)
     if len(likelihood.names) == 1:
-        return said, {likelihood.names[0]: said}
+        return log_likelihood, {likelihood.names[0]: log_likelihood}
     if (hides := Hides.of(likelihood)) is not None:
-        return said, hides.hidden(cells, said)
+        return log_likelihood, hides.hidden(cells, log_likelihood)
     with np.errstate(invalid="ignore"):
-        return said, {name: said - _without(likelihood, batch, name, shape) for name in likelihood.names}
+        return log_likelihood, {
+            name: log_likelihood - _without(likelihood, batch, name, shape) for name in likelihood.names
+        }
 
 
 def _without(likelihood: Likelihood, batch: Batch, name: str, shape: tuple[int, int]) -> Array:
-    """What a block says of the classes with a column's cells missing."""
+    """The log-likelihoods of a block with a column's cells missing."""
     out = np.zeros(shape)
     likelihood.add(likelihood.read(batch.only([*set(likelihood.names) - {name}]).filled([name])), out)
     return out
@@ -310,7 +315,7 @@ def _is_column(value: object) -> bool:
     return isinstance(value, list | tuple | np.ndarray | pa.Array | pa.ChunkedArray)
 
 
-def parameter_table(model: Classifier) -> Any:
+def parameter_table(model: Classifier) -> pa.Table:
     """A line for each parameter, a column for each class."""
     lines = [(str(model.target), "P(class)", np.exp(model.terms.log_prior))]
     for _, likelihood in model.plain.terms.likelihoods:

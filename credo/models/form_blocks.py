@@ -34,12 +34,12 @@ class FamilySettings(NamedTuple):
 
 
 def blocks_of(
-    views: Views, asked: Mapping[str, Any] | None, cuts: Cuts | None = None, tree: Mapping[str, str] | None = None,
+    views: Views, asked: Mapping[str, object] | None, cuts: Cuts | None = None, tree: Mapping[str, str] | None = None,
     families: FamilySettings | None = None,
 ) -> list[tuple[str, Block]]:  # fmt: skip
     """A block for each form, of all columns that are read in it; of texts, for each column.
 
-    A column in several forms is in several blocks: a tuning weighs them. `cuts` are those of numbers that are read in
+    A column in several forms is in several blocks: tuning weights them. `cuts` are those of numbers that are read in
     cells, `tree` the parent of each column, where it is given, `families` those of columns that may have several.
     """
     kinds: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""How a classifier reads each column: its form, asked for or found out."""
+"""The likelihood of each column in a classifier: given or inferred."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from credo.blocks.block import Block
 from credo.data import Batch, Source
 from credo.data.profile import Profile, profile, why_ignored
 from credo.data.schema import CalendarPart, Kind, checked_kinds
-from credo.errors import DataError, SchemaError, suggest
+from credo.errors import DataError, SchemaError, check_positive_number, check_whole, suggest
 from credo.notices import tell, tell_of_columns
 
 NumberForm = Literal["gaussian", "log", "binned"]
@@ -42,7 +42,7 @@ Views = Mapping[str, tuple[str, ...]]  # the forms that each column is counted i
 
 @dataclass(frozen=True)
 class Number:
-    """How a number column is read: Gaussian, Gaussian in its logarithms, or in bins at its quantiles."""
+    """The likelihood of a number column: Gaussian, log-normal, or binned at quantiles."""
 
     likelihood: NumberForm = "gaussian"
 
@@ -58,11 +58,11 @@ class Number:
 
 @dataclass(frozen=True)
 class Text:
-    """How a text column is read: as words, drawn from each class's distribution, or each there or not.
+    """The likelihood of a text column: multinomial or Bernoulli words.
 
-    ngrams=2: pairs of neighbours are words, too. Words seen less than `min_count` times say nothing, nor do the
-    `drop_most_common` ones and those beyond the `max_words` commonest. hashed: words are known by a hash alone (True:
-    2¹⁸ of them), which bounds memory. token_pattern: a regular expression, by default two or more word characters.
+    ngrams=2 adds bigrams. Words with a count below `min_count`, the `drop_most_common` commonest words and those beyond
+    the `max_words` commonest are ignored. hashed: feature hashing (True: 2¹⁸ buckets), which bounds memory.
+    token_pattern: a regular expression, by default two or more word characters.
     """
 
     words: WordsForm = "multinomial"
@@ -82,8 +82,8 @@ class Text:
             raise SchemaError(f"ngrams must be 1 or 2, but is {self.ngrams!r}")
         for name, least in (("min_count", 1), ("drop_most_common", 0), ("max_words", 1)):
             value = getattr(self, name)
-            if not (isinstance(value, int) and value >= least) and not (value is None and name == "max_words"):
-                raise SchemaError(f"{name} must be a whole number of at least {least}, but is {value!r}")
+            if not (value is None and name == "max_words"):
+                check_whole(name, value, least, SchemaError)
         if not isinstance(self.lowercase, bool):
             raise SchemaError(f"lowercase must be True or False, but is {self.lowercase!r:.60}")
         if isinstance(self.stop_words, str):
@@ -103,7 +103,7 @@ class Text:
 
     @property
     def views(self) -> tuple[Form, ...]:
-        """The forms that may speak beside its own, or instead of it."""
+        """The forms that tuning may add or substitute."""
         odds = ODDS_FORMS[:1] if self.ngrams == 2 or self.hashed is not False else ODDS_FORMS
         return (*WORD_FORMS, *odds)
 
@@ -129,8 +129,8 @@ class Text:
 
 @dataclass(frozen=True)
 class Word:
-    """How a column of single words is read: as a category in which new words are judged by their ending (of at most so
-    many letters) and their shape. strength: words that a shorter ending is worth beside a longer one."""
+    """The likelihood of a column of single words: a category in which unseen words are judged by their ending (of at
+    most `endings` letters) and shape. strength: words that a shorter ending is worth beside a longer one."""
 
     endings: int = 5
     strength: float = 5.0
@@ -138,8 +138,7 @@ class Word:
     def __post_init__(self) -> None:
         if not isinstance(self.endings, int) or isinstance(self.endings, bool) or not 0 <= self.endings <= 20:
             raise SchemaError(f"endings must be a whole number from 0 to 20, but is {self.endings!r:.60}")
-        if not (isinstance(self.strength, int | float) and 0 < self.strength < float("inf")):
-            raise SchemaError(f"strength must be positive, but is {self.strength!r:.60}")
+        check_positive_number("strength", self.strength, SchemaError)
 
     @property
     def form(self) -> Form:
@@ -149,6 +148,9 @@ class Word:
         from credo.blocks.spelled import Spelled
 
         return Spelled((name,), self.endings, self.strength)
+
+
+Kinds = Mapping[str, str | Number | Text | Word] | None  # how to read columns, where it is given
 
 
 BUCKETS, MOST_BUCKETS = 2**18, 2**26
@@ -163,7 +165,7 @@ def kind_of_form(form: str) -> Kind:
     return KIND_OF_FORM.get(form, "text" if form in TEXT_FORMS else "number")
 
 
-def settled_views(table: Source, features: Sequence[str], kinds: Mapping[str, Any] | None) -> tuple[Source, Views]:
+def settled_views(table: Source, features: Sequence[str], kinds: Kinds) -> tuple[Source, Views]:
     """The form of each column, as asked for or by its kind over all rows; and the table, which may be an iterator."""
     if not isinstance(kinds, Mapping | None):
         raise SchemaError(f"kinds must be {{column: kind}}, but is {kinds!r:.60}")
@@ -189,7 +191,7 @@ def _found_kinds(table: Source, names: Sequence[str]) -> tuple[Source, dict[str,
     if table.once:
         table, first = _peeked(table)
         profiles = {name: Profile.of(first.column(name)) for name in names}
-        tell(f"kinds of columns are those of the first {first.rows} rows")
+        tell(f"column kinds were inferred from the first {first.rows} rows")
         return table, _kinds(profiles)
     clear = _clear_kinds(table, names)
     rest = [name for name in names if name not in clear]

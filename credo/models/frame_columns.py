@@ -14,7 +14,7 @@ from credo.data.sequences import Sequences
 from credo.data.sources import Source
 
 PREDICTED = "predicted"
-Job = Callable[[Any], tuple[Any, ...]]  # what is found of each row of a batch, and what else there is to tell
+Job = Callable[[Any], tuple[Any, ...]]  # the results for each row of a batch, and anything else about it
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class OfClasses:
 
     job: Job
     name: str
-    classes: tuple[Any, ...]
+    classes: tuple[object, ...]
     sequences: Sequences | None = None
 
     @property
@@ -118,7 +118,7 @@ def for_each_class(
     wanted: Sequence[str],
     job: Job,
     form: str,
-    classes: Sequence[Any],
+    classes: Sequence[object],
     sequences: Sequences | None = None,
 ) -> Any:
     """The frame with a column for each class, named by the form: P({}), log P({})."""
@@ -130,7 +130,7 @@ def of_classes(
     table: Source,
     wanted: Sequence[str],
     job: Job,
-    classes: Sequence[Any],
+    classes: Sequence[object],
     name: str = PREDICTED,
     sequences: Sequences | None = None,
 ) -> Any:

@@ -1,4 +1,4 @@
-"""credo.Hypotheses: a finite set of hypotheses with a prior, and what data say about them."""
+"""credo.Hypotheses: a finite set of hypotheses with a prior, and their posterior."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo.core.description import DescriptionLength, bits
-from credo.core.records import with_fields
+from credo.core.records import Shown, with_fields
 from credo.errors import DataError, EvidenceError, PriorError, check_seed, counted, suggest
 from credo.models.votes import Prediction, Votes, tally, vote_of
 from credo.numerics.exact import Array, Exact
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Likelihood = Mapping[Any, float] | ArrayLike | Callable[..., Any]  # P(d | h) of every hypothesis
 SUMS_TO_1 = 1e-6  # how far a prior's sum may be from 1: numbers as people write them
@@ -23,7 +26,7 @@ SHOWN = 5  # hypotheses in a repr
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Hypotheses:
+class Hypotheses(Shown):
     """P(h | D) = P(D | h) P(h) / Σ P(D | h′) P(h′)
 
     A test finds 98% of the cancers, and 3% of healthy people test positive.
@@ -43,7 +46,7 @@ class Hypotheses:
     impossible: NDArray[np.int64] = field(init=False)  # how many data aren't. (hypotheses,)
 
     def __init__(
-        self, hypotheses: Mapping[Any, float] | Iterable[Any], prior: Mapping[Any, float] | ArrayLike | None = None
+        self, hypotheses: Mapping[Any, float] | Iterable[object], prior: Mapping[Any, float] | ArrayLike | None = None
     ) -> None:
         if isinstance(hypotheses, Mapping):
             if prior is not None:
@@ -62,13 +65,13 @@ class Hypotheses:
 
     # Learning
 
-    def update(self, likelihood: Likelihood, data: Iterable[Any] | None = None) -> Hypotheses:
+    def update(self, likelihood: Likelihood, data: Iterable[object] | None = None) -> Hypotheses:
         """Multiply by P(d | h): {hypothesis: probability}, numbers in the order of the hypotheses, or a function of
         (datum, hypothesis), with the data."""
         return self._with(*self._summed(likelihood, data), 1)
 
-    def forget(self, likelihood: Likelihood, data: Iterable[Any] | None = None) -> Hypotheses:
-        """Take data out again that were learned."""
+    def forget(self, likelihood: Likelihood, data: Iterable[object] | None = None) -> Hypotheses:
+        """Unlearn data."""
         return self._with(*self._summed(likelihood, data), -1)
 
     def __add__(self, other: Hypotheses) -> Hypotheses:
@@ -92,7 +95,7 @@ class Hypotheses:
             raise EvidenceError("the data are impossible: every hypothesis gives them the probability 0")
         return new
 
-    def _summed(self, likelihood: Likelihood, data: Iterable[Any] | None) -> tuple[int, Exact, NDArray[np.int64]]:
+    def _summed(self, likelihood: Likelihood, data: Iterable[object] | None) -> tuple[int, Exact, NDArray[np.int64]]:
         """How many data, Σ log P(d | h), and how many are impossible under h."""
         n, logs, zeros = 0, Exact.zeros(len(self.prior)), np.zeros(len(self.prior), dtype=np.int64)
         for each in self._likelihoods(likelihood, data):
@@ -102,7 +105,7 @@ class Hypotheses:
             n += 1
         return n, logs, zeros
 
-    def _likelihoods(self, likelihood: Likelihood, data: Iterable[Any] | None) -> Iterable[Array]:
+    def _likelihoods(self, likelihood: Likelihood, data: Iterable[object] | None) -> Iterable[Array]:
         """P(d | h) of each datum. (hypotheses,) each"""
         if not callable(likelihood):
             if data is not None:
@@ -112,12 +115,12 @@ class Hypotheses:
             raise DataError("a likelihood function needs data: update(function, data)")
         return (self._checked(self._called(likelihood, datum)) for datum in data)
 
-    def _called(self, function: Callable[..., Any], datum: Any) -> Any:
+    def _called(self, function: Callable[..., Any], datum: object) -> Any:
         if isinstance(self.hypotheses, np.ndarray):
             return np.broadcast_to(np.asarray(function(datum, self.hypotheses), dtype=np.float64), self.prior.shape)
         return [function(datum, each) for each in self.hypotheses]
 
-    def _checked(self, likelihood: Any) -> Array:
+    def _checked(self, likelihood: object) -> Array:
         if isinstance(likelihood, Mapping):
             likelihood = _in_order(likelihood, self.hypotheses, "likelihood", DataError)
         found = np.asarray(likelihood, dtype=np.float64)
@@ -161,11 +164,11 @@ class Hypotheses:
         return dict(zip(_as_list(self.hypotheses), self.probabilities.tolist(), strict=True))
 
     def most_probable(self) -> Any:
-        """The MAP hypothesis, by looking at all of them; the first of equal ones."""
+        """The MAP hypothesis (brute force); the first if tied."""
         return self.hypotheses[int(self._log_joint.argmax())]
 
     def maximum_likelihood(self) -> Any:
-        """The hypothesis under which the data are most probable, whatever the prior; the first of equal ones."""
+        """The maximum-likelihood hypothesis; the first if tied."""
         if not self.n:
             raise EvidenceError("nothing was learned yet: without data, no hypothesis is the most likely one")
         return self.hypotheses[int(self.log_likelihood.argmax())]
@@ -183,7 +186,7 @@ class Hypotheses:
         return float(self.probabilities[holds].sum())
 
     def total_probability(self, likelihood: Likelihood) -> float:
-        """P(d | D) = Σ P(d | h) P(h | D): how probable the next datum is.
+        """P(d | D) = Σ P(d | h) P(h | D): the predictive probability of the next datum.
 
         >>> people = Hypotheses({"cancer": 0.008, "healthy": 0.992})
         >>> round(people.total_probability({"cancer": 0.98, "healthy": 0.03}), 4)
@@ -211,7 +214,7 @@ class Hypotheses:
     # What is predicted
 
     def classify(self, votes: Votes) -> Prediction:
-        """The Bayes-optimal classifier: P(v | D) = Σ P(v | h) P(h | D), over what the hypotheses predict.
+        """The Bayes-optimal classifier: P(v | D) = Σ P(v | h) P(h | D), over the hypotheses' predictions.
 
         Votes are {hypothesis: value}, or {hypothesis: {value: P(v | h)}}, values in the order of the hypotheses, or a
         function of a hypothesis.
@@ -224,8 +227,8 @@ class Hypotheses:
         return tally(votes, self.hypotheses, self.probabilities)
 
     def gibbs(self, votes: Votes, seed: int = 0) -> Any:
-        """The Gibbs classifier: draw one hypothesis from the posterior, and predict as it does. In the mean over
-        targets drawn from the prior it errs at most twice as often as the Bayes-optimal classifier."""
+        """The Gibbs classifier: draw one hypothesis from the posterior, and predict as it does. If targets are drawn
+        from the prior, its expected error is at most twice that of the Bayes-optimal classifier."""
         drawn = np.random.default_rng(check_seed(seed)).choice(len(self.prior), p=self.probabilities)
         return vote_of(votes, self.hypotheses, int(drawn)).best
 
@@ -237,10 +240,17 @@ class Hypotheses:
             steps.append(last.update(datum) if likelihood is None else last.update(likelihood, [datum]))
         return Evolution(self.hypotheses, np.array([step.probabilities for step in steps]))
 
+    def plot(self) -> Any:
+        """Bars of the prior and of the posterior."""
+        from credo.present.hypotheses_plot import plot_evolution
+
+        known = self.prior if self.n == 0 else np.array([self.prior, self.probabilities])
+        return plot_evolution(Evolution(self.hypotheses, np.atleast_2d(known)), ("prior", "posterior"))
+
     def __len__(self) -> int:
         return len(self.prior)
 
-    def __getitem__(self, hypothesis: Any) -> float:
+    def __getitem__(self, hypothesis: object) -> float:
         """P(h | D)"""
         try:
             return float(self.probabilities[_as_list(self.hypotheses).index(hypothesis)])
@@ -256,7 +266,7 @@ class Hypotheses:
 
 
 @dataclass(frozen=True, eq=False)
-class Evolution:
+class Evolution(Shown):
     """The posterior before any datum, and after each."""
 
     hypotheses: Sequence[Any] | NDArray[Any]
@@ -269,7 +279,7 @@ class Evolution:
     def __len__(self) -> int:
         return len(self.probabilities)
 
-    def table(self) -> Any:
+    def table(self) -> pa.Table:
         """A row for each number of data, a column for each hypothesis, as an Arrow table."""
         import pyarrow as pa
 
@@ -283,7 +293,7 @@ class Evolution:
         return plot_evolution(self)
 
 
-def _prior(names: Sequence[Any] | NDArray[Any], given: Any) -> Array:
+def _prior(names: Sequence[object] | NDArray[Any], given: object) -> Array:
     if given is None:
         return np.full(len(names), 1.0 / len(names))
     if isinstance(given, Mapping):
@@ -301,12 +311,12 @@ def _prior(names: Sequence[Any] | NDArray[Any], given: Any) -> Array:
     return found / total
 
 
-def _in_order(given: Mapping[Any, float], names: Any, what: str, error: type[Exception]) -> list[float]:
+def _in_order(given: Mapping[Any, float], names: object, what: str, error: type[Exception]) -> list[float]:
     known = _as_list(names)
     different = {*known}
     unknown = [each for each in given if each not in different]
     if unknown:
-        raise error(f"a {what} is given for {unknown[0]!r:.60}, which is no hypothesis; {suggest(unknown[0], known)}")
+        raise error(f"a {what} is given for {unknown[0]!r:.60}, which isn't a hypothesis; {suggest(unknown[0], known)}")
     for each in known:
         if each not in given:
             raise error(f"there is no {what} for {each!r:.60}: give one for each hypothesis")

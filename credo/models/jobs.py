@@ -1,4 +1,4 @@
-"""What engines do with batches for a predictor of classes: predict, leave rows out, score."""
+"""Engine jobs of predictors of classes: predict, leave rows out, score."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
     from credo.models.discriminant import GaussianDiscriminant
 
-Silent = Ignored
-Job = Callable[[Batch], tuple[Array, Silent]]  # what is found of each row, and the cells that were ignored
+Job = Callable[[Batch], tuple[Array, Ignored]]  # what is found of each row, and the cells that were ignored
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +35,10 @@ class Placed:
     job: Job
     found: Array  # (rows of the whole table, columns)
 
-    def __call__(self, batch: Batch) -> tuple[Array, Silent]:
-        part, silent = self.job(batch)
+    def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
+        part, ignored = self.job(batch)
         self.found[batch.start : batch.start + len(part)] = part
-        return part[:0].copy(), silent  # no view, which would keep the rows
+        return part[:0].copy(), ignored  # no view, which would keep the rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class LogJoint:
 
     model: Classifier
 
-    def __call__(self, batch: Batch) -> tuple[Array, Silent]:
+    def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
         return self.model._added_up(batch, base=True)
 
 
@@ -58,7 +57,7 @@ class LogProb:
 
     model: Classifier
 
-    def __call__(self, batch: Batch) -> tuple[Array, Silent]:
+    def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
         found, ignored = self.model._added_up(batch, base=True)
         return np.logaddexp.reduce(found, axis=1), ignored
 
@@ -69,7 +68,7 @@ class Probabilities:
 
     model: ClassPredictor
 
-    def __call__(self, batch: Batch) -> tuple[Array, Silent]:
+    def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
         return self.model._probabilities(batch)
 
 
@@ -79,11 +78,11 @@ class LogProbabilities:
 
     model: ClassPredictor
 
-    def __call__(self, batch: Batch) -> tuple[Array, Silent]:
-        log_joint, silent = self.model._log_joint(batch)
+    def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
+        log_joint, ignored = self.model._log_joint(batch)
         if (row := to_log_shares(log_joint)) >= 0:
             raise EvidenceError(self.model.impossible(batch.slice(row, 1)))
-        return log_joint, silent
+        return log_joint, ignored
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +91,11 @@ class MostProbable:
 
     model: ClassPredictor
 
-    def __call__(self, batch: Batch) -> tuple[Array, Silent]:
-        log_joint, silent = self.model._log_joint(batch)
+    def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
+        log_joint, ignored = self.model._log_joint(batch)
         if (row := lower_to_top(log_joint)) >= 0:
             raise EvidenceError(self.model.impossible(batch.slice(row, 1)))
-        return log_joint.argmax(1)[:, None].astype(np.float64), silent
+        return log_joint.argmax(1)[:, None].astype(np.float64), ignored
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +106,11 @@ class LeastLoss:
     loss: Array  # (truth, decision)
     reject: float
 
-    def __call__(self, batch: Batch) -> tuple[Array, Silent]:
-        shares, silent = self.model._probabilities(batch)
+    def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
+        shares, ignored = self.model._probabilities(batch)
         expected = shares @ self.loss
         codes = np.where(expected.min(1) > self.reject, len(self.loss), expected.argmin(1))
-        return codes[:, None].astype(np.float64), silent
+        return codes[:, None].astype(np.float64), ignored
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +119,7 @@ class WithProbabilities:
 
     model: ClassPredictor
 
-    def __call__(self, batch: Batch) -> tuple[Batch, Array, Silent]:
+    def __call__(self, batch: Batch) -> tuple[Batch, Array, Ignored]:
         return batch, *self.model._probabilities(batch)
 
 
@@ -166,7 +165,7 @@ class Distances:
 
     model: GaussianDiscriminant
 
-    def __call__(self, batch: Batch) -> tuple[Any, Silent]:
+    def __call__(self, batch: Batch) -> tuple[Any, Ignored]:
         likelihood = self.model._numbers()
         return likelihood.mahalanobis(likelihood.read(batch.filled(self.model.views))), {}
 

@@ -1,4 +1,4 @@
-"""What learns from labelled rows: evidence about P(class) and about blocks of columns, and what follows from it."""
+"""Models of labelled rows: evidence about P(class) and about blocks of columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from credo.errors import EvidenceError
 from credo.families import dirichlet
 from credo.models.class_evidence import ClassEvidence, labelled_rows, labelled_table
 from credo.models.conditional import Conditional, likelihood_of
-from credo.models.forms import CELL_FORMS, TEXT_FORMS, Views, kind_of_form
+from credo.models.forms import CELL_FORMS, TEXT_FORMS, Kinds, Views, kind_of_form
 from credo.notices import tell
 from credo.numerics.exact import Array
 
@@ -44,7 +44,7 @@ class Labelled(ClassEvidence):
     )  # fmt: skip
     chooses_forms: ClassVar[bool] = False  # whether tuning may read number columns in other forms
     tuning: Tuning | None = None  # what was chosen on held-out rows; None: the model is as it was fitted
-    report: Report | Any = None  # of credo.learn: what was tried, and how good the outcome is; None if there is none
+    report: Report | Any = None  # of credo.learn: candidates and scores; None if there is none
 
     if TYPE_CHECKING:  # fields of the dataclasses, or properties
 
@@ -52,7 +52,7 @@ class Labelled(ClassEvidence):
         def class_smoothing(self) -> float | None: ...
 
         @property
-        def kinds(self) -> Mapping[str, Any] | None: ...
+        def kinds(self) -> Kinds: ...
 
     @property
     @abstractmethod
@@ -64,7 +64,7 @@ class Labelled(ClassEvidence):
         """Columns in blocks, each with the form that its columns are read in."""
 
     def check_views(self, views: Views) -> None:
-        """Refuse settings that speak of columns that aren't there."""
+        """Refuse settings that name unknown columns."""
 
     # Learning
 
@@ -133,7 +133,7 @@ class Labelled(ClassEvidence):
                 evidence = block.taken_from(evidence, wider[form])
         return narrow.replaced(evidence=evidence.keeping(narrow.part_names()))
 
-    def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
+    def fitted_to(self, others: Evidence, held_out: Evidence) -> Self:
         """The classes of all folds are known; values that only the held-out rows show aren't."""
         assert self.target is not None
         return self.with_evidence(others.knowing(held_out.only(ROWS)))
@@ -157,7 +157,7 @@ class Labelled(ClassEvidence):
         return next((f"their {what} differs, {one!r:.60} and {two!r:.60}" for what, one, two in different), None)
 
     def without_class(self, value: object) -> Self:
-        """As if rows of that class had never come."""
+        """As if rows of that class had never been learned."""
         places = np.array([k for k in range(len(self.classes)) if k != self._code_of(value)], dtype=np.intp)
         if not len(places):
             raise EvidenceError(f"{value!r} is the only class: without it nothing is left")

@@ -59,7 +59,7 @@ def coded_rows(table: Source, target: str, names: Sequence[str], cuts: Cuts, wei
     return codes, Hard(classes[kept], int(classes.max(initial=-1)) + 1, every[kept])
 
 
-def _nulls(cells: Any) -> Any:
+def _nulls(cells: object) -> pa.Array:
     """Bins as Arrow has them."""
     return pa.array(cells, mask=cells < 0) if isinstance(cells, np.ndarray) else cells
 

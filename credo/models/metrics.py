@@ -1,4 +1,4 @@
-"""How good probabilities are: accuracy, log-loss, Brier score, calibration, confusion."""
+"""Scores of predicted probabilities: accuracy, log-loss, Brier score, calibration, confusion matrix."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ BINS = 15  # of the top probability
 
 
 class ClassScores(NamedTuple):
-    """How well one class is predicted."""
+    """The scores of one class."""
 
-    value: Any
+    value: object
     rows: float
     precision: float | None  # of the rows predicted to be of this class, the share that is
     recall: float | None  # of the rows of this class, the share that was predicted to be
@@ -32,10 +32,10 @@ def _share(part: float, whole: float) -> float | None:
 
 
 def variance_of_mean(x: Array, weight: Array, reuse: float = 0.0) -> float:
-    """Of a weighted mean over m rows, each predicted by a model that t others taught: s² (1/m + 1/t), reuse = m/t.
+    """Of a weighted mean over m rows, each predicted by a model trained on t others: s² (1/m + 1/t), reuse = m/t.
 
-    1/m alone holds for new rows and a given model. In cross-validation rows teach the models by which others are
-    judged: if two rows are alike by chance, each is predicted better by the other, and chance counts twice (Nadeau &
+    1/m alone holds for new rows and a given model. In cross-validation each scored row is also a training row for
+    others: if two rows are equal by chance, each is predicted better by the other, and chance counts twice (Nadeau &
     Bengio 2003, "Inference for the generalization error"). NaN where it can't be known.
 
     >>> variance_of_mean(np.array([1.0, 3.0]), np.ones(2)), variance_of_mean(np.array([1.0, 3.0]), np.ones(2), reuse=1)
@@ -49,8 +49,7 @@ def variance_of_mean(x: Array, weight: Array, reuse: float = 0.0) -> float:
 
 
 def reuse_of_folds(folds: int) -> float:
-    """Held-out rows for each row that taught a model, all folds being held out in turn; of n rows left out one by one,
-    n folds.
+    """The ratio of held-out to training rows, over all folds; leave-one-out has n folds.
 
     >>> reuse_of_folds(5)
     1.25
@@ -60,7 +59,7 @@ def reuse_of_folds(folds: int) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores:
-    """Probabilities of classes beside the truth.
+    """Predicted class probabilities and the true classes.
 
     >>> log_probabilities = np.log([[0.8, 0.2], [0.4, 0.6]])
     >>> scores = Scores(("no", "yes"), log_probabilities, np.array([0, 0]), np.ones(2))
@@ -74,7 +73,7 @@ class Scores:
     weights: Array  # (rows,)
     how: str = "given"  # how the predictions were made
     estimated: float = 0.0  # variance of the log-loss from what was estimated once, and not for each row
-    reuse: float = 0.0  # held-out rows for each row that taught the model that predicts them; 0: the model was given
+    reuse: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
 
     @property
     def n(self) -> float:
@@ -107,7 +106,7 @@ class Scores:
 
     @property
     def accuracy(self) -> float:
-        """The share of rows whose most probable class is the truth: never so where the model didn't know the class."""
+        """The share of rows whose most probable class is the true one; a row of an unknown class counts as an error."""
         return self._mean(self._right)
 
     @property
@@ -125,8 +124,7 @@ class Scores:
         return float(np.sqrt(variance_of_mean(loss, weight, self.reuse) + self.estimated))
 
     def log_loss_difference(self, other: Scores) -> tuple[float, float]:
-        """This log-loss minus another of the same rows, and the standard error of that difference: rows that are hard
-        for both cancel out.
+        """This log-loss minus another on the same rows, and the standard error of the paired difference.
 
         >>> both = [np.log([[p, 1 - p], [0.5, 0.5]]) for p in (0.5, 0.8)]
         >>> one, two = (Scores(("no", "yes"), each, np.zeros(2, int), np.ones(2)) for each in both)
@@ -162,13 +160,13 @@ class Scores:
 
     @property
     def confusion(self) -> Array:
-        """The weight of the rows of each class (rows) that were taken for each class (columns)."""
+        """The confusion matrix: the weight of rows by true class (rows) and predicted class (columns)."""
         size = len(self.classes)
         cells = self.truth * size + self.predicted
         return np.asarray(np.bincount(cells, self.weights, size * size).reshape(size, size), dtype=np.float64)
 
     def most_confused(self, few: int) -> list[tuple[Any, Any, float]]:
-        """Pairs of classes, a truth and what it was taken for, with the weight of such rows: the heaviest few."""
+        """The most frequent confusions: true class, predicted class, weight of the rows."""
         wrong = np.flatnonzero(self.predicted != self.truth)
         pairs = np.stack([self.truth[wrong], self.predicted[wrong]])
         kinds, inverse = np.unique(pairs, axis=1, return_inverse=True)
@@ -178,12 +176,12 @@ class Scores:
 
     @property
     def commonest(self) -> tuple[Any, float]:
-        """The class of most rows, and how often it would be right to guess it always."""
+        """The most frequent class, and its share: the accuracy of always predicting it."""
         weight = np.bincount(self.truth, self.weights, len(self.classes))
         return self.classes[int(weight.argmax())], float(weight.max() / weight.sum())
 
     def reliability(self, bins: int = BINS) -> tuple[Array, Array, Array]:
-        """Of each bin of the top probability that has rows: its mean, how often it was right, and the rows' weight."""
+        """For each non-empty bin of the top probability: its mean, the fraction correct, and the weight of its rows."""
         top = self.probabilities.max(1)
         place = np.minimum((top * bins).astype(np.intp), bins - 1)
         weight = np.bincount(place, self.weights, bins)
@@ -194,12 +192,12 @@ class Scores:
 
     @property
     def ece(self) -> float:
-        """Expected calibration error: how far stated probability and frequency lie apart, over 15 equal-width bins."""
+        """Expected calibration error: the mean gap between probability and frequency, over 15 equal-width bins."""
         stated, right, weight = self.reliability()
         return float(np.average(np.abs(stated - right), weights=weight))
 
     def plot(self) -> Figure:
-        """A reliability diagram: how often predictions were right, by their probability."""
+        """A reliability diagram: the fraction correct by predicted probability."""
         from credo.present.score_plot import plot_scores
 
         return plot_scores(self)
@@ -221,7 +219,7 @@ class Scores:
         return f"{self.how}, {len(self.truth)} rows{self.unknown_noted()}: {figures}"
 
     def unknown_noted(self) -> str:
-        """What is to be said of rows whose class the model didn't know, if there are any."""
+        """A remark about rows whose class the model didn't know, if any."""
         unknown = int((~self.known).sum())
         if not unknown:
             return ""

@@ -1,4 +1,4 @@
-"""Rows that a model predicts worst, and why it does."""
+"""The rows that a model predicts worst, with explanations."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Mistake:
     """A row, counted from 1 among those that have a class, and what was predicted of it."""
 
     row: int
-    truth: Any
-    predicted: Any
+    truth: object
+    predicted: object
     of_truth: float  # P(truth)
     top: float  # P(predicted)
 

@@ -12,21 +12,21 @@ from credo.blocks.block import Block, Estimate, Settings
 from credo.blocks.dependence.cells import Cuts
 from credo.blocks.dependence.families import Parents
 from credo.blocks.dependence.parents import StrongestParents
-from credo.core.evidence import Evidence
-from credo.errors import PriorError, suggest
-from credo.models.classifier import Classifier
+from credo.errors import PriorError, check_positive_number, suggest
+from credo.models.class_predictor import Shares
+from credo.models.classifier import PlainClassifier
 from credo.models.form_blocks import FamilySettings, blocks_of
-from credo.models.forms import CELL_FORMS, FAMILY_FORM, Views
+from credo.models.forms import CELL_FORMS, FAMILY_FORM, Kinds, Views
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NaiveBayes(Classifier):
-    """log p(row, class) = log P(class) + Σⱼ log p(xⱼ | class), over the cells that are known.
+class NaiveBayes(PlainClassifier):
+    """log p(row, class) = log P(class) + Σⱼ log p(xⱼ | class), over the observed cells.
 
     Categories have a Dirichlet(smoothing) prior, or Dirichlet(m p); P(class) Dirichlet(class_smoothing); numbers are
-    Gaussian with a prior that is worth `strength` rows of the pooled mean and variance. `estimate`: "bayes" integrates
-    the parameters out, "mean" and "map" use the posterior's mean or mode, "ml" the data alone. `average`: over all
-    subsets of columns that may depend on the class.
+    Gaussian with a prior worth `strength` rows at the pooled mean and variance. `estimate`: "bayes" integrates the
+    parameters out, "mean" and "map" plug in the posterior mean or mode, "ml" the maximum-likelihood estimate.
+    `average`: over all subsets of relevant columns.
 
     >>> weather = {"wind": ["weak", "strong", "weak", "strong"], "play": ["yes", "no", "yes", "yes"]}
     >>> model = NaiveBayes().fit(weather, target="play")
@@ -42,14 +42,11 @@ class NaiveBayes(Classifier):
     strength: float = 1.0
     m: float | None = None
     p: Mapping[str, Mapping[Any, float]] | None = None
-    class_prior: Mapping[Any, float] | None = None
+    class_prior: Shares | None = None
     average: bool = False
-    kinds: Mapping[str, Any] | None = None
-    target: str | None = field(default=None, init=False)
-    views: Views = field(default_factory=dict, init=False)
+    kinds: Kinds = None
     cuts: Cuts = field(default_factory=dict, init=False)  # of numbers whose cells are counted together for a tuning
     parents: Parents = field(default_factory=dict, init=False)  # of columns in such families of cells
-    evidence: Evidence | None = field(default=None, init=False)
 
     chooses_forms = True
 
@@ -57,7 +54,7 @@ class NaiveBayes(Classifier):
         smoothings = {"smoothing": self.smoothing, "class_smoothing": self.class_smoothing, "m": self.m}
         check_settings(self.estimate, self.strength, **smoothings)
         if self.p is not None and self.m is None:
-            raise PriorError("p says how the rows that the prior is worth are shared out; m says how many: give both")
+            raise PriorError("p and m go together: the prior is worth m rows, distributed as p")
 
     def check_views(self, views: Views) -> None:
         for name in self.p or {}:
@@ -84,8 +81,7 @@ def check_settings(estimate: str, strength: float, **smoothings: float | None) -
     known = ("bayes", "mean", "map", "ml")
     if estimate not in known:
         raise PriorError(f"no such estimate, {estimate!r}; {suggest(estimate, known)}")
-    if not (isinstance(strength, int | float | np.number) and 0 < strength < float("inf")):
-        raise PriorError(f"strength must be positive, but is {strength!r}")
+    check_positive_number("strength", strength, PriorError)
     for name, value in smoothings.items():
         if value is None and name != "smoothing":
             continue

@@ -1,4 +1,4 @@
-"""KDependence and NetworkClassifier: columns that may depend on several others each."""
+"""KDependence and NetworkClassifier: columns with several parents each."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from credo.blocks.block import Block
 from credo.blocks.dependence.cells import Cuts
 from credo.blocks.dependence.families import Parents
 from credo.blocks.dependence.pairs import Dependence
 from credo.blocks.dependence.parents import Chooser, StrongestParents, strongest_parents
 from credo.core.description import arrow_bits
-from credo.core.evidence import Evidence
 from credo.core.learning import Weight
 from credo.data import Source
-from credo.errors import DataError, PriorError
+from credo.errors import DataError, PriorError, check_whole
 from credo.models.augmented import Augmented, Bins, OneDependence, check_arrows, check_dependent
+from credo.models.class_predictor import Shares
 from credo.models.classifier import Classifier
 from credo.models.form_blocks import FamilySettings, blocks_of
-from credo.models.forms import FAMILY_FORM, Views
+from credo.models.forms import FAMILY_FORM, Kinds, Views
 from credo.models.learned_arrows import LearnedArrows, coded_rows
 
 Arrows = Mapping[str, Sequence[str]] | None
@@ -82,12 +80,13 @@ class SeveralParents(Augmented):
 class KDependence(SeveralParents):
     """log p(row, class) = log P(class) + Σⱼ log p(xⱼ | up to k parents of j, class) (Sahami 1996).
 
-    Columns are put in order by how much they tell of the class. The parents of each are the k earlier ones that it
-    depends on most given the class, by Bayes factors, the strongest first; or `arrows` gives them: {column: parents}.
-    p(xⱼ | i parents, class) has a Dirichlet prior that is worth `backoff` rows of p(xⱼ | the first i - 1, class), and
-    p(xⱼ | class) has Dirichlet(smoothing). Numbers are cut into bins, as in `TreeAugmented`. Cut points and parents are
-    held once they are chosen. Where a parent's cell is missing, it and those after it are left out.
+    Columns are ordered by their dependence on the class. The parents of each are the k earlier ones that it depends on
+    most given the class, by Bayes factors; or `arrows` gives them: {column: parents}. p(xⱼ | i parents, class) has a
+    Dirichlet prior worth `backoff` rows of p(xⱼ | the first i - 1, class), and p(xⱼ | class) has Dirichlet(smoothing).
+    Numbers are cut into bins, as in `TreeAugmented`. Cut points and parents are chosen once. If a parent's cell is
+    missing, it and those after it are dropped.
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> a, b, c = rng.integers(0, 2, (3, 200))
     >>> rows = {name: each.astype(str) for name, each in {"a": a, "b": b, "c": c, "odd": (a + b + c) % 2}.items()}
@@ -101,19 +100,15 @@ class KDependence(SeveralParents):
     backoff: float = 5.0
     bins: Bins = None
     class_smoothing: float | None = None
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
+    class_prior: Shares | None = None
+    kinds: Kinds = None
     arrows: Arrows = None
     cuts: Cuts = field(default_factory=dict, init=False)
     parents: Parents = field(default_factory=dict, init=False)
-    target: str | None = field(default=None, init=False)
-    views: Views = field(default_factory=dict, init=False)
-    evidence: Evidence | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 0:
-            raise PriorError(f"k must be a whole number of at least 0, but is {self.k!r}")
+        check_whole("k", self.k, 0, PriorError)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
         most = max(map(len, self.parents.values()), default=0)
@@ -140,10 +135,10 @@ class NetworkClassifier(SeveralParents):
 
     The class comes first: arrows lead from it to columns, and between columns, as `credo.learn_structure` finds them
     (`score`, `search`, up to `max_parents` columns each); or `arrows` gives them: {column: parents}, the class's name
-    among the parents. A column without an arrow from the class, or from such a column, tells nothing of it: what counts
-    is the class's Markov blanket. Tables back off as in `KDependence`. Numbers are cut into bins; for the arrows, a
-    missing cell is a value of its own.
+    among the parents. Only the columns in the class's Markov blanket affect predictions. Tables back off as in
+    `KDependence`. Numbers are cut into bins; for the arrows, a missing cell is a separate value.
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> a, b, noise = rng.integers(0, 2, (3, 300))
     >>> rows = {"a": a.astype(str), "b": b.astype(str), "noise": noise.astype(str), "same": (a == b).astype(str)}
@@ -159,21 +154,17 @@ class NetworkClassifier(SeveralParents):
     backoff: float = 5.0
     bins: Bins = None
     class_smoothing: float | None = None
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
+    class_prior: Shares | None = None
+    kinds: Kinds = None
     arrows: Arrows = None
     cuts: Cuts = field(default_factory=dict, init=False)
     parents: Parents = field(default_factory=dict, init=False)
-    target: str | None = field(default=None, init=False)
-    views: Views = field(default_factory=dict, init=False)
-    evidence: Evidence | None = field(default=None, init=False)
 
     from_class = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.max_parents, bool) or not isinstance(self.max_parents, int) or self.max_parents < 0:
-            raise PriorError(f"max_parents must be a whole number of at least 0, but is {self.max_parents!r}")
+        check_whole("max_parents", self.max_parents, 0, PriorError)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
         columns = [name for name, forms in views.items() if self.form in forms]
@@ -198,7 +189,7 @@ class NetworkClassifier(SeveralParents):
 
     @property
     def blanket(self) -> tuple[str, ...]:
-        """The columns that tell of the class where all are known: its children, and the other parents of these."""
+        """The Markov blanket of the class: its children and their other parents."""
         children = [name for name, own in self.parents.items() if self.target in own]
         every = {*children, *(each for name in children for each in self.parents[name])}
         return tuple(name for name in self.views if name in every)

@@ -1,4 +1,4 @@
-"""Whether a column can hold classes: looked at before anything is counted, since every class has a table of its own."""
+"""Whether a column can hold classes: checked before counting, since every class has its own tables."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ TARGET = "target"  # what a class column is called that comes as an array
 LARGEST = 10_000  # classes: their tables, and the probabilities of a batch's rows, must fit into memory
 
 
-def check_classes(table: Source, target: str, kinds: Any) -> Any:
-    """Refuse quantities, which would have a class for nearly every row; a notice where there are many classes all the
-    same. What kinds says of the other columns is given back.
+def check_classes(table: Source, target: str, kinds: object) -> Any:
+    """Refuse quantities, which would have a class for nearly every row; a notice if there are still many classes.
+    Returns the kinds of the other columns.
 
     Numbers and dates may have at most max(20, rows/10) values, unless kinds says that they are categories; nothing may
-    have more than 10,000. A notice tells of over 20 numbers, and of over max(100, rows/10) words.
+    have more than 10,000. More than 20 numbers, or more than max(100, rows/10) words, get a notice.
     """
     if not isinstance(kinds, Mapping | None):  # what is wrong with it is said where kinds are read
         return kinds
@@ -49,12 +49,12 @@ def check_classes(table: Source, target: str, kinds: Any) -> Any:
     if quantities:
         tell(f"column {target!r} has {classes:,} {what}, each of which becomes a class. {_advice(target)}")
     elif asked is None and classes > max(FEW_NAMES, rows / ROWS_EACH):
-        tell(f"column {target!r} has {classes:,} {what} in {rows:,} rows: each becomes a class, most of few rows")
+        tell(f"column {target!r} has {classes:,} {what} in {rows:,} rows: each becomes a class, most with few rows")
     return others
 
 
 def check_number(target: str, classes: int) -> None:
-    """Of a batch's classes: the last resort where nobody could look before, as of an iterator."""
+    """Of a batch's classes: the last check, for data that couldn't be checked before, such as an iterator."""
     if classes > LARGEST:
         raise DataError(f"column {target!r} has {classes:,} different values: {_refusal(target, True, classes)}")
 
@@ -101,7 +101,7 @@ def with_target(table: Source, target: object) -> tuple[Source, str]:
         table.require([target])
         return table, target
     if target is None:
-        raise SchemaError("say which column holds the classes, as in fit(data, target='play')")
+        raise SchemaError("name the column that holds the classes, as in fit(data, target='play')")
     name = TARGET
     while name in table.names:
         name += "_"

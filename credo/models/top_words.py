@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class WordScores(NamedTuple):
     """Words or pairs: the score of each for a class in all its texts, and how often it is there."""
 
-    words: Any  # an Arrow array
+    words: pa.Array  # an Arrow array
     scores: Array
     counts: Array
 
@@ -37,7 +37,7 @@ def _text_terms(terms: Terms) -> Iterator[TextLikelihood | OddsLikelihood]:
             yield likelihood
 
 
-def strongest_words(model: Classifier, k: int, n: int, column: str | None) -> Any:
+def strongest_words(model: Classifier, k: int, n: int, column: str | None) -> pa.Table:
     """The words of a text column by their scores for a class in all its texts: one seen once scores low."""
     name = _text_column(model, column)
     found_in = [words for words in _word_scores(model, name, k) if len(words.words)]

@@ -1,4 +1,4 @@
-"""What hypotheses predict, each with its posterior: values, or distributions over values."""
+"""The predictions of hypotheses: values, or distributions over values."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Prediction(dict[Any, float]):
 
     @property
     def best(self) -> Any:
-        """The most probable value; the first of equal ones."""
+        """The most probable value; the first if tied."""
         return next(iter(self))
 
 
-def tally(votes: Votes, hypotheses: Any, weights: Array) -> Prediction:
+def tally(votes: Votes, hypotheses: object, weights: Array) -> Prediction:
     """P(v) = Σ P(v | h) w(h)"""
     if isinstance(votes, np.ndarray):
         return _of_array(votes, weights)

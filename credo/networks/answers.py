@@ -86,10 +86,10 @@ class EstimatedNumber(float):
     __str__ = __repr__
 
 
-class Marginals(Mapping[str, Posterior]):
+class Marginals(Shown, Mapping[str, Posterior]):
     """{name: {state: probability}}, each made when it is first used."""
 
-    def __init__(self, places: Mapping[str, tuple[tuple[Any, ...], slice]], values: Array) -> None:
+    def __init__(self, places: Mapping[str, tuple[tuple[object, ...], slice]], values: Array) -> None:
         self._places, self._array = places, values
 
     @cached_property
@@ -119,7 +119,7 @@ class MostProbable(Shown, dict[str, Any]):
     method: str = "exact"
 
 
-def as_posterior(keys: Sequence[Any], found: Estimate) -> Posterior:
+def as_posterior(keys: Sequence[object], found: Estimate) -> Posterior:
     pairs = zip(keys, found.table.reshape(-1).tolist(), strict=True)
     if found.method == EXACT:
         return dict(pairs)
@@ -187,7 +187,7 @@ def reliability_notice(answer: object) -> str:
     return f"{counted(len(lost), 'variable')} {UNRELIABLE}" if lost else ""
 
 
-def _guesses(answer: Mapping[Any, Any]) -> list[Estimated]:
+def _guesses(answer: Mapping[Any, object]) -> list[Estimated]:
     if isinstance(answer, Marginals):
         return []
     return [each for each in answer.values() if isinstance(each, Estimated)]

@@ -1,4 +1,4 @@
-"""How much a learned network's own counts speak for each of its arrows."""
+"""The evidence of a learned network's own counts for each of its arrows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
 
 
-def arrow_evidence(network: Network, equivalent: float = 1.0) -> dict[tuple[str, str], float]:
+def arrow_evidence(network: Network) -> dict[tuple[str, str], float]:
     """The logarithm of the Bayes factor of each arrow (parent, child): log p(rows | parents) − log p(rows | all parents
-    but one), tables integrated out under BDeu. The counts without a parent are sums of those with it: no rows are read.
+    but one), tables integrated out under BDeu(1). Counts without a parent are sums of those with it: no rows are read.
 
     >>> from credo import Network
     >>> rain = Network("Rain -> Wet").fit({"Rain": ["yes", "no"] * 20, "Wet": ["yes", "no"] * 20})
@@ -28,16 +28,16 @@ def arrow_evidence(network: Network, equivalent: float = 1.0) -> dict[tuple[str,
         raise EvidenceError("a network whose tables are given has no evidence about its arrows: fit it to rows")
     found: dict[tuple[str, str], float] = {}
     for name, node in network.nodes.items():
-        if name in network.forms:  # counts of such distributions say nothing about tables without an arrow
+        if name in network.forms:  # counts of such distributions don't give tables without an arrow
             continue
         counts = network.evidence[node.label].n.value
-        with_all = _log_evidence(counts, equivalent, name)
+        with_all = _log_evidence(counts, name)
         for axis, parent in enumerate(node.parents):
-            found[parent, name] = with_all - _log_evidence(counts.sum(axis), equivalent, name)
+            found[parent, name] = with_all - _log_evidence(counts.sum(axis), name)
     return found
 
 
-def _log_evidence(counts: Array, equivalent: float, name: str) -> float:
+def _log_evidence(counts: Array, name: str) -> float:
     """Of the rows of one table."""
-    concentration = dirichlet_of(BDeu(equivalent), counts.shape, name).concentration
+    concentration = dirichlet_of(BDeu(1.0), counts.shape, name).concentration
     return float(np.sum(dirichlet.log_evidence(counts, concentration)))

@@ -1,4 +1,4 @@
-"""The average of several networks over the same variables: a mixture, whose answers are weighed by the evidence."""
+"""The average of several networks over the same variables: a mixture, reweighted by the evidence."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from credo.networks.network import Network
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.networks.inference.findings import Given
     from credo.networks.tables import States
 
@@ -99,7 +101,7 @@ class NetworkAverage:
         best = self.predict_proba(variable, data).argmax(1)
         return np.array(states, dtype=object if len({*map(type, states)}) > 1 else None)[best]
 
-    def sample(self, size: int, seed: int = 0) -> Any:
+    def sample(self, size: int, seed: int = 0) -> pa.Table:
         """An Arrow table of independent rows, each from a network drawn by its weight."""
         import pyarrow as pa
 
@@ -147,7 +149,7 @@ def _log_mean(logs: Array, weights: Array) -> Array:
         return np.asarray(np.log((weights[:, None] * np.exp(logs - top)).sum(0)) + top)
 
 
-def _without(data: object, variable: str) -> Any:
+def _without(data: object, variable: str) -> pa.Table:
     """An Arrow table without a column."""
     import pyarrow as pa
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
 
@@ -51,7 +52,7 @@ def bins_between(cuts: Sequence[float]) -> tuple[Bin, ...]:
     return tuple(Bin(name, low, high) for name, (low, high) in zip(names, pairwise(ends), strict=True))
 
 
-def cuts_of(states: Sequence[Any]) -> Array | None:
+def cuts_of(states: Sequence[object]) -> Array | None:
     """The cut points, if all states are bins, one after the other.
 
     >>> cuts_of(bins_between([3.0, 5.0])), cuts_of(("yes", "no"))
@@ -63,6 +64,6 @@ def cuts_of(states: Sequence[Any]) -> Array | None:
     return np.array([each.low for each in bins[1:]])
 
 
-def bin_codes(cuts: Array, x: Array) -> Any:
+def bin_codes(cuts: Array, x: Array) -> NDArray[np.int32]:
     """The number of each one's bin, -1 where it is missing."""
     return np.where(np.isnan(x), -1, np.searchsorted(cuts, x, side="right")).astype(np.int32)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.core.records import Shown
 from credo.errors import SchemaError, SizeError, check_seed, suggest
 from credo.networks.answers import EstimatedNumber
 from credo.networks.inference.sizes import SAMPLES, is_exact, needed
@@ -28,7 +29,7 @@ def check_same_variables(one: Iterable[str], other: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True)
-class GraphComparison:
+class GraphComparison(Shown):
     """The pairs of variables between which a graph and a guess at it differ.
 
     >>> truth = MixedGraph(("A", "B", "C"), frozenset({("A", "B"), ("C", "B")}))
@@ -89,7 +90,7 @@ class GraphComparison:
         own = f"missing={self.missing}, extra={self.extra}, misdirected={self.misdirected}"
         return f"GraphComparison(shd={self.shd}, {own})"
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: object = None) -> Any:
         """Both graphs in one picture: what they share, what is missing, extra or misdirected."""
         from credo.present.graph_plot import plot_comparison
 

@@ -21,7 +21,7 @@ HALF = "½ log₂ n each"
 def network_length(network: Network, data: object) -> DescriptionLength:
     """A two-part code: the parents of each node, ½ log₂ n for each free number of the tables, −log₂ P(row) of the rows.
 
-    It holds however tables came about: counted, by EM, or read from a file.
+    It applies to tables from counting, EM or a file.
     """
     log_prob = network._log_prob_here(data)
     sizes = {name: len(states) for name, states in network.states.items()}

@@ -127,7 +127,7 @@ class DirectedGraph:
         return name
 
     def _names(self, given: str | Iterable[str]) -> set[str]:
-        return {self._known(name) for name in ([given] if isinstance(given, str) else given)}
+        return {self._known(name) for name in graph.one_or_several(given)}
 
     def _apart(
         self, a: str | Iterable[str], b: str | Iterable[str], given: str | Iterable[str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -54,11 +54,11 @@ class DirectedModel(DirectedGraph, GraphicalModel):
     def __init__(
         self,
         arrows: Arrows,
-        tables: Mapping[str, Any] | None = None,
-        states: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+        tables: Mapping[str, object] | None = None,
+        states: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
         tied: Mapping[str, str] | None = None,
-        prior: Any = None,
-        evidence: Any = None,
+        prior: object = None,
+        evidence: object = None,
         history: Sequence[float] = (),
         distributions: Mapping[str, Distribution] | None = None,
     ) -> None:
@@ -72,11 +72,6 @@ class DirectedModel(DirectedGraph, GraphicalModel):
             self._learn(prior, evidence)
         if given.given:
             self._fix(given.parameters(self._form_nodes))
-
-    def _set(self, *values: Any) -> None:
-        """All fields, in their order."""
-        for field, value in zip(fields(self), values, strict=True):
-            object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
 
     def _fix(self, parameters: dict[str, Array]) -> None:
         for each in parameters.values():
@@ -269,7 +264,7 @@ class DirectedModel(DirectedGraph, GraphicalModel):
             raise EvidenceError(f"the evidence isn't this network's: it has no counts of {name!r}")
         return self._like(evidence=evidence, history=history)
 
-    def with_tables(self, tables: Mapping[str, Any]) -> Self:
+    def with_tables(self, tables: Mapping[str, object]) -> Self:
         """The same arrows and states, with other fixed tables. Trees compiled before serve the new tables, too."""
         if missing := next((name for name in self.parents if name not in tables), None):
             raise NetworkError(f"{missing!r} has no table; give one for each name")
@@ -296,7 +291,7 @@ class DirectedModel(DirectedGraph, GraphicalModel):
 
         return Expectations.of(self.trees)
 
-    def _with_prior(self, prior: Any) -> Self:
+    def _with_prior(self, prior: object) -> Self:
         new = object.__new__(type(self))
         new._set(self.parents, self.tables, self.states, self.tied, prior, self.evidence, self.history, self.forms)
         new._share(self)

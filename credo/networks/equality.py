@@ -1,4 +1,4 @@
-"""Whether two networks are the same, in whatever order their variables, parents and states were given."""
+"""Whether two networks are the same, in any order of variables, parents and states."""
 
 from __future__ import annotations
 

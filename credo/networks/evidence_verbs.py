@@ -19,11 +19,11 @@ class EvidenceVerbs(ABC):
         """What adds the evidence; refuses nodes that are fixed."""
 
     def forget(self, data: object, *, weight: Weight = None) -> Self:
-        """Unlearn rows, exactly: the result is as if they had never been learned."""
+        """Unlearn rows exactly, as if they had never been learned."""
         return self._like_it(self._learner.forget(data, weight=weight))
 
     def discount(self, factor: float) -> Self:
-        """All evidence times a factor between 0 and 1, so that old rows count less."""
+        """Multiply all evidence by a factor between 0 and 1, to fade old rows."""
         return self._like_it(self._learner.discount(factor))
 
     def __add__(self, other: Self) -> Self:
@@ -33,7 +33,7 @@ class EvidenceVerbs(ABC):
         return self._like_it(self._learner + other._learner)
 
     def merge(self, *others: Self) -> Self:
-        """The same as adding them up."""
+        """The same as `+`."""
         return self._like_it(self._learner.merge(*(other._learner for other in others)))
 
     def _like_it(self, learner: NetworkLearner[Any]) -> Self:

@@ -1,4 +1,4 @@
-"""Tables that an expert gave, as a prior: as sure as a number of cases."""
+"""Expert tables as a prior with an equivalent sample size."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NEVER, UNREACHED = 5e-324, 1e-20
 
 
-def expert_priors(network: Network, strength: Any) -> tuple[TablePriors, Evidence]:
+def expert_priors(network: Network, strength: object) -> tuple[TablePriors, Evidence]:
     """Dirichlet(N · P(node, parents)) for each table: what N cases drawn from the network would have shown
     (Heckerman, Geiger and Chickering 1995). And the evidence, of no rows yet."""
     if not network.tables:
@@ -44,13 +44,13 @@ def expert_priors(network: Network, strength: Any) -> tuple[TablePriors, Evidenc
     return TablePriors(by_label=priors), no_rows(network)
 
 
-def _cases(network: Network, strength: Any) -> dict[Label, float]:
+def _cases(network: Network, strength: object) -> dict[Label, float]:
     labels = {node.label for node in network.nodes.values()}
     if not isinstance(strength, Mapping):
         return dict.fromkeys(labels, _checked(strength))
     names = {label.name: label for label in labels}
     for unknown in (name for name in strength if name not in names):
-        raise PriorError(f"a strength is for {unknown!r}, which is no node; {suggest(unknown, names)}")
+        raise PriorError(f"a strength is for {unknown!r}, which isn't a node; {suggest(unknown, names)}")
     for missing in (name for name in names if name not in strength):
         raise PriorError(f"{missing!r} has no strength; give one for each node, or one number for all")
     return {names[name]: _checked(cases) for name, cases in strength.items()}

@@ -26,7 +26,7 @@ class Finding:
     as the only finding; missed: the change that would be undone without it."""
 
     name: str
-    value: Any
+    value: object
     probability: float
     weight: float
     alone: float
@@ -38,7 +38,7 @@ class QueryExplanation(Shown):
     """prior + the findings' weights = the log-odds of name = value, in nats."""
 
     name: str
-    value: Any
+    value: object
     prior: float
     findings: tuple[Finding, ...]
     log_odds: float
@@ -46,7 +46,7 @@ class QueryExplanation(Shown):
     done: Mapping[str, Any] = field(default_factory=dict)  # the intervention
 
     @classmethod
-    def of(cls, net: GraphicalModel, name: str, given: Mapping[str, Any], value: Any = None) -> QueryExplanation:
+    def of(cls, net: GraphicalModel, name: str, given: Mapping[str, object], value: object = None) -> QueryExplanation:
         """Of a value, by default the most probable."""
         from credo.networks.inference.findings import state
 
@@ -59,14 +59,18 @@ class QueryExplanation(Shown):
 
     @classmethod
     def by(
-        cls, ask: Callable[[Mapping[str, Any]], Mapping[Any, float]], name: str, given: Mapping[str, Any], value: Any
+        cls,
+        ask: Callable[[Mapping[str, Any]], Mapping[Any, float]],
+        name: str,
+        given: Mapping[str, object],
+        value: object,
     ) -> QueryExplanation:
         """From the answers to a query given some of the findings."""
         after = ask(given)
         if value is None:
             value = max(after, key=lambda each: after[each])
 
-        def odds(some: Mapping[str, Any]) -> float:
+        def odds(some: Mapping[str, object]) -> float:
             return _log_odds(ask(some), value)
 
         prior, whole = odds({}), _log_odds(after, value)
@@ -115,7 +119,7 @@ def best_explanations(
     return found
 
 
-def _log_odds(shares: Mapping[Any, float], value: Any) -> float:
+def _log_odds(shares: Mapping[Any, float], value: object) -> float:
     rest = sum(p for other, p in shares.items() if other != value)
     return inf if rest == 0 else -inf if shares[value] == 0 else log(shares[value] / rest)
 

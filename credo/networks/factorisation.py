@@ -45,7 +45,8 @@ class Factorisation:
 
     def _factor(self, name: str, piece: tuple[tuple[str | int, ...], Array]) -> Factor:
         scope, table = piece
-        return Factor(tuple(each if isinstance(each, str) else self._names[name][each] for each in scope), table)
+        names = self._names[name]
+        return Factor(tuple([names[each] if isinstance(each, int) else each for each in scope]), table)
 
     def split(self, values: Sequence[Array]) -> dict[str, list[Array]]:
         """Something of each factor, by node."""

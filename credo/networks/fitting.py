@@ -13,7 +13,7 @@ from credo.core.em import Fitted, accelerated_em
 from credo.core.evidence import Evidence, Part
 from credo.core.restarts import Restarts
 from credo.data import source
-from credo.errors import DataError, NetworkError, SchemaError, check_seed, check_whole, counted, suggest
+from credo.errors import DataError, NetworkError, SchemaError, check_mapping, check_seed, check_whole, counted, suggest
 from credo.networks.gradient import gradient_ascent, lbfgs
 from credo.networks.incomplete import Hidden, IncompleteRows, Observed, observed
 from credo.networks.inference.expectations import CHUNK
@@ -82,7 +82,7 @@ class Fitting:
 
 
 def learned(
-    network: Network, data: object, weight: Weight, hidden: Mapping[str, Any] | None, how: Fitting, start: Network
+    network: Network, data: object, weight: Weight, hidden: Mapping[str, object] | None, how: Fitting, start: Network
 ) -> Network:
     """With more rows: counted where they are complete. The tables of `start`, if it has some, are where EM begins."""
     TableLearner.of(network)  # refuses fixed tables
@@ -98,7 +98,7 @@ def learned(
     evidence: Evidence = new.ordered() if old is None else old.grown(new)
     if not found.incomplete:
         if how.method != "em":
-            tell(f"every cell is known, so rows were counted, which is the optimum: method={how.method!r} has no steps")
+            tell(f"no cell is missing, so counting gives the optimum: method={how.method!r} takes no steps")
         return network.with_evidence(evidence, network.history)
     if found.rows is None:
         if table.once:
@@ -136,7 +136,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is to be maximised: log P(rows | θ) + log p(θ), p being the prior of log-odds."""
+    """The objective: log P(rows | θ) + log p(θ), p being the prior of log-odds."""
 
     network: Network  # with the tables that counted rows, the prior, and families known in incomplete rows tell
     evidence: Evidence  # of rows that were counted, and of those learned before
@@ -144,7 +144,7 @@ class Problem:
     hidden: tuple[str, ...]  # variables without any known cell
 
     @classmethod
-    def of(cls, network: Network, evidence: Evidence, found: Observed, data: tuple[object, Any]) -> Problem:
+    def of(cls, network: Network, evidence: Evidence, found: Observed, data: tuple[object, object]) -> Problem:
         assert found.available is not None
         base = network.with_evidence(evidence)
         begun = network.with_evidence(evidence + found.available)  # whose levels are all among the evidence's
@@ -158,7 +158,7 @@ class Problem:
         best = self.restarts(how).best([*self.starts(how, start)])
         if not best.converged:
             ended = f"{how.method} ended after {counted(len(best.history) - 1, 'step')}, before it converged"
-            more = "steps= allows more" if len(best.history) > how.steps else 'method="em" may go on'
+            more = "increase steps=" if len(best.history) > how.steps else 'method="em" may go on'
             tell(f"{ended}: {more}")
         total = dict(self.evidence.parts)  # with the schema as it was: what EM works with has declared states
         for label, part in best.evidence.parts.items():
@@ -169,8 +169,8 @@ class Problem:
         return self.rows.network.with_evidence(whole, best.history)
 
     def restarts(self, how: Fitting) -> Restarts[TableEM]:
-        """The first start, and of all others the best few after some steps, are followed to their ends; on several
-        threads where one is enough for the rows."""
+        """The first start, and the best few of the others after some steps, run to convergence; on several threads
+        where one is enough for the rows."""
         return Restarts(
             how.climb,
             self.rows,
@@ -205,14 +205,14 @@ class Problem:
 
 
 def hidden_states(network: Network, given: Given, columns: Collection[str]) -> Hidden:
-    """The states of variables that are no columns: as known, as many as stated, or as named. Of those that weren't
-    said to be hidden, a notice tells."""
+    """The states of variables that are no columns: as known, as many as stated, or as named. Undeclared ones get a
+    notice."""
     found: dict[str, tuple[Any, ...]] = {}
-    if given is not None and not isinstance(given, Mapping):
-        raise NetworkError(f"hidden must be {{variable: number of states}}, but is {given!r:.60}")
+    if given is not None:
+        check_mapping("hidden must be {variable: number of states}, but is", given, NetworkError)
     for name, states in (given or {}).items():
         if name not in network.parents:
-            raise SchemaError(f"{name!r} can't be hidden: it is no variable; {suggest(name, network.parents)}")
+            raise SchemaError(f"{name!r} can't be hidden: it isn't a variable; {suggest(name, network.parents)}")
         found[name] = stated(name, states)
         if network.states and len(found[name]) != len(network.states[name]):
             have = counted(len(network.states[name]), "state")
@@ -220,12 +220,12 @@ def hidden_states(network: Network, given: Given, columns: Collection[str]) -> H
     absent = [name for name in network.parents if name not in columns and name not in found]
     if absent and network.states and len(absent) < len(network.parents):
         if not network.history:
-            tell(f"{listed(absent)}: no such column, so hidden, and fitted by EM")
+            tell(f"{listed(absent)}: not a column, so hidden, and fitted by EM")
         found |= {name: network.states[name] for name in absent}
     return found
 
 
-def stated(name: str, given: Any) -> tuple[Any, ...]:
+def stated(name: str, given: object) -> tuple[Any, ...]:
     """The states of a hidden variable: so many, or those."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if given < 1:

@@ -1,7 +1,8 @@
-"""Read-only mappings: what is derived from them stays valid."""
+"""Read-only mappings, and networks as records of them: what is derived from them stays valid."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, NoReturn, TypeVar
 
 Key = TypeVar("Key")
@@ -17,7 +18,7 @@ class Fixed(dict[Key, Value]):
     TypeError: this mapping can't be changed: make a new object from a copy of it
     """
 
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("this mapping can't be changed: make a new object from a copy of it")
 
     __setitem__ = __delitem__ = __ior__ = _refuse
@@ -28,3 +29,16 @@ class Fixed(dict[Key, Value]):
 
     def __copy__(self) -> Fixed[Key, Value]:
         return self
+
+
+class FixedRecord:
+    """A frozen dataclass whose constructor isn't the generated one."""
+
+    def _set(self, *values: object) -> None:
+        """All fields, in their order."""
+        for field, value in zip(fields(self), values, strict=True):  # type: ignore[arg-type]
+            object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is derived: compiled trees are large, and hold locks."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]

@@ -20,6 +20,15 @@ Mark = Literal["->", "<-", "<->"]
 MARKS: dict[str, Mark] = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->": "<->", "↔": "<->"}
 
 
+def one_or_several(names: str | Iterable[str]) -> list[str]:
+    """The names, where one may be given by itself.
+
+    >>> one_or_several("Storm"), one_or_several(("Storm", "Fire"))
+    (['Storm'], ['Storm', 'Fire'])
+    """
+    return [names] if isinstance(names, str) else [*names]
+
+
 def parse_arrows(text: str) -> dict[str, tuple[str, ...]]:
     """Arrows as people write them, one statement a line or between semicolons; or as R's bnlearn prints them.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
 from functools import cached_property, partial
 from itertools import product
 from math import exp
@@ -24,12 +23,16 @@ from credo.networks.answers import (
     exact_or_estimated,
 )
 from credo.networks.factor import Factor
+from credo.networks.fixed import FixedRecord
+from credo.networks.graph import one_or_several
 from credo.networks.inference.sizes import ROW_SAMPLES, SAMPLES, Method, exact_only, is_exact
 from credo.networks.inference.structures import Structures
 from credo.networks.row_queries import asked_of, known_columns
 from credo.networks.tables import States
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.networks.explanation import QueryExplanation
     from credo.networks.inference.components import Components
     from credo.networks.inference.elimination import Elimination
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
 UNSPLIT = ("forward", "loopy")  # methods that don't treat connected components apart
 
 
-class GraphicalModel(Surface):
+class GraphicalModel(FixedRecord, Surface):
     """P(all) ∝ ∏ factors, and the queries that follow from it."""
 
     _internal: ClassVar[tuple[str, ...]] = (
@@ -144,7 +147,7 @@ class GraphicalModel(Surface):
         if not isinstance(variables, Collection):
             raise SchemaError(f"a query must be about a name, or a list of names, not about {variables!r}")
         check_seed(seed)
-        names = [variables] if isinstance(variables, str) else list(variables)
+        names = one_or_several(variables)
         if not names or len(set(names)) < len(names):
             raise SchemaError(
                 f"a query must name variables, each once, but names {', '.join(map(str, names)) or 'none'}"
@@ -193,13 +196,7 @@ class GraphicalModel(Surface):
         return exact_or_estimated(method, exact, in_parts)
 
     def probability(
-        self,
-        event: Given,
-        given: Given = None,
-        *,
-        method: Method = "auto",
-        samples: int = SAMPLES,
-        seed: int = 0,
+        self, event: Given, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
     ) -> float:
         """P(event | given); an event gives some variables a state, or a list of possible states."""
         from credo.networks.inference.findings import allowed
@@ -287,7 +284,7 @@ class GraphicalModel(Surface):
 
         names = self.states if variables is None else variables
 
-        def told(codes: Integers, log_joint: float | Total, how: str) -> MostProbable:
+        def as_most_probable(codes: Integers, log_joint: float | Total, how: str) -> MostProbable:
             found = MostProbable((name, self.states[name][codes[self._number(name)]]) for name in names)
             if isinstance(log_joint, float):
                 found.log_joint = log_joint + findings.log_scale
@@ -296,11 +293,13 @@ class GraphicalModel(Surface):
             found.method = how
             return found
 
-        return exact_or_estimated(method, lambda: told(*exact(), EXACT), lambda: told(*in_parts()))
+        return exact_or_estimated(
+            method, lambda: as_most_probable(*exact(), EXACT), lambda: as_most_probable(*in_parts())
+        )
 
-    def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> Any:
-        """An Arrow table of independent rows drawn given the evidence, however improbable that is. Where this doesn't
-        fit in memory, "auto" draws Markov chains, with a notice about their effective sample size."""
+    def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> pa.Table:
+        """An Arrow table of independent rows drawn given the evidence, however improbable. Where this doesn't fit in
+        memory, "auto" draws Markov chains, with a notice about their effective sample size."""
         from credo.networks.inference.sampling import drawn_table
 
         if method not in ("auto", "exact"):
@@ -311,7 +310,7 @@ class GraphicalModel(Surface):
         self,
         a: str,
         b: str,
-        given: Mapping[str, Any] | str | Iterable[str] | None = None,
+        given: Mapping[str, object] | str | Iterable[str] | None = None,
         *,
         method: Method = "auto",
         samples: int = SAMPLES,
@@ -326,20 +325,15 @@ class GraphicalModel(Surface):
         return mutual_information(self, a, b, given, method=method, samples=samples, seed=seed)
 
     def what_to_ask(
-        self,
-        variable: str,
-        given: Given = None,
-        *,
-        costs: Mapping[str, float] | None = None,
-        price: float = 1.0,
+        self, variable: str, given: Given = None, *, costs: Mapping[str, float] | None = None, price: float = 1.0
     ) -> InformationGains:
-        """Each variable that isn't known: by how much knowing it is expected to lower the entropy of another, in nats,
-        less its cost times the price of a unit of cost; the best first."""
+        """The expected reduction in the entropy of a variable, in nats, from observing each other one, less its cost
+        times the price per unit; the best first."""
         from credo.networks.information import information_gains
 
         return information_gains(self, variable, given, costs, price)
 
-    def explain(self, variable: str, given: Given, value: Any = None) -> QueryExplanation:
+    def explain(self, variable: str, given: Given, value: object = None) -> QueryExplanation:
         """How much each finding changed the log-odds of a value, by default the most probable one."""
         from credo.networks.explanation import QueryExplanation
 
@@ -357,18 +351,12 @@ class GraphicalModel(Surface):
     # Rows
 
     def predict_proba(
-        self,
-        variable: str,
-        data: object,
-        *,
-        method: Method = "auto",
-        samples: int = ROW_SAMPLES,
-        seed: int = 0,
+        self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
     ) -> Any:
         """P(variable | the row's other cells), any of which may be missing. (rows, states)
 
-        Rows whose exact answer doesn't fit in memory are estimated from `samples` each; "exact" refuses them. Of a
-        Dask or Spark DataFrame: that frame, with a column P(state) for each state, made when it is computed.
+        Rows whose exact answer doesn't fit in memory are estimated from `samples` each; "exact" refuses them. Of a Dask
+        or Spark DataFrame: that frame, with a column P(state) for each state, computed lazily.
         """
         from credo.networks.inference.rows import Predict, answers
 
@@ -403,7 +391,7 @@ class GraphicalModel(Surface):
     def log_prob(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
         """log P(row) of each row, missing cells summed out.
 
-        Of a Dask or Spark DataFrame: that frame, with a column log_prob, made when it is computed.
+        Of a Dask or Spark DataFrame: that frame, with a column log_prob, computed lazily.
         """
         from credo.data import source
         from credo.networks.inference.rows import Score
@@ -442,10 +430,6 @@ class GraphicalModel(Surface):
         return pa.concat_tables(answers(Complete(self, names, fallback), table, table.names))
 
     # Inside
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what is derived: compiled trees are large, and hold locks."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @cached_property
     def _cells(self) -> int:
@@ -511,8 +495,8 @@ class GraphicalModel(Surface):
         samples: int,
         seed: int,
     ) -> list[Estimate]:
+        from credo.networks.inference.approximate import estimates
         from credo.networks.inference.estimate import JointQuery
-        from credo.networks.inference.estimates import estimates
 
         groups = [JointQuery(variables, event) for variables, event in asked]
         if method in UNSPLIT:
@@ -520,7 +504,7 @@ class GraphicalModel(Surface):
         return self.components.estimates(findings, groups, method, samples, seed, partial(self._check, given=given))
 
     def _log_total(self, findings: Findings, method: str, samples: int, seed: int) -> Total:
-        from credo.networks.inference.estimates import log_total
+        from credo.networks.inference.approximate import log_total
 
         if method in UNSPLIT:
             return log_total(self.potentials, findings, method, samples, seed)

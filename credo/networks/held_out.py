@@ -1,4 +1,4 @@
-"""How well tables predict rows that they weren't learned from: leave-one-out by counts, and folds that are refitted."""
+"""Validation of tables: leave-one-out by counts, and refitted folds."""
 
 from __future__ import annotations
 
@@ -73,18 +73,14 @@ def _cell(node: Node, codes: Mapping[str, Codes]) -> tuple[Codes, ...]:
 
 
 def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
-    """Of each row, log P(row) by the tables of all others; nothing is refitted, and no row may have missing cells."""
+    """log P(row) of each row by the tables of all others, without refits; no row may have missing cells."""
     learner, table, weights = TableLearner.of(network), source(data), Weights.of(weight)
     if network.evidence is None:
         raise EvidenceError("there is no row to leave out: no rows were learned yet")
     if network.history:
-        raise EvidenceError(
-            f"the tables were fitted by {BY_EM}: what they would be without a row takes a refit; cross_validate does it"
-        )
+        raise EvidenceError(f"the tables were fitted by {BY_EM}: leaving out a row needs a refit: use cross_validate")
     for name in (name for name in network.forms if not network.nodes[name].has_rows):
-        raise EvidenceError(
-            f"{name!r} has no table: what its distribution would be without a row takes a refit; cross_validate does it"
-        )
+        raise EvidenceError(f"{name!r} has no table: leaving out a row needs a refit: use cross_validate")
     if table.once:
         raise DataError(f"leave-one-out {TWICE}")
     partitions = weights.partitions(table, learner.needs(table.without(weight)))
@@ -94,7 +90,7 @@ def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
 
 
 def cross_validated(
-    network: Network, data: object, folds: int, weight: Weight, hidden: Mapping[str, Any] | None, how: FittingOptions
+    network: Network, data: object, folds: int, weight: Weight, hidden: Mapping[str, object] | None, how: FittingOptions
 ) -> Validation:
     """By the evidence of the other folds where all rows are complete; else by refits."""
     from credo.networks.fitting import Fitting, hidden_states
@@ -141,7 +137,7 @@ def _copied(network: Network, table: Source, names: Sequence[str], found: Observ
 
 
 def _refitted(
-    bare: Network, table: Source, folds: int, weight: Weight, hidden: Mapping[str, Any], how: FittingOptions,
+    bare: Network, table: Source, folds: int, weight: Weight, hidden: Mapping[str, object], how: FittingOptions,
     copied: Fingerprints | None,
 ) -> Validation:  # fmt: skip
     weights, names = Weights.of(weight), [name for name in bare.variables if name in table.names]

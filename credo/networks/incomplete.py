@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 KEPT_BYTES = 2**28  # bytes of codes that are kept; of more rows, the data is read again in each step
 KEY = 62.0  # bits of a number that names a row
-Hidden = Mapping[str, tuple[Any, ...]]  # variables that are no columns, and their states
+Hidden = Mapping[str, tuple[Any, ...]]  # variables that aren't columns, and their states
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class ReadRows:
         known = {name: own >= 0 for name, own in codes.items()}
         complete = np.logical_and.reduce([*known.values()])
         every = None if complete.all() else np.flatnonzero(complete)
-        if every is None and pays(batch) and (weight == 1.0).all() and not self.network.forms:
+        if every is None and pays(batch.rows, batch.start) and (weight == 1.0).all() and not self.network.forms:
             counted = counted_at_once(self.network, codes, schema)
             return Observed(counted, None, IncompleteRows(np.empty((len(codes), 0), np.int8), np.empty(0)))
         found = self._counted(codes, schema, weight, dict.fromkeys(self.network.nodes, every))

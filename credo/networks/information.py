@@ -11,6 +11,7 @@ import numpy as np
 from credo.core.records import Shown
 from credo.errors import DataError, EvidenceError, SchemaError, suggest
 from credo.networks.answers import Estimated, EstimatedNumber, Posterior
+from credo.networks.graph import one_or_several
 from credo.networks.inference.sizes import Method
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def mutual_information(
 ) -> float:
     """I(a; b) = Σ P(a, b) log P(a, b) / P(a)P(b), in nats, given evidence; or averaged over the variables named."""
     evidence = given if isinstance(given, Mapping) else None
-    names = [] if given is None or evidence is not None else [given] if isinstance(given, str) else [*given]
+    names = [] if given is None or evidence is not None else one_or_several(given)
     if twice := next((name for name in names if name in (a, b)), None):
         raise SchemaError(f"{twice!r} is named twice: a, b and given must have nothing in common")
     queried = list(dict.fromkeys([a, b, *names]))
@@ -78,7 +79,7 @@ def divergence(p: Posterior, q: Posterior) -> float:
 
 @dataclass(frozen=True)
 class InformationGain:
-    """By how much the entropy of a target is expected to fall if a variable is known, in nats; worth = gain - price ·
+    """The expected reduction in the entropy of a target from observing a variable, in nats; worth = gain - price ·
     cost."""
 
     name: str
@@ -89,7 +90,7 @@ class InformationGain:
 
 @dataclass(frozen=True, repr=False)
 class InformationGains(Shown):
-    """What could be asked to learn about a target, the best first."""
+    """Candidate questions about a target, the best first."""
 
     target: str
     entropy: float  # of the target now, in nats
@@ -97,7 +98,7 @@ class InformationGains(Shown):
 
     @property
     def best(self) -> InformationGain | None:
-        """The question that is worth most; None where none is worth anything."""
+        """The most valuable question; None if none is worth its cost."""
         return self.questions[0] if self.questions and self.questions[0].worth > 0 else None
 
     def __repr__(self) -> str:
@@ -114,7 +115,7 @@ def information_gains(
     known = {name: value for name, value in (given or {}).items() if value is not None}
     for name, cost in (costs or {}).items():
         if name not in model.states:
-            raise SchemaError(f"a cost is for {name!r}, which is no variable; {suggest(name, model.states)}")
+            raise SchemaError(f"a cost is for {name!r}, which isn't a variable; {suggest(name, model.states)}")
         if isinstance(cost, bool) or not isinstance(cost, float | int | np.number) or not np.isfinite(cost):
             raise DataError(f"the cost of asking about {name!r} must be a number, but is {cost!r:.60}")
     if target not in model.states:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.errors import EvidenceError
+from credo.errors import EvidenceError, check_mapping
 
 if TYPE_CHECKING:
     from credo.networks.answers import Posterior
@@ -52,8 +52,7 @@ def distribution(model: GraphicalModel, name: str, given: Mapping[Any, float], w
     from credo.networks.inference.findings import state
 
     v = model._number(name)
-    if not isinstance(given, Mapping):
-        raise EvidenceError(f"{what} {name!r} must be {{state: probability}}, but is {given!r:.60}")
+    check_mapping(f"{what} {name!r} must be {{state: probability}}, but is", given, EvidenceError)
     found = dict.fromkeys(model.states[name], 0.0)
     for value, p in given.items():
         own = p if isinstance(p, int | float | np.number) else np.nan

@@ -1,4 +1,4 @@
-"""What networks with tables and hybrid ones have in common when they learn: rows add evidence, and nodes follow."""
+"""Learning common to networks with tables and hybrid ones: rows add evidence, and nodes are derived."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class NetworkLearner(Additive, Generic[Net]):
         network = self.network.with_evidence(evidence, self.network.history)  # expected counts stay expected ones
         return replace(self, network=network, evidence=evidence)
 
-    def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
+    def fitted_to(self, others: Evidence, held_out: Evidence) -> Self:
         """States that only held-out rows have are known, without evidence."""
         return self.with_evidence(others.knowing(held_out))
 
@@ -88,7 +88,7 @@ class NetworkLearner(Additive, Generic[Net]):
         return super().__add__(other)
 
     def _check_counted(self, what: str) -> None:
-        """What EM expects depends on the nodes at the time: that of some rows can't be told from that of others."""
+        """Expected counts depend on the current nodes: those of some rows can't be separated from those of others."""
         if self.network.history:
             raise EvidenceError(f"{self.BY_EM}, and can't {what} exactly: fit again; update and discount do work")
 

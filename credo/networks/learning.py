@@ -55,7 +55,7 @@ class TableLearner(NetworkLearner["Network"]):
         """Refuses fixed tables: they have no evidence that rows could be added to."""
         if network.tables and network.evidence is None:
             raise EvidenceError(
-                "the network's tables are fixed, and no evidence is known behind them: say how sure they are, as in "
+                "the network's tables are fixed, without evidence behind them: give them a strength, as in "
                 "with_strength(50) for 50 cases, or learn them from data with fit"
             )
         return cls(network, network.evidence)
@@ -208,7 +208,7 @@ def state_codes(index: StateIndex, names: Sequence[str], batch: Batch) -> NDArra
     coded = Coder(index, names).coded(batch)
     for name, unseen in coded.unknown.items():
         known = suggest(unseen.value, index.states[index.number[name]])
-        raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which is no state; {known}")
+        raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which isn't a state; {known}")
     return coded.columns
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,14 +38,14 @@ class MarkovNetwork(GraphicalModel, Unlearned):
 
     directed: ClassVar[bool] = False
 
-    def __init__(self, states: Mapping[str, Sequence[Any]], factors: Iterable[Factor]) -> None:
+    def __init__(self, states: Mapping[str, Sequence[object]], factors: Iterable[Factor]) -> None:
         if not states:
             raise NetworkError("a network must have at least one variable")
         known = {name: states_of(name, values, None) for name, values in states.items()}
         made = tuple(factors)
         for factor in made:
             for unknown in (name for name in factor.scope if name not in known):
-                raise NetworkError(f"a factor names {unknown!r}, which is no variable; {suggest(unknown, known)}")
+                raise NetworkError(f"a factor names {unknown!r}, which isn't a variable; {suggest(unknown, known)}")
             wanted = tuple(len(known[name]) for name in factor.scope)
             if factor.table.shape != wanted or len(set(factor.scope)) < len(factor.scope):
                 raise NetworkError(f"a factor over {factor.scope} must have {wanted} numbers, not {factor.table.shape}")
@@ -62,7 +62,7 @@ class MarkovNetwork(GraphicalModel, Unlearned):
         return read_as(MarkovNetwork, path)
 
     def write(self, path: str | PathLike[str]) -> None:
-        """To a file, in the format that the file name's ending says."""
+        """Write to a file, in the format of its extension."""
         from credo.formats import write
 
         write(self, path)

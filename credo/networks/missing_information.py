@@ -1,10 +1,10 @@
 """How much of the information in a table's expected counts was missing.
 
 A row of a table, θ, that was seen N times has the Fisher information N · (diag θ - θθ′) in its log-odds. Where cells
-are missing, the variance of the slope given what is known is missing from it (Louis 1982). A row i of the data whose
-expected counts of the states are pᵢ, and Pᵢ their sum, misses so, in units of complete rows and on average over the
-k - 1 directions of θ, (Σₖ pᵢₖ(1 - pᵢₖ)/θₖ - Pᵢ(1 - Pᵢ)) / (k - 1): 0 where all is known, Pᵢ where only the parents
-are. What is missing adds up over rows, as counts do.
+are missing, the conditional variance of the score is subtracted (Louis 1982). A row i of the data whose expected counts
+of the states are pᵢ, and Pᵢ their sum, misses so, in units of complete rows and on average over the k - 1 directions of
+θ, (Σₖ pᵢₖ(1 - pᵢₖ)/θₖ - Pᵢ(1 - Pᵢ)) / (k - 1): 0 where all is known, Pᵢ where only the parents are. What is missing
+adds up over rows, as counts do.
 
 Errors of different tables are taken to be independent. Where cells miss at random, 90% intervals hold about 90% of the
 time so; of a hidden variable, whose table and whose children's are fitted to each other, they hold less often.
@@ -113,8 +113,8 @@ def _added(parts: Sequence[Missing]) -> Missing:
 
 
 def observed_counts(counts: Array, table: Array, missing: Array | None) -> Array:
-    """The counts that are as certain as what was observed: n - missing · θ, so that their mean stays. A row that misses
-    more than it has counts nothing.
+    """The effective counts n - missing · θ, with the same mean. A row with more missing than observed information
+    counts nothing.
 
     >>> observed_counts(np.array([8.0, 4.0]), np.array([0.75, 0.25]), np.array(4.0))
     array([5., 3.])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from credo.core.records import Shown
 from credo.errors import NetworkError, SchemaError, counted, suggest
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ SHOWN = 40  # edges of a printed graph
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MixedGraph:
+class MixedGraph(Shown):
     """Variables, arrows (parent, child), and edges without a direction, each named once.
 
     >>> MixedGraph(("A", "B", "C"), frozenset({("A", "B")}), frozenset({("C", "B")}))
@@ -110,7 +111,7 @@ class MixedGraph:
         return plot_graph(self, ax)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the variables, arrows and edges are the same, in whatever order."""
+        """Whether the variables, arrows and edges are the same, in any order."""
         if not isinstance(other, MixedGraph):
             return NotImplemented
         same = {*map(frozenset, self.edges)} == {*map(frozenset, other.edges)}
@@ -130,7 +131,7 @@ class MixedGraph:
         """(a, "->" or "-", b), arrows first, in the order of the variables."""
         place = {name: i for i, name in enumerate(self.variables)}
 
-        def key(pair: Edge) -> Any:
+        def key(pair: Edge) -> tuple[int, int]:
             return place[pair[0]], place[pair[1]]
 
         arrows = [(a, "->", b) for a, b in sorted(self.arrows, key=key)]

@@ -56,15 +56,15 @@ class Network(DirectedModel, EvidenceVerbs):
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Network:
-        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending. Networks
-        with numbers are read by `HybridNetwork.read`, those without arrows by `MarkovNetwork.read`."""
+        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file's extension. Networks with
+        numbers are read by `HybridNetwork.read`, those without arrows by `MarkovNetwork.read`."""
         from credo.formats import read_as
 
         return read_as(Network, path)
 
     @classmethod
     def example(cls, name: str) -> Network:
-        """One of the networks that come with credo: asia, earthquake, sprinkler or storm.
+        """One of the networks that ship with credo: asia, earthquake, sprinkler or storm.
 
         >>> Network.example("sprinkler").query("Rain", {"WetGrass": "yes"})["yes"].__round__(4)
         0.7079
@@ -85,8 +85,8 @@ class Network(DirectedModel, EvidenceVerbs):
         concentration: float = 1.0,
         seed: int = 0,
     ) -> Network:
-        """A random network: by default one and a half arrows a variable, along a random order; each row of a table is
-        drawn from Dirichlet(concentration).
+        """A random network: by default 1.5 arrows per variable, along a random order; each row of a table is drawn from
+        Dirichlet(concentration).
 
         >>> Network.random(4, arrows=3, seed=1).parents
         {'x0': (), 'x1': ('x0',), 'x2': ('x1',), 'x3': ('x0',)}
@@ -96,7 +96,7 @@ class Network(DirectedModel, EvidenceVerbs):
         return cls(*random_network_parts(variables, arrows, states, max_parents, concentration, seed))
 
     def write(self, path: str | PathLike[str]) -> None:
-        """To a file, in the format that the file name's ending says."""
+        """Write to a file, in the format of its extension."""
         from credo.formats import write
 
         write(self, path)
@@ -113,15 +113,16 @@ class Network(DirectedModel, EvidenceVerbs):
         hidden: Mapping[str, Any] | None = None,
         **how: Unpack[FittingOptions],
     ) -> Network:
-        """Learn the tables: by counting complete rows; by EM where cells are missing, or variables are no columns.
-        What was learned before is dropped.
+        """Learn the tables: by counting complete rows; by EM with missing cells or hidden variables. Earlier evidence
+        is dropped.
 
         The prior is l for Dirichlet(l), by default 1; "ml" for maximum likelihood; `credo.BDeu(n)`; a
-        DirichletCategorical; or {node: one of these}. With a strength, it is the network's own tables, as sure as so
-        many cases. `hidden` tells how many states a hidden variable has, or which.
+        DirichletCategorical; or {node: one of these}. With a strength, the prior is the network's own tables, worth so
+        many cases. `hidden` gives the number or names of a hidden variable's states.
 
-        EM has `starts` (10) where variables are hidden, ends after `steps` (1000) or when the objective grows by less
-        than `tolerance` of its size; `method` is "em", "gradient" or "lbfgs". `history` has the objective.
+        With hidden variables EM runs from `starts` (10) starts; it stops after `steps` (1000) or when the relative
+        growth of the objective is below `tolerance`; `method` is "em", "gradient" or "lbfgs". `history` has the
+        objective.
         """
         if prior is not None and strength is not None:
             raise PriorError("give a prior, or a strength of the tables that the network has: not both")
@@ -133,23 +134,22 @@ class Network(DirectedModel, EvidenceVerbs):
         return bare._updated(data, weight, hidden, how, self)
 
     def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> Network:
-        """Learn from more rows. Where their cells are missing, EM continues: what was expected of earlier rows stays,
-        and counts as known."""
+        """Learn from more rows. With missing cells, EM continues; the expected counts of earlier rows are kept."""
         if self.history:
-            tell("earlier rows keep what EM expected of their missing cells then: to fit all rows at once, use fit")
+            tell("the expected counts of earlier rows are kept: to fit all rows together, use fit")
         return self._updated(data, weight, None, how, self)
 
     def _updated(
-        self, data: object, weight: Weight, hidden: Mapping[str, Any] | None, how: FittingOptions, start: Network
+        self, data: object, weight: Weight, hidden: Mapping[str, object] | None, how: FittingOptions, start: Network
     ) -> Network:
         from credo.networks.fitting import Fitting, learned
 
         return learned(self, data, weight, hidden, Fitting.of(how), start)
 
     def with_strength(self, cases: float | Mapping[str, float]) -> Network:
-        """The same tables as a prior, as sure as so many cases; `update` adds rows to it.
+        """The same tables as a prior with an equivalent sample size of so many cases; `update` adds rows to it.
 
-        Each row of a table is Dirichlet(cases · P(node, parents)): what so many rows of this network would have shown.
+        Each row of a table is Dirichlet(cases · P(node, parents)): the expected counts of so many rows.
 
         >>> fire = Network("Storm -> Fire", {"Storm": 0.2, "Fire": {"yes": 0.25, "no": 0.01}}).with_strength(50)
         >>> fire.update({"Storm": ["yes"] * 10, "Fire": ["yes"] * 10}).tables["Fire"][0]  # (2.5 + 10) / (10 + 10)
@@ -172,7 +172,7 @@ class Network(DirectedModel, EvidenceVerbs):
         folds: int = 10,
         *,
         weight: Weight = None,
-        hidden: Mapping[str, Any] | None = None,
+        hidden: Mapping[str, object] | None = None,
         **how: Unpack[FittingOptions],
     ) -> Validation:
         """log P(row) of each row, by tables learned from the other folds; refitted where cells are missing, with the
@@ -182,13 +182,13 @@ class Network(DirectedModel, EvidenceVerbs):
         return cross_validated(self, data, folds, weight, hidden, how)
 
     def leave_one_out(self, data: object, *, weight: Weight = None) -> Validation:
-        """log P(row) of each learned row, by tables learned from all others, exactly; nothing is refitted."""
+        """log P(row) of each learned row, by tables learned from all others, exactly and without refits."""
         from credo.networks.held_out import leave_one_out
 
         return leave_one_out(self, data, weight)
 
     def belief(self, name: str, given: Given = None) -> Belief:
-        """What is believed of P(name | its parents' states): a Dirichlet, with mean, interval, plot and so on.
+        """The posterior of P(name | its parents' states): a Dirichlet, with mean, interval, plot and so on.
 
         >>> fire = Network("Storm -> Fire").fit({"Storm": ["yes"] * 8, "Fire": ["yes"] * 2 + ["no"] * 6})
         >>> fire.belief("Fire", given={"Storm": "yes"}).mean()
@@ -213,8 +213,8 @@ class Network(DirectedModel, EvidenceVerbs):
         an event, P(variables, event | given).
 
         `given` is the evidence: {name: state}, {name: [possible states]}, or {name: {state: likelihood}}. "exact"
-        refuses an answer that doesn't fit in memory; "auto" then samples, with a notice. tables="sampled" averages
-        over tables drawn from their posterior, and tells how uncertain the answer is.
+        refuses an answer that doesn't fit in memory; "auto" then samples, with a notice. tables="sampled" averages over
+        tables drawn from their posterior, and gives the uncertainty of the answer.
         """
         if tables == "sampled":
             from credo.networks.table_beliefs import averaged
@@ -252,16 +252,16 @@ class Network(DirectedModel, EvidenceVerbs):
 
         return network_length(self, data)
 
-    def average(self, data: object, *, prior: Any = 1.0, structures: int = 100, **how: Any) -> NetworkAverage:
-        """The average over structures of these variables, weighed by their posterior probability: what
-        credo.edge_confidence(data, **how).average() gives."""
+    def average(self, data: object, *, prior: object = 1.0, structures: int = 100, **how: object) -> NetworkAverage:
+        """The average over structures of these variables, weighted by their posterior: credo.edge_confidence(data,
+        **how).average()."""
         from credo.networks.structure.strengths import averaged
 
         return averaged(self, data, prior, structures, how)
 
-    def do(self, states: Mapping[str, Any]) -> Network:
-        """The network after an intervention, which sets variables to states or draws these from {state: probability}:
-        the arrows into them are gone."""
+    def do(self, states: Mapping[str, object]) -> Network:
+        """The network after an intervention, which sets variables to states, or draws these from {state: probability}:
+        the arrows into them are removed."""
         from credo.networks.inference.findings import state
         from credo.networks.jeffrey import distribution
 
@@ -285,15 +285,14 @@ class Network(DirectedModel, EvidenceVerbs):
         draws: int | None = None,
         seed: int = 0,
     ) -> Effect:
-        """P(outcome | do(cause)) from what is observed, by the simplest adjustment that there is, among those with the
-        states that are given; with credible intervals where the tables were learned. An error says why, where hidden
-        variables prevent it."""
+        """P(outcome | do(cause), given), by the simplest adjustment, with credible intervals if the tables were
+        learned. If hidden variables prevent it, the error says why."""
         from credo.networks.causes.effect import network_effect
 
         return network_effect(self, cause, outcome, hidden, draws, seed, given)
 
     def explain(
-        self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None
+        self, variable: str, given: Given, value: object = None, *, do: Mapping[str, object] | None = None
     ) -> QueryExplanation:
         """How much each finding changed the log-odds of a value, by default the most probable one; under the
         intervention `do`, if one is given."""
@@ -301,23 +300,23 @@ class Network(DirectedModel, EvidenceVerbs):
         return replace(found, done=dict(do)) if do else found
 
     def counterfactual(
-        self, variables: str | Sequence[str], given: Given, do: Mapping[str, Any], *, method: Method = "auto"
+        self, variables: str | Sequence[str], given: Given, do: Mapping[str, object], *, method: Method = "auto"
     ) -> Posterior:
-        """P(variables, had `do` been done | given): what would have been, in the case that was seen. All that depends
-        on what is done must be a function of its parents, its noise being variables of their own."""
+        """P(variables, had `do` been done | given), a counterfactual about the observed case. All affected variables
+        must be deterministic functions of their parents; noise must be separate variables."""
         from credo.networks.causes.twin_network import counterfactual
 
         return counterfactual(self, variables, given, do, method)
 
-    def sensitivity(self, variable: str, given: Given = None, value: Any = None) -> Sensitivity:
-        """How P(variable = value | given) moves with each entry of each table: exact derivatives, one-way functions,
-        a tornado within credible intervals, bounds. The value is by default the most probable one."""
+    def sensitivity(self, variable: str, given: Given = None, value: object = None) -> Sensitivity:
+        """How P(variable = value | given) depends on each entry of each table: exact derivatives, one-way functions, a
+        tornado within credible intervals, bounds. The value is by default the most probable one."""
         from credo.networks.sensitivity.sensitivity import Sensitivity
 
         return Sensitivity.of(self, variable, given, value)
 
     def evidence_impact(self, variable: str, given: Given) -> EvidenceImpact:
-        """How each finding moves P(variable | given), alone and beside the others, in probabilities and bits."""
+        """The effect of each finding on P(variable | given), alone and with the others, in probabilities and bits."""
         from credo.networks.sensitivity.evidence_impact import evidence_impact
 
         return evidence_impact(self, variable, given)
@@ -329,7 +328,7 @@ class Network(DirectedModel, EvidenceVerbs):
         return plot_network(self, given, ax)
 
     def __eq__(self, other: object) -> bool:
-        """Whether arrows, states and tables are the same, in whatever order they were given."""
+        """Whether arrows, states and tables are the same, in any order."""
         from credo.networks.equality import equal_networks
 
         return equal_networks(self, other) if isinstance(other, Network) else NotImplemented

@@ -15,7 +15,7 @@ Read = TypeVar("Read")
 
 
 def by_parent_values(
-    what: str, given: Mapping[Any, Any], above: Sequence[str], states: States, read: Callable[[Any, Any], Read]
+    what: str, given: Mapping[Any, object], above: Sequence[str], states: States, read: Callable[[Any, Any], Read]
 ) -> dict[tuple[int, ...], Read]:
     """{numbers of the parents' states: read(key, value)}, for every configuration of the parents.
 

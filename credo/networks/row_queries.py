@@ -60,5 +60,5 @@ def known_columns(data: object, variables: Collection[str]) -> Source:
     unknown = [column for column in table.names if column not in variables]
     if unknown and len(unknown) < len(table.names):
         some = ", ".join(f"{column!r:.40}" for column in unknown[:SHOWN]) + (", ..." if unknown[SHOWN:] else "")
-        tell(f"columns that the network doesn't know are ignored, {len(unknown)} of {len(table.names)}: {some}")
+        tell(f"columns that aren't variables are ignored, {len(unknown)} of {len(table.names)}: {some}")
     return table

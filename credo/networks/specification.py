@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from credo.errors import NetworkError, suggest
+from credo.errors import NetworkError, check_mapping, suggest
 from credo.networks import graph
 from credo.networks.nodes.distribution import Distribution, NodeFamily
 from credo.networks.tables import states_of, table_of
@@ -30,14 +30,14 @@ class Specification:
 
     @classmethod
     def of(
-        cls, arrows: Arrows, given: object, states: Mapping[str, Sequence[Any]] | Sequence[Any] | None
+        cls, arrows: Arrows, given: object, states: Mapping[str, Sequence[object]] | Sequence[object] | None
     ) -> Specification:
         parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
         if not parents:
             raise NetworkError("a network must have at least one variable")
         graph.in_order(parents)  # refuses cycles
-        if given is not None and not isinstance(given, Mapping):
-            raise NetworkError(f"tables must be {{name: table}}, but are {given!r:.60}")
+        if given is not None:
+            check_mapping("tables must be {name: table}, but are", given, NetworkError)
         tables: dict[str, Any] = dict(given or {})
         for what, named in (("table", tables), ("list of states", states if isinstance(states, Mapping) else ())):
             for unknown in (name for name in named if name not in parents):
@@ -74,7 +74,7 @@ class Specification:
         }
 
 
-def _known(parents: Mapping[str, Any], tables: Mapping[str, Any], forms: Mapping[str, Distribution]) -> bool:
+def _known(parents: Mapping[str, object], tables: Mapping[str, object], forms: Mapping[str, Distribution]) -> bool:
     """Whether each variable has a table, or a distribution with its parameters; some of them only is an error."""
     bare = [name for name, form in forms.items() if not form.known]
     constant = [name for name in tables if name in forms and name not in bare and not forms[name].learns]

@@ -1,4 +1,4 @@
-"""What is believed about a table: the Dirichlet of a row, and queries over tables drawn from their posterior."""
+"""The posterior of a table: the Dirichlet of a row, and queries over tables drawn from it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ FEW_DRAWS = 100.0  # effective draws below which an interval is unreliable
 
 
 class AveragedOverTables(Estimated):
-    """P(variables | given), averaged over tables drawn from their posterior; `interval` is where it lies.
+    """P(variables | given), averaged over tables drawn from their posterior; `interval` is its credible interval.
 
-    Each draw counts by how probable it makes the evidence. The mean then is what a query with mean tables says, unless
-    nodes are tied: drawn, they have the same table, and a row shows them several times over.
+    Each draw is weighted by the probability of the evidence. The mean equals a query with the mean tables, unless nodes
+    are tied: then a row shows the same table several times.
     """
 
     draws: Array  # (draws, states)
@@ -79,7 +79,7 @@ def belief(network: Network, name: str, given: Given) -> Belief:
 
 
 def belief_of_row(
-    name: str, states: tuple[Any, ...], prior: DirichletCategorical, counts: Counts, row: tuple[int, ...]
+    name: str, states: tuple[object, ...], prior: DirichletCategorical, counts: Counts, row: tuple[int, ...]
 ) -> Belief:
     """About one row of a table."""
     alpha = np.broadcast_to(prior.concentration, counts.n.shape)[row]
@@ -150,7 +150,7 @@ def _drawn_rows(alpha: Array, random: np.random.Generator) -> Array:
     return np.asarray(shares / shares.sum(-1, keepdims=True))
 
 
-def _summed(keys: Sequence[Any], answers: Array, logs: Array, size: int) -> AveragedOverTables:
+def _summed(keys: Sequence[object], answers: Array, logs: Array, size: int) -> AveragedOverTables:
     """The mean of the draws that make the evidence possible; the others have no weight."""
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
@@ -168,8 +168,8 @@ def _tell_of_hidden(network: Network, names: Iterable[str]) -> None:
     hidden = [name for name in names if hidden_rows(name) in network.evidence.parts]
     if hidden:
         tell(
-            f"{', '.join(hidden)}: hidden when the tables were fitted. Errors of such a variable's table and of its "
-            "children's go together: they are less certain than their intervals say"
+            f"{', '.join(hidden)}: hidden when the tables were fitted. Errors of a hidden variable's table and of its "
+            "children's are correlated: these tables are less certain than their intervals suggest"
         )
 
 
@@ -177,7 +177,7 @@ def _learned(network: Network, name: str) -> tuple[DirichletCategorical, Counts]
     """The prior of a node's table, and the counts behind it."""
     if network.evidence is None:
         raise EvidenceError(
-            "the network's tables are fixed, so nothing is uncertain about them: say how sure they are, as in "
+            "the network's tables are fixed, so nothing is uncertain about them: give them a strength, as in "
             "with_strength(50) for 50 cases, or learn them from data with fit"
         )
     node, form = network.nodes[name], type(network.forms.get(name)).__name__
@@ -186,7 +186,7 @@ def _learned(network: Network, name: str) -> tuple[DirichletCategorical, Counts]
             f"{name!r} is a {form}, and beliefs are about rows of tables and trees: net.distributions has what it is"
         )
     if name in network.forms and network.history:
-        raise EvidenceError(f"{name!r} is a {form} that was fitted by EM: how sure its rows are isn't known")
+        raise EvidenceError(f"{name!r} is a {form} that was fitted by EM: the uncertainty of its rows is unknown")
     label = node.label
     prior, counts = network.prior[label.name], network.evidence[label]
     if prior is None:

@@ -17,7 +17,8 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class BDeu:
-    """Dirichlet(N / entries) on each row of a table with that many entries: the uniform network, as sure as N cases.
+    """Dirichlet(N / entries) on each row of a table with that many entries: a uniform network with an equivalent sample
+    size of N.
 
     Networks that are Markov equivalent then have equal evidence (Buntine 1991; Heckerman et al. 1995).
 
@@ -68,14 +69,14 @@ class TablePriors:
     by_label: Mapping[str, TablePrior] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, given: Any, labels: Collection[str]) -> TablePriors:
+    def of(cls, given: object, labels: Collection[str]) -> TablePriors:
         """From "ml", a number l (Dirichlet(l)), a DirichletCategorical, a BDeu, or {node or label: any of these}."""
         if isinstance(given, TablePriors):
             return given
         if not isinstance(given, Mapping):
             return cls(_prior(given, "prior"))
         for unknown in (name for name in given if name not in labels):
-            raise PriorError(f"a prior is for {unknown!r}, which is no node; {suggest(unknown, labels)}")
+            raise PriorError(f"a prior is for {unknown!r}, which isn't a node; {suggest(unknown, labels)}")
         return cls(by_label={name: _prior(each, f"the prior of {name!r}") for name, each in given.items()})
 
     def __getitem__(self, label: str) -> TablePrior:

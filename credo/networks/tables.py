@@ -50,29 +50,30 @@ def table_of(name: str, given: object, above: Sequence[str], states: States) -> 
     array([[0.25, 0.75],
            [0.01, 0.99]])
     """
-    own, given = states[name], _labelled(given)
-    shape = tuple(len(states[parent]) for parent in above)
-    check_numbers(f"the table of {name!r:.60}", prod((*shape, len(own))))
-    if isinstance(given, Mapping) and above:
-        table = _of_rows(name, given, above, states)
-    elif isinstance(given, Mapping | Real):
-        table = _row(name, given, own, "")
-    else:
+    own, above_shape = states[name], tuple([len(states[parent]) for parent in above])
+    shape = (*above_shape, len(own))
+    check_numbers(f"the table of {name!r:.60}", prod(shape))
+    given = given if isinstance(given, np.ndarray) else _labelled(given)
+    if isinstance(given, np.ndarray) or not isinstance(given, Mapping | Real):
         table = _array(name, given)
-        if table.shape == shape and len(own) == 2:
+        if table.shape == above_shape and len(own) == 2:
             table = np.stack([table, 1.0 - table], axis=-1)
-    if table.shape != (*shape, len(own)):
-        if table.size != prod((*shape, len(own))):
-            wanted = " x ".join(map(str, (*shape, len(own))))
+    elif isinstance(given, Mapping) and above:
+        table = _of_rows(name, given, above, states)
+    else:
+        table = _row(name, given, own, "")
+    if table.shape != shape:
+        if table.size != prod(shape):
+            wanted = " x ".join(map(str, shape))
             raise NetworkError(
                 f"the table of {name!r} must have {wanted} numbers (states of {', '.join([*above, name])}), "
                 f"but has {' x '.join(map(str, table.shape)) or 'one'}; if it has other states, say so with states="
             )
-        table = table.reshape(*shape, len(own))
+        table = table.reshape(shape)
     return checked_table(name, table, above, states)
 
 
-def _labelled(given: Any) -> Any:
+def _labelled(given: object) -> Any:
     """A pandas Series or DataFrame as mappings, by its labels."""
     if hasattr(given, "to_dict") and hasattr(given, "index"):
         return given.to_dict("index") if hasattr(given, "columns") else given.to_dict()
@@ -109,11 +110,11 @@ def _shown(name: str, where: Sequence[int], above: Sequence[str], states: States
     return f"P({own}{' | ' + causes if causes else ''})"
 
 
-def _of_rows(name: str, given: Mapping[Any, Any], above: Sequence[str], states: States) -> Array:
+def _of_rows(name: str, given: Mapping[Any, object], above: Sequence[str], states: States) -> Array:
     """Rows by the parents' values."""
     table = np.empty((*(len(states[parent]) for parent in above), len(states[name])))
 
-    def read(key: Any, row: Any) -> Array:
+    def read(key: object, row: object) -> Array:
         return _row(name, row, states[name], f" given {key!r}")
 
     for where, row in by_parent_values(f"a row of {name!r}", given, above, states, read).items():
@@ -121,7 +122,7 @@ def _of_rows(name: str, given: Mapping[Any, Any], above: Sequence[str], states: 
     return table
 
 
-def row_of(name: str, row: object, own: Sequence[Any], where: str) -> Array:
+def row_of(name: str, row: object, own: Sequence[object], where: str) -> Array:
     """A distribution over a variable's states, which sums to 1."""
     found = _row(name, row, own, where)
     if not (found >= 0).all() or not abs(found.sum() - 1.0) <= ROUNDING:
@@ -129,7 +130,7 @@ def row_of(name: str, row: object, own: Sequence[Any], where: str) -> Array:
     return found if abs(found.sum() - 1.0) <= EXACT else found / found.sum()
 
 
-def _row(name: str, row: object, own: Sequence[Any], where: str) -> Array:
+def _row(name: str, row: object, own: Sequence[object], where: str) -> Array:
     if isinstance(row, Mapping):
         for unknown in (state for state in row if state not in own):
             raise NetworkError(f"the table of {name!r} has a state {unknown!r}{where}; {suggest(unknown, own)}")
@@ -156,7 +157,7 @@ def _array(name: str, values: object) -> Array:
 
 
 def _called(values: object) -> str:
-    """What stands where a table should be; of a node that is none, who takes it."""
+    """A description of what was given instead of a table."""
     from credo.networks.nodes.distribution import Distribution
     from credo.networks.nodes.logistic_of_numbers import LogisticOfNumbers
     from credo.networks.nodes.normal import Normal
@@ -174,7 +175,7 @@ def checked_ties(
     shapes: dict[str, tuple[str, tuple[tuple[Any, ...], ...]]] = {}
     for name, label in tied.items():
         if name not in parents:
-            raise NetworkError(f"{name!r} is tied to {label!r}, but is no variable; {suggest(name, parents)}")
+            raise NetworkError(f"{name!r} is tied to {label!r}, but isn't a variable; {suggest(name, parents)}")
         if name in forms:
             raise NetworkError(f"{name!r} is a {type(forms[name]).__name__}, and only tables can be tied")
         if not isinstance(label, str) or (label in parents and label not in tied):

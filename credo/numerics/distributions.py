@@ -7,13 +7,13 @@ intervals, highest densities and samples follow.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from credo.errors import DataError, suggest
+from credo.errors import DataError
 from credo.numerics.exact import Array
 from credo.numerics.special import beta_interval, beta_quantile, gamma_quantile
 
@@ -26,6 +26,11 @@ def plain(values: ArrayLike) -> Real:
     """One number as a float, many as an array."""
     array = np.asarray(values, dtype=np.float64)
     return array.item() if array.ndim == 0 else array
+
+
+def floats(*values: ArrayLike) -> Iterator[Array]:
+    """Each as an array."""
+    return (np.asarray(value, dtype=np.float64) for value in values)
 
 
 class Distribution(ABC):
@@ -116,7 +121,7 @@ class Beta(Distribution):
     def log_prob(self, x: ArrayLike) -> Real:
         from scipy.special import betaln, xlog1py, xlogy
 
-        a, b, x = (np.asarray(v, dtype=np.float64) for v in (self.a, self.b, x))
+        a, b, x = floats(self.a, self.b, x)
         inside = (x >= 0) & (x <= 1)
         safe = np.where(inside, x, 0.5)
         with np.errstate(divide="ignore"):
@@ -127,7 +132,7 @@ class Beta(Distribution):
         return plain(np.asarray(self.a) / (np.asarray(self.a) + self.b))
 
     def variance(self) -> Real:
-        a, b = np.asarray(self.a, dtype=np.float64), np.asarray(self.b, dtype=np.float64)
+        a, b = floats(self.a, self.b)
         return plain(a * b / ((a + b) ** 2 * (a + b + 1)))
 
     def cdf(self, x: ArrayLike) -> Real:
@@ -165,7 +170,7 @@ class Gamma(Distribution):
     def log_prob(self, x: ArrayLike) -> Real:
         from scipy.special import gammaln, xlogy
 
-        s, rate, x = (np.asarray(v, dtype=np.float64) for v in (self.shape, self.rate, x))
+        s, rate, x = floats(self.shape, self.rate, x)
         inside = x >= 0
         safe = np.where(inside, x, 1.0)
         with np.errstate(divide="ignore"):
@@ -269,7 +274,7 @@ class StudentT(Distribution):
     def log_prob(self, x: ArrayLike) -> Real:
         from scipy.special import gammaln
 
-        nu, scale = np.asarray(self.degrees, dtype=np.float64), np.asarray(self.scale, dtype=np.float64)
+        nu, scale = floats(self.degrees, self.scale)
         z = np.subtract(x, self.location) / scale
         peak = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(np.pi * nu) - np.log(scale)
         return plain(peak - (nu + 1) / 2 * np.log1p(z * z / nu))
@@ -306,7 +311,7 @@ class Pareto(Distribution):
     shape: Real
 
     def log_prob(self, x: ArrayLike) -> Real:
-        scale, shape, x = (np.asarray(v, dtype=np.float64) for v in (self.scale, self.shape, x))
+        scale, shape, x = floats(self.scale, self.shape, x)
         safe = np.maximum(x, scale)
         return plain(np.where(x >= scale, np.log(shape) + shape * np.log(scale / safe) - np.log(safe), -np.inf))
 
@@ -336,7 +341,7 @@ class ParetoMixedUniform(Distribution):
     shape: Real
 
     def log_prob(self, x: ArrayLike) -> Real:
-        m, s, x = (np.asarray(v, dtype=np.float64) for v in (self.scale, self.shape, x))
+        m, s, x = floats(self.scale, self.shape, x)
         above = np.maximum(x, m)
         log_density = np.log(s / (s + 1)) - np.log(m) - (s + 1) * np.log(above / m)
         return plain(np.where(x >= 0, log_density, -np.inf))
@@ -353,12 +358,12 @@ class ParetoMixedUniform(Distribution):
         return plain(np.where(finite, (spread + mean**2) / 3 - mean**2 / 4, np.inf))
 
     def cdf(self, x: ArrayLike) -> Real:
-        m, s, x = (np.asarray(v, dtype=np.float64) for v in (self.scale, self.shape, x))
+        m, s, x = floats(self.scale, self.shape, x)
         below = np.clip(x, 0, m) / m * s / (s + 1)
         return plain(np.where(x <= m, below, 1 - (m / np.maximum(x, m)) ** s / (s + 1)))
 
     def quantile(self, p: ArrayLike) -> Real:
-        m, s, p = (np.asarray(v, dtype=np.float64) for v in (self.scale, self.shape, p))
+        m, s, p = floats(self.scale, self.shape, p)
         edge = s / (s + 1)
         with np.errstate(divide="ignore"):
             above = m * ((s + 1) * (1 - np.maximum(p, edge))) ** (-1 / s)
@@ -373,7 +378,7 @@ class Lomax(Distribution):
     rate: Real
 
     def log_prob(self, x: ArrayLike) -> Real:
-        s, rate, x = (np.asarray(v, dtype=np.float64) for v in (self.shape, self.rate, x))
+        s, rate, x = floats(self.shape, self.rate, x)
         log_density = np.log(s / rate) - (s + 1) * np.log1p(np.maximum(x, 0) / rate)
         return plain(np.where(x >= 0, log_density, -np.inf))
 
@@ -406,7 +411,7 @@ class NegativeBinomial(Distribution):
     def log_prob(self, x: ArrayLike) -> Real:
         from scipy.special import gammaln
 
-        s, rate, x = (np.asarray(v, dtype=np.float64) for v in (self.shape, self.rate, x))
+        s, rate, x = floats(self.shape, self.rate, x)
         whole = (x >= 0) & (x == np.floor(x))
         k = np.where(whole, x, 0)
         log_mass = gammaln(s + k) - gammaln(s) - gammaln(k + 1) - s * np.log1p(1 / rate) - k * np.log1p(rate)
@@ -436,69 +441,3 @@ class NegativeBinomial(Distribution):
             reached = np.asarray(self.cdf(middle)) >= np.minimum(p, 1 - 1e-16)
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         return plain(np.where(p >= 1, np.inf, high))
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Categorical(Mapping[Hashable, float]):
-    """One value out of a few: a mapping {value: probability}.
-
-    >>> Categorical(("no", "yes"), np.array([0.25, 0.75]))
-    {'no': 0.25, 'yes': 0.75}
-    """
-
-    values_: Sequence[Hashable]
-    probabilities: Array  # (levels,)
-
-    def __getitem__(self, value: Hashable) -> float:
-        return float(self.probabilities[self._position(value)])
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self.values_)
-
-    def __len__(self) -> int:
-        return len(self.values_)
-
-    def __repr__(self) -> str:
-        return "{" + ", ".join(f"{value!r}: {float(f'{p:.6g}')}" for value, p in self.items()) + "}"
-
-    def _position(self, value: Hashable) -> int:
-        try:
-            return list(self.values_).index(value)
-        except ValueError:
-            raise DataError(f"no category {value!r}; {suggest(value, self.values_)}") from None
-
-    def log_prob(self, value: Hashable | Sequence[Hashable] | NDArray[np.generic]) -> Real:
-        """Of one value, or of each in a list."""
-        many = isinstance(value, list | np.ndarray)
-        positions = [self._position(v) for v in value] if many else self._position(value)  # type: ignore[union-attr,arg-type]
-        with np.errstate(divide="ignore"):
-            return plain(np.log(self.probabilities)[positions])
-
-    def most_probable(self) -> Hashable:
-        return self.values_[int(np.argmax(self.probabilities))]
-
-    def sample(self, size: int, seed: Seed = None) -> list[Hashable]:
-        drawn = np.random.default_rng(seed).choice(len(self.values_), size, p=self.probabilities)
-        return [self.values_[i] for i in drawn]
-
-    def mean(self) -> float:
-        """Of values that are numbers (0 and 1, say)."""
-        return float(np.dot(np.asarray(self._numbers()), self.probabilities))
-
-    def variance(self) -> float:
-        return float(np.dot((self._numbers() - self.mean()) ** 2, self.probabilities))
-
-    def interval(self, mass: float = 0.95) -> tuple[float, float]:
-        """The smallest and largest value left when the tails are cut off, of values that are numbers."""
-        numbers = self._numbers()
-        order = np.argsort(numbers)
-        tail = (1 - checked_mass(mass)) / 2
-        reached = np.searchsorted(np.cumsum(self.probabilities[order]), [tail, 1 - tail])
-        low, high = numbers[order][np.minimum(reached, len(order) - 1)]
-        return float(low), float(high)
-
-    def _numbers(self) -> Array:
-        try:
-            return np.asarray([float(v) for v in self.values_])  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            raise DataError("these categories aren't numbers: they have no mean and no interval") from None

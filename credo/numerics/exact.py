@@ -176,8 +176,8 @@ class Largest:
 
     def __sub__(self, other: Largest) -> Largest:
         raise EvidenceError(
-            "a maximum can't be unlearned: once the largest row is gone, nothing says which came next. "
-            "Fit again without those rows"
+            "a maximum can't be unlearned: without the largest row, the next largest is unknown. "
+            "Refit without those rows"
         )
 
     def __mul__(self, factor: float) -> Largest:

@@ -107,9 +107,9 @@ class LogGamma(Unbounded):
 
         z = t + np.log(self.rate)
         inside = np.exp(np.clip(z, -FLOATS, FLOATS))
-        faint = self.shape * z - gammaln(self.shape + 1)  # where exp(-eᶻ) is 1
+        tail = self.shape * z - gammaln(self.shape + 1)  # where exp(-eᶻ) is 1
         with np.errstate(divide="ignore"):
-            below = np.where(z < -FLOATS, faint, np.log(gammainc(self.shape, inside)))
+            below = np.where(z < -FLOATS, tail, np.log(gammainc(self.shape, inside)))
             above = np.where(z < -FLOATS, _log_rest(below), np.log(gammaincc(self.shape, inside)))
         return below, above
 
@@ -263,7 +263,7 @@ class Number(Unbounded):
 
 
 @dataclass(frozen=True)
-class Seen(Unbounded):
+class ByDistributionFunction(Unbounded):
     """Any distribution, from where another lies: by its distribution function at that one's numbers."""
 
     law: Distribution
@@ -299,7 +299,7 @@ def unbounded(a: Distribution, b: Distribution) -> tuple[Unbounded, Unbounded] |
         own = Logit(float(a.a), float(a.b))
     if own is None and isinstance(a, Normal | StudentT) and not isinstance(b, Beta | Gamma | InverseGamma | Pareto):
         own = _number(a, float(a.location), _scale(a))
-    return None if own is None else (own, other or Seen(b, own))
+    return None if own is None else (own, other or ByDistributionFunction(b, own))
 
 
 def _logarithm(law: Distribution) -> Unbounded | None:
@@ -332,9 +332,9 @@ def _log_beta(a: float, b: float, t: Array) -> tuple[Array, Array]:
     from scipy.special import betainc, betaincc, betaln, expit
 
     x = expit(np.maximum(t, -FLOATS))
-    faint = a * t - np.log(a) - betaln(a, b)  # where (1 - x)ᵇ is 1
+    tail = a * t - np.log(a) - betaln(a, b)  # where (1 - x)ᵇ is 1
     with np.errstate(divide="ignore"):
-        below = np.where(t < -FLOATS, faint, np.log(betainc(a, b, x)))
+        below = np.where(t < -FLOATS, tail, np.log(betainc(a, b, x)))
         return below, np.where(t < -FLOATS, _log_rest(below), np.log(betaincc(a, b, x)))
 
 

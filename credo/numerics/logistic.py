@@ -192,15 +192,22 @@ class LogisticRegression:
     def _curvatures(self, probability: Array, weights: Array) -> Array:
         """Minus the second derivatives of the log-likelihoods. (fits, coefficients, coefficients)"""
         fits, size = len(weights), self._features.shape[3]
-        worth = (probability * weights[:, None]).reshape(fits, -1)
-        features = np.broadcast_to(self._features, (fits, *self.shape))
-        expected = np.einsum("fkr,fkrc->frc", probability, features)
+        worth = (self._spread(probability) * weights[:, None]).reshape(fits, -1)
         if self._share:
             found = (worth @ self._products).reshape(fits, size, size)
         else:
             scaled = self._flat * np.sqrt(worth)[:, :, None]
             found = np.matmul(scaled.swapaxes(1, 2), scaled)
-        return np.asarray(found - np.matmul(expected.swapaxes(1, 2) * weights[:, None], expected))
+        if self.shape[0] == 1:
+            return np.asarray(found)
+        features = np.broadcast_to(self._features, (fits, *self.shape))
+        expected = np.einsum("fkr,fkrc->frc", probability, features)
+        expected *= np.sqrt(weights)[:, :, None]  # a matrix by itself takes half as long as by another
+        return np.asarray(found - np.matmul(expected.swapaxes(1, 2), expected))
+
+    def _spread(self, probability: Array) -> Array:
+        """The variance of whether a row is of a class, if there are two; else its first part, E x²."""
+        return probability * (1 - probability) if self.shape[0] == 1 else probability
 
     @cached_property
     def _products(self) -> Array:
@@ -219,9 +226,12 @@ class LogisticRegression:
         """Minus the second derivative of the log-likelihood, in some of the coefficients that all fits share."""
         whole = self._flat[0]
         flat = whole if len(free) == whole.shape[1] else whole[:, free]
+        scaled = flat * np.sqrt(self._spread(probability) * weight).reshape(-1, 1)
+        if self.shape[0] == 1:
+            return np.asarray(scaled.T @ scaled)
         expected = np.einsum("kr,krc->rc", probability, flat.reshape(*self._offset.shape[1:], len(free)))
-        scaled = flat * np.sqrt(probability * weight).reshape(-1, 1)
-        return np.asarray(scaled.T @ scaled - expected.T @ (expected * weight[:, None]))
+        expected *= np.sqrt(weight)[:, None]
+        return np.asarray(scaled.T @ scaled - expected.T @ expected)
 
 
 def modes_of(

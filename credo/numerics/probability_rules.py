@@ -28,7 +28,7 @@ def sum_rule(a: float, b: float, both: float) -> float:
     if both > min(a, b) + ROUNDING:
         raise DataError(f"P(A and B) = {both:g} is above P(A) = {a:g} or P(B) = {b:g}: that can't be")
     if a + b - both > 1 + ROUNDING:
-        raise DataError(f"P(A) + P(B) - P(A and B) = {a + b - both:g} is above 1: that can't be")
+        raise DataError(f"P(A) + P(B) - P(A and B) = {a + b - both:g} is above 1, which is impossible")
     return a + b - both
 
 

@@ -24,7 +24,7 @@ Function = Callable[..., Any]
 
 FAR = 345.0  # the largest |t| whose exp(2t) is still a float
 NEGLIGIBLE = 36.0  # e⁻³⁶ of the whole is lost in rounding
-TOLERANCE = 1e-8  # of the whole, what a panel's last Legendre coefficients may weigh; its integral errs far less
+TOLERANCE = 1e-8  # of a panel's last Legendre coefficients, relative to the whole; its integral errs far less
 PANEL = 2.0  # how much a log density may change along a panel at its peak; more, further down
 NODES = np.array([-1, *legroots(legder(np.eye(16)[15])), 1])  # Gauss-Lobatto: a panel's ends are seen too
 SHARES = 2 / (16 * 15 * legval(NODES, np.eye(16)[15]) ** 2)
@@ -62,7 +62,7 @@ class Axis:
         return np.where(np.isfinite([self.low, self.high]), 1e5, FAR) * [-1, 1]
 
     @cached_property
-    def told(self) -> Array:
+    def resolved(self) -> Array:
         """Up to where floats tell θ from the ends of its support."""
         wide = self.high - self.low if isfinite(self.high - self.low) else 1.0
         nearest = [np.spacing(abs(end)) / wide if isfinite(end) else 0.0 for end in (self.low, self.high)]
@@ -71,10 +71,10 @@ class Axis:
     @cached_property
     def steady(self) -> Array:
         """Up to where densities are asked: beyond, too few digits are left of the distance to an end."""
-        return np.where(np.isfinite([self.low, self.high]), 0.75 * self.told, self.limits)
+        return np.where(np.isfinite([self.low, self.high]), 0.75 * self.resolved, self.limits)
 
     def theta(self, t: Array) -> Array:
-        return self.inside(self.maps[0](np.minimum(np.maximum(t, self.told[0]), self.told[1])))
+        return self.inside(self.maps[0](np.minimum(np.maximum(t, self.resolved[0]), self.resolved[1])))
 
     def inside(self, theta: Array) -> Array:
         """Likelihoods and priors are asked between the ends, where they are finite."""
@@ -85,7 +85,7 @@ class Axis:
             return np.asarray(np.clip(self.maps[1](np.clip(theta, self.low, self.high)), *self.limits))
 
     def grid(self, size: int) -> Array:
-        return np.clip(0.9 * np.sinh(np.linspace(-4.4, 4.4, size)), *self.told)
+        return np.clip(0.9 * np.sinh(np.linspace(-4.4, 4.4, size)), *self.resolved)
 
     def density(self, log_density: Function) -> Function:
         """log dP/dt; too near to an end, it goes on as the power of the distance that it is before."""

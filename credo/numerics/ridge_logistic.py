@@ -1,7 +1,7 @@
 """Multinomial logistic regression with a ridge penalty: several fits to the same rows at once, by L-BFGS.
 
 maximise Σ w log P(class | x) - λ/2 ‖W‖², log P(class k | x) = b + W x - log Σ. Fits differ in the weights of rows: the
-folds of a cross-validation are fits in which the held-out rows weigh nothing. Features are read once for all of them.
+folds of a cross-validation are fits in which held-out rows have weight 0. Features are read once for all of them.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ class Dense(Features):
 
 @dataclass(frozen=True, eq=False)
 class SparseRows(Features):
-    """A matrix of whose cells most are 0, as a scipy CSR matrix."""
+    """A matrix of whose cells most are 0, as a scipy CSR matrix.
+
+    Products are laid out vector by vector, as coefficients are: all that a fit does with both takes half as long.
+    """
 
     x: Any
 
@@ -92,10 +95,10 @@ class SparseRows(Features):
         return self.x.T.tocsr()
 
     def products(self, weights: Array) -> Array:
-        return np.asarray((self.x @ np.ascontiguousarray(weights.T)).T)
+        return np.ascontiguousarray((self.x @ np.ascontiguousarray(weights.T)).T)
 
     def sums(self, values: Array) -> Array:
-        return np.asarray((self._columns @ np.ascontiguousarray(values.T)).T)
+        return np.ascontiguousarray((self._columns @ np.ascontiguousarray(values.T)).T)
 
     def squares(self) -> Array:
         return np.asarray(self.x.multiply(self.x).sum(0)).ravel()
@@ -227,21 +230,24 @@ class _Search:
 
     def found(self) -> Coefficients:
         result, open_ = self._begun.copy(), np.arange(len(self._weights))
-        theta = self._begun
+        theta, scale = self._begun, self._scale
         value, slope = self._evaluated(theta, open_)
         pairs: deque[_Pair] = deque(maxlen=MEMORY)
         for _ in range(STEPS):
-            step = _direction(slope, pairs, self._scale[open_])
+            step = _direction(slope, pairs, scale)
             moved, new, other, stuck = self._moved(theta, step, value, slope, open_)
-            result[open_[~stuck]] = moved[~stuck]
             going = ~stuck & (new - value > self._enough * np.maximum(1.0, np.abs(new)))
+            if not going.all():
+                result[open_[~going]] = np.where(stuck[:, None, None], theta, moved)[~going]
             if not going.any():
                 break
             pairs.append(_Pair.of(moved - theta, slope - other))
             if not going.all():
                 pairs = deque((pair.take(going) for pair in pairs), maxlen=MEMORY)
-                open_, moved, new, other = open_[going], moved[going], new[going], other[going]
+                open_, moved, new, other, scale = (each[going] for each in (open_, moved, new, other, scale))
             theta, value, slope = moved, new, other
+        else:
+            result[open_] = theta
         return Coefficients(np.ascontiguousarray(result[:, :, :-1]), result[:, :, -1].copy())
 
     def _evaluated(self, theta: Array, fits: NDArray[np.intp]) -> tuple[Array, Array]:
@@ -292,10 +298,10 @@ def _dot(a: Array, b: Array) -> Array:
 
 def _direction(slope: Array, pairs: deque[_Pair], scale: Array) -> Array:
     """The slope times what the pairs say of the inverse of the curvature (Nocedal 1980)."""
-    step, shares = slope.copy(), []
+    step, scaled, shares = slope.copy(), np.empty_like(slope), []
     for pair in reversed(pairs):
         share = _dot(pair.move, step) / pair.curvature
-        step -= share[:, None, None] * pair.turn
+        step -= np.multiply(share[:, None, None], pair.turn, out=scaled)
         shares.append(share)
     if pairs:
         last = pairs[-1]
@@ -305,5 +311,6 @@ def _direction(slope: Array, pairs: deque[_Pair], scale: Array) -> Array:
         )
     step *= scale
     for pair, share in zip(pairs, reversed(shares), strict=True):
-        step += (share - _dot(pair.turn, step) / pair.curvature)[:, None, None] * pair.move
+        left = share - _dot(pair.turn, step) / pair.curvature
+        step += np.multiply(left[:, None, None], pair.move, out=scaled)
     return step

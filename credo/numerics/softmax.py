@@ -107,7 +107,7 @@ class FeatureRows(Loaded):
         return replace(self, shares=np.exp(log_shares[:, -coefficients.shape[1] :]))
 
     def of_fold(self, k: int, inside: bool) -> FeatureRows:
-        """Rows outside the fold, or inside it, weigh nothing."""
+        """Rows outside the fold, or inside it, have weight 0."""
         assert self.folds is not None
         return replace(self, weight=np.where((self.folds == k) == inside, self.weight, 0.0))
 

@@ -6,20 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
-from credo.numerics.softmax import (
-    Derivatives,
-    FeatureRows,
-    LikelihoodSums,
-    SumLikelihood,
-    TimesCurvature,
-    feature_rows,
-)
+from credo.numerics.softmax import Derivatives, FeatureRows, LikelihoodSums, SumLikelihood, TimesCurvature, feature_rows
 
 Sums = Callable[[Array, Derivatives], LikelihoodSums]  # of all rows, given coefficients
 Product = Callable[[Array], Array]  # minus a second derivative, times a direction
@@ -174,9 +166,7 @@ def _moved(
     return theta, None
 
 
-def lbfgs_mode(
-    sums: Sums, prior: WeightPrior, start: Array, enough: float = ENOUGH, scale: Array | None = None
-) -> Mode:
+def lbfgs_mode(sums: Sums, prior: WeightPrior, start: Array, enough: float = ENOUGH) -> Mode:
     """By L-BFGS, coefficients being scaled by the diagonal of the curvature at the start."""
     from scipy.optimize import minimize
 
@@ -277,7 +267,7 @@ def gradient_mode(
 
 
 def fit_logistic(
-    features: Any, codes: NDArray[np.integer], classes: int, *, strength: float | Array = 1.0,
+    features: object, codes: NDArray[np.integer], classes: int, *, strength: float | Array = 1.0,
     weight: Array | None = None, start: Array | None = None, enough: float = ENOUGH,
 ) -> Array:  # fmt: skip
     """The most probable coefficients of rows in memory, dense or sparse (CSR). (1 + features, columns)

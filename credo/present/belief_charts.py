@@ -10,7 +10,8 @@ import numpy as np
 from credo.errors import counted
 from credo.families import LinearGaussian, NormalInverseWishart
 from credo.families.dirichlet import Dirichlet
-from credo.numerics.distributions import Beta, Categorical, Distribution, NegativeBinomial
+from credo.numerics.categorical import Categorical
+from credo.numerics.distributions import Beta, Distribution, NegativeBinomial
 from credo.numerics.exact import Array
 from credo.present.beliefs import headline, summary_rows
 from credo.present.content import Chart, Curve

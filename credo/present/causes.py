@@ -63,7 +63,7 @@ def _among(effect: Effect | NumberEffect) -> list[str]:
 def effect_table(effect: Effect) -> Table:
     """A row for each intervention and state of the outcome; of two states, one."""
     found = effect.identification
-    cells = [(i, k) for i in range(len(effect.cause_states)) for k in effect.told]
+    cells = [(i, k) for i in range(len(effect.cause_states)) for k in effect.shown_states]
     causes = [_parts(effect.cause_states[i], len(found.causes)) for i, _ in cells]
     outcomes = [_parts(effect.outcome_states[k], len(found.outcomes)) for _, k in cells]
     columns = [TableColumn(f"do({name})", [each[j] for each in causes]) for j, name in enumerate(found.causes)]

@@ -40,9 +40,9 @@ def plot_causal_graph(graph: CausalGraph, ax: Any = None) -> AnyFigure:
 
 
 def plot_effect(effect: Effect, ax: Any = None) -> AnyFigure:
-    """A point for each intervention and outcome, with its interval; a hollow one for what is seen."""
+    """A point for each intervention and outcome, with its interval; a hollow one for the association."""
     found = effect.identification
-    cells = [(i, k) for i in range(len(effect.cause_states)) for k in effect.told][:MOST_BARS]
+    cells = [(i, k) for i in range(len(effect.cause_states)) for k in effect.shown_states][:MOST_BARS]
     if ax is None:
         ax = Figure(figsize=(5.0, 0.9 + 0.3 * len(cells)), layout="constrained").add_subplot()
     rows = np.arange(len(cells))[::-1]

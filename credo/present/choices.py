@@ -17,8 +17,8 @@ HEADERS = {"mdl": "bits", "evidence": "log evidence", "loo": "log-loss", "folds"
 WHAT = {
     "mdl": "By description length, in bits",
     "evidence": "By evidence, in nats",
-    "loo": "By leave-one-out log-loss, in nats a row",
-    "folds": "By the log-loss of held-out folds, in nats a row",
+    "loo": "By leave-one-out log-loss, in nats per row",
+    "folds": "By the log-loss of held-out folds, in nats per row",
 }
 
 

@@ -1,4 +1,4 @@
-"""Classifiers: how their columns were read, which models were tried, and how well the result predicts."""
+"""Classifiers: the likelihoods of columns, the candidates, and the scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEFT_OUT = "left out"
 def learned_content(model: Classifier, data: str, top: int = TOP) -> list[Content]:
     """The report of `credo.learn`."""
     report: Report = model.report
-    title = f"{data}: {count_of(len(report.columns), 'column')} beside {one_line(report.target)}"
+    title = f"{data}: {one_line(report.target)} from {count_of(len(report.columns), 'column')}"
     return [Paragraph(title, "title"), *_classes(model), GAP, *_columns(report, top), GAP, *_judged(report)]
 
 
@@ -98,7 +98,7 @@ def tried_table(report: Report) -> Table:
 
 
 def _judged(report: Report) -> list[Content]:
-    """What was tried, and how well the result predicts."""
+    """The candidates and the scores."""
     scores = report.scores
     return [
         Paragraph("Models tried, scored on held-out rows", "title"),
@@ -110,7 +110,7 @@ def _judged(report: Report) -> list[Content]:
 
 
 def scores_content(scores: Scores, what: str = "") -> list[Content]:
-    """How well held-out rows are predicted."""
+    """The scores on held-out rows."""
     title = f"Scores on {count_of(len(scores.truth), 'held-out row')}{f', {what}' if what else ''} ({scores.how})"
     return [
         Paragraph(title, "title"),
@@ -122,7 +122,7 @@ def scores_content(scores: Scores, what: str = "") -> list[Content]:
 
 
 def report_content(report: Report) -> list[Content]:
-    """What was tried, how well the result predicts, and the columns."""
+    """The candidates, the scores, and the columns."""
     return [*_judged(report), GAP, columns_table(report, TOP)]
 
 
@@ -187,7 +187,7 @@ def _values(column: Column | None) -> str:
     return listed(column.levels.slice(0, SHOWN_VALUES).to_pylist(), len(column.levels))
 
 
-def curve_content(curve: LearningCurve) -> list[Content]:
+def curve_content(curve: LearningCurve, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
     again = ", tuned again for each size" if curve.tuned else ""
     low, high = min(curve.accuracy), max(curve.accuracy)
     columns = [

@@ -1,4 +1,4 @@
-"""The probabilities of arrows: as text, and as a table on a terminal."""
+"""The probabilities of arrows, as tables and as text."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ PRIORS = {"orders": "a uniform prior over orders", "dags": "a uniform prior over
 def how(found: EdgeConfidence) -> str:
     """How the probabilities were found, in a sentence."""
     if found.method == "bootstrap":
-        return f"Shares of {count_of(found.replicates, 'bootstrap sample')} in which a search finds the arrow"
+        return f"Frequency of each arrow in searches on {count_of(found.replicates, 'bootstrap sample')}"
     prior = PRIORS[found.prior]
     if found.convergence is None:
         paths = f"; paths from {count_of(found.paths_drawn, 'drawn graph')}" if found.paths_drawn else ""
         return f"Exact posterior probabilities, with {prior}{paths}"
     c = found.convergence
-    agree = "agree" if c.reached else "don't agree yet"
+    agree = "have converged" if c.reached else "haven't converged"
     return (
         f"Posterior probabilities from {count_of(c.chains, 'chain')} over orders, with {prior}; the chains {agree} "
         f"(R-hat {c.r_hat:.3f}; arrows differ by up to {c.largest_difference:.2f})"
     )
 
 
-def confidence_content(found: EdgeConfidence, top: int = SHOWN, least: float = LEAST_SHOWN) -> list[Content]:
+def confidence_content(found: EdgeConfidence, top: int | None = None, least: float = LEAST_SHOWN) -> list[Content]:
     """The most probable arrows, each with its reverse and with the probability of a path."""
     rows = found.ranked(least)
-    shown = rows[:top]
+    shown = rows[: top or SHOWN]
     table = Table(
         [
             TableColumn("arrow", [f"{a} -> {b}" for a, b, _ in shown], longest=60),
@@ -47,8 +47,8 @@ def confidence_content(found: EdgeConfidence, top: int = SHOWN, least: float = L
         "table() has all",
     )
     contents: list[Content] = [table, GAP, Paragraph(f"{how(found)}.", "note")]
-    if len(rows) > top:
-        more = f"{count_of(len(rows) - top, 'more arrow')} of probability {least:g} or more"
+    if len(rows) > len(shown):
+        more = f"{count_of(len(rows) - len(shown), 'more arrow')} of probability {least:g} or more"
         contents.append(Paragraph(more, "note"))
     return contents if shown else [Paragraph(f"no arrow has a probability of {least:g} or more")]
 

@@ -1,4 +1,4 @@
-"""A picture of how sure the arrows are: lines as wide as edges are probable."""
+"""A picture of edge confidence: line widths proportional to probabilities."""
 
 from __future__ import annotations
 

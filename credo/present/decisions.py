@@ -55,7 +55,7 @@ def diagram_content(diagram: InfluenceDiagram, top: int | None = None) -> list[C
 
 
 def decision_table(table: DecisionTable, top: int | None = None) -> Table:
-    """A row for each state of what is known: what to do, and each option's expected utility."""
+    """A row for each information state: the best option, and each option's expected utility."""
     rows = [*table.rows()][:top]
     form = number_form([u for _, _, utilities in rows for u in utilities])
     columns = [TableColumn(name, [str(states[i]) for states, _, _ in rows]) for i, name in enumerate(table.known)]

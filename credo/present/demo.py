@@ -1,4 +1,4 @@
-"""The tour of `credo demo`, on made-up data that ships with credo. Every number in it is computed."""
+"""The tour of `credo demo`, on simulated data that ships with credo. Every number in it is computed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def table(pumps: Any) -> Step:
     rows, kinds = next(iter(profiles.values())).rows, [each.kind for each in profiles.values()]
     columns = f"{kinds.count('number')} columns of numbers, {kinds.count('category')} of categories"
     return "1. The table", [
-        Paragraph(f"{_short_path(PUMPS)}: {rows:,} pumps, all of them made up."),
+        Paragraph(f"{_short_path(PUMPS)}: {rows:,} simulated pumps."),
         Paragraph(f"{columns}, some cells missing."),
     ]
 
@@ -67,11 +67,12 @@ def table(pumps: Any) -> Step:
 def learning(report: Report) -> Step:
     scores, shown = report.scores, report.important
     value, share = scores.commonest
+    averaged = sum(each.share > 0 for each in report.tried)
     about = (
-        f"{len(report.tried) - 1} models are pooled. On held-out rows, its accuracy is {scores.accuracy:.1%} (always "
-        f"predicting {value!r}: {share:.1%}) and its log-loss {scores.log_loss:.3f} ± {scores.log_loss_error:.3f}. Its "
-        f"expected calibration error is {scores.ece:.1%}. The form of each column was chosen, too; the columns that "
-        "matter most come first:"
+        f"Of {len(report.tried)} models tried, {averaged} are averaged. On held-out rows, accuracy is "
+        f"{scores.accuracy:.1%} (always predicting {value!r}: {share:.1%}), log-loss {scores.log_loss:.3f} "
+        f"± {scores.log_loss_error:.3f} and expected calibration error {scores.ece:.1%}. The "
+        "form of each column was chosen, too; the columns that matter most come first:"
     )
     columns = [
         TableColumn("column", [each.name for each in shown]),

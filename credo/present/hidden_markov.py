@@ -1,4 +1,4 @@
-"""Hidden Markov models: their states, how they follow each other, and what is seen in each."""
+"""Hidden Markov models: states, transitions and emissions."""
 
 from __future__ import annotations
 
@@ -58,12 +58,21 @@ def _transitions(model: HiddenMarkov) -> Table:
 
 def _parameters(model: HiddenMarkov, top: int) -> list[Content]:
     """Each column's parameters by state."""
-    emission = model.chain.emission
-    if emission.components > 1:
+    emission, table = model.chain.emission, emission_table(model, top)
+    if table is None:
         return [Paragraph(f"Each state is a mixture of {emission.components} components.")]
-    lines = emission.conditional.describe()
+    rest = len(emission.conditional.describe()) - top
+    more: list[Content] = [Paragraph(f"{count_of(rest, 'more parameter')}: --top prints more")] if rest > 0 else []
+    return [Paragraph("Emissions in each state", "title"), table, *more]
+
+
+def emission_table(model: HiddenMarkov, top: int = LINES) -> Table | None:
+    """Parameters of each column, by state; None where each state is a mixture itself."""
+    if model.chain.emission.components > 1:
+        return None
+    lines = model.chain.emission.conditional.describe()
     names = [one_line(name, NAME) for name in model.names[:STATES]]
-    table = Table(
+    return Table(
         [
             TableColumn("column", [line.column for line in lines[:top]], wraps=True),
             TableColumn("", [one_line(line.name, NAME) for line in lines[:top]]),
@@ -73,9 +82,6 @@ def _parameters(model: HiddenMarkov, top: int) -> list[Content]:
             ),
         ]
     )
-    rest = len(lines) - top
-    more: list[Content] = [Paragraph(f"{count_of(rest, 'more parameter')}: --top prints more")] if rest > 0 else []
-    return [Paragraph("What is seen in each state", "title"), table, *more]
 
 
 def _tried(model: HiddenMarkov) -> Table:

@@ -103,14 +103,14 @@ def matrix(content: Matrix) -> str:
     return tabulated(("truth", *map(named, content.names)), rows, "matrix")
 
 
-def contents_html(contents: Iterable[Content]) -> str:
-    """What a terminal would show, one after another."""
-    return "\n".join(filter(None, map(_content, contents)))
+def contents_html(contents: Iterable[Content], tables: str = "") -> str:
+    """What a terminal would show, one after another; tables are of a kind, as "sortable"."""
+    return "\n".join(filter(None, (_content(each, tables) for each in contents)))
 
 
-def _content(content: Content) -> str:
+def _content(content: Content, tables: str) -> str:
     if isinstance(content, Table):
-        return table(content)
+        return table(content, tables)
     if isinstance(content, Matrix):
         return matrix(content)
     if isinstance(content, Paragraph):
@@ -129,7 +129,8 @@ def notebook_html(body: str) -> str:
     """HTML in a cell, whose page has a style of its own."""
     style = (
         ".credo .wide{width:9rem} .credo .bar{display:inline-block;height:0.7em;background:#4477aa} "
-        ".credo th,.credo td{padding:0.15rem 0.6rem} .credo .left{text-align:left} "
+        ".credo th,.credo td{padding:0.15rem 0.6rem;text-align:right} "
+        ".credo .left,.credo th:first-child,.credo td:first-child{text-align:left} "
         ".credo td+td{white-space:nowrap} .credo pre{white-space:pre}"
     )
     return f'<div class="credo"><style>{style}</style>{body}</div>'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ NAMED = 12  # hypotheses whose names are still legible
 BARS = 200  # hypotheses that have a bar each; more of them are lines
 
 
-def plot_evolution(evolution: Evolution) -> Figure:
+def plot_evolution(evolution: Evolution, titles: Sequence[str] = ()) -> Figure:
     """Where the data are many, evenly spaced numbers of them."""
     steps = np.unique(np.linspace(0, len(evolution) - 1, min(PANELS, len(evolution))).round().astype(int)).tolist()
     across = min(ACROSS, len(steps))
@@ -31,8 +32,9 @@ def plot_evolution(evolution: Evolution) -> Figure:
             axes.bar(np.arange(len(evolution.hypotheses)), evolution.probabilities[step], color="tab:blue")
         else:
             _draw_lines(axes, evolution.probabilities[step])
-        axes.set(title=f"after {step}" if step else "prior", ylim=(0, top))
+        axes.set(title=titles[step] if titles else f"after {step}" if step else "prior", ylim=(0, top))
         axes.set_xticks(np.arange(len(names)) if names else [], names or [], rotation=30)
+        axes.set_ylabel("probability" if panel % across == 0 else "")
     return figure
 
 

@@ -53,7 +53,7 @@ def mistakes_table(model: Classifier, examples: object) -> str:
     ]  # fmt: skip
     headers = ("row", "truth", "predicted", "P(truth)", "P(predicted)", "strongest reasons, in nats")
     about = f"Of {len(scores.truth):,} rows that have a class ({escape(scores.how)})."
-    return f'<h2>Worst mistakes</h2>\n{tabulated(headers, rows, "sortable")}\n<p class="faint">{about}</p>'
+    return f'<h2>Worst mistakes</h2>\n{tabulated(headers, rows, "sortable reasons")}\n<p class="faint">{about}</p>'
 
 
 def _reasons(explanation: object) -> str:

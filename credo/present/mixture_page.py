@@ -45,14 +45,14 @@ def _heading(mixture: Mixture) -> str:
 
 
 def _traits(mixture: Mixture) -> str:
-    parts = ["<h2>What sets clusters apart</h2>"]
+    parts = ["<h2>What distinguishes the clusters</h2>"]
     for contents in traits_tables(mixture, TRAITS):
         for content in contents:
             if isinstance(content, Paragraph):
                 parts.append(f"<h3>{escape(content.text)}</h3>")
             elif isinstance(content, Table):
                 parts.append(html.table(content, "words"))
-    about = "Nats: by how much a cell of the cluster tells it from the others, on average."
+    about = "Nats: the mean weight of evidence of a cell for its cluster against the others."
     return "\n".join(parts) + f'\n<p class="faint">{about}</p>'
 
 
@@ -66,5 +66,5 @@ def _tried(mixture: Mixture) -> str:
 def _climb(mixture: Mixture) -> str:
     if len(mixture.history) < 2:
         return ""
-    caption = "<figcaption>EM's objective, step by step: log-likelihood and log prior. It never falls.</figcaption>"
+    caption = "<figcaption>EM's objective by step: log-likelihood plus log prior. It never decreases.</figcaption>"
     return f"<h2>EM</h2>\n<figure>{figures.climb_figure(mixture.history)}{caption}</figure>"

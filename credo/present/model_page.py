@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from credo import __version__
 from credo.asking.protocol import registered
+from credo.errors import DataError, EvidenceError
 from credo.present.content import Content, Paragraph
 from credo.present.html import contents_html, image, named
 from credo.present.models import model_content
@@ -20,14 +22,14 @@ PAGES = {  # of kinds that have more to show than tables
 }
 
 
-def model_page(model: Any, path: FilePath, more: Sequence[Content] = ()) -> None:
-    """Write the page, whole or not at all; at its end what more there is to say, as scores."""
-    text = model_page_of(model, more).encode(errors="replace")
+def model_page(model: Any, path: FilePath, more: Sequence[Content] = (), file: str = "") -> None:
+    """Write the page, whole or not at all; at its end what more there is to say, as scores, and the model's file."""
+    text = model_page_of(model, more, file).encode(errors="replace")
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), [text])
 
 
-def model_page_of(model: Any, more: Sequence[Content] = ()) -> str:
+def model_page_of(model: Any, more: Sequence[Content] = (), file: str = "") -> str:
     """The page's HTML: everything that comes from the data is escaped."""
     own = registered(model, PAGES)
     if own is not None:
@@ -37,13 +39,16 @@ def model_page_of(model: Any, more: Sequence[Content] = ()) -> str:
     first, rest = contents[0], contents[1:]
     title = first.text if isinstance(first, Paragraph) and first.role == "title" else type(model).__name__
     shown = rest if title is not type(model).__name__ else contents
-    foot = f'<p class="faint">Made by credo {__version__}.</p>'
-    return whole_page(title, [f"<h1>{named(title)}</h1>", _picture(model), contents_html([*shown, *more]), foot])
+    source = f" from {named(file)}" if file else ""
+    foot = f'<p class="faint">Made by credo {__version__}{source}, {date.today().isoformat()}.</p>'
+    body = contents_html([*shown, *more], "sortable")
+    return whole_page(title, [f"<h1>{named(title)}</h1>", _picture(model), body, foot])
 
 
 def _picture(model: Any) -> str:
-    """What `plot` draws."""
-    plot = getattr(model, "plot", None)
-    if plot is None:
+    """What `plot` draws, if the model has something to draw."""
+    try:
+        drawn = model.plot()
+    except (AttributeError, EvidenceError, DataError):
         return ""
-    return f"<figure>{image(plot()._repr_png_(), 'A plot of the model')}</figure>"
+    return f"<figure>{image(drawn._repr_png_(), 'A plot of the model')}</figure>"

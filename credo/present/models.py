@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from credo.asking.protocol import registered
+from credo.errors import EvidenceError
 from credo.present.content import Content, Paragraph
 
 DRAWN = 40  # variables of a network that is drawn in a notebook
@@ -38,6 +39,10 @@ CONTENTS = {
     "credo.networks.nodes.normal.Normal": "credo.present.network_answers.node_content",
     "credo.networks.nodes.logistic_of_numbers.LogisticOfNumbers": "credo.present.network_answers.node_content",
     "credo.networks.templates.plate_network.PlateNetwork": "credo.present.templates.plates_content",
+    "credo.networks.answers.Marginals": "credo.present.network_answers.marginals_content",
+    "credo.networks.structure.confidence.EdgeConfidence": "credo.present.confidence.confidence_content",
+    "credo.models.hypotheses.Hypotheses": "credo.present.hypotheses.hypotheses_content",
+    "credo.selection.learning_curve.LearningCurve": "credo.present.classifiers.curve_content",
     "credo.estimation.belief.Belief": "credo.present.beliefs.saved_belief_content",
     "credo.estimation.beliefs.Beliefs": "credo.present.beliefs.saved_groups_content",
 }
@@ -57,6 +62,12 @@ PICTURED = (  # in a notebook, above what is said about them
     "credo.networks.causes.causal_graph.CausalGraph",
     "credo.networks.hybrid.answers.NumberAnswer",
     "credo.networks.sensitivity.tornado.Tornado",
+    "credo.families.family.Family",
+    "credo.models.em_means.FittedMeans",
+    "credo.models.hypotheses.Evolution",
+    "credo.models.concepts.evolution.ConceptEvolution",
+    "credo.selection.comparison.Comparison",
+    "credo.selection.learning_curve.LearningCurve",
 )
 
 
@@ -68,9 +79,12 @@ def in_notebook(model: object) -> str:
 
     if isinstance(model, Network | HybridNetwork) and len(model) <= DRAWN:
         return notebook_html(_picture(model))
-    kind = f"{type(model).__module__}.{type(model).__qualname__}"
-    above = _picture(model) if kind in PICTURED and len(getattr(model, "parents", ())) <= DRAWN else ""
-    return notebook_html(above + contents_html(model_content(model)))
+    try:
+        kinds = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(model).__mro__}
+        pictured = not kinds.isdisjoint(PICTURED) and len(getattr(model, "parents", ())) <= DRAWN
+        return notebook_html((_picture(model) if pictured else "") + contents_html(model_content(model)))
+    except EvidenceError:  # what isn't known yet has no table
+        return notebook_html(contents_html([Paragraph(repr(model))]))
 
 
 def _picture(model: Any) -> str:

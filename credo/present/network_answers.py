@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.asking.protocol import waterfall
-from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
+from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.numbers import count_of
 from credo.present.waterfalls import waterfall_table
 
 if TYPE_CHECKING:
-    from credo.networks.answers import MostProbable
+    from credo.networks.answers import Marginals, MostProbable
     from credo.networks.causes.identification import Identification
     from credo.networks.explanation import QueryExplanation
     from credo.networks.hybrid.answers import JointNumbers, NumberAnswer
@@ -40,6 +40,21 @@ def most_probable_content(found: MostProbable, top: int | None = None) -> list[C
     rest = [Paragraph(count_of(more, "more variable"), "note")] if more else []
     table = Table([TableColumn("variable", [name for name, _ in shown]), TableColumn("state", values)])
     return [Paragraph(title, "title"), table, *rest]
+
+
+def marginals_content(found: Marginals, top: int | None = None) -> list[Content]:
+    """A row for each state of each variable."""
+    shown = [*found.items()][: top or TOP]
+    rows = [(name, state, float(p)) for name, posterior in shown for state, p in posterior.items()]
+    first = [name if not i or rows[i - 1][0] != name else "" for i, (name, _, _) in enumerate(rows)]
+    columns = [
+        TableColumn("variable", first),
+        TableColumn("state", [str(state) for _, state, _ in rows]),
+        TableColumn("P", [p for _, _, p in rows], ".4f"),
+    ]
+    more = len(found) - len(shown)
+    rest = [Paragraph(count_of(more, "more variable"), "note")] if more else []
+    return [Table(columns, Drawing("bars", [p for _, _, p in rows], most=1.0, widest=20)), *rest]
 
 
 def number_content(found: NumberAnswer, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it

@@ -54,7 +54,7 @@ def _noise(model: LinearRegression) -> str:
 
 
 def strongest(model: LinearRegression) -> list[int]:
-    """The lines of the table of parameters, by how far the terms move predictions."""
+    """The rows of the table of parameters, by their effect on predictions."""
     line = model.fitted
     weights = np.abs(model.parameters()["weight"].to_numpy()[1:]) * line.basis.scales
     kept = np.isin(np.arange(len(weights)), line.basis.kept)
@@ -76,12 +76,12 @@ def learned_regression_content(model: LinearRegression, data: str, top: int) -> 
     """The report of `credo.learn` about a number."""
     report: RegressionReport = model.report
     columns = len(model.columns or ()) - 1
-    title = f"{data}: {count_of(columns, 'column')} beside {one_line(report.target)}"
+    title = f"{data}: {one_line(report.target)} from {count_of(columns, 'column')}"
     return [Paragraph(title, "title"), *regression_content(model, top)]
 
 
 def regression_content(model: LinearRegression, top: int | None = None) -> list[Content]:
-    """What a regression has learned: its noise, its terms, and how well it predicts."""
+    """A fitted regression: noise, terms and scores."""
     if model.evidence is None:
         return [Paragraph(repr(model))]
     head = (
@@ -117,7 +117,7 @@ def _judged(report: RegressionReport) -> list[Content]:
     tried, scores = report.tried, report.scores
     figures = {
         "rmse": (f"{scores.rmse:.4g}", f"root mean squared error; the mean alone: {scores.baseline_rmse:.4g}"),
-        "R²": (f"{scores.r2:.4f}", "share of the variance that is explained"),
+        "R²": (f"{scores.r2:.4f}", "share of variance explained"),
         "log-loss": (f"{scores.log_loss:.4f}", f"± {scores.log_loss_error:.4f}; mean of -log p(truth), in nats"),
     }
     return [
@@ -154,16 +154,3 @@ def contributions_content(found: Contributions, title: str, top: int) -> list[Co
         TableColumn("adds", adds, "+.5g"),
     ]
     return [Paragraph(head, "title"), GAP, Table(columns)]
-
-
-def regression_html(model: LinearRegression) -> str:
-    from html import escape
-
-    from credo.present.html import table_html
-
-    if model.evidence is None:
-        return f"<pre>{escape(repr(model))}</pre>"
-    try:
-        return table_html(model.parameters(), repr(model).splitlines()[0])
-    except EvidenceError:
-        return f"<pre>{escape(repr(model))}</pre>"

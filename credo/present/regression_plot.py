@@ -1,4 +1,4 @@
-"""A regression's terms: how far each moves the prediction, with credible intervals."""
+"""A regression's terms: their effects on the prediction, with credible intervals."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from credo.errors import DataError, suggest
 from credo.present.densities import shape_of
 from credo.present.figures import PALETTE, draw_density
 from credo.present.plotting import Figure, unmathed
+from credo.present.texts import named_texts
 
 if TYPE_CHECKING:
     from credo.estimation.beliefs import Beliefs
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 COLUMNS, CLASSES = 9, 6  # that are drawn
 GROUPS = 40
+WORDS = 12
 
 
 def plot_scores(scores: Scores) -> Figure:
@@ -31,7 +33,7 @@ def plot_scores(scores: Scores) -> Figure:
     axes.plot([0, 1], [0, 1], "--", color="0.6", lw=0.8)
     axes.vlines(stated, ends[:, 0], ends[:, 1], color=PALETTE[0], lw=1, alpha=0.7)
     axes.scatter(stated, right, 12 + 180 * weight / weight.sum(), color=PALETTE[0], zorder=3)
-    axes.set(xlabel="stated probability", ylabel="share that was right", xlim=(0, 1.02), ylim=(0, 1.02))
+    axes.set(xlabel="stated probability", ylabel="fraction correct", xlim=(0, 1.02), ylim=(0, 1.02))
     axes.set_title(f"{scores.how}: log-loss {scores.log_loss:.4f}, accuracy {scores.accuracy:.4f}", fontsize="medium")
     return figure
 
@@ -60,13 +62,17 @@ def plot_groups(beliefs: Beliefs, top: int = GROUPS, quantity: str | None = None
 
 
 def plot_classifier(model: Classifier, columns: Any = None) -> Figure:
-    """The distribution of each column in each class: of the columns named, or of those that matter most."""
+    """The distribution of each column in each class: of the named columns, or of the most important ones. Where
+    there are only texts, the strongest words of each class."""
     report = model.report
     known = [*model.views] if report is None else [each.name for each in report.important if each.form]
     for unknown in (name for name in columns or () if name not in model.views):
         raise DataError(f"there is no column {unknown!r}; {suggest(unknown, [*model.views])}")
     shapes = {name: shape for name in columns or known if (shape := shape_of(model, name)) is not None}
     names = [*shapes][:COLUMNS]
+    texts = [name for name in columns or known if name in named_texts(model)]
+    if not names and texts:
+        return _plot_words(model, texts[0])
     if not names:
         raise DataError("no column of the model has a distribution that can be drawn")
     heaviest = np.argsort(-model.class_weights, kind="stable")[:CLASSES].tolist()
@@ -83,4 +89,21 @@ def plot_classifier(model: Classifier, columns: Any = None) -> Figure:
     handles = [grid[0].plot([], [], color=colour)[0] for colour, _ in zip(PALETTE, heaviest, strict=False)]
     labels = [unmathed(str(model.classes[k])[:32]) for k in heaviest]
     figure.legend(handles, labels, title=unmathed(str(model.target)), loc="outside right upper")
+    return figure
+
+
+def _plot_words(model: Classifier, column: str) -> Figure:
+    """Weights of evidence of the words that tell a class most."""
+    heaviest = np.argsort(-model.class_weights, kind="stable")[:CLASSES].tolist()
+    across = min(3, len(heaviest))
+    down = -(-len(heaviest) // across)
+    figure = Figure(figsize=(3.4 * across, 3.0 * down), layout="constrained")
+    for place, (colour, k) in enumerate(zip(PALETTE, heaviest, strict=False)):
+        found = model.top_words(model.classes[k], WORDS, column=column).to_pylist()
+        axes = figure.add_subplot(down, across, place + 1)
+        axes.barh(np.arange(len(found)), [each["weight"] for each in found], color=colour)
+        axes.set_yticks(np.arange(len(found)), [unmathed(each["word"][:32]) for each in found])
+        axes.invert_yaxis()
+        axes.set_title(unmathed(f"{model.target} = {model.classes[k]!s:.32}"), fontsize="medium")
+        axes.set_xlabel("weight, nats")
     return figure

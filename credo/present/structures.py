@@ -62,11 +62,11 @@ def _notes(
 
     notes = list[str]()
     if arrows:
-        notes.append("Strength: by how many nats the score falls without the arrow.")
+        notes.append("Strength: the loss of score without the arrow, in nats.")
     if confidence is not None:
         notes.append(f"{how(confidence)}.")
     elif any(arrow not in compelled for arrow in shown):
-        notes.append("Reversible: an allowed network with the arrow reversed explains the data as well.")
+        notes.append("Reversible: an equivalent network that the constraints allow has the arrow reversed.")
     alone = [name for name in net.parents if not any(name in arrow for arrow in arrows)]
     if alone and arrows:
         names = ", ".join(alone[:NAMED]) + (", ..." if len(alone) > NAMED else "")

@@ -77,7 +77,7 @@ def cut_weights(length: int, words: Sequence[tuple[float, Sequence[tuple[int, in
 
 def strongest_words(model: Classifier) -> str:
     """Of each text column and each of the commonest classes; hashed words have no names to show."""
-    columns = [name for name in _texts(model) if not getattr((model.kinds or {}).get(name), "hashed", False)]
+    columns = named_texts(model)
     if not columns:
         return ""
     classes = _commonest(model)[:CLASSES]
@@ -123,9 +123,14 @@ def documents(model: Classifier, examples: object) -> str:
         return ""
     about = (
         '<span class="key for"></span>evidence for the named class, <span class="key against"></span>against it; the '
-        "stronger the colour, the larger the weight. The model may have learned from these very documents."
+        "stronger the colour, the larger the weight. The model may have been trained on these documents."
     )
     return f'<h2>Documents, explained</h2>\n<p class="faint">{about}</p>\n{shown}'
+
+
+def named_texts(model: Classifier) -> list[str]:
+    """Text columns whose words aren't hashed."""
+    return [name for name in _texts(model) if not getattr((model.kinds or {}).get(name), "hashed", False)]
 
 
 def _texts(model: Classifier) -> list[str]:

@@ -1,4 +1,4 @@
-"""Decision trees on a terminal: the branches, what they take to describe, and how well they predict."""
+"""Decision trees on a terminal: the branches, the description length, and the scores."""
 
 from __future__ import annotations
 

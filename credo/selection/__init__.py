@@ -1,1 +1,1 @@
-"""Choosing: what the evidence leaves open is inferred from held-out rows, with priors."""
+"""Model selection and tuning on held-out rows."""

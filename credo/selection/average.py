@@ -1,4 +1,4 @@
-"""credo.average: models weighed by evidence, or stacked by how well they predict rows that were left out."""
+"""credo.average: models weighted by evidence, or stacked on left-out predictions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def average(
 ) -> ModelAverage:
     """The Bayes-optimal mixture P(class | row) = Σ P(class | row, model) P(model | data), as a classifier.
 
-    by="evidence" (the default without data) weighs models by their evidence; "loo" (the default with data) stacks them
-    on exact leave-one-out scores, "folds" on held-out folds. Models that weren't fitted are, on the data.
+    by="evidence" (the default without data) weights models by their evidence; "loo" (the default with data) stacks them
+    on exact leave-one-out scores, "folds" on held-out folds. Unfitted models are fitted to the data.
 
     >>> from credo import GaussianDiscriminant, NaiveBayes
     >>> rows = {"x": [0.1, 0.4, 1.9, 2.2, 0.3, 2.5], "y": list("aabbab")}

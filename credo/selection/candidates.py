@@ -1,6 +1,6 @@
-"""Candidates: ways to weigh a model's terms, each with its forms and settings, from rows that are left out.
+"""Candidates: ways to weight a model's terms, each with its forms and settings, from left-out rows.
 
-All that is chosen here is chosen again for each fold, so that rows of the fold judge the choice as well.
+Everything is chosen again for each fold, so the fold's rows also judge the choice.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ DEPENDING: dict[str, set[str]] = {  # forms whose log-likelihoods depend on a se
     "strength": {"gaussian", "log", "count", "date"},
     "shrinkage": set(GAUSSIAN_FORMS),
 }
-FEW_ROWS = 500  # up to which Bayes factors are held against those of shuffled classes
+FEW_ROWS = 500  # up to which Bayes factors are compared with those of shuffled classes
 SHUFFLED, MOST_SHUFFLES = 1000, 10  # columns with shuffled classes that are wanted, and at most so often each
 FAR = 5.0  # nats: a Bayes factor of noise is larger once in e⁵ times, if it is calibrated
 IRRELEVANT = 0.02  # the probability of dependence on the class below which a column isn't looked at
 
-ONE_WEIGHT, TIED, EVERY_TERM = "naive Bayes", "tied Gaussian", "every term weighed by itself"
-PAIRS_TOO = "every term and pairs of columns"
+ONE_WEIGHT, TIED, EVERY_TERM = "naive Bayes", "tied Gaussian", "individually weighted terms"
+PAIRS_TOO = "all terms and pairs of columns"
 ALONE = {
     "tree": "tree-augmented naive Bayes",
     "one-dependence": "averaged one-dependence",
@@ -70,7 +70,7 @@ class Candidates:
 
 
 def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | None = None) -> Run[Candidates]:
-    """What the rows of a sample, left out one by one, say of a model's terms.
+    """The candidates from a sample's leave-one-out log-likelihoods.
 
     The excess of columns' log Bayes factors is taken from them.
     """
@@ -134,7 +134,7 @@ def _weightings_of_pairs(
 
 
 def excess_of_factors(taught: Taught, sample: Sample) -> dict[str, float]:
-    """How much log Bayes factors are too large: log of their mean over shuffled classes, where that is above 0.
+    """The excess of log Bayes factors: log of their mean over shuffled classes, where that is above 0.
 
     Priors and bins know the pooled rows, so that Bayes factors of few rows are too large. What all columns have in
     common is taken from each. A column that is far beyond it, as one with many equal numbers, has an excess of its own.
@@ -179,9 +179,9 @@ def _log_means(logs: Sequence[Sequence[float]]) -> Array:
 
 
 def chosen_forms(scores: TermScores, columns: Forms) -> dict[str, tuple[str, ...]]:
-    """For each column the form that predicts the class best by itself.
+    """For each column the form that best predicts the class alone.
 
-    A less plain one must be better by more than a standard error of the difference.
+    A less simple one must win by more than a standard error of the difference.
     """
     found = {name: tuple(forms) for name, forms in columns.items()}
     for ordered, names in _by_forms(columns).items():

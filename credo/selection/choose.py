@@ -1,4 +1,4 @@
-"""credo.choose: models side by side, by description length, by evidence, or by how well they predict rows left out."""
+"""credo.choose: models compared by description length, evidence, leave-one-out or folds."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ROUNDING = 1e-6  # of the number of rows that a model has learned
 
 
 class Judged(NamedTuple):
-    """What a model is worth: less is better. What it was said about: only the same thing can be compared."""
+    """A model's score, lower is better, and what it is about: only scores about the same data can be compared."""
 
     value: float
     about: str
     details: dict[str, float]
     each: Array | None = None  # the same by rows, where it is a mean over them
-    reuse: float = 0.0  # held-out rows for each row that taught a model
+    reuse: float = 0.0  # the ratio of held-out to training rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +47,13 @@ class Compared:
 
     @property
     def tied(self) -> bool:
-        """Whether it can't be told from the best."""
+        """Whether it is tied with the best."""
         return self.error is not None and self.difference <= TIED * self.error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Models side by side, the best first."""
+    """The compared models, the best first."""
 
     by: By
     about: str
@@ -104,8 +104,8 @@ def choose(
     folds: int = 10, seed: int = 0,
 ) -> Comparison:  # fmt: skip
     """Compare models on data: by="mdl" (bits, L(h) + L(D|h)), "evidence" (log p(D | model), parameters integrated out),
-    "loo" (leave-one-out, as each model has it) or "folds" (k-fold cross-validation). Models that weren't fitted are, on
-    the data.
+    "loo" (leave-one-out, as each model has it) or "folds" (k-fold cross-validation). Unfitted models are fitted to the
+    data.
 
     >>> from credo import GaussianDiscriminant, NaiveBayes
     >>> rows = {"x": [0.1, 0.4, 1.9, 2.2, 0.3, 2.5], "y": list("aabbab")}
@@ -154,7 +154,7 @@ def fitted_on(name: str, model: Any, table: Source, target: object) -> Any:
     asked = signature(learn).parameters.get("target")
     if (asked is None) != (target is None) and (asked is None or asked.default is Parameter.empty):
         needs = "has no target" if asked is None else "needs a target"
-        raise SchemaError(f"{name} ({type(model).__name__}) {needs}: such models are compared with their like")
+        raise SchemaError(f"{name} ({type(model).__name__}) {needs}: compare it with models of its own kind")
     return learn(table) if target is None else learn(table, target=target)
 
 

@@ -1,4 +1,5 @@
-"""Generative against discriminative: learning curves of two models on the same draws, and which to prefer when.
+"""Generative against discriminative: learning curves of two models on the same draws, and which to prefer at which
+size.
 
 A generative model (Gaussian discriminant analysis, naive Bayes) estimates p(columns | class); logistic regression fits
 P(class | columns) alone. Where its assumptions hold, the former needs fewer rows; where they don't, the latter wins
@@ -17,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo.core.learning import Weight, Weights
+from credo.core.records import Shown
 from credo.data import Source, source
 from credo.engines import local
 from credo.errors import DataError, check_seed, check_whole
@@ -40,7 +42,7 @@ SIDES = "generative", "discriminative"
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """Scores of withheld rows by the number of rows learned: of two models, on the same draws."""
 
     target: str
@@ -71,7 +73,7 @@ class Comparison:
 
     @cached_property
     def preferred(self) -> tuple[int | None, ...]:
-        """At each size: 0 the generative model, 1 the discriminative one, None where draws can't tell them apart."""
+        """At each size: 0 the generative model, 1 the discriminative one, None if there is no clear difference."""
         apart = self.log_losses[0] - self.log_losses[1]  # (draws, sizes)
         mean, error = apart.mean(0), apart.std(0, ddof=1) / np.sqrt(self.draws)
         clear = np.abs(mean) > CLEARLY * error
@@ -95,7 +97,7 @@ class Comparison:
         return found[:1].upper() + found[1:]
 
     def _said(self, side: int | None) -> str:
-        return f"prefer {self.names[side]} ({SIDES[side]})" if side is not None else "the two can't be told apart"
+        return f"prefer {self.names[side]} ({SIDES[side]})" if side is not None else "there is no clear difference"
 
     def table(self) -> Any:
         """An Arrow table: a line for each size."""
@@ -137,7 +139,7 @@ class Comparison:
                 mean, error = own.mean(0), 2 * own.std(0, ddof=1) / np.sqrt(self.draws)
                 (line,) = panel.plot(self.sizes, mean, "o-", label=name)
                 panel.fill_between(self.sizes, mean - error, mean + error, alpha=0.2, color=line.get_color())
-            panel.set(xscale="log", xlabel="rows learned", ylabel=f"{what} of withheld rows")
+            panel.set(xscale="log", xlabel="rows learned", ylabel=f"{what} of held-out rows")
             panel.grid(alpha=0.3)
         panels[0].legend()
         return figure
@@ -174,7 +176,7 @@ def compare(
     rng, found = np.random.default_rng(check_seed(seed)), list[list[list[Scores]]]()
     classes = int(codes.max(initial=-1)) + 1
     if classes < 2:
-        raise DataError(f"column {name!r} holds one class only: there is nothing to tell apart")
+        raise DataError(f"column {name!r} holds one class only: there is nothing to classify")
     rows = min(int((codes >= 0).sum()), MOST_ROWS)
     learned = rows - max(1, round(withheld * rows))
     if learned < 2 * classes:

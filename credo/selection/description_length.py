@@ -1,4 +1,4 @@
-"""credo.description_length: how many bits a model takes, and the data given the model."""
+"""credo.description_length: the bits of a model, and of the data given the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logistic regression beside the generative candidates: fitted without each fold, its penalty chosen by the others.
+"""Logistic regression as a candidate: fitted without each fold, its penalty chosen on the others.
 
 Its weights are tuning. The path from strong penalties to weak ones ends where held-out rows are predicted worse; each
 fold's penalty is the one that predicts the rows of the other folds best.
@@ -37,7 +37,7 @@ class Logistic:
     biases: Array  # (classes,)
 
     def log_odds(self, sample: Sample) -> Array:
-        """What it says of rows, without the classes' shares. (rows, classes)"""
+        """Its log-odds of rows, without the class prior. (rows, classes)"""
         assert sample.design is not None
         return np.asarray(sample.design.matrix.products(self.weights.T).T + self.biases)
 
@@ -48,14 +48,14 @@ class Logistic:
 
 
 class Judge(Protocol):
-    """Something that was fitted without a fold, and judges the fold's rows."""
+    """A model fitted without a fold, which predicts the fold's rows."""
 
     def log_odds(self, sample: Sample) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Discriminative:
-    """What is fitted to P(class | row) itself, beside the generative candidates; None where it isn't tried."""
+    """The discriminative candidates; None where one isn't tried."""
 
     logistic: LogisticPath | None = None
     trees: TreeFolds | None = None
@@ -135,5 +135,6 @@ class LogisticPath:
 
 
 def _spread(vectors: Array) -> Array:
-    """Of two classes, halves of what speaks for the second against the first. (..., vectors) -> (..., classes)"""
+    """For two classes, half the log-odds of the second against the first, with both signs. (..., vectors) -> (...,
+    classes)"""
     return np.concatenate([-vectors / 2, vectors / 2], axis=-1) if vectors.shape[-1] == 1 else vectors

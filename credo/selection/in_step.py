@@ -1,7 +1,7 @@
-"""Runs in step: of several runs of the same kind, what all ask for at a time is computed together.
+"""Runs in lockstep: the requests of several runs of the same kind are computed together.
 
 A run is a generator that yields requests and is sent their answers. The folds of nested validation are such runs: each
-takes its own decisions, while arrays of all folds are worked on at once, which takes little longer than those of one.
+makes its own decisions, while the arrays of all folds are processed together, at little more than the cost of one.
 """
 
 from __future__ import annotations

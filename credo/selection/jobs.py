@@ -1,4 +1,4 @@
-"""What engines do with batches, or with pieces of a sample, to choose a model's tuning."""
+"""Engine jobs over batches, or pieces of a sample, for tuning."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from credo.data import Batch
 from credo.data.fingerprints import Fingerprints, apart, cell_prints, fingerprints, mixed
 from credo.engines.partitions import Loaded
 from credo.numerics.exact import Array
+from credo.selection.observations import Parts
 
 if TYPE_CHECKING:
     from credo.models.labelled import Terms
@@ -39,34 +40,40 @@ class Piece(Loaded):
 
 
 class Drawn(NamedTuple):
-    """Rows that were drawn from a batch, and what is known of each."""
+    """Rows that were drawn from a batch, and what is known of each. A row of weight 3 is here three times."""
 
     batch: Batch
     codes: Codes
-    weight: Array
+    weight: Array  # (rows,) its part of the row's
+    times: Array  # (rows,) how often the row is here
     prints: Fingerprints
     cells: Fingerprints  # (columns, rows)
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """One of `stride` rows of a batch that have a class and a weight, by their fingerprints."""
+    """One of `stride` rows of a batch that have a class and a weight, by their fingerprints.
+
+    A row of weight w is w rows, or where there are too many, about w/unit.
+    """
 
     model: Any
     names: tuple[str, ...]
     weights: RowWeights
     stride: int
+    unit: float
 
     def __call__(self, batch: Batch) -> Drawn:
         weight, batch = self.weights.of_rows(batch), batch.only(self.names)
         cells = cell_prints(batch, self.names)
         prints = fingerprints(cells)
         codes = self.model.codes_of(batch)
-        kept = (codes >= 0) & (weight > 0)
+        parts = Parts.of(np.flatnonzero((codes >= 0) & (weight > 0)), weight, self.unit)
         if self.stride > 1:
-            kept &= mixed(apart(prints, COPIES, batch.start)) % np.uint64(self.stride) == 0
-        rows = np.flatnonzero(kept)
-        return Drawn(batch.take(rows), codes[rows], weight[rows], prints[rows], cells[:, rows])
+            bits = mixed(apart(prints[parts.rows], COPIES, batch.start))
+            parts = parts.take(bits % np.uint64(self.stride) == 0)
+        rows = parts.rows
+        return Drawn(batch.take(rows), codes[rows], parts.weight, parts.times, prints[rows], cells[:, rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +91,7 @@ class LeftOutTerms:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutTerms:
-    """The terms' log-likelihoods of rows that taught nothing; log P(class), the row's class and weight."""
+    """The terms' log-likelihoods of held-out rows; log P(class), the row's class and weight."""
 
     model: Any
     terms: Terms

@@ -1,8 +1,8 @@
-"""Label noise: with a small probability a row's class has nothing to do with its cells.
+"""Label noise: with a small probability a row's class is independent of its cells.
 
-P(class | row) = (1 - Σ ε P(class)) softmax(log-joint + log(1 - ε)) + ε P(class), so that no finite number of right
-predictions makes a model certain, and one row with a wrong label doesn't outweigh all others. Where the cells say
-nothing, classes keep their shares.
+P(class | row) = (1 - Σ ε P(class)) softmax(log-joint + log(1 - ε)) + ε P(class), so no finite number of correct
+predictions makes a model certain, and one mislabelled row doesn't outweigh all others. Uninformative cells leave the
+class prior.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ def noise_rates(noise: float, n: Array) -> Array:
 def with_label_noise(log_joint: Array, log_prior: Array, rates: Array) -> Array:
     """log P(class | row) under label noise; a row that no class allows stays so. (rows, classes)"""
     top = over_last(np.maximum, log_joint)
-    possible = ~np.isneginf(top)
-    told = np.where(possible, log_joint, 0.0) - np.where(possible, top, 0.0)
+    if (impossible := np.isneginf(top)).any():
+        known = with_label_noise(np.where(impossible, 0.0, log_joint), log_prior, rates)
+        return np.where(impossible, log_joint, known)
+    told = log_joint - top
     if not rates.any():
-        return np.where(possible, told - np.log(over_last(np.add, np.exp(told))), log_joint)
+        return np.asarray(told - np.log(over_last(np.add, np.exp(told))))
     told = (1 - rates) * np.exp(told)
     total = over_last(np.add, told)
     alone = np.exp(log_prior - over_last(np.maximum, log_prior))
     noise = rates * (alone / over_last(np.add, alone))
     told *= (1 - over_last(np.add, noise)) / total
     with np.errstate(divide="ignore"):  # of a class without a prior
-        return np.where(possible, np.log(told + noise), log_joint)
+        return np.asarray(np.log(told + noise))

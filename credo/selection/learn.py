@@ -1,4 +1,4 @@
-"""credo.learn: the whole job. Count columns in several ways, tune, pool candidates, say what was tried."""
+"""credo.learn: try likelihoods and models, tune, average, and report."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def learn(
     weight: Weight = None,
     seed: int = 0,
 ) -> TunedClassifier | LinearRegression | LogisticRegression | DecisionTree:
-    """A model for a labelled table; `model.report` says what was tried, what came of it, and how good it is.
+    """A model for a labelled table; `model.report` has the candidates, the result and its nested scores.
 
-    Columns are counted in several forms, forms are weighed by how they predict rows that are left out, and candidates
-    are pooled by how they predict rows that neither taught nor tuned them; logistic regression is one of them. Where
-    the target is a quantity (numbers with fractions, more than 20 whole numbers, or kinds={target: "number"}), the
-    model is a LinearRegression; model="linear" says so to type checkers, too. "logistic" and "tree" are fitted as they
-    are, without a report: see their `cross_validate`.
+    Several likelihoods are tried for each column and weighted on left-out rows; candidates, logistic regression among
+    them, are averaged by their predictions of held-out rows, used neither to fit nor to tune. Where the target is a
+    quantity (numbers with fractions, more than 20 whole numbers, or kinds={target: "number"}), the model is a
+    LinearRegression; model="linear" tells type checkers, too. "logistic" and "tree" are fitted alone, without a report:
+    see their `cross_validate`.
 
     >>> rows = {"x": [1.0, 1.2, 0.9, 3.1, 2.9, 3.0] * 3, "y": ["a", "a", "a", "b", "b", "b"] * 3}
     >>> model = learn(rows, target="y")
@@ -117,9 +117,7 @@ def learn(
             return learned_regression(table, name, kinds, weight, seed)
     base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(table, target=name, weight=weight)
     if len(base.classes) < 2:
-        raise EvidenceError(
-            f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to tell apart"
-        )
+        raise EvidenceError(f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to classify")
     return _learned(base, table, weight, seed, model, start)
 
 
@@ -152,7 +150,7 @@ def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: s
 
 
 def _discriminant(base: Classifier, table: Source, weight: Weight, seed: int) -> tuple[str, Outcome]:
-    """Numbers as a Gaussian, missing cells marginalised, and the other columns beside it: the better of two."""
+    """A joint Gaussian of the numbers, and the other columns: the better of two."""
     from credo.models.discriminant import GaussianDiscriminant
 
     numbers = {name: forms for name, forms in base.views.items() if forms[0] == "gaussian"}
@@ -179,9 +177,9 @@ def _discriminant(base: Classifier, table: Source, weight: Weight, seed: int) ->
 def _why(name: str, found: Outcome) -> str:
     """What the outcome is, in a sentence."""
     parts = [each for each in found.tried if each.share > LITTLE and each.name != SHARES]
-    loss = f"a log-loss of {found.scores.log_loss:.4f} for held-out rows"
+    loss = f"log-loss {found.scores.log_loss:.4f} on held-out rows"
     shares = next((each.log_loss for each in found.tried if each.name == SHARES), None)
-    beside = "" if shares is None else f" (the class shares alone: {shares:.4f})"
+    beside = "" if shares is None else f" (class shares alone: {shares:.4f})"
     if name:
         return f"{name}: {loss}{beside}"
     if not parts:

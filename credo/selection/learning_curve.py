@@ -1,4 +1,4 @@
-"""Learning curves: how well a model of more and more rows predicts withheld ones. Each row is counted once."""
+"""Learning curves: scores on withheld rows by the number of training rows. Each row is counted once."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo.core.learning import Weight, Weights
+from credo.core.records import Shown
 from credo.data import Source
 from credo.errors import DataError
 from credo.models.metrics import Scores
@@ -25,8 +26,8 @@ STEPS = 8  # sizes, if none are asked for, each about twice the one before
 
 
 @dataclass(frozen=True, eq=False)
-class LearningCurve:
-    """Accuracy and log-loss of withheld rows against the number of rows that were learned."""
+class LearningCurve(Shown):
+    """Accuracy and log-loss on withheld rows against the number of training rows."""
 
     sizes: tuple[int, ...]
     scores: tuple[Scores, ...]
@@ -58,7 +59,7 @@ class LearningCurve:
             figure.subplots(1, 2), ("accuracy", "log-loss"), (self.accuracy, self.log_loss), strict=True
         ):
             panel.plot(self.sizes, values, "o-")
-            panel.set(xscale="log", xlabel="rows learned", ylabel=f"{name} of withheld rows")
+            panel.set(xscale="log", xlabel="rows learned", ylabel=f"{name} of held-out rows")
             panel.grid(alpha=0.3)
         return figure
 
@@ -87,7 +88,7 @@ def learning_curve(
             taught = plain.with_evidence(current.ordered())
             if model.tuning is not None:
                 taught = _tuned(model, taught, table, weight, _flags(order[:size], rows), seed)
-            knowing = taught.taught_by(taught.seen, plain.seen)
+            knowing = taught.fitted_to(taught.seen, plain.seen)
             scores = knowing.scores(table.where(last), weight=_weights(weight, last))
             found.append(replace(scores, how="withheld"))
     return LearningCurve(tuple(chosen), tuple(found), model.tuning is not None)
@@ -96,7 +97,7 @@ def learning_curve(
 def _tuned(
     model: Classifier, taught: Classifier, table: Source, weight: Weight, rows: NDArray[np.bool_], seed: int
 ) -> Classifier:
-    """What those rows taught, tuned on them as the model was; as it is, while there is nothing to tell apart."""
+    """The model fitted to those rows and tuned as before; untuned, while there is one class."""
     if np.count_nonzero(taught.class_weights) < 2:
         return taught
     fresh = model.replaced(views=taught.views, evidence=taught.evidence)

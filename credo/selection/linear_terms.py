@@ -1,8 +1,7 @@
-"""Linear terms: what a logistic regression that was fitted to the rows says of a column's cells, beside the evidence.
+"""Linear terms: the log-odds of a column's cells by a logistic regression, beside the generative terms.
 
 log-odds = w · x, x being standardised numbers, indicators of categories, or words by tf-idf. The weights are tuning:
-they were fitted, like the weights of other terms, and stay as they are until the model is tuned again. A missing cell,
-and one whose value no row had, adds 0.
+they stay fixed until the model is tuned again. A missing cell, and one whose value no row had, adds 0.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ FORM = "logistic"  # by which a tuning knows the weight of these terms
 
 
 class DiscriminativeTerm(OneTerm, Hides):
-    """What a discriminative model says of some columns, for each class. It is tuning, and no evidence: rows of the
-    evidence are scored as others are."""
+    """The log-odds of some columns by a discriminative model. It is tuning, not evidence: learned rows are scored like
+    others."""
 
     form: ClassVar[str] = FORM
 
@@ -191,7 +190,8 @@ class LinearWords(LinearTerm, WordByWord, WeighsWords):
         out += self.share * (self.matrix(cells) @ self.weights)
 
     def weights_for(self, k: int, others: Array, words: Any) -> Array:
-        """What these words add for class k against the others, by their shares, in a text that holds them. (words,)"""
+        """The weights of these words for class k against the others, by their shares, in a text that contains them.
+        (words,)"""
         import pyarrow.compute as pc
 
         found = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(scalar(-1, pa.int32()))

@@ -1,8 +1,8 @@
-"""Tuning by nested validation: what is chosen is judged by rows that neither taught nor tuned it.
+"""Tuning by nested cross-validation: choices are scored on rows used neither to fit nor to tune.
 
-For each fold: evidence without it (an exact subtraction), candidates tuned on the other rows, each left out in turn,
-and what these candidates say of the fold's rows. On that, candidates are pooled; and how well the pool predicts each
-fold, by shares that the other folds gave, is the figure that is reported.
+For each fold: evidence without it (an exact subtraction), candidates tuned on leave-one-out scores of the other rows,
+and their predictions of the fold's rows. Candidates are averaged on these; the reported score of each fold uses mixing
+weights from the other folds.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SHARES = "class shares"
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The outcome of tuning: candidates, how they are pooled, and how good the pool is."""
+    """The outcome of tuning: candidates, their mixing weights, and the scores of the average."""
 
     model: Classifier  # untuned, with columns counted in all forms that were tried
     candidates: Candidates
@@ -94,8 +94,8 @@ def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedCl
 
 
 def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discriminative: bool = False) -> Outcome:
-    """A model whose columns are counted in all their forms, tuned on the rows that it was taught by; with logistic
-    regression beside it, where that is worth it."""
+    """A model whose columns are counted in all their forms, tuned on its training rows; with logistic regression, if
+    that improves it."""
     terms = sum(len(set(views) - set(CELL_FORMS)) for views in model.choices.values())
     sample = encoded(model, drawn(model, table, Weights.of(weight), terms))
     if sample.rows < 2:
@@ -112,12 +112,12 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     judged: list[Judged] = found[: len(runs)]
     final: Candidates = found[-1] if whole else judged[0].candidates
     count = len(np.unique(fold))
-    reuse = len(folds) / (count * sample.stride - 1)  # held-out rows for each row that taught a candidate
+    reuse = len(folds) / (count * sample.stride - 1)  # the ratio of held-out to training rows
     pool, given_up = Pool.of(judged, model.class_weights, reuse), None
     if pool.held_out.rows.rows:
         pool, given_up = chosen_pool(judged, pool, fitted)
     else:
-        tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
+        tell("each class has one row (copies counted once): none can be held out, so there are no held-out scores")
         pool = replace(pool, held_out=_by_shares(model, sample, pool.names))
     how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
     shared = (len(model.classes) - 1) / (2 * sample.rows**2)  # the variance of χ²/2n: how far off the class shares are
@@ -170,7 +170,7 @@ def _judged(
 
 
 def _said(taught: Taught, part: Sample, found: Candidates) -> Run[Judged]:
-    """What candidates say of rows that are held out."""
+    """The candidates' predictions of held-out rows."""
     every = yield ScoresOfTerms(taught, part, found.forms, found.settings, left_out=False)
     used = [name for name, forms in found.forms.items() if forms]
     missing = taught.missing_shares(part, used)
@@ -193,7 +193,7 @@ def _scores(
 
 
 def _by_shares(model: Classifier, sample: Sample, names: tuple[str, ...]) -> HeldOut:
-    """Of all rows, nothing but the class shares."""
+    """The class shares alone, for all rows."""
     prior = np.repeat(model.log_class_prior(model.class_weights)[None], sample.rows, axis=0)
     nothing = np.zeros((*prior.shape, len(names)))
     rows = TermScores((), nothing[:, :, :0], prior, sample.codes, sample.weight)
@@ -201,8 +201,8 @@ def _by_shares(model: Classifier, sample: Sample, names: tuple[str, ...]) -> Hel
 
 
 def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, whole: Scores) -> tuple[Tried, ...]:
-    """Every candidate, pooled with nothing but the classes' shares; the best first, and last what was given up, by the
-    folds that it was judged by.
+    """Every candidate, pooled with the class shares only; the best first, and abandoned ones last, by the folds on
+    which they were judged.
 
     The accuracy of the class shares is that of always predicting the commonest class: where classes are equally common,
     each fold would have another one.
@@ -219,7 +219,7 @@ def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, 
         found.append(Tried(name, each.log_loss, accuracy, share, each.log_loss_difference(best)[1]))
     found.sort(key=lambda each: each.log_loss)
     if given_up is not None:
-        name, seen = f"{given_up.name} (given up after {given_up.folds} of {folds} folds)", given_up.pool
+        name, seen = f"{given_up.name} (stopped after {given_up.folds} of {folds} folds)", given_up.pool
         (own,) = cross_fitted_alone(seen.only([given_up.name])[0], pool.stack.discount, model.class_weights)
         last = _alone(model, seen.held_out.rows, own)
         found.append(Tried(name, last.log_loss, last.accuracy))

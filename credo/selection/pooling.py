@@ -1,8 +1,8 @@
-"""Which candidates are pooled: the simple ones; others, one after another, where held-out rows are clearly better
-predicted with them.
+"""Which candidates are pooled: the simple ones; others, one after another, if they clearly improve the prediction of
+held-out rows.
 
-A tree is grown again for each fold, which takes long. It is given up where the folds that it has judged leave little
-hope that all of them will show it to be worth it (stopping for futility; Lan, Simon and Halperin 1982).
+A tree is grown again for each fold, which is slow. It is abandoned if the folds so far leave little chance of a clear
+gain (stopping for futility; Lan, Simon and Halperin 1982).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MATTERS = 0.01  # of the log-loss: less of a gain wouldn't be missed
 
 
 class Said(NamedTuple):
-    """What a candidate says of a fold's rows, and of those of them that have cells blanked. (rows, classes) each"""
+    """A candidate's predictions of a fold's rows, and of those with blanked cells. (rows, classes) each"""
 
     held_out: Array
     blanked: Array
@@ -39,7 +39,7 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A fold: candidates from the other rows, and what they say of its own."""
+    """A fold: candidates from the other rows, and their predictions of its own."""
 
     candidates: Candidates
     sample: Sample
@@ -64,7 +64,7 @@ class Judged:
         return self.every.take(~self._known)
 
     def by(self, judge: Judge) -> Array:
-        """What another candidate says of the rows. (rows, classes)"""
+        """Another candidate's predictions of the rows. (rows, classes)"""
         return np.asarray(judge.log_odds(self.sample)[self._known])
 
     def said(self, judge: Judge) -> Said:
@@ -72,7 +72,7 @@ class Judged:
         return Said(self.by(judge), nothing if self.blanked is None else self.blanked.by(judge))
 
     def candidates_as_terms(self, names: Sequence[str], fold: int) -> HeldOut:
-        """What each candidate says of the rows; one that this fold hasn't says nothing."""
+        """Each candidate's predictions of the rows; 0 for one that this fold doesn't have."""
         absent = np.zeros_like(self.rows.log_prior)
         log_odds = np.stack([self.log_odds.get(name, absent) for name in names], axis=2)
         return HeldOut.of(names, log_odds, self.rows, self.missing[self._known], fold)
@@ -80,7 +80,7 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """What candidates say of held-out rows, and of some with cells blanked; and which of them are pooled."""
+    """The candidates' predictions of held-out rows, and of some with blanked cells; and which of them are pooled."""
 
     held_out: HeldOut
     blanked: HeldOut
@@ -105,7 +105,7 @@ class Pool:
         return self.held_out.names
 
     def only(self, names: Sequence[str]) -> tuple[HeldOut, HeldOut]:
-        """What some of them say."""
+        """The predictions of some of them."""
         places = [self.names.index(name) for name in names]
         return self.held_out.only(places), self.blanked.only(places)
 
@@ -129,7 +129,7 @@ class Pool:
         return replace(self, kept=tuple(name for name in self.names if name in {*self.kept, *names}))
 
     def beside(self, name: str, said: Iterable[Said]) -> Pool:
-        """With another candidate, by what it says of each fold; it isn't pooled yet."""
+        """With another candidate, given its predictions of each fold; it isn't pooled yet."""
         parts = [*said]
         held_out = self.held_out.beside(name, [each.held_out for each in parts])
         return replace(self, held_out=held_out, blanked=self.blanked.beside(name, [each.blanked for each in parts]))
@@ -147,7 +147,7 @@ class Pool:
 
 @dataclass(frozen=True, eq=False)
 class GivenUp:
-    """A candidate that was given up, and the folds by which it was judged until then, it being one of theirs."""
+    """An abandoned candidate, and the folds on which it was judged."""
 
     name: str
     folds: int
@@ -155,7 +155,7 @@ class GivenUp:
 
 
 def chosen_pool(judged: Sequence[Judged], pool: Pool, fitted: Discriminative) -> tuple[Pool, GivenUp | None]:
-    """With all candidates that are worth pooling; and what was given up.
+    """With all candidates that improve the pool; and the abandoned ones.
 
     Logistic regression, candidates whose columns depend on each other, and a tree are pooled, one after another, if the
     pool predicts held-out rows better with them by more than two standard errors.

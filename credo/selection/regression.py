@@ -1,25 +1,25 @@
-"""credo.learn of a number: linear regressions, tried on held-out rows; the simpler one stands unless another is clearly
-better.
+"""credo.learn for numbers: linear regressions, compared on held-out rows; the simpler one is kept unless another is
+clearly better.
 
-Whole numbers are classes where there are few of them, else quantities: a notice says how to get the other reading.
+Few distinct whole numbers are classes, many are quantities, with a notice.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from credo import engines
-from credo.core.learning import Weight, Weights
+from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.records import with_fields
 from credo.data import Batch, Source, cells
+from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.data.profile import profile
 from credo.errors import DataError, SchemaError
 from credo.models.regression.scores import NumberScores
@@ -27,6 +27,7 @@ from credo.models.targets import FEW_NUMBERS
 from credo.notices import quietly, tell
 from credo.numerics.distributions import LOG_2PI, StudentT
 from credo.numerics.exact import Array
+from credo.selection.observations import Observations, Parts
 from credo.selection.report import RegressionReport, TriedRegression
 from credo.selection.texts import gains
 
@@ -67,8 +68,8 @@ def holds_numbers(table: Source, target: str, kinds: Mapping[str, Any] | None) -
         return False
     found = profile(table, [target], every=[target])[target]
     tell(
-        f"column {target!r} has {found.known - found.repeated:,} different whole numbers: it is predicted as a "
-        f"quantity, by regression; kinds={{{target!r}: 'category'}} makes each of them a class"
+        f"column {target!r} has {found.known - found.repeated:,} distinct whole numbers: it is predicted as a "
+        f"quantity, by regression; kinds={{{target!r}: 'category'}} makes each a class"
     )
     return True
 
@@ -82,10 +83,8 @@ def learned_regression(
     start = time.perf_counter()
     others = {name: how for name, how in (kinds or {}).items() if name != target}
     model = LinearRegression(kinds=others or None).fit(table, target, weight=weight)
-    if model.n < 2:
-        raise DataError("learning to predict a number needs at least two rows that have it")
     with quietly():
-        chosen, tried = _tried(model, *_sampled(table, model, weight), seed)
+        chosen, tried = _tried(model, _observed(table, model, Weights.of(weight)), seed)
     options = _options(chosen)
     if options:
         model = LinearRegression(kinds=others or None, **options).fit(table, target, weight=weight)
@@ -104,42 +103,90 @@ def _options(names: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True)
-class HasNumber:
-    """Which rows of a batch have a number in a column."""
+class Observed(NamedTuple):
+    """The rows on which options are chosen, copies as one."""
 
+    table: Source
+    mass: Array  # (rows,) of all copies, by which rows teach
+    weight: Array  # (rows,) by which they judge, copies counting as one
+
+
+@dataclass(frozen=True, eq=False)
+class WeightsAndNumbers:
+    """The weight of each row of a batch, and its cell of a number column."""
+
+    weights: RowWeights
     name: str
 
-    def __call__(self, batch: Batch) -> NDArray[np.bool_]:
-        return ~np.isnan(batch.numbers(self.name))
+    def __call__(self, batch: Batch) -> tuple[Array, Array]:
+        return self.weights.of_rows(batch), batch.numbers(self.name)
 
 
-def _sampled(table: Source, model: LinearRegression, weight: Weight) -> tuple[Source, Weight]:
-    """The rows that have a target, or of many a sample of them."""
-    target = str(model.target)
-    known = np.concatenate([*engines.map(HasNumber(target), table.partitions([target]))])
-    if known.all() and len(known) <= MOST_ROWS:
-        return table, weight
-    chosen, places = np.zeros(len(known), dtype=bool), np.flatnonzero(known)
-    chosen[np.random.default_rng(0).permutation(places)[:MOST_ROWS]] = True
-    given = Weights.of(weight)
-    return table.where(chosen), weight if given.values is None else given.values[chosen]
+@dataclass(frozen=True, eq=False)
+class CellPrints:
+    """The fingerprints of a batch's cells."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> Fingerprints:
+        return cell_prints(batch, self.names)
+
+
+def _observed(table: Source, model: LinearRegression, weights: Weights) -> Observed:
+    """The rows that have a target and a weight, or of many a sample of them."""
+    target, names = str(model.target), tuple(model.needs(table.without(weights.column)))
+    first = engines.map(WeightsAndNumbers(weights.of_a_row, target), weights.partitions(table, [target]))
+    weight, truth = (np.concatenate(each) for each in zip(*first, strict=True))
+    rows = np.flatnonzero(~np.isnan(truth) & (weight > 0))
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[:MOST_ROWS])
+    table, weight = table.where(np.bincount(rows, minlength=len(weight))), weight[rows]
+    cells = np.concatenate([*engines.map(CellPrints(names), table.partitions(names))], axis=1)
+    given = Parts.of(np.arange(len(rows)), weight, max(1.0, float(weight.sum()) / MOST_ROWS))
+    cells, one_class, no_texts = (
+        cells[:, given.rows],
+        np.zeros(len(given.rows), dtype=np.int32),
+        np.zeros(len(names), dtype=bool),
+    )
+    prints, expected = fingerprints(cells), _same_by_chance(cells[[name != target for name in names]], cells)
+    found = Observations.of(given.weight, given.times, prints, one_class, cells, no_texts, expected=expected)
+    times = np.bincount(given.rows[found.chosen], minlength=len(weight))
+    if times.sum() < 3:
+        raise DataError("learning to predict a number needs at least three different rows that have it")
+    return Observed(table.where(times), found.mass, found.weight)
+
+
+def _same_by_chance(features: Fingerprints, cells: Fingerprints) -> Array:
+    """How many rows like each there are, if its features are the same by chance: n Π P(cell) P(target | features).
+
+    The target depends on the features, as it should. Rows whose features many others have don't predict themselves.
+    """
+    found = _count(fingerprints(cells)) / _count(fingerprints(features)) * cells.shape[1]
+    for column in features:
+        found = found * _count(column) / cells.shape[1]
+    return np.asarray(found)
+
+
+def _count(prints: Fingerprints) -> Array:
+    """How many are the same as each. (rows,)"""
+    _, which, count = np.unique(prints, return_inverse=True, return_counts=True)
+    return np.asarray(count[which], dtype=np.float64)
 
 
 def _tried(
-    model: LinearRegression, table: Source, weight: Weight, seed: int
+    model: LinearRegression, observed: Observed, seed: int
 ) -> tuple[tuple[str, ...], dict[tuple[str, ...], NumberScores]]:
     """The steps that helped, and the held-out scores of every regression that was tried."""
     from credo.models.regression.linear import LinearRegression
 
-    target, kinds = str(model.target), model.kinds
-    folds = FOLDS if model.n <= FEW else FEW_FOLDS
-    folds = int(max(2, min(folds, model.n)))
+    target, kinds, rows = str(model.target), model.kinds, len(observed.mass)
+    folds = min(FOLDS if rows <= FEW else FEW_FOLDS, rows)
     chosen: tuple[str, ...] = ()
 
     def scored(names: tuple[str, ...]) -> NumberScores:
         asked = LinearRegression(kinds=kinds, **_options(names))
-        return asked.cross_validate(table, folds, target=target, weight=weight, seed=seed)
+        found = asked.cross_validate(observed.table, folds, target=target, weight=observed.mass, seed=seed)
+        return replace(found, weights=observed.weight)
 
     found = {chosen: scored(chosen)}
     if not np.ptp(found[chosen].truth):
@@ -151,10 +198,7 @@ def _tried(
         if name == STUDENT and not _has_heavy_tails(found[chosen]):  # EM takes long where there are none
             continue
         wider = (*chosen, name)
-        scores = scored(wider)
-        if not np.array_equal(scores.truth, found[chosen].truth):  # rows without a weight were left out of one alone
-            continue
-        found[wider] = scores
+        found[wider] = scored(wider)
         if _clearly_better(found[wider], found[chosen]):
             chosen = wider
     return chosen, found
@@ -184,7 +228,7 @@ def _clearly_better(one: NumberScores, other: NumberScores) -> bool:
     """Row by row."""
     known = one.known & other.known
     gain = (one.log_probabilities - other.log_probabilities)[known]
-    return bool(known.any() and gains(gain, one.weights[known], CLEARLY))
+    return bool(known.any() and gains(gain, one.weights[known], CLEARLY, one.reuse))
 
 
 def _cross_fitted(tried: Mapping[tuple[str, ...], NumberScores]) -> NumberScores:
@@ -205,7 +249,7 @@ def _cross_fitted(tried: Mapping[tuple[str, ...], NumberScores]) -> NumberScores
 
 def _some(scores: NumberScores, rows: Any) -> NumberScores:
     parts: list[Array] = [scores.truth, scores.predicted, scores.log_probabilities, scores.weights]
-    return NumberScores(*(part[rows] for part in parts))
+    return NumberScores(*(part[rows] for part in parts), how=scores.how, reuse=scores.reuse)
 
 
 def _name(names: tuple[str, ...]) -> str:
@@ -222,7 +266,7 @@ def _lines(tried: Mapping[tuple[str, ...], NumberScores], chosen: tuple[str, ...
 
 def _why(chosen: tuple[str, ...], scores: NumberScores) -> str:
     return (
-        f"{_name(chosen)}: an rmse of {scores.rmse:.4g} for held-out rows ({MEAN}: {scores.baseline_rmse:.4g}), "
+        f"{_name(chosen)}: rmse {scores.rmse:.4g} on held-out rows ({MEAN}: {scores.baseline_rmse:.4g}), "
         f"R² {scores.r2:.4f}"
     )
 

@@ -1,10 +1,11 @@
-"""What credo.learn did and why: the columns, what was tried, and how good the outcome is."""
+"""The report of credo.learn: the columns, the candidates, and the scores."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
 
+from credo.core.records import Shown
 from credo.models.metrics import Scores
 from credo.models.regression.scores import NumberScores
 
@@ -13,7 +14,7 @@ FilePath = str | PathLike[str]
 
 @dataclass(frozen=True)
 class Tried:
-    """A candidate, calibrated by itself, and how well it predicted held-out rows."""
+    """A candidate, calibrated alone, and its held-out scores."""
 
     name: str
     log_loss: float
@@ -24,7 +25,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Read:
-    """How a column was read, and how much it matters."""
+    """The likelihood of a column, and its importance."""
 
     name: str
     kind: str
@@ -35,7 +36,7 @@ class Read:
 
 @dataclass(frozen=True)
 class TriedRegression:
-    """A regression, and how well it predicted held-out rows."""
+    """A regression and its held-out scores."""
 
     name: str
     log_loss: float
@@ -45,8 +46,8 @@ class TriedRegression:
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionReport:
-    """What credo.learn did with a number to predict, and why."""
+class RegressionReport(Shown):
+    """The report of credo.learn for a regression."""
 
     target: str
     rows: float
@@ -63,7 +64,7 @@ class RegressionReport:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What credo.learn did and why: the columns, what was tried, and how good the outcome is."""
+    """The report of credo.learn: the columns, the candidates, and the scores."""
 
     target: str
     rows: float
@@ -71,16 +72,16 @@ class Report:
     columns: tuple[Read, ...]
     tried: tuple[Tried, ...]  # the best first
     why: str  # the outcome, in a sentence
-    scores: Scores  # of rows that neither taught nor tuned the models that predicted them
+    scores: Scores  # on held-out rows, used neither to fit nor to tune
     seconds: float
 
     @property
     def important(self) -> list[Read]:
-        """Columns by how much they matter."""
+        """Columns by importance."""
         return sorted(self.columns, key=lambda column: -column.weight)
 
     def save(self, path: FilePath) -> None:
-        """Write an .html page: what was tried, how good the outcome is, and the columns."""
+        """Write an .html report: the candidates, the scores, and the columns."""
         from credo.present.page import report_page
 
         report_page(self, path)

@@ -1,4 +1,4 @@
-"""What folds ask for while they are tuned (see in_step): scores of terms, Bayes factors, and the modes of regressions.
+"""The requests of folds during tuning (see in_step): scores of terms, Bayes factors, and modes of regressions.
 
 Columns are independent of each other given the class, so that the columns of several folds are scored as if they were
 columns of one table, in which cells of rows that a fold doesn't have are missing.

@@ -1,6 +1,6 @@
-"""The rows on which tuning is chosen: all of them, or a sample; copies of a row are one row, with their weight.
+"""The rows for tuning: all of them, or a sample; copies of a row are one row, with their total weight.
 
-Copies are held out together, and lie in one fold (models.copies).
+Copies are held out together, and lie in one fold (see `observations`).
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from credo.blocks.scoring import Cells, Scorer, whole_numbers
 from credo.core.evidence import Evidence
 from credo.core.learning import Weights
 from credo.core.membership import Codes, Hard
+from credo.core.statistics import OF_WEIGHTS
 from credo.data import Batch, Source
 from credo.data.arrow_arrays import number_array, scalar
-from credo.data.fingerprints import Fingerprints, apart, earlier, mixed
+from credo.data.fingerprints import Fingerprints, apart, mixed
 from credo.errors import DataError
-from credo.models.copies import Repeats
 from credo.models.forms import TEXT_FORMS
 from credo.numerics.exact import Array
 from credo.selection.design import Design
 from credo.selection.jobs import Draw, Piece
+from credo.selection.observations import Observations
 from credo.selection.tree_terms import TreeRows
 
 FEW_ROWS = 2000  # rows of a part, up to which all its texts are cut into words once: many folds read them
@@ -41,23 +42,30 @@ class Encoded:
     """Cells as scorers take them, encoded once for all rows of a sample."""
 
     scorers: tuple[tuple[str, Scorer], ...]  # of the whole evidence, each with its form
-    cells: tuple[Cells, ...]  # (rows, ...) of each scorer
+    arrays: tuple[Cells, ...]  # (rows, ...)
+    which: tuple[int, ...]  # of them each scorer takes
     missing: NDArray[np.bool_]  # (rows, columns)
     names: Mapping[str, int]  # the place of each column
 
+    @property
+    def cells(self) -> tuple[Cells, ...]:
+        """Of each scorer."""
+        return tuple(self.arrays[i] for i in self.which)
+
     def take(self, rows: NDArray[np.bool_]) -> Encoded:
-        return replace(self, cells=tuple(each[rows] for each in self.cells), missing=self.missing[rows])
+        return replace(self, arrays=tuple(each[rows] for each in self.arrays), missing=self.missing[rows])
 
     def blanked(self, names: Sequence[str], gone: NDArray[np.bool_]) -> Encoded:
         """With cells of these columns missing, too. gone: (rows, names)"""
-        places, cells = {name: j for j, name in enumerate(names)}, []
-        for (_, scorer), own in zip(self.scorers, self.cells, strict=True):
+        places, arrays = {name: j for j, name in enumerate(names)}, []
+        for i, own in enumerate(self.arrays):
+            _, scorer = self.scorers[self.which.index(i)]
             pairs = [(j, places[name]) for j, name in enumerate(scorer.names) if name in places]
             inside, which = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-            cells.append(scorer.blanked(own, inside, gone[:, which]))
+            arrays.append(scorer.blanked(own, inside, gone[:, which]))
         missing = self.missing.copy()
         missing[:, [self.names[name] for name in names]] |= gone
-        return replace(self, cells=tuple(cells), missing=missing)
+        return replace(self, arrays=tuple(arrays), missing=missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,52 +180,48 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
     stride = max(1, -(-row_count(model, table, weights) // most))
     names = model.needs(table.without(weights.column))
 
-    job = Draw(model, tuple(names), weights.of_a_row, stride)
+    job = Draw(model, tuple(names), weights.of_a_row, stride, unit=max(1.0, model.n / most))
     found_in = engines.map(job, weights.partitions(table, names))
-    parts, codes, weight, prints, cells = zip(*found_in, strict=True)
-    joined = [np.concatenate(each) for each in (codes, weight, prints)]
-    found = Sample(tuple(part for part in parts if part.rows), joined[0], joined[1], joined[1], joined[2], stride)
+    parts, *others, cells = zip(*found_in, strict=True)
+    codes, weight, times, prints = (np.concatenate(each) for each in others)
+    found = Sample(tuple(part for part in parts if part.rows), codes, weight, weight, prints, stride)
     if not found.rows:
         raise DataError("no row has a class and a weight above 0")
     texts = np.array([any(form in TEXT_FORMS for form in model.views.get(name, ())) for name in names])
     features = np.array([name != model.target for name in names])
-    return _without_copies(found, np.concatenate(cells, axis=1)[features], texts[features])
+    own = np.concatenate(cells, axis=1)[features]
+    chosen, mass, weight = Observations.of(weight, times, prints, codes, own, texts[features], stride)
+    if stride > 1 and not whole_numbers([mass]):  # they must not exceed what was added up row by row
+        mass = mass * (1 - OF_WEIGHTS)
+    return replace(found if chosen.all() else found.take(chosen), mass=mass, weight=weight)
 
 
 def encoded(model: Any, sample: Sample) -> Sample:
     """With its cells encoded, if all blocks of the model have scorers, and weights are whole numbers."""
     if model.refits or not whole_numbers([sample.mass, model.class_weights]):
         return sample
-    scorers = []
+    scorers, readers, which = list[tuple[str, Scorer]](), list[Scorer](), list[int]()
     for form, likelihood in model.terms_of(model.views, model.settings).likelihoods:
         scored = Scored.of(likelihood)
         scorer = None if scored is None else scored.scorer()
         if scorer is None:
             return sample
         scorers.append((form, scorer))
+        which.append(next((i for i, each in enumerate(readers) if scorer.reads_like(each)), len(readers)))
+        readers += [scorer] if which[-1] == len(readers) else []
     batches = [part.filled(model.views) for part in sample.parts]
     names = {name: j for j, name in enumerate(model.views)}
     missing = np.concatenate([[batch.column(name).is_null() for name in names] for batch in batches], axis=1).T
-    cells = tuple(np.concatenate([scorer.read(batch) for batch in batches]) for _, scorer in scorers)
-    return replace(sample, encoded=Encoded(tuple(scorers), cells, missing, names))
+    arrays = tuple(np.concatenate([scorer.read(batch) for batch in batches]) for scorer in readers)
+    return replace(sample, encoded=Encoded(tuple(scorers), arrays, tuple(which), missing, names))
 
 
 def _without(array: Any, absent: Any) -> Any:
     return pc.if_else(absent, scalar(None, array.type), array)
 
 
-def _without_copies(sample: Sample, cells: Fingerprints, texts: NDArray[np.bool_]) -> Sample:
-    """Copies as one row; rows that are the same by chance stay as they are."""
-    found = Repeats.of(sample.prints, sample.codes, cells, texts, sample.stride)
-    if len(found.prints) == sample.rows:
-        return sample
-    chosen = earlier(found.which) < found.left[found.which]
-    mass = np.bincount(found.which, sample.weight) / found.left
-    return replace(sample, mass=np.asarray(mass[found.which], dtype=np.float64)).take(chosen)
-
-
 def row_count(model: Any, table: Source, weights: Weights) -> int:
-    """How many rows there are, whatever they weigh."""
+    """How many rows of the table there are, whatever they weigh."""
     if table.rows is not None:
         return table.rows
     if weights.column is None and weights.values is None and weights.every == 1:

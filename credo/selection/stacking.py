@@ -1,12 +1,12 @@
-"""Stacking: candidates are pooled by how well they predict rows that neither taught nor tuned them.
+"""Stacking: candidates are pooled by their predictions of rows used neither to fit nor to tune.
 
-log P(class | row) = log P(class) + Σ π (what a candidate says) - log Σ, π ≥ 0, π ~ N(1/m, 1/m) for m candidates. That
-no candidate is worth anything is as probable beforehand as that some are: π is averaged over both, by their evidence.
-Label noise beside it bounds how certain few rows can make it. The pool is again one weight for each term.
+log P(class | row) = log P(class) + Σ π (what a candidate says) - log Σ, π ≥ 0, π ~ N(1/m, 1/m) for m candidates. The
+prior probability that no candidate is useful is ½: π is averaged over both cases, by their evidence. Label noise bounds
+the certainty from few rows. The pool is again one weight for each term.
 
-Held-out rows also taught the candidates that others are predicted by, so that what two rows have in common by chance
-counts twice. For that evidence, the log-likelihood of m rows that are predicted by candidates of t rows is divided by
-1 + m/t, as composite likelihoods are (Pauli, Racugno & Ventura 2011; the factor: see `variance_of_mean`).
+Held-out rows are also training rows of the candidates that predict others, so chance similarities count twice. For that
+evidence, the log-likelihood of m rows that are predicted by candidates of t rows is divided by 1 + m/t, as composite
+likelihoods are (Pauli, Racugno & Ventura 2011; the factor: see `variance_of_mean`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ ENOUGH_NATS = 50.0  # beyond which the other side is lost in rounding
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What candidates say of held-out rows, as terms; how many of their cells are missing; and their folds."""
+    """The candidates' predictions of held-out rows, as terms; the missing shares; and the folds."""
 
     rows: TermScores
     missing: Array  # (rows,) shares of the cells that are read
     fold: NDArray[np.intp]  # (rows,)
-    reuse: float = 0.0  # held-out rows for each row that taught a candidate
+    reuse: float = 0.0  # the ratio of held-out to training rows
 
     @classmethod
     def of(cls, names: Sequence[str], log_odds: Array, rows: TermScores, missing: Array, fold: int) -> HeldOut:
@@ -58,7 +58,7 @@ class HeldOut:
         return tuple(term.name for term in self.rows.terms)
 
     def beside(self, name: str, log_odds: Sequence[Array]) -> HeldOut:
-        """With another candidate, by what it says of the rows of each fold. (rows, classes) each"""
+        """With another candidate, given its predictions of each fold's rows. (rows, classes) each"""
         scores, said = self.rows, np.concatenate(log_odds)[:, :, None]
         both = np.concatenate([scores.log_likelihood, said], axis=2)
         return replace(self, rows=replace(scores, terms=(*scores.terms, Term("", name)), log_likelihood=both))
@@ -78,11 +78,6 @@ class Stack:
     shares: Array  # (candidates,)
     noise: float
     discount: float = 0.0
-
-    def log_probabilities(self, held_out: HeldOut, class_weights: Array) -> Array:
-        rows = held_out.rows
-        log_odds = worth(held_out.missing, self.discount)[:, None] * (rows.log_likelihood @ self.shares)
-        return with_label_noise(rows.log_prior + log_odds, rows.log_prior, noise_rates(self.noise, class_weights))
 
 
 def with_discount(stack: Stack, blanked: HeldOut, class_weights: Array) -> Stack:
@@ -127,7 +122,7 @@ def _discounts(stacks: Sequence[Stack], blanked: HeldOut, weights: Array, class_
 
 
 def stacked(held_out: HeldOut) -> Stack:
-    """The most probable shares, averaged with "worth nothing" by their evidence. Rows count as whole."""
+    """The MAP mixing weights, averaged with "no candidate is useful" by evidence. Rows count as whole."""
     return stacks(held_out, held_out.rows.weight[None])[0]
 
 
@@ -199,8 +194,8 @@ def _weights_of_others(held_out: HeldOut) -> Array:
 
 def _predicted(held_out: HeldOut, class_weights: Array, stacks: Sequence[Stack]) -> Array:
     """log P(class | row), by the stack of each row's fold."""
-    folds, found = np.unique(held_out.fold), np.empty_like(held_out.rows.log_prior)
-    for k, stack in zip(folds, stacks, strict=True):
-        rows = held_out.fold == k
-        found[rows] = stack.log_probabilities(held_out.take(rows), class_weights)
-    return found
+    rows, own = held_out.rows, np.unique(held_out.fold, return_inverse=True)[1]
+    shares, discounts = np.stack([each.shares for each in stacks])[own], np.array([each.discount for each in stacks])
+    rates = np.stack([noise_rates(each.noise, class_weights) for each in stacks])[own]
+    log_odds = worth(held_out.missing, discounts[own])[:, None] * np.einsum("rkc,rc->rk", rows.log_likelihood, shares)
+    return with_label_noise(rows.log_prior + log_odds, rows.log_prior, rates)

@@ -1,4 +1,4 @@
-"""What each term of a model says of held-out rows: the log-likelihoods that tuning weighs.
+"""The log-likelihoods of held-out rows by each term of a model, which tuning weights.
 
 A term is a column in one of its forms, or a block of columns that are read together. Rows of the evidence are left out
 one by one, in closed form; rows of a held-out fold are scored by the evidence of the others.
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from credo.blocks.block import Likelihood, Settings
 from credo.blocks.capabilities import Averageable, Weighable
-from credo.blocks.scoring import Cells, Scorer
+from credo.blocks.scoring import Cells, Scorer, whole_numbers
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
 from credo.data.fingerprints import mixed
@@ -66,7 +66,7 @@ class TermScores:
         return self.only([places[term] for term in terms])
 
     def replaced(self, others: TermScores) -> TermScores:
-        """With what others say of some of the terms."""
+        """With other log-likelihoods of some of the terms."""
         places, found = {term: j for j, term in enumerate(self.terms)}, self.log_likelihood.copy()
         found[:, :, [places[term] for term in others.terms]] = others.log_likelihood
         return replace(self, log_likelihood=found)
@@ -81,13 +81,13 @@ class TermScores:
 
 
 def beside(scores: Sequence[TermScores]) -> TermScores:
-    """What several say of the same rows."""
+    """The terms of several blocks, for the same rows."""
     terms = tuple(term for each in scores for term in each.terms)
     return replace(scores[0], terms=terms, log_likelihood=np.concatenate([s.log_likelihood for s in scores], axis=2))
 
 
 class Taught(ABC):
-    """A model as tuning sees it: its evidence, some rows of the sample taken out."""
+    """A model during tuning: its evidence without some rows of the sample."""
 
     model: Any  # its views and settings; its evidence may hold more rows
     class_weights: Array
@@ -112,17 +112,21 @@ class Taught(ABC):
     def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
         """log p(cells | classes)/p(cells) of each column by itself: whether it depends on the class.
 
-        Unlike a score of left-out rows, it looks good by chance only as rarely as its size says, if rows are many.
+        Unlike a score of left-out rows, it is calibrated if rows are many.
         """
 
     def shuffled(self, sample: Sample, salt: int) -> Taught | None:  # noqa: ARG002 - of use to those who override
-        """The same rows with their classes shuffled; None where that would take another pass over the rows."""
+        """Columns by themselves, of the same rows with their classes shuffled; None where that would take another pass
+        over the rows."""
         return None
 
 
 def taught(model: Any, sample: Sample) -> Taught:
     """By scorers, where the sample's cells are encoded for them; else by evidence."""
     if sample.encoded is None:
+        if sample.stride == 1 and not whole_numbers([sample.mass, model.class_weights]):
+            evidence = sample.evidence(model)  # of weights as they were added up, so that nothing is left of them
+            return TaughtByEvidence(model.taught_by(evidence, evidence))
         return TaughtByEvidence(model)
     found = TaughtByScorers(model, model.class_weights, sample.encoded.scorers)
     whole = float(sample.mass.sum()) == float(model.n)
@@ -142,7 +146,7 @@ class TaughtByEvidence(Taught):
 
     def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByEvidence:
         evidence = sample.take(gone).evidence(self.model)
-        return TaughtByEvidence(self.model.taught_by(self.model.seen.without(evidence), evidence))
+        return TaughtByEvidence(self.model.fitted_to(self.model.seen.without(evidence), evidence))
 
     def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
         """By folds, where leaving one row out means a refit."""
@@ -207,11 +211,14 @@ class TaughtByScorers(Taught):
     scorers: tuple[tuple[str, Scorer], ...]  # each with its form
 
     def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByScorers:
-        own = sample.member(len(self.class_weights))
-        pairs = zip(self.scorers, _cells(sample), strict=True)
-        scorers = tuple((form, scorer.without(cells, own, gone)) for (form, scorer), cells in pairs)
+        assert sample.encoded is not None
+        own, left, scorers = sample.member(len(self.class_weights)), dict[int, Scorer](), []
+        for (form, scorer), i in zip(self.scorers, sample.encoded.which, strict=True):
+            new = scorer.knowing(left[i]) if i in left else scorer.without(sample.encoded.arrays[i], own, gone)
+            left.setdefault(i, new)
+            scorers.append((form, new))
         weights = self.class_weights - np.bincount(own.codes[gone], own.weight[gone], own.groups)
-        return TaughtByScorers(self.model, weights, scorers)
+        return TaughtByScorers(self.model, weights, tuple(scorers))
 
     def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
         chosen, own = list(self.chosen(sample, forms, settings).values()), sample.member(len(self.class_weights))
@@ -252,7 +259,8 @@ class TaughtByScorers(Taught):
         codes[np.argsort(sample.prints)] = own.codes[np.argsort(mixed(sample.prints, salt))]
         other = Hard(codes, own.groups, own.weight)
         pairs = zip(self.scorers, _cells(sample), strict=True)
-        scorers = tuple((form, scorer.reclassified(cells, other)) for (form, scorer), cells in pairs)
+        found = ((form, scorer.reclassified(cells, other)) for (form, scorer), cells in pairs)
+        scorers = tuple((form, scorer) for form, scorer in found if scorer is not None)
         return TaughtByScorers(self.model, np.bincount(codes, own.weight, own.groups).astype(np.float64), scorers)
 
     def missing_shares(self, sample: Sample, names: Sequence[str]) -> Array:
@@ -333,7 +341,7 @@ def _within(log_values: Array) -> Array:
 
 
 def centred(scores: Array) -> Array:
-    """Less what all classes share: for a long text it is large, and tells nothing."""
+    """Less what all classes share: for a long text it is large, and uninformative."""
     return np.asarray(scores - scores.mean(1, keepdims=True))
 
 

@@ -1,7 +1,7 @@
-"""How tuning reads texts: the settings of log-odds, and which likelihood is added to them, if any.
+"""Tuning of text: the settings of log-odds, and which likelihood is added, if any.
 
-All is chosen by how well it predicts a few thousand documents that are left out one by one. For long texts, log-odds of
-words and pairs carry all the information; for short ones, which words occur and which don't may carry more.
+Everything is chosen by leave-one-out predictions of a few thousand documents. For long texts, log-odds of words and
+pairs carry all the information; for short ones, which words occur and which don't may carry more.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _losses(scores: TermScores) -> Array:
 
 
 def _likelihood(scores: TermScores, odds: TermScores, errors: float) -> tuple[str, ...]:
-    """The likelihood that predicts best beside log-odds; none, unless it gains more than so many standard errors."""
+    """The likelihood that adds most to log-odds; none, unless the gain exceeds `errors` standard errors."""
     best: tuple[str, ...] = ()
     losses = _losses(odds)
     for j, term in enumerate(scores.terms):
@@ -111,7 +111,7 @@ def _likelihood(scores: TermScores, odds: TermScores, errors: float) -> tuple[st
 def gains(gain: Array, weight: Array, errors: float = 1.0, reuse: float = 0.0) -> Any:
     """Whether the mean gain of rows exceeds so many standard errors: the best of many looks good by chance.
 
-    gain: (..., rows); reuse: held-out rows for each row that taught what predicts them (see `variance_of_mean`)
+    gain: (..., rows); reuse: the ratio of held-out to training rows (see `variance_of_mean`)
     """
     share = weight / weight.sum()
     mean = gain @ share

@@ -1,7 +1,6 @@
-"""A decision tree, averaged over its prunings, beside the evidence: grown without each fold, judged by its rows.
+"""A decision tree, averaged over its prunings, as a candidate: grown without each fold, scored on its rows.
 
-What the tree says is tuning, as the weights of a logistic regression are: it stays as it was grown until the model is
-tuned again.
+The tree is tuning, like the weights of a logistic regression: it stays fixed until the model is tuned again.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ class GrownTree:
         return cls(columns, found.structure, found.predictions)
 
     def log_odds(self, sample: Any) -> Array:
-        """What it says of the rows of a sample. (rows, classes)"""
+        """Its log-odds of the rows of a sample. (rows, classes)"""
         return tree_log_odds(self.structure, self.predictions, sample.trees.sample.cells(self.columns))
 
 

@@ -1,4 +1,4 @@
-"""A tuned classifier: a plain one, and what was chosen for it on held-out rows."""
+"""A tuned classifier: a plain one and its tuning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from credo.core.membership import Hard
 from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.arrow_arrays import numpy_array
-from credo.data.cells import codes_among
 from credo.errors import EvidenceError
 from credo.models.class_evidence import few
 from credo.models.class_predictor import Shares
@@ -106,7 +105,7 @@ class TunedClassifier(Classifier):
     # Learning
 
     def fit(self, data: object, target: object, *, weight: Weight = None) -> Self:
-        """Learn, and tune, from nothing."""
+        """Fit and tune from scratch."""
         fitted = self.untuned() if self.evidence is not None else self.model
         fresh = self.replaced(model=fitted.fit(data, target, weight=weight), report=None)
         return fresh.tune(data, target=target, weight=weight)  # type: ignore[return-value]
@@ -120,7 +119,7 @@ class TunedClassifier(Classifier):
         return model
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows. The tuning stays; the report is about the forgotten rows, too, and goes."""
+        """Unlearn rows. The tuning stays; the report, which includes the forgotten rows, is dropped."""
         return super().forget(data, target=target, weight=weight).replaced(report=None)
 
     def without_class(self, value: object) -> Self:
@@ -138,7 +137,7 @@ class TunedClassifier(Classifier):
         return _untuned_sum(other, self) if isinstance(other, Classifier) else NotImplemented
 
     def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> TunedClassifier:
-        """Choose and weigh again, as it was done before."""
+        """Tune again, with the same candidates."""
         from credo.selection.learn import relearned
 
         plain = self.untuned()
@@ -150,7 +149,7 @@ class TunedClassifier(Classifier):
 
     @cached_property
     def terms(self) -> Terms:
-        """In the forms that tuning chose, weighed."""
+        """In the forms that tuning chose, weighted."""
         found = self.terms_of(self.tuning.forms, self.tuning.applied_to(self.settings))
         parts = ((part.form, part.over(self.tuning.classes, self.classes)) for part in self.tuning.parts)
         weighed = ((form, self._weighed(form, each)) for form, each in (*found.likelihoods, *parts))
@@ -231,7 +230,7 @@ def missing_share(model: Classifier, batch: Batch, names: Sequence[str], own: Ha
     found = batch.missing_share(names)
     for name in (each for each in names if model.views[each][0] == "category"):
         seen, column = model.seen[Label("column", name)].n.value.sum(0), batch.column(name)
-        codes, unseen = codes_among(column, model.seen.schema[name].levels)
+        codes, unseen = batch.codes_among(name, model.seen.schema[name].levels)
         if own is not None and len(seen):
             alone = (codes >= 0) & (seen[codes] - own.weight <= ALONE * own.weight)
             codes, unseen = np.where(alone, -1, codes), unseen + int(alone.sum())
@@ -241,7 +240,7 @@ def missing_share(model: Classifier, batch: Batch, names: Sequence[str], own: Ha
 
 
 def untuned_classes(target: str | None, values: Collection[Any]) -> str:
-    """What a notice says of classes that came after tuning."""
+    """A notice about classes that came after tuning."""
     which = ", ".join(sorted(map(repr, values))[:3]) + (", ..." if len(values) > 3 else "")
     came = "came" if len(values) > 1 else "comes"
     return f"column {target!r}: {which} {came} after tuning, which has no weight for it: tune(data) again with all rows"
@@ -262,4 +261,4 @@ def _gone(*models: Classifier) -> str:
     more = {f"{form} of {name!r}": 0 for model in models for name, forms in model.views.items() for form in forms[1:]}
     if not more:
         return ""
-    return f", and what tuning counted beside is gone ({few(list(more))}): tune(data) with all rows brings it back"
+    return f", and its extra statistics are dropped ({few(list(more))}): tune(data) with all rows restores them"

@@ -1,4 +1,4 @@
-"""Tuning: what the evidence leaves open, inferred from held-out rows, kept apart from it and shown."""
+"""Tuning: settings inferred from held-out rows, stored apart from the evidence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Tuning:
     smoothing: float
     strength: float
     rows: float  # the weight of the rows that it was chosen on
-    log_loss: float  # of held-out rows that neither taught nor tuned
+    log_loss: float  # on held-out rows, used neither to fit nor to tune
     mixed: str | None = None  # the form whose log-likelihoods are mixed between classes
     mixture: tuple[tuple[float, ...], ...] = ()
     odds: Mapping[Axis, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: c and p}
@@ -50,7 +50,7 @@ class Tuning:
         return np.array([own.get(value, 0.0) for value in classes])
 
     def mixture_of(self, classes: Sequence[Any]) -> Array:
-        """None at all where a class came later: what is said of the others would be held against it."""
+        """None if a class came later: it would be at a disadvantage."""
         place = {value: k for k, value in enumerate(self.classes)}
         if not set(classes) <= place.keys():
             return np.zeros((len(classes), len(classes)))

@@ -1,4 +1,4 @@
-"""Weights for the terms of a model: a logistic regression on the log-likelihoods of held-out rows, with a prior.
+"""Weights of a model's terms: a logistic regression on the log-likelihoods of held-out rows, with a prior.
 
 log P(class | row) = log P(class) + bias + Σ w s + M s′ - log Σ, s being a term's log-likelihoods and s′ those of a term
 that may be mixed between classes. A column's weight is r (τ + δ): r is the probability that it depends on the class at
@@ -42,7 +42,7 @@ class Weighting:
     mixture: Array | None = None  # (classes, classes), beside the term's weight
 
     def log_odds(self, scores: TermScores) -> Array:
-        """What the terms say, weighed, without the prior. (rows, classes)"""
+        """The weighted sum of the terms, without the prior. (rows, classes)"""
         total = scores.of(self.terms).log_likelihood @ self.weights + self.biases
         if self.mixture is not None and self.mixed is not None:
             total = total + scores.of([self.mixed]).log_likelihood[:, :, 0] @ self.mixture.T
@@ -93,7 +93,7 @@ class Regression:
     mixed: Term | None = None
 
     def fitted(self, label_noise: bool = False, start: Array | None = None) -> Weighting:
-        """The most probable weights; label noise, if rows may have it, is estimated beside them by EM."""
+        """The most probable weights; label noise, if allowed, is estimated jointly by EM."""
         return alone(self.fitting(label_noise, start))
 
     def fitting(self, label_noise: bool = False, start: Array | None = None) -> Run[Weighting]:
@@ -180,13 +180,13 @@ class Regression:
 
     @cached_property
     def _prior(self) -> GaussianPrior:
-        groups = np.array([g for g, _ in self._coefficients])
+        groups = np.array([g for g, _ in self._coefficients], dtype=np.intp)
         biases = self.scores.classes if self._has_biases else 0
         count, size = len(groups), len(groups) + biases + len(self._pairs)
         mean, precision = np.zeros(size), np.zeros((size, size))
         mean[:count] = 1 / max(len(self.groups), 1)
-        covariance = np.eye(count) / OWN + (groups[:, None] == groups) / SHARED
-        precision[:count, :count] = np.linalg.inv(covariance)
+        together = OWN**2 / (SHARED + OWN * np.bincount(groups))  # of δ + τ, whose covariance is I/OWN + 1/SHARED
+        precision[:count, :count] = OWN * np.eye(count) - (groups[:, None] == groups) * together[groups]
         rest = np.arange(count, size)
         precision[rest, rest] = np.where(rest < count + biases, BIAS, MIXING)
         return GaussianPrior(mean, precision, np.arange(size) < count)
@@ -245,8 +245,8 @@ def with_noise(
     regression: LogisticRegression, features: Array, scores: TermScores, theta: Array, weights: Array,
     rounds: int = ROUNDS,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """The coefficients, the rate of label noise, and what rows weigh that aren't noise, by EM; of several fits, each
-    with its own weights of the rows. theta: (fits, coefficients), weights: (fits, rows)
+    """The coefficients, the rate of label noise, and the weights of rows that aren't noise, by EM; of several fits,
+    each with its own weights of the rows. theta: (fits, coefficients), weights: (fits, rows)
 
     A row is explained by the terms, or by the prior alone. The rate has a uniform prior: n rows that were all predicted
     well leave about 1/(n + 2). The coefficients change little with it, so that they are found after several steps.

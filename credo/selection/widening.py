@@ -70,7 +70,7 @@ def _least(model: Classifier, name: str) -> float:
 
 
 def _with_calendar(model: Model, table: Source, weight: Weight) -> Model:
-    """The model with weekdays, months and hours of its dates counted, as far as they vary; tuning weighs them."""
+    """The model with weekdays, months and hours of its dates counted, as far as they vary; tuning weights them."""
     dates = [name for name, views in model.views.items() if views[0] == "date"]
     if not dates:
         return model
@@ -114,7 +114,7 @@ def _paired(model: Classifier) -> tuple[Cuts, set[str]]:
     numbers = [name for name, forms in model.views.items() if "binned" in forms]
     categories = [name for name, forms in model.views.items() if forms[0] == "category"]
     cuts = {name: cut_points(model.seen, name) for name in numbers}
-    cuts = {name: own for name, own in cuts.items() if own}  # a single bin tells nothing
+    cuts = {name: own for name, own in cuts.items() if own}  # a single bin is uninformative
     chosen = dependent_columns(model.seen, str(model.target), [*categories, *cuts], cuts, MOST_CELLS)
     if len(chosen) < 2:
         return {}, set()

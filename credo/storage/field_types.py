@@ -21,7 +21,7 @@ def instance(name: str, *kinds: type) -> FieldType:
     return FieldType(name, lambda value: isinstance(value, kinds))
 
 
-def array(name: str, dtype: Any) -> FieldType:
+def array(name: str, dtype: object) -> FieldType:
     return FieldType(name, lambda value: isinstance(value, np.ndarray) and value.dtype == dtype)
 
 
@@ -59,7 +59,7 @@ def pair_of(inner: FieldType) -> FieldType:
 
 
 def mapping(keys: FieldType, values: FieldType) -> FieldType:
-    def fits(value: Any) -> bool:
+    def fits(value: object) -> bool:
         return isinstance(value, Mapping) and all(keys.fits(k) and values.fits(v) for k, v in value.items())
 
     return FieldType(f"a mapping from {keys.name} to {values.name}", fits)
@@ -73,3 +73,10 @@ FLAG = instance("true or false", bool)
 FLOATS = array("Array of float64", np.float64)
 INTEGERS = array("Array of int64", np.int64)
 CODES = array("Array of int32", np.int32)
+
+NAMES = tuple_of(TEXT)
+NUMBERS = tuple_of(NUMBER)
+VALUES = tuple_of(ANYTHING)  # of categories
+NAMES_BY_NAME = mapping(TEXT, NAMES)  # the parents of variables, the forms of columns
+KINDS = optional(mapping(TEXT, ANYTHING))  # of columns, as users give them
+CLASS_PRIOR = optional(mapping(ANYTHING, NUMBER))

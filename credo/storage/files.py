@@ -37,9 +37,9 @@ Kind = TypeVar("Kind")
 
 
 def save(model: object, path: FilePath, updates: Sequence[str] = ()) -> None:
-    """Write a belief or a model (or a prior, a schema, a dict of beliefs) to a file, whole or not at all.
+    """Write a belief or a model (or a prior, a schema, a dict of beliefs) to a file, atomically.
 
-    `updates` are digests of rows that were added since, by which `credo update` knows them again.
+    `updates` are digests of added rows, by which `credo update` recognises them.
     """
     from credo.storage.packing import Packer, kind_of, readable
 
@@ -136,7 +136,7 @@ def _promised(file: BinaryIO, path: FilePath) -> tuple[str, int]:
     found = FIRST_LINE.fullmatch(line)
     if not found:
         fault = "is truncated" if len(line) == status.st_size < LONGEST_LINE else "was damaged or tampered with"
-        raise StorageError(f"{path} {fault}: its first line isn't whole")
+        raise StorageError(f"{path} {fault}: its first line is incomplete")
     size, there = int(found[3]), status.st_size - len(line)
     if size != there:
         fault = "is truncated" if there < size else "is longer than it was"

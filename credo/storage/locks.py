@@ -95,7 +95,7 @@ def _attempt(beside: Path, path: FilePath) -> int | None:
             raise FileNotFoundError
     except OSError as error:
         if error.errno in WITHOUT_LOCKS:
-            tell(f"the folder of {path} has no locks: let one command at a time change the file")
+            tell(f"the folder of {path} doesn't support locks: run one command at a time on this file")
             return file
         os.close(file)
         if error.errno in HELD or isinstance(error, FileNotFoundError):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from math import isfinite, prod
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from credo.networks.fixed import Fixed
 from credo.storage.field_types import place_of
 from credo.storage.schemas import BY_NAME, BY_PLACE
 from credo.storage.stored import Stored, described
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ALIGNMENT = 64
 LISTED_LEVELS = 1000  # up to so many levels are listed in the header; more are stored as arrays
@@ -64,7 +67,7 @@ class Packer:
             "update it again"
         )
 
-    def record(self, stored: Stored, value: Any) -> dict[str, Any]:
+    def record(self, stored: Stored, value: object) -> dict[str, Any]:
         """An object's fields under its class's name and version; version 1 goes without saying."""
         nodes = {name: self.node(item) for name, item in stored.values(value).items()}
         stored.check(value)  # after what it holds: it may rely on that
@@ -101,7 +104,7 @@ class Unpacker:
     def __init__(self, section: memoryview) -> None:
         self.section = section
 
-    def value(self, node: Any) -> Any:
+    def value(self, node: object) -> Any:
         match node:
             case None | bool() | int() | float() | str():
                 return node
@@ -138,7 +141,7 @@ class Unpacker:
             raise ValueError(f"an array at bytes {offset} to {end} lies outside the file's {len(self.section)}")
         return np.frombuffer(self.section[offset:end], DTYPES[dtype]).astype(dtype).reshape(shape)
 
-    def levels(self, kind: str, parts: Mapping[str, Any]) -> Any:
+    def levels(self, kind: str, parts: Mapping[str, object]) -> pa.Array:
         import pyarrow as pa
 
         wanted = pa.type_for_alias(kind)
@@ -154,7 +157,7 @@ class Unpacker:
                 return strings.cast(wanted)
         raise ValueError(f"levels can't be made of {', '.join(parts) or 'nothing'}")
 
-    def built(self, name: str, nodes: Mapping[str, Any]) -> Any:
+    def built(self, name: str, nodes: Mapping[str, object]) -> Any:
         if name not in BY_NAME:
             raise ValueError(f"it holds a {name!r}, which isn't a known class; {suggest(name, BY_NAME)}")
         version = nodes.get(VERSION, 1)
@@ -169,7 +172,7 @@ def kind_of(value: object) -> str:
     return stored.name if stored else type(value).__name__
 
 
-def readable(node: Any, indent: int = 0) -> str:
+def readable(node: object, indent: int = 0) -> str:
     """JSON, with each node that fits on one line on a line of its own."""
     flat = json.dumps(node, ensure_ascii=False, allow_nan=False)
     if not isinstance(node, dict | list) or indent + len(flat) <= WIDTH:

@@ -51,17 +51,17 @@ class Stored:
         """That of a field which holds such an object."""
         return class_at(self.place)
 
-    def values(self, made: Any) -> Values:
+    def values(self, made: object) -> Values:
         """What is written of an object."""
         return {name: getattr(made, self._attribute(name)) for name in self.fields}
 
-    def check(self, made: Any) -> None:
+    def check(self, made: object) -> None:
         """Refuse an object whose fields have wrong types or contradict each other."""
         for name, value in self.values(made).items():
             if not self.fields[name].fits(value):
                 raise ValueError(f"{self.name}.{name} should be {self.fields[name].name}, but is a {described(value)}")
         if not self.consistent(made):
-            raise ValueError(f"the parts of {self.name} don't go together")
+            raise ValueError(f"the parts of {self.name} are inconsistent")
 
     def built(self, version: int, values: Values) -> Any:
         """The object, by its class's own constructor, so that what that refuses is refused here too."""

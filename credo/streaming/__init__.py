@@ -1,1 +1,1 @@
-"""One row at a time: mutable twins of models, for streams."""
+"""Streaming: mutable twins of models that learn one row at a time."""

@@ -1,4 +1,4 @@
-"""A mutable twin of a classifier, for streams of single rows: what a row costs is what it touches."""
+"""A mutable twin of a classifier, for streams of single rows: the cost of a row is proportional to its cells."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 class Live:
     """observe(row) learns a row in place, predict_proba(row) and predict(row) predict its class, freeze() is the model.
 
-    Rows are dicts {column: value}; what isn't there, None and NaN are missing. The evidence is that of `update` with
-    the same rows; the model that this comes from stays as it is. Threads may share it: they take turns, row by row.
+    Rows are dicts {column: value}; absent cells, None and NaN are missing. The evidence is that of `update` with the
+    same rows; the model that this comes from stays as it is. Threads may share it: they take turns, row by row.
 
     >>> live = NaiveBayes().fit({"wind": ["weak", "strong"], "play": ["yes", "no"]}, target="play").live()
     >>> live.observe({"wind": "weak", "play": "yes"})
@@ -102,8 +102,8 @@ class Live:
 
     # Learning
 
-    def observe(self, row: Mapping[str, Any], weight: float = 1.0) -> None:
-        """Learn a row, whole or (where a cell is wrong) not at all. One without a class is counted, no more."""
+    def observe(self, row: Mapping[str, object], weight: float = 1.0) -> None:
+        """Learn a row, atomically. A row without a class is only counted."""
         if type(weight) is not float or weight != 1.0:
             weight = _checked(weight)
             if not weight:
@@ -111,7 +111,7 @@ class Live:
         with self._turn:
             self._observe(row, weight)
 
-    def _observe(self, row: Mapping[str, Any], weight: float) -> None:
+    def _observe(self, row: Mapping[str, object], weight: float) -> None:
         if type(row) is not dict or len(row) < len(self._blank) or self._target not in row:
             row = self._filled(row, learned=True)
         k = self._classes.find(row[self._target], self._number)
@@ -142,7 +142,7 @@ class Live:
             return False
         return True
 
-    def _filled(self, row: Mapping[Any, Any], learned: bool = False) -> Row:
+    def _filled(self, row: Mapping[Any, object], learned: bool = False) -> Row:
         """With all columns, as tables have them: under names that are strings. One may be missing, but not misspelt."""
         if not isinstance(row, Mapping):
             raise DataError(f"a row is a dict {{column: value}}, but this one is {row!r:.60}")
@@ -160,7 +160,7 @@ class Live:
         if absent and unseen is not None:
             raise SchemaError(
                 f"no column {unseen!r} is known (row {self._number + 1}), and {absent[0]!r} isn't there; "
-                f"{suggest(unseen, absent)} What the model doesn't read, leave out of rows in which cells miss"
+                f"{suggest(unseen, absent)} Leave unknown columns out of rows with missing cells"
             )
 
     def _new_class(self) -> int:
@@ -192,13 +192,13 @@ class Live:
 
     # Prediction
 
-    def predict_proba(self, row: Mapping[str, Any] | str) -> dict[Any, float]:
+    def predict_proba(self, row: Mapping[str, object] | str) -> dict[Any, float]:
         """{class: probability}. An unseen value is ignored. A string is a row where the model reads
         nothing but texts of one column."""
         with self._turn:
             return self._proba(self._alone(row) if isinstance(row, str) else row)
 
-    def _proba(self, row: Mapping[str, Any]) -> dict[Any, float]:
+    def _proba(self, row: Mapping[str, object]) -> dict[Any, float]:
         if self._predicts_from_sums and (shares := self._shares(row)) is not None:
             if self._in_order:
                 return dict(zip(self._values, shares, strict=True))
@@ -208,7 +208,7 @@ class Live:
         (found,) = model.probabilities(Batch(self._number, 1, cells))
         return dict(zip(model.classes, found.tolist(), strict=True))
 
-    def _shares(self, row: Mapping[str, Any]) -> list[float] | None:
+    def _shares(self, row: Mapping[str, object]) -> list[float] | None:
         """From the sums themselves, as estimate="bayes" has it; None where they don't suffice."""
         if not all(tally.exact for tally in self._predicting):
             return None
@@ -232,8 +232,8 @@ class Live:
         shares: list[float] = out.tolist()
         return shares
 
-    def _add_parts(self, row: Mapping[str, Any], out: Array) -> None:
-        """What logistic regression says of the row's texts, beside the sums."""
+    def _add_parts(self, row: Mapping[str, object], out: Array) -> None:
+        """The log-odds of the row's texts by logistic regression."""
         names = {name for part in self._parts for name in part.names}
         one = Batch(self._number, 1, {name: array_of([row[name]], name, self._number) for name in names})
         for part in self._parts:
@@ -247,7 +247,7 @@ class Live:
         found = ((part, tuning.weights_of(part.form, (ALL,))) for part in tuning.parts)
         return [part.over(tuning.classes, self._values).weighted(weight) for part, weight in found]
 
-    def _worth(self, row: Mapping[str, Any]) -> float:
+    def _worth(self, row: Mapping[str, object]) -> float:
         """What the row's evidence is worth, as some of its cells miss."""
         tuning = self._model.tuning
         if tuning is None or not tuning.discount:
@@ -271,7 +271,7 @@ class Live:
             raise DataError(f"a row is a dict {{column: value}}, but this one is {text!r:.60}")
         return {name: text}
 
-    def predict(self, row: Mapping[str, Any] | str) -> Any:
+    def predict(self, row: Mapping[str, object] | str) -> Any:
         """The most probable class."""
         shares = self.predict_proba(row)
         return max(shares, key=lambda value: shares[value])
@@ -280,11 +280,11 @@ class Live:
 class Classes(Levels):
     """Levels of the class column, which are no fractions."""
 
-    def _level(self, value: Any, number: int) -> Any:
+    def _level(self, value: object, number: int) -> Any:
         level = super()._level(value, number)
         if len(level) and pa.types.is_floating(level.type):
             name = self.column.name
-            raise DataError(f"column {name!r} has the value {value!r} (row {number + 1}): a class is no fraction")
+            raise DataError(f"column {name!r} has the value {value!r} (row {number + 1}): a class can't be a fraction")
         return level
 
 

@@ -3,60 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from threading import RLock
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from credo.models.regression.linear import LinearRegression
 from credo.models.regression.logistic import LogisticRegression
 from credo.notices import quietly
 from credo.numerics.distributions import StudentT
-from credo.streaming.waiting_rows import WaitingRows
+from credo.streaming.waiting_rows import LearnsInTurns
 
 Model = TypeVar("Model", LinearRegression, LogisticRegression)
 
 
-class _LiveModel(Generic[Model]):
-    """Rows are added a hundred at a time, or when somebody asks, as `update` does it. Threads take turns."""
+class _LiveModel(LearnsInTurns[Model]):
+    """Rows without a target teach nothing."""
 
-    def __init__(self, model: Model, columns: tuple[str, ...]) -> None:
-        self._turn, self._columns = RLock(), columns
-        self._model: Model = model
-        self._waiting = WaitingRows((*columns, str(model.target)))
+    def _updated(self, table: dict[str, list[Any]], weights: list[float]) -> Model:
+        known = any(cell is not None for cell in table.get(self._target, ()))
+        return self._model.update(table, weight=weights) if known else self._model
 
-    def observe(self, row: Mapping[str, Any], weight: float = 1.0) -> None:
-        """Learn a row; a weight of 0 is none."""
-        with self._turn:
-            self._waiting.add(row, weight)
-            if self._waiting.full:
-                self._learn()
-
-    def freeze(self) -> Model:
-        """The regression, with all rows that were observed."""
-        with self._turn:
-            self._learn()
-            return self._model
-
-    def _learn(self) -> None:
-        waiting = self._waiting.taken()
-        if waiting is None:
-            return
-        table, weights = waiting
-        if any(cell is not None for cell in table.get(str(self._model.target), ())):
-            with quietly():
-                self._model = self._model.update(table, weight=weights)
-
-    def _cells(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _cells(self, row: Mapping[str, object]) -> dict[str, Any]:
         return {name: row.get(name) for name in self._columns}
-
-    def __repr__(self) -> str:
-        return f"live {self.freeze()!r}"
 
 
 class LiveRegression(_LiveModel[LinearRegression]):
     """observe(row) learns a row in place, predict(row) and predictive(row) predict its target, freeze() is the model.
 
-    Rows are dicts {column: value}; what isn't there, None and NaN are missing. The evidence is that of `update` with
-    the same rows.
+    Rows are dicts {column: value}; absent cells, None and NaN are missing. The evidence is that of `update` with the
+    same rows.
 
     >>> rooms = {"rooms": [1, 2, 3, 4], "price": [11.0, 18.0, 32.0, 39.0]}
     >>> live = LinearRegression(ridge=0).fit(rooms, target="price").live()
@@ -67,13 +40,13 @@ class LiveRegression(_LiveModel[LinearRegression]):
 
     def __init__(self, model: LinearRegression) -> None:
         _ = model.fitted  # refused, where nothing was learned
-        super().__init__(model, (model.columns or ())[:-1])
+        super().__init__(model, (model.columns or ())[:-1], str(model.target))
 
-    def predict(self, row: Mapping[str, Any]) -> float:
+    def predict(self, row: Mapping[str, object]) -> float:
         """The mean of the row's target."""
         return float(self.predictive(row).mean())
 
-    def predictive(self, row: Mapping[str, Any]) -> StudentT:
+    def predictive(self, row: Mapping[str, object]) -> StudentT:
         """The distribution of the row's target."""
         model = self.freeze()
         with quietly():
@@ -94,16 +67,16 @@ class LiveLogistic(_LiveModel[LogisticRegression]):
 
     def __init__(self, model: LogisticRegression) -> None:
         _ = model.seen  # refused, where nothing was learned
-        super().__init__(model, model.feature_names)
+        super().__init__(model, model.feature_names, str(model.target))
 
-    def predict_proba(self, row: Mapping[str, Any]) -> dict[Any, float]:
+    def predict_proba(self, row: Mapping[str, object]) -> dict[Any, float]:
         """{class: P(class | row)}"""
         model = self.freeze()
         with quietly():
             shares = model.predict_proba([self._cells(row)])[0]
         return dict(zip(model.classes, shares.tolist(), strict=True))
 
-    def predict(self, row: Mapping[str, Any]) -> Any:
+    def predict(self, row: Mapping[str, object]) -> Any:
         """The most probable class."""
         shares = self.predict_proba(row)
         return max(shares, key=lambda value: shares[value])

@@ -1,4 +1,4 @@
-"""Predictions of networks beside their rows: of tables, of numbers, of slices in time."""
+"""Predictions of networks with their rows: of tables, of numbers, of slices in time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from credo.data.frames import unique_names
 from credo.errors import DataError
 from credo.models.frame_columns import PREDICTED
+from credo.notices import listed, tell
 from credo.streaming.predictions import batches_of, beside
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def network_predictions(net: GraphicalModel, target: str, data: object, each: bo
 
 
 def hybrid_predictions(net: HybridNetwork, target: str, data: object, each: bool = False) -> Generator[Any]:
-    """The same for a network with numbers; of a number, its mean given the row's other cells."""
+    """The same for a network with numbers; for a number, its mean given the row's other cells."""
     import pyarrow as pa
 
     from credo.networks.inference.rows import states_array
@@ -54,9 +55,23 @@ def hybrid_predictions(net: HybridNetwork, target: str, data: object, each: bool
         raise DataError("the data is empty: there are no rows to predict")
 
 
-def slice_predictions(net: DynamicNetwork, target: str, data: object, each: bool = False) -> Generator[Any]:
+def slice_predictions(
+    net: DynamicNetwork,
+    target: str,
+    data: object,
+    each: bool = False,
+    sequence: str | None = None,
+    order: str | None = None,
+) -> Generator[Any]:
     """The same for a dynamic network's variable, given the other columns in all rows of its sequence."""
+    from credo.data import source
     from credo.networks.inference.rows import states_array
 
-    answers = ((batch, found[target]) for batch, found in net.streamed(data, target))
+    table = source(data)
+    others = [name for name in table.names if name not in net.states]
+    if sequence is None and net.sequence not in table.names and others:
+        tell(
+            f"all rows are read as one sequence; --sequence names a column that tells several apart ({listed(others)})"
+        )
+    answers = ((batch, found[target]) for batch, found in net.streamed(table, target, sequence=sequence, order=order))
     return beside(answers, net.states[target], states_array(net.states[target]), each)

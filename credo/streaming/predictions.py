@@ -1,4 +1,4 @@
-"""Predictions beside their rows, batch by batch: a table may be larger than memory."""
+"""Predictions with their rows, batch by batch: a table may be larger than memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write_predictions(model: ClassPredictor, data: object, folder: Path, each: b
     """The same, in a new folder of Parquet files that workers write, one for each partition; whole, or not there. The
     workers must see the folder. The number of rows."""
     if folder.exists():
-        raise DataError(f"{folder} is there already: name a new folder")
+        raise DataError(f"{folder} already exists: name a new folder")
     table = model.opened(data)
     model._present(table)
     partitions = [Unopened(own) for own in table.partitions([*table.keys, *table.names])]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from threading import RLock
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from credo.errors import DataError
+from credo.notices import quietly
 
 ROWS = 100  # that wait at most
+Model = TypeVar("Model")
 
 
 class WaitingRows:
@@ -20,7 +24,7 @@ class WaitingRows:
         self._rows: list[dict[str, Any]] = []
         self._weights: list[float] = []
 
-    def add(self, row: Mapping[str, Any], weight: float) -> None:
+    def add(self, row: Mapping[str, object], weight: float) -> None:
         if not isinstance(row, Mapping):
             raise DataError(f"a row must be a dict {{column: value}}, but is a {type(row).__name__}")
         if not (isinstance(weight, int | float | np.number) and 0 <= weight < np.inf):
@@ -44,5 +48,38 @@ class WaitingRows:
         return table_of(rows, [name for name in self._known if any(name in row for row in rows)]), weights
 
 
-def table_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, list[Any]]:
+def table_of(rows: Sequence[Mapping[str, object]], names: Sequence[str]) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
+
+
+class LearnsInTurns(ABC, Generic[Model]):
+    """Rows are learned a hundred at a time, or when somebody asks, as `update` does it. Threads take turns."""
+
+    def __init__(self, model: Model, columns: Sequence[str], target: str) -> None:
+        self._turn, self._model, self._columns, self._target = RLock(), model, tuple(columns), target
+        self._waiting = WaitingRows((*columns, target))
+
+    def observe(self, row: Mapping[str, object], weight: float = 1.0) -> None:
+        """Learn a row; a weight of 0 is none."""
+        with self._turn:
+            self._waiting.add(row, weight)
+            if self._waiting.full:
+                self._learn()
+
+    def freeze(self) -> Model:
+        """The model, with all rows that were observed."""
+        with self._turn:
+            self._learn()
+            return self._model
+
+    def _learn(self) -> None:
+        if (waiting := self._waiting.taken()) is not None:
+            table, weights = waiting
+            with quietly():
+                self._model = self._updated(table, weights)
+
+    @abstractmethod
+    def _updated(self, table: dict[str, list[Any]], weights: list[float]) -> Model: ...
+
+    def __repr__(self) -> str:
+        return f"live {self.freeze()!r}"

@@ -53,7 +53,7 @@ def test_tied_with_one_group_is_full() -> None:
 
 
 def test_tied_is_the_pooled_within_group_covariance() -> None:
-    """With a faint prior, tied is what linear discriminant analysis estimates."""
+    """With a weak prior, tied equals linear discriminant analysis."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     faint = NormalInverseWishart([0, 0], 1e-9, 1 + 1e-9, 1e-9, "tied")

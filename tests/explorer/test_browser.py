@@ -1,10 +1,8 @@
-"""The page in a real browser: every screen, by mouse and by keyboard, wide and narrow, light and dark."""
+"""The page in a real browser: networks, names that are markup, widths, themes, accessibility, exported files."""
 
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -13,73 +11,10 @@ import numpy as np
 import pytest
 
 import credo
-from credo.explorer.serving import Explorer
+from tests.explorer.browsing import HOSTILE, IN_BROWSER, SHOWS, Tab, asia, chosen, figure, state_button, violations
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium"),
-    pytest.mark.slow,
-]
-AXE = Path(__file__).parent / "vendor" / "axe.min.js"
-SHOWS = "(text) => [...document.querySelectorAll('.card')].some((card) => card.innerText.includes(text))"
+pytestmark = IN_BROWSER
 PAPER = "getComputedStyle(document.body).backgroundColor"
-HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield found
-        found.close()
-
-
-class Tab:
-    """A page of the explorer, and all that its console said."""
-
-    def __init__(self, browser: Any, served: Explorer, state: object = None, **how: Any) -> None:
-        self.context = browser.new_context(**({"viewport": {"width": 1300, "height": 850}} | how))
-        self.page, self.said = self.context.new_page(), list[str]()
-        self.page.set_default_timeout(20_000)
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("dialog", self._dismiss)
-        self.page.goto(served.url + ("" if state is None else f"#{json.dumps(state)}"))
-        self.page.wait_for_selector("main aside, main .trust")
-
-    def _dismiss(self, dialog: Any) -> None:
-        self.said.append("dialog")
-        dialog.dismiss()
-
-    def __enter__(self) -> Any:
-        return self.page
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self.context.close()
-        if kind is None:
-            assert self.said == []
-
-
-def chosen(page: Any) -> Any:
-    """What the address says."""
-    return json.loads(unquote(page.url.partition("#")[2]) or "{}")
-
-
-def asia() -> Explorer:
-    return credo.explore(credo.Network.example("asia"))
-
-
-def state_button(page: Any, name: str, state: str) -> Any:
-    return page.locator(f"section.card[aria-label='{name}'] button.state", has=page.locator(f"bdi:text-is('{state}')"))
-
-
-def figure(page: Any, name: str, state: str) -> str:
-    return str(state_button(page, name, state).locator(".figure").inner_text())
 
 
 def test_clicks_are_evidence_and_the_address_keeps_them(browser: Any) -> None:
@@ -193,7 +128,7 @@ def test_the_other_screens_open_and_move(browser: Any, tmp_path: Path) -> None:
     with credo.explore(model, data=rows) as served, Tab(browser, served, {"screen": "trust"}) as page:
         page.wait_for_selector(".matrix button")
         page.get_by_role("button", name="Draw it").click()
-        page.wait_for_selector("text=log-loss of withheld rows")
+        page.wait_for_selector("text=log-loss of held-out rows")
         page.locator(".matrix .wrong").first.click()
         page.wait_for_selector("text=decided to be")
         page.locator(".costs input[type=range]").first.fill("20")
@@ -369,15 +304,11 @@ def test_widths_and_themes(browser: Any, scheme: str, width: int) -> None:
         page.wait_for_function(f"(light) => ({PAPER} == 'rgb(255, 255, 255)') == light", arg=scheme == "dark")
 
 
-def violations(page: Any) -> list[str]:
-    """What axe-core finds wrong for those who don't see the screen, or see it otherwise."""
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
-    return [f"{each['id']}: {each['nodes'][0]['html']:.150}" for each in found["violations"]]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_screens_are_accessible(browser: Any, scheme: str) -> None:
+@pytest.mark.parametrize("width", [400, 1400])
+def test_screens_are_accessible(browser: Any, scheme: str, width: int, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("x,y\n1,a\n2,b\n")
+    letters = credo.NaiveBayes().fit(["Budget meeting", "Dinner at home"] * 3, target=["work", "private"] * 3)
     rng = np.random.default_rng(0)
     kind = rng.choice(["a", "b"], 120)
     rows = {"x": rng.normal(size=120) + 2 * (kind == "b"), "c": rng.choice(["u", "v"], 120), "kind": kind}
@@ -398,12 +329,16 @@ def test_screens_are_accessible(browser: Any, scheme: str) -> None:
         (beliefs, None, {"groups": {"pair": ["u", "v"], "best": True}}),
         (credo.Mixture(components=2).fit(numbers), numbers, None),
         (credo.HiddenMarkov(states=2).fit(numbers), numbers, None),
+        (letters, None, {"row": {"row": {"x": "Budget at home"}, "struck": {"x": ["at"]}}}),
+        (str(tmp_path / "rows.csv"), None, {"table": {"column": "y"}}),
     ]  # fmt: skip
     found = {}
     for i, (subject, data, state) in enumerate(cases):
-        with credo.explore(subject, data=data) as served, Tab(browser, served, state, color_scheme=scheme) as page:
+        how = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
+        with credo.explore(subject, data=data) as served, Tab(browser, served, state, **how) as page:
             page.wait_for_load_state("networkidle")
             found[i] = violations(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert found == {i: [] for i in range(len(cases))}
 
 
@@ -436,3 +371,18 @@ def test_tables_of_a_report_are_sorted_by_a_click(browser: Any, tmp_path: Path) 
     assert after == sorted(shown, reverse=True)
     assert said == []
     page.close()
+
+
+def test_reports_of_every_kind_fit_a_phone(browser: Any, tmp_path: Path) -> None:
+    from credo.present.model_page import model_page
+    from tests.test_notebooks import MODELS
+
+    wrong = {}
+    page = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme="dark")
+    for name, made in MODELS.items():
+        model_page(made(), tmp_path / "report.html")
+        page.goto((tmp_path / "report.html").as_uri())
+        if (wide := page.evaluate("document.documentElement.scrollWidth")) > 400:
+            wrong[name] = f"{wide} px"
+    page.close()
+    assert wrong == {}

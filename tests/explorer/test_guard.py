@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Iterator
+from time import sleep
 
 import pytest
 
@@ -103,4 +104,33 @@ def test_it_stops(page: Explorer) -> None:
         assert sent(other, "/api/opened")[0] == 200
     with pytest.raises(ConnectionRefusedError):
         sent(other, "/api/opened")
+    assert sent(page, "/api/opened")[0] == 200
+
+
+def test_a_body_in_chunks_is_bounded_too(page: Explorer) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=20)
+    headers = {"Host": f"127.0.0.1:{page.port}", "X-Credo-Token": page.token}
+    many = (b'{"given": {}}' + b" " * 2**20 for _ in range(2 * MOST_BYTES // 2**20))
+    status = 0
+    try:
+        connection.request("POST", "/api/network/marginals", many, headers, encode_chunked=True)
+        status = connection.getresponse().status
+    except OSError:  # it stopped reading
+        pass
+    finally:
+        connection.close()
+    assert status != 200
+    assert sent(page, "/api/opened")[0] == 200
+
+
+def test_an_answer_takes_a_bounded_time(page: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(*_: object) -> dict[str, object]:
+        sleep(1.5)
+        return {}
+
+    monkeypatch.setattr("credo.explorer.app.PATIENCE", 0.2)
+    monkeypatch.setattr("credo.explorer.screens.network.NetworkScreen.table", slow)
+    status, _, body = sent(page, "/api/network/table", "POST", b"{}")
+    assert status == 503
+    assert "no answer within" in json.loads(body)["error"]
     assert sent(page, "/api/opened")[0] == 200

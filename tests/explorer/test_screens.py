@@ -13,6 +13,7 @@ import pytest
 import credo
 from credo.errors import CredoError, DataError
 from credo.explorer.opening import opened_file
+from credo.explorer.screens.cards import laid_out
 from credo.explorer.screens.screen import Subject, answered, screens_of, shown
 from credo.networks.structure.learn import task_of
 from credo.networks.structure.strengths import arrow_strengths
@@ -67,6 +68,8 @@ def test_questions_are_ranked_by_mutual_information() -> None:
     worth = [each["worth"] for each in found["questions"]]
     assert worth == sorted(worth, reverse=True)
     assert found["questions"][-1]["name"] == "XRay"
+    set_already = asked(screen(ASIA, "network"), "next", target="LungCancer", do={"Smoking": "yes"})
+    assert {each["name"] for each in set_already["questions"]} == {*ASIA.variables} - {"Smoking", "LungCancer"}
 
 
 def test_learned_tables_have_credible_intervals() -> None:
@@ -117,6 +120,9 @@ def test_of_many_variables_those_around_one_are_shown() -> None:
         children = [child for child, own in net.parents.items() if name in own]
         unseen = {*net.parents[name], *children} - {*found["places"]}
         assert found["beyond"].get(name, 0) == len(unseen)
+    star: dict[str, tuple[str, ...]] = {"a": (), **{f"b{i}": ("a",) for i in range(70)}, "z": ("b0",)}
+    for name, reach in (("z", 2), ("b1", 1)):  # as far as figures are legible
+        assert laid_out(star, {"around": name})["reach"] == reach
 
 
 def test_lines_can_be_run(tmp_path: Path) -> None:
@@ -130,6 +136,15 @@ def test_lines_can_be_run(tmp_path: Path) -> None:
     assert command[:3] == ["credo", "ask", str(path)]
     answer = credo.ask(credo.Network.read(path), command[3])
     np.testing.assert_allclose([*answer.values()], found["marginals"]["LungCancer"], atol=1e-3)
+    for action in ("explain", "sensitivity"):
+        line = asked(screen(ASIA, "network", path=str(path)), action, target="LungCancer")["copy"]["python"]
+        assert "None" not in line
+        assert "{}" not in line
+        eval(line, {"credo": credo})
+    coin = credo.BetaBernoulli(2, 2).update([1, 0, 1])
+    found = asked(screen(coin, "belief"), "move", prior={"mean": 0.3, "strength": 10}, added=[1])
+    moved = eval(found["copy"]["python"], {"credo": credo, "model": coin})
+    assert moved.mean() == pytest.approx(6 / 14)
 
 
 @pytest.mark.parametrize("name", ["a b", 'quo"te', "back\\slash", "in", "x=1", "ü", "a,b|c"])
@@ -346,6 +361,10 @@ def test_groups_are_compared_and_the_best_is_likely_the_highest() -> None:
     best = asked(page, "best")["best"]
     assert sum(each["probability"] for each in best) <= 1 + 1e-9
     assert int(best[0]["group"]) >= 30
+    alike = credo.estimate({"g": [*"abcd"] * 3 + ["e"], "y": [0, 1, 0, 1] * 3 + [1]}, "y", by="g")
+    page = screen(alike, "groups")
+    under = {prior: asked(page, "best", prior=prior)["best"] for prior in ("default", "empirical")}
+    assert under["default"] != under["empirical"]  # P(best) is under the prior that is shown
     with pytest.raises(DataError, match="no group"):
         asked(page, "compare", a="39", b="x")
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 from click.testing import CliRunner
@@ -77,16 +78,21 @@ def test_files_that_are_not_there(file: str) -> None:
     assert "explore" in COMMANDS
 
 
+def command(*arguments: str) -> subprocess.Popen[str]:
+    """credo explore in a process of its own, which ends by Ctrl-C wherever the tests run."""
+    handled = signal.signal(signal.SIGINT, signal.default_int_handler)  # which background jobs ignore
+    try:
+        line = [sys.executable, "-m", "credo", "explore", *arguments, "--no-browser"]
+        return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, handled)
+
+
 @pytest.mark.slow
 def test_the_command_prints_the_address_and_ends_with_ctrl_c(tmp_path: Path) -> None:
     path = tmp_path / "asia.bif"
     credo.Network.example("asia").write(path)
-    command = [sys.executable, "-m", "credo", "explore", str(path), "--no-browser"]
-    handled = signal.signal(signal.SIGINT, signal.default_int_handler)  # which background jobs ignore
-    try:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    finally:
-        signal.signal(signal.SIGINT, handled)
+    process = command(str(path))
     try:
         assert process.stdout is not None
         with urlopen(process.stdout.readline().strip()) as answer:
@@ -97,3 +103,23 @@ def test_the_command_prints_the_address_and_ends_with_ctrl_c(tmp_path: Path) -> 
         process.kill()
         process.communicate()
     assert "Traceback" not in said
+
+
+@pytest.mark.slow
+def test_a_killed_server_loses_nothing_that_was_saved(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "pumps.credo"
+    credo.save(credo.NaiveBayes().fit(table, target="fault"), path)
+    process = command(str(path))
+    taught = {"taught": [{"row": {"station": "s1", "load": 3}, "class": "yes"}]}
+    try:
+        assert process.stdout is not None
+        address, _, token = process.stdout.readline().strip().partition("/?token=")
+        asked = Request(f"{address}/api/row/save", json.dumps(taught).encode(), {"X-Credo-Token": token})
+        with urlopen(asked) as answer:
+            assert json.loads(answer.read()) == {"saved": 1, "rows": 61.0}
+    finally:
+        process.kill()
+        process.communicate()
+    assert credo.load(path).n == 61
+    with credo.explore(str(path)) as again:
+        assert again.subject.model.n == 61

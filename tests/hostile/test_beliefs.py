@@ -173,7 +173,7 @@ def test_a_maximum_isnt_forgotten() -> None:
     uniform = credo.ParetoUniform(1, 1).update([2.0, 4.0])
     text = refused(uniform.forget, [2.0])
     assert text.startswith("a maximum can't be unlearned")
-    assert "Fit again without those rows" in text
+    assert "Refit without those rows" in text
     with pytest.raises(EvidenceError):
         uniform.forget([4.0])
     assert same(uniform, credo.ParetoUniform(1, 1).update([2.0, 4.0]))
@@ -235,5 +235,5 @@ def test_the_only_column_needs_no_name() -> None:
 
 def test_one_value_alone_is_told() -> None:
     """A distribution over one value has probability 1: that is an assumption, not what the rows say."""
-    with pytest.warns(credo.Notice, match="one value only, 'red'.*levels="):
+    with pytest.warns(credo.Notice, match="a single value, 'red'.*levels="):
         assert credo.estimate({"x": ["red", "red"]}, "x").mean() == {"red": 1.0}

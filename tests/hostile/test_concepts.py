@@ -26,7 +26,7 @@ def space(**options: Any) -> credo.Concepts:
     ("wrong", "said"),
     [
         (lambda: space().update(with_cell("sky", "Suny")), ["'Suny' (row 3)", "Did you mean 'Sunny'?"]),
-        (lambda: space().update(with_cell("sky", None)), ["row 3 has no 'sky'", "fill the cell"]),
+        (lambda: space().update(with_cell("sky", None)), ["row 3 has no 'sky'", "fill in the cell"]),
         (
             lambda: space().update([{**each, "sky": 3} for each in days()]),
             ["'sky' has the value 3 (row 1)", "known: Sunny, Cloudy, Rainy"],
@@ -34,7 +34,7 @@ def space(**options: Any) -> credo.Concepts:
         (lambda: space().update(with_cell("enjoy", "perhaps")), ["'perhaps' (row 3)", "positive=..."]),
         (lambda: space().update([{"sky": "Sunny", "enjoy": "yes"}]), ["no column 'air'"]),
         (lambda: space().update(days(), target="play"), ["'enjoy' so far, not in 'play'"]),
-        (lambda: credo.Concepts(SPACE).update(days()), ["which column holds the labels"]),
+        (lambda: credo.Concepts(SPACE).update(days()), ["the column that holds the labels"]),
         (lambda: credo.Concepts().update(days()), ["give a schema"]),
         (lambda: credo.Concepts().find_s(), ["nothing was learned yet"]),
         (lambda: credo.Concepts(3), ["a schema is"]),  # type: ignore[arg-type]

@@ -251,7 +251,7 @@ def test_an_iterator_is_read_once() -> None:
 
 def test_an_iterator_cant_tell_its_kinds() -> None:
     text = refused(credo.estimate, numbers(), "x")
-    assert "an iterator can be read only once, and finding out kinds would use it up: give a prior" in text
+    assert "an iterator can be read only once, and inferring kinds would consume it: give a prior" in text
     assert "an iterator can be read only once" in refused(Schema.infer, pa.table({"x": [1]}).to_reader())
     assert "an iterator can be read only once" in refused(NORMAL.belief().cross_validate, numbers())
 

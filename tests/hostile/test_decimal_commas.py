@@ -37,6 +37,18 @@ def test_tokens_among_them_are_missing() -> None:
     assert len(told) == 2
 
 
+def test_dots_or_commas_may_part_thousands() -> None:
+    with pytest.warns(Notice, match="decimal commas"):
+        assert column({"x": ["1.234,5", "0,25", "12.000"]}) == [1234.5, 0.25, 12000.0]
+    with pytest.warns(Notice, match="^column 'x': read as numbers, without the commas$"):
+        assert column({"x": ["1,234.5", "0.25", "12,000", "1,234,567"]}) == [1234.5, 0.25, 12000.0, 1234567.0]
+
+
+@pytest.mark.parametrize("cells", [["12.345.678", "9.123.456"], ["1.234", "2.345"]])
+def test_names_with_dots_stay_words(cells: list[str]) -> None:
+    assert column({"x": cells}) == cells
+
+
 def test_what_may_be_thousands_stays_words() -> None:
     with pytest.warns(Notice, match="column 'x': cells such as '1,234' are read as words: write 1234"):
         assert column({"x": ["1,234", "12,500", "7"]}) == ["1,234", "12,500", "7"]

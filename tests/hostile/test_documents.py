@@ -67,7 +67,7 @@ def test_what_isnt_asked_for_rightly(tmp_path: Path) -> None:
 
 def test_binary_files(tmp_path: Path) -> None:
     path = write(tmp_path / "a" / "1", bytes(range(256)) * 100)
-    assert refused(texts, tmp_path) == f"{path} is a binary file, not text: take it out"
+    assert refused(texts, tmp_path) == f"{path} is a binary file, not text: remove it"
     write(path, "word\0")
     assert "is a binary file" in refused(texts, tmp_path)
     write(path, "wörd".encode("utf-16"))
@@ -95,11 +95,11 @@ def test_an_mbox_without_from(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_pipes_and_links_that_lead_nowhere(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.eml")
-    assert "isn't a plain file" in refused(texts, tmp_path)
-    assert "isn't a plain file" in refused(texts, tmp_path / "x.eml")
+    assert "isn't a regular file" in refused(texts, tmp_path)
+    assert "isn't a regular file" in refused(texts, tmp_path / "x.eml")
     (tmp_path / "x.eml").unlink()
     (tmp_path / "y").symlink_to(tmp_path / "nowhere")
-    assert "a link that leads nowhere: remove it" in refused(texts, tmp_path)
+    assert "is a broken link: remove it" in refused(texts, tmp_path)
     (tmp_path / "y").unlink()
     (tmp_path / "z").symlink_to(tmp_path / "z")
     assert refused(texts, tmp_path).startswith(f"{tmp_path}/z can't be read: ")
@@ -158,9 +158,9 @@ def test_files_that_vanish(tmp_path: Path) -> None:
     write(tmp_path / "a" / "1", "x")
     table = source(tmp_path)
     (tmp_path / "a" / "1").unlink()
-    assert refused(texts, table) == f"{tmp_path}/a/1 isn't there any more: it was removed meanwhile"
+    assert refused(texts, table) == f"{tmp_path}/a/1 no longer exists: it was removed meanwhile"
     (tmp_path / "a" / "1").mkdir()
-    assert "isn't a plain file" in refused(texts, table)
+    assert "isn't a regular file" in refused(texts, table)
 
 
 def test_broken_gzip(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_formats_that_credo_doesnt_read(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.csv")
-    assert "isn't a plain file" in refused(estimated, tmp_path / "a.csv")
+    assert "isn't a regular file" in refused(estimated, tmp_path / "a.csv")
 
 
 @contextmanager
@@ -170,7 +170,7 @@ def test_quotes_in_a_tsv_that_are_characters(tmp_path: Path, line: str, packed: 
     path = write(tmp_path / "a.tsv", content)
     if packed:
         path = write(tmp_path / "a.tsv.gz", gzip.compress(content.encode()))
-    with pytest.warns(Notice, match=r"a\.tsv.*: its quotes don't pair, so that they are read as characters"):
+    with pytest.warns(Notice, match=r"a\.tsv.*: unbalanced quotes are read as ordinary characters"):
         table = source(path)
     rows = [tuple(each.split("\t")) for each in content.splitlines()[1:]]
     batches = list(table.batches(table.names))
@@ -257,7 +257,7 @@ def test_garbage_and_truncation(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"b.{suffix}"
     for content in (b"garbage" * 50, whole[:-5], whole[: len(whole) // 2], whole[:20], b"\0", b"ARROW1"):
         text = refused(estimated, write(path, content))
-        assert text.startswith(f"{path} isn't a whole {name} file: ")
+        assert text.startswith(f"{path} isn't a valid {name} file: ")
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -33,14 +33,14 @@ def by_em() -> Network:
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a state never seen": (
         lambda: ab(states={"A": ["x", "y"], "B": ["u", "w"]}).fit(ROWS),
-        "column 'B' has the value 'v', which is no state",
+        "column 'B' has the value 'v', which isn't a state",
     ),
     "an empty column": (lambda: ab().fit({"A": ["x", "y"], "B": [None, None]}), "column 'B' is empty"),
     "no rows": (lambda: ab().fit({"A": [], "B": []}), "the data is empty"),
     "only rows of weight 0": (lambda: ab().fit(ROWS, weight=[0, 0, 0, 0]), "is empty"),
     "no column of the network": (lambda: ab(states=["x", "y"]).fit({"C": ["x"]}), "no column is a variable"),
     "a column in another case": (lambda: ab().fit({"a": ["x"], "B": ["u"]}), "Did you mean 'A'"),
-    "hidden, but unknown": (lambda: ab().fit(ROWS, hidden={"C": 2}), "'C' can't be hidden: it is no variable"),
+    "hidden, but unknown": (lambda: ab().fit(ROWS, hidden={"C": 2}), "'C' can't be hidden: it isn't a variable"),
     "hidden, but a column": (lambda: ab().fit(ROWS, hidden={"B": 2}), "'B' can't be hidden: it is a column with"),
     "hidden, no states": (lambda: ab().fit({"A": ["x"]}, hidden={"B": 0}), "at least one state"),
     "hidden, text": (lambda: ab().fit({"A": ["x"]}, hidden={"B": "two"}), "a number of states, or a list"),
@@ -54,7 +54,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a strength of nothing": (lambda: ab().fit(ROWS, strength=50), "the network has none"),
     "strength 0": (lambda: STORM.with_strength(0), "a number of cases above 0, but is 0"),
     "strength true": (lambda: STORM.with_strength(True), "a number of cases above 0"),
-    "strength of nobody": (lambda: STORM.with_strength({"Rain": 5}), "for 'Rain', which is no node"),
+    "strength of nobody": (lambda: STORM.with_strength({"Rain": 5}), "for 'Rain', which isn't a node"),
     "strength of some": (lambda: STORM.with_strength({"Storm": 5}), "has no strength; give one for each node"),
     "BDeu 0": (lambda: credo.BDeu(0), "the equivalent sample size must be above 0, but is 0"),
     "BDeu text": (lambda: credo.BDeu("ten"), "the equivalent sample size must be above 0, but is 'ten'"),  # type: ignore[arg-type]
@@ -68,7 +68,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "forgetting after EM": (lambda: by_em().forget(ROWS), "fitted by EM .*can't forget rows exactly"),
     "merging after EM": (lambda: by_em() + by_em(), "fitted by EM .*can't be merged exactly"),
     "merging one after EM": (lambda: ab().fit(ROWS).merge(by_em()), "can't be merged exactly"),
-    "leaving out after EM": (lambda: by_em().leave_one_out(ROWS), "cross_validate does it"),
+    "leaving out after EM": (lambda: by_em().leave_one_out(ROWS), "use cross_validate"),
     "leaving out holes": (lambda: ab().fit(ROWS).leave_one_out(HOLES), "missing in row"),
     "leaving out others": (
         lambda: ab().fit({"A": ["x", "y"], "B": ["u", "v"]}).leave_one_out({"A": ["y", "x"], "B": ["v", "v"]}),
@@ -141,7 +141,7 @@ def test_a_state_that_the_data_never_shows_has_its_smoothed_mass() -> None:
     more = ab().fit(ROWS).update({"A": ["z"], "B": ["w"]})  # and one that the network didn't know
     assert more.states == {"A": ("x", "y", "z"), "B": ("u", "v", "w")}
     assert more.forget({"A": ["z"], "B": ["w"]}).states == ab().fit(ROWS).states
-    with pytest.warns(credo.Notice, match="earlier rows keep"):
+    with pytest.warns(credo.Notice, match="expected counts of earlier rows are kept"):
         later = by_em().update({"A": ["z", None], "B": [None, "w"]})
     assert later.states == {"A": ("x", "y", "z"), "B": ("u", "v", "w")}
     assert later.n == pytest.approx(6)

@@ -38,7 +38,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no columns": (lambda: HMM(2).fit({"id": [1, 2]}, sequence="id"), "no column to learn from"),
     "no such sequence": (lambda: HMM(2).fit(DATA, sequence="ID"), "Did you mean 'id'"),
     "not contiguous": (
-        lambda: HMM(2).fit({"x": X, "id": np.tile([1, 2], 20)}, sequence="id"), "goes on in row 3, after"
+        lambda: HMM(2).fit({"x": X, "id": np.tile([1, 2], 20)}, sequence="id"), "continues in row 3, after"
     ),
     "a sequence without a name": (
         lambda: HMM(2).fit({"x": X, "id": [None, *DATA["id"][1:]]}, sequence="id"), "no value in row 1"

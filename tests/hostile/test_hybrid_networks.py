@@ -27,7 +27,7 @@ NODES: dict[str, tuple[str, dict[str, Any], str]] = {
     "an infinite weight": ("x -> y", {"x": Normal(), "y": Normal(0, 1, {"x": float("inf")})}, "must be a number"),
     "a mean in words": ("x", {"x": Normal("high")}, "must be a number"),  # type: ignore[arg-type]
     "no weight of a parent": ("x -> y", {"x": Normal(), "y": Normal()}, "no weight"),
-    "a weight of no parent": ("x -> y", {"x": Normal(), "y": Normal(0, 1, {"x": 1.0, "z": 2.0})}, "no number parent"),
+    "a weight of no parent": ("x -> y", {"x": Normal(), "y": Normal(0, 1, {"x": 1.0, "z": 2.0})}, "a number parent"),
     "weights that are a list": ("x -> y", {"x": Normal(), "y": Normal(0, 1, [2.0])}, "weights"),  # type: ignore[arg-type]
     "states of no parent": ("x", {"x": Normal({"yes": 1, "no": 2})}, "no category"),
     "an unknown state": ("A -> x", {"A": 0.1, "x": Normal({"yes": 1, "maybe": 2})}, "maybe"),
@@ -37,7 +37,7 @@ NODES: dict[str, tuple[str, dict[str, Any], str]] = {
     "a logistic node without weights": ("x -> A", {"x": Normal(), "A": LogisticOfNumbers(1.0)}, "no weights"),
     "a node for nobody": ("x", {"x": Normal(), "z": Normal()}, "isn't there"),
     "a missing node": ("x -> y", {"x": Normal()}, "no node"),
-    "an unknown parent": ("x", {"x": Normal(0, 1, {"y": 1.0})}, "no number parent"),
+    "an unknown parent": ("x", {"x": Normal(0, 1, {"y": 1.0})}, "a number parent"),
     "a cycle": ("x -> y -> x", {"x": Normal(), "y": Normal()}, "cycle"),
 }
 
@@ -114,7 +114,7 @@ def test_learning() -> None:
     assert "constant" in refused(HybridNetwork("A -> x").fit, {**table, "x": [3.0] * 20}, kinds={"x": "number"})
     assert "positive" in refused(HybridNetwork("A -> x").fit, table, prior=-1)
     assert "above 0" in refused(HybridNetwork("A -> x").fit, table, prior={"x": -1})
-    assert "no node" in refused(HybridNetwork("A -> x").fit, table, prior={"z": 1})
+    assert "isn't a node" in refused(HybridNetwork("A -> x").fit, table, prior={"z": 1})
     assert "LinearGaussian" in refused(HybridNetwork("A -> x").fit, table, prior={"x": credo.BDeu(1)})
     assert "finite" in refused(HybridNetwork("A -> x").fit, {**table, "x": [1.0, np.inf] * 10})
     assert "no variable" in refused(HybridNetwork("A -> x").fit, table, kinds={"z": "number"})
@@ -123,8 +123,12 @@ def test_learning() -> None:
     assert "fixed" in refused(NET.update, table)
     assert "fixed" in refused(NET.belief, "Fever")
     net = HybridNetwork("A -> x; x -> y").fit(table)
-    assert "must be complete" in refused(net.update, {"A": ["u"], "x": [None], "y": [0.1]})
-    assert "no column" in refused(net.update, {"A": ["u"], "x": [1.0]})
+    assert "no column is a variable" in refused(net.update, {"B": ["u"]})
+    assert "the data is empty" in refused(net.update, {"A": [], "x": [], "y": []})
+    assert "only complete rows are added up" in refused(net.forget, {"A": ["u"], "x": [None], "y": [0.1]})
+    with pytest.warns(credo.Notice, match="'y': no such column, so missing in all of these rows"):
+        assert net.update({"A": ["u"], "x": [1.0]}).n == pytest.approx(21)
+    assert net.update({"A": [None], "x": [None], "y": [None]}).n == pytest.approx(21)
     assert "category parent" in refused(net.belief, "x")
     assert "isn't one" in refused(net.belief, "y", {"A": "u"})
     assert "arrows differ" in refused(net.__add__, HybridNetwork("A -> x; A -> y").fit(table))
@@ -209,3 +213,11 @@ QUESTIONS = {
 @pytest.mark.parametrize(("question", "said"), QUESTIONS.items())
 def test_questions(question: str, said: str) -> None:
     assert said in refused(credo.ask, NET, question)
+
+
+def test_a_number_too_far_away_for_floats_is_impossible() -> None:
+    """Its square overflows, and nobody is bothered with that."""
+    net = HybridNetwork("A -> x", {"A": 0.5, "x": credo.nodes.Normal({"yes": 1.0, "no": 2.0}, sd=1.0)})
+    assert "impossible" in refused(net.query, "A", {"x": 1e200})
+    assert net.log_probability({"x": 1e200}) == -np.inf
+    assert "must be finite and below 1e+150" in refused(net.log_prob, {"A": ["yes"], "x": [1e200]})

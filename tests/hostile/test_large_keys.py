@@ -34,20 +34,20 @@ def written(path: Path, cells: list[str]) -> str:
 @pytest.mark.parametrize("name", ["keys.csv", "keys.jsonl"])
 def test_files_with_a_fraction_among_the_keys(tmp_path: Path, name: str) -> None:
     path = written(tmp_path / name, [*map(str, KEYS), "1.5"])
-    with pytest.raises(DataError, match=r"'id' .* whole numbers from 2\^53 on need a column of integers"):
+    with pytest.raises(DataError, match=r"'id' .* whole numbers from 2\^53 on need integers"):
         counted(path)
 
 
 def test_files_with_keys_beyond_64_bits(tmp_path: Path) -> None:
     cells = [*map(str, KEYS), "99999999999999999999999", "99999999999999999999998"]
     assert len(counted(written(tmp_path / "keys.csv", cells))) == 6
-    with pytest.raises(DataError, match=r"'id' .* whole numbers from 2\^53 on need a column of integers"):
+    with pytest.raises(DataError, match=r"'id' .* whole numbers from 2\^53 on need integers"):
         counted(written(tmp_path / "keys.jsonl", cells))
 
 
 @pytest.mark.parametrize("odd", [1.5, float(2**60)])
 def test_arrays_of_floats(odd: float) -> None:
-    with pytest.raises(DataError, match=r"'id' .* as a float, which can't be told from its neighbours"):
+    with pytest.raises(DataError, match=r"'id' .* as a float, which can't be distinguished from its neighbours"):
         counted({"id": np.array([*KEYS, odd]), "y": [1] * 5})
 
 

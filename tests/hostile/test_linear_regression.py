@@ -134,7 +134,7 @@ def test_nothing_learned_yet() -> None:
     for ask in (lambda: PLAIN.predict(X), lambda: PLAIN.parameters(), lambda: PLAIN.forget(X)):
         assert "nothing was learned yet" in refused(ask)
     assert repr(PLAIN) == "LinearRegression, not fitted yet"
-    assert "say which column is the target" in refused(PLAIN.update, GOOD)
+    assert "name the target column" in refused(PLAIN.update, GOOD)
 
 
 @pytest.mark.parametrize(

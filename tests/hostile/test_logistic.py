@@ -22,7 +22,7 @@ def refused(error: type[Exception], match: str, data: Any, target: Any = "y", **
 @pytest.mark.parametrize("classes", [2, 3])
 def test_separable_classes_have_finite_answers(classes: int, estimate: Any) -> None:
     data = {"x": np.arange(30.0), "y": np.repeat([f"c{k}" for k in range(classes)], 30 // classes)}
-    with pytest.warns(credo.Notice, match="can be separated") if estimate == "ml" else unheard():
+    with pytest.warns(credo.Notice, match="are separable") if estimate == "ml" else unheard():
         model = credo.LogisticRegression(estimate=estimate).fit(data, target="y")
     shares = model.predict_proba(data)
     assert np.isfinite(model.seen.mode).all()
@@ -58,7 +58,7 @@ def test_a_constant_column_and_one_without_values() -> None:
 
 def test_a_constant_target() -> None:
     rows = {"x": [1.0, 2.0], "y": ["a", "a"]}
-    refused(credo.DataError, "holds one class only, 'a': there is nothing to tell apart", rows)
+    refused(credo.DataError, "holds one class only, 'a': there is nothing to classify", rows)
 
 
 def test_no_class_at_all() -> None:

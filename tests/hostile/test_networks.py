@@ -209,7 +209,7 @@ def test_runs_that_zeros_keep_apart_are_as_far_off_as_they_say() -> None:
 
 def test_values_in_other_letters_are_refused() -> None:
     for answer in (RAIN.impute, RAIN.log_prob, lambda rows: RAIN.predict_proba("Wet", rows)):
-        with pytest.raises(CredoError, match="the value 'YES', which is no state"):
+        with pytest.raises(CredoError, match="the value 'YES', which isn't a state"):
             answer({"Rain": ["YES", None]})
 
 
@@ -266,7 +266,7 @@ def test_columns_that_the_network_does_not_know_are_told_once() -> None:
         with pytest.warns(Notice) as told:
             ask(rows)
         (one,) = told
-        expected = "columns that the network doesn't know are ignored, 5 of 6: 'other0', 'other1', 'other2', ..."
+        expected = "columns that aren't variables are ignored, 5 of 6: 'other0', 'other1', 'other2', ..."
         assert str(one.message) == expected
 
 
@@ -333,7 +333,7 @@ LEARNED = {"A": ["x", "y", "x"], "B": ["u", "v", "v"]}
         (lambda: Network("A -> B -> C").fit(LEARNED), DataError, r"no column 'C'.*hidden=\{'C': 2\}"),
         (lambda: Network("A -> B").fit({"a": ["x"], "B": ["u"]}), SchemaError, "Did you mean 'A'"),
         (lambda: Network("A -> B").fit({"A": [], "B": []}), DataError, "the data is empty"),
-        (lambda: Network("A -> B", states=["x", "y"]).fit(LEARNED), DataError, "'B' has the value 'u', which is no st"),
+        (lambda: Network("A -> B", states=["x", "y"]).fit(LEARNED), DataError, "'B' has the value 'u', which isn't"),
         (lambda: Network.example("asia").update(LEARNED), EvidenceError, "tables are fixed.*with fit"),
         (lambda: Network("A -> B").fit(LEARNED) + Network("B -> A").fit(LEARNED), EvidenceError, "arrows differ"),
         (lambda: Network("A -> B").fit(LEARNED) + Network("A -> B").fit(LEARNED, prior=2), EvidenceError, "priors"),
@@ -365,7 +365,7 @@ LEARNED = {"A": ["x", "y", "x"], "B": ["u", "v", "v"]}
         (lambda: Network("A -> B").fit(LEARNED, prior=0), PriorError, "must be positive"),
         (lambda: Network("A -> B").fit(LEARNED, prior=True), PriorError, "'ml', a concentration"),
         (lambda: Network("A -> B").fit(LEARNED, prior="mle"), PriorError, "'ml', a concentration"),
-        (lambda: Network("A -> B").fit(LEARNED, prior={"C": 1}), PriorError, "for 'C', which is no node"),
+        (lambda: Network("A -> B").fit(LEARNED, prior={"C": 1}), PriorError, "for 'C', which isn't a node"),
         (
             lambda: Network("A -> B").fit(LEARNED, prior={"B": DirichletCategorical([1, 2, 3])}),
             PriorError,
@@ -378,7 +378,7 @@ LEARNED = {"A": ["x", "y", "x"], "B": ["u", "v", "v"]}
         ),
         (lambda: Network("A -> B", tied={"A": "t", "B": "t"}), NetworkError, "need declared states"),
         (lambda: Network("A -> B", states=[0, 1], tied={"A": "t", "B": "t"}), NetworkError, "are tied, but"),
-        (lambda: Network("A -> B", states=[0, 1], tied={"C": "t"}), NetworkError, "is no variable"),
+        (lambda: Network("A -> B", states=[0, 1], tied={"C": "t"}), NetworkError, "isn't a variable"),
         (lambda: Network("A -> B", states=[0, 1], tied={"A": "B"}), NetworkError, "no other variable's name"),
         (lambda: Network.example("asia").with_tables({"Smoking": 0.5}), NetworkError, "has no table"),
         (lambda: Network("A -> B").coded(LEARNED).__next__(), NetworkError, "no states"),

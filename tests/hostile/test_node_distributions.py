@@ -29,7 +29,7 @@ def made(child: Any, **states: Any) -> Network:
         (nodes.NoisyOr({"A": 0.5, "B": 0.5}, leak=1.5), "the leak of 'Y' must be a probability, between 0 and 1"),
         (nodes.NoisyOr({"A": 0.5, "B": 0.5}, leak=-0.1), "the leak of 'Y' must be a probability"),
         (nodes.NoisyOr({"A": 0.5, "B": 0.5}, leak="much"), "the leak of 'Y' must be a probability, but is 'much'"),
-        (nodes.NoisyOr({"A": 0.5, "B": 0.5, "C": 0.5}), "'Y' has a strength for 'C', which is no parent of it"),
+        (nodes.NoisyOr({"A": 0.5, "B": 0.5, "C": 0.5}), "'Y' has a strength for 'C', which isn't a parent of it"),
         (nodes.NoisyOr({"A": 0.5}), "'Y' has no strength for its parent 'B'"),
         (nodes.NoisyOr({"A": 0.5, "B": 2}), "the strength of B=yes in 'Y' must be a probability"),
         (nodes.NoisyOr({"A": 0.5, "B": float("nan")}), "the strength of B=yes in 'Y' must be a probability"),
@@ -41,7 +41,7 @@ def made(child: Any, **states: Any) -> Network:
         (nodes.NoisyMax({"A": [0.5, 0.5], "B": [0.5, 0.5]}, order=("yes",)), "the order of 'Y' must have each state"),
         (nodes.NoisyMax({"A": [0.5, 0.5], "B": [0.5, 0.5]}, leak=np.array([0.9, 0.9])), "must be probabilities"),
         (nodes.Normal({"yes": 1.0, "no": 2.0}), "'Y' is a Normal, about numbers, .* use HybridNetwork"),
-        (nodes.Deterministic("A and C"), "names 'C', which is no parent"),
+        (nodes.Deterministic("A and C"), "names 'C', which isn't a parent"),
         (nodes.Deterministic("A and"), "can't be read"),
         (nodes.Deterministic("A + B"), "has a part that can't be read: A \\+ B"),
         (nodes.Deterministic("A"), "doesn't depend on its parent 'B'"),
@@ -60,10 +60,10 @@ def made(child: Any, **states: Any) -> Network:
         (nodes.Deterministic(lambda a, b: "perhaps"), "gives 'perhaps', no state of it"),  # noqa: ARG005
         (nodes.Deterministic(lambda a, b: None), "gives None, no state of it"),  # noqa: ARG005
         (nodes.Deterministic(lambda a, b: 1 / 0), "the function of 'Y' fails for A=yes, B=yes: division by zero"),  # noqa: ARG005
-        (nodes.Deterministic({("yes", "yes"): "yes"}), "says nothing for A=yes, B=no"),
+        (nodes.Deterministic({("yes", "yes"): "yes"}), "has no case for A=yes, B=no"),
         (nodes.Deterministic({"yes": "yes"}), "must name a state of each parent"),
-        (nodes.DefaultTable(0.1, {("yes", None): 0.2, ("yes", "no"): 0.3}), "never counts, since"),
-        (nodes.TreeTable({"C": {"yes": 0.5, "no": 0.5}}), "'Y' has a branch for 'C', which is no parent"),
+        (nodes.DefaultTable(0.1, {("yes", None): 0.2, ("yes", "no"): 0.3}), "is never reached"),
+        (nodes.TreeTable({"C": {"yes": 0.5, "no": 0.5}}), "'Y' has a branch for 'C', which isn't a parent"),
         (nodes.TreeTable({"A": {"yes": 0.5}}), "has no branch for A=no"),
         (nodes.TreeTable({"A": {"yes": 0.5, "maybe": 0.5}}), "'Y' names the state A=maybe"),
         (nodes.TreeTable({"A": {"yes": 0.5, "no": 1.5}}), "must be a probability, but is 1.5"),
@@ -72,7 +72,7 @@ def made(child: Any, **states: Any) -> Network:
         (nodes.DefaultTable(0.5, {("yes",): 0.5}), "must name a state of each of A, B"),
         (nodes.DefaultTable(0.5, {("yes", "maybe"): 0.5}), "'Y' names the state B=maybe"),
         (nodes.DefaultTable(7, {("yes", "no"): 0.5}), "by default must be a probability"),
-        (nodes.Logistic(0.0, {"C": 1.0}), "'Y' has a weight for 'C', which is no parent"),
+        (nodes.Logistic(0.0, {"C": 1.0}), "'Y' has a weight for 'C', which isn't a parent"),
         (nodes.Logistic(0.0, {"A": "much"}), "the weight of A=yes in 'Y' must be a number"),
         (nodes.Logistic(float("inf"), {"A": 1.0}), "the intercept of 'Y' must be a number"),
         (nodes.Softmax({"maybe": 1.0}), "'Y' names the state Y=maybe"),
@@ -178,7 +178,7 @@ def test_rows_that_contradict_a_rule() -> None:
     net = Network(PARENTS, {"Y": nodes.Deterministic("A and B")})
     with pytest.raises(EvidenceError, match="a row has Y=yes, where its rule says no"):
         net.fit({"A": ["yes", "no"], "B": ["yes", "yes"], "Y": ["yes", "yes"]})
-    with pytest.raises(DataError, match="column 'A' has the value 'perhaps', which is no state"):
+    with pytest.raises(DataError, match="column 'A' has the value 'perhaps', which isn't a state"):
         net.fit({"A": ["perhaps"], "B": ["yes"], "Y": ["yes"]})
 
 

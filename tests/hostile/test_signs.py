@@ -23,6 +23,9 @@ from credo.data.spelling import Spelling
         (["1,5 €", "2,25 €", "3 €"], [1.5, 2.25, 3]),
         (["£1e3", "+£2", "£.5"], [1000, 2, 0.5]),
         (["¥5", "n/a", "¥6"], [5, np.nan, 6]),
+        (["1.234,50 €", "12,50 €", "7 €"], [1234.5, 12.5, 7]),
+        (["1.234.567 €", "1.234 €", "7 €"], [1234567, 1234, 7]),
+        (["$1,234.50", "$3", "-$12,000"], [1234.5, 3, -12000]),
     ],
 )
 def test_amounts_are_numbers(cells: list[Any], numbers: list[float], tmp_path: Path) -> None:
@@ -73,6 +76,18 @@ def test_parts_that_come_once_may_not_differ() -> None:
 
 
 def test_a_dot_that_may_part_thousands_is_no_decimal() -> None:
-    assert Schema.infer({"price": ["1.234 €", "999 €", "5 €"]})["price"].kind == "category"
+    with pytest.warns(Notice, match="cells such as '1,234' are read as words"):
+        assert Schema.infer({"price": ["1.234 €", "999 €", "5 €"]})["price"].kind == "category"
     with pytest.warns(Notice, match="without €"):
         assert Schema.infer({"price": ["1.234 €", "9.5 €", "5 €"]})["price"].kind == "number"
+
+
+@pytest.mark.parametrize("sign", ["", " €"])
+@pytest.mark.parametrize(
+    "cells", [["1.234", "12,50", "3"], ["1,234", "2.5", "3"], ["1,234", "1.234", "1"], ["12.345.678", "1.234.567", "5"]]
+)
+def test_what_cells_are_does_not_depend_on_parts(cells: list[str], sign: str) -> None:
+    """However a column is cut into parts, the cells of all of them tell how commas and dots are meant."""
+    parts = [Spelling.of(pa.array([cell + sign])) for cell in cells]
+    whole = Spelling.of(pa.array([cell + sign for cell in cells]))
+    assert sum(parts[1:], parts[0]) == whole

@@ -235,10 +235,10 @@ FORGERIES: dict[str, tuple[Callable[[Any], object], str]] = {
     "broken shape": (lambda h: counts(h)["high"].update(shape=[1.0, 2.0]), "shape"),
     "empty and yet too large": (lambda h: counts(h)["high"].update(shape=[0, 10**30]), ""),
     "too many dimensions": (lambda h: counts(h)["high"].update(shape=[1] * 99), ""),
-    "halves of other sizes": (lambda h: counts(h)["high"].update(shape=[2, 1]), "don't go together"),
+    "halves of other sizes": (lambda h: counts(h)["high"].update(shape=[2, 1]), "are inconsistent"),
     "statistics of nothing": (lambda h: part(h).update(statistics=None), "Part.statistics should be Statistics"),
-    "axis of no column": (lambda h: part(h).update(axes={"tuple": ["y"]}), "don't go together"),
-    "axes of other statistics": (lambda h: part(h).update(axes={"tuple": [None, None, "x"]}), "don't go together"),
+    "axis of no column": (lambda h: part(h).update(axes={"tuple": ["y"]}), "are inconsistent"),
+    "axes of other statistics": (lambda h: part(h).update(axes={"tuple": [None, None, "x"]}), "are inconsistent"),
 }
 
 
@@ -268,7 +268,7 @@ def test_negative_counts_are_refused(path: Path) -> None:
     head, cut, arrays = saved(NEW, path).partition(b"\n")[2].partition(SEPARATOR)
     offset = counts(json.loads(head))["high"]["offset"]
     forged_counts = arrays[:offset] + np.float64(-1).tobytes() + arrays[offset + 8 :]
-    assert "don't go together" in refused(path, signed(head + cut + forged_counts))
+    assert "are inconsistent" in refused(path, signed(head + cut + forged_counts))
 
 
 @pytest.mark.parametrize(

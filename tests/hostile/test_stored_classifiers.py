@@ -82,7 +82,7 @@ def whole(found: Any) -> bool:
     return bool(found["counted"] == "joint" and found["pattern"] == {"tuple": [True, True]})
 
 
-APART = "don't go together"
+APART = "are inconsistent"
 FORGERIES: dict[str, tuple[Any, Callable[[Any], object], str]] = {
     "a column too many": (BAYES, lambda h: views(h).update(v={"tuple": ["gaussian"]}), APART),
     "a column of another form": (BAYES, lambda h: views(h).update(w={"tuple": ["gaussian"]}), APART),

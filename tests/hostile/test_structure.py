@@ -54,7 +54,7 @@ def test_more_variables_than_rows() -> None:
         ({"required": "a -> b; b -> c; c -> a"}, "cycle"),
         ({"required": "b -> a", "tiers": [["a"], ["b", "c"]]}, "'b' -> 'a' leads back in time"),
         ({"required": "a, b -> c", "max_parents": 1}, "'c' has 2 required parents"),
-        ({"required": "a -> q"}, "'q', which is no column"),
+        ({"required": "a -> q"}, "'q', which isn't a column"),
         ({"forbidden": [("a", "a")]}, "to itself"),
         ({"forbidden": ["ab"]}, "pairs"),
         ({"tiers": [["a", "b"], ["b", "c"]]}, "'b' is in two tiers"),
@@ -65,10 +65,10 @@ def test_more_variables_than_rows() -> None:
         ({"required": 5}, "required arrows are text"),
         ({"required": {"a": 5}}, "required parents of 'a' must be a list of names, but are 5"),
         ({"required": {"a": "b"}}, "required parents of 'a' must be a list of names, but are 'b'"),
-        ({"forbidden": [(["a"], "b")]}, "names ['a'], which is no column"),
+        ({"forbidden": [(["a"], "b")]}, "names ['a'], which isn't a column"),
         ({"tiers": 5}, "lists of names"),
         ({"tiers": [5]}, "tier 1 is 5"),
-        ({"tiers": [[["a"]]]}, "names ['a'], which is no column"),
+        ({"tiers": [[["a"]]]}, "names ['a'], which isn't a column"),
         ({"start": 5}, "start must be"),
         ({"search": "boss", "rounds": "x"}, "rounds must be a whole number of at least 0"),
         ({"search": "boss", "patience": 0}, "patience must be a whole number of at least 1"),
@@ -84,7 +84,7 @@ def test_more_variables_than_rows() -> None:
         ({"search": "hill climbing"}, "Did you mean 'hill-climbing'"),
         ({"search": 3}, "a name or a function"),
         ({"search": "tan"}, "needs a target"),
-        ({"search": "tan", "target": "q"}, "'q' is no column"),
+        ({"search": "tan", "target": "q"}, "'q' isn't a column"),
         ({"search": "tan", "target": "a", "max_parents": 1}, "decides all arrows itself"),
         ({"search": "boss", "round": 3}, "Did you mean 'rounds'"),
         ({"score": "bge"}, "is a category"),
@@ -294,7 +294,7 @@ def test_states_that_cant_be_declared() -> None:
     assert "'a'" in refused(credo.edge_confidence, DATA, states={"a": 5})
     assert "states must be" in refused(credo.edge_confidence, DATA, states=5)
     assert "'q'" in refused(credo.edge_confidence, DATA, states={"q": ["x", "y"]})
-    assert "which is no state" in refused(credo.edge_confidence, DATA, states={"a": ["x", "z"]})
+    assert "which isn't a state" in refused(credo.edge_confidence, DATA, states={"a": ["x", "z"]})
 
 
 def test_declared_states_count_in_scores() -> None:
@@ -304,7 +304,7 @@ def test_declared_states_count_in_scores() -> None:
     more = three.score(rows, "bic")["a"] - two.score(rows, "bic")["a"]
     assert more == pytest.approx(-0.5 * np.log(40))  # a parameter more
     assert two.fit(rows).score(rows, "bdeu") == two.score(rows, "bdeu")
-    assert "which is no state" in refused(three.score, {"a": ["w", "x"], "b": ["u", "v"]})
+    assert "which isn't a state" in refused(three.score, {"a": ["w", "x"], "b": ["u", "v"]})
 
 
 def test_trees_below_a_class_of_mixed_tables() -> None:

@@ -79,7 +79,7 @@ def test_random_networks_that_cant_be(how: dict[str, Any], says: str) -> None:
         ({"score": "bdue"}, "no score 'bdue'"),
         ({"score": "bge"}, "is a category"),
         ({"search": "boos", "method": "bootstrap"}, "no search 'boos'"),
-        ({"required": "a -> z"}, "'z', which is no column"),
+        ({"required": "a -> z"}, "'z', which isn't a column"),
         ({"required": "a -> b -> a"}, "cycle"),
         ({"required": "a -> b", "forbidden": "a -> b"}, "both required and forbidden"),
         ({"max_parents": -1}, "max_parents must be"),

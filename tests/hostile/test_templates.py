@@ -95,7 +95,7 @@ def test_unseen_states() -> None:
     with pytest.warns(credo.Notice, match="1 cell with unknown states, such as 'perhaps', taken as missing"):
         RAIN.smooth({"Umbrella": ["perhaps", "no"]})
     bare = credo.DynamicNetwork(RAIN.parents, states=RAIN.states)
-    assert "'perhaps', which is no state" in refused(bare.fit, {"Rain": ["yes"], "Umbrella": ["perhaps"]})
+    assert "'perhaps', which isn't a state" in refused(bare.fit, {"Rain": ["yes"], "Umbrella": ["perhaps"]})
     assert "has no state 'perhaps'" in refused(RAIN.live().observe, {"Umbrella": "perhaps"})
     assert "no variable 'Umbrela'" in refused(RAIN.live().observe, {"Umbrela": "yes"})
 
@@ -190,10 +190,10 @@ def clinic(arrows: str = "Ward.Outbreak -> Patient.Infected", **tables: Any) -> 
         (lambda: credo.PlateNetwork("Ward -> Patient.Infected", keys={}), "written as Plate.Variable"),
         (lambda: credo.PlateNetwork("A.x -> B.y; B.y -> A.x", keys={}), "cycle"),
         (lambda: credo.PlateNetwork("", keys={}), "at least one variable"),
-        (lambda: credo.PlateNetwork("A.x -> B.y", keys={"C": "c"}), "a key is for 'C', which is no plate"),
+        (lambda: credo.PlateNetwork("A.x -> B.y", keys={"C": "c"}), "a key is for 'C', which isn't a plate"),
         (lambda: credo.PlateNetwork("A.x -> B.y", keys={"A": "k", "B": "k"}), "two plates have one key"),
         (lambda: credo.PlateNetwork("A.x -> B.y", keys=WRONG), "keys must be {plate: column"),
-        (lambda: CLINIC.given(PATIENTS), "a table is for 'patient', which is no plate"),
+        (lambda: CLINIC.given(PATIENTS), "a table is for 'patient', which isn't a plate"),
         (lambda: CLINIC.given(WRONG), "tables by name"),
         (lambda: CLINIC.given({"Ward": {"ward": [1]}, "Patient": PATIENTS}), "ward=2 in row 2, but the table Ward"),
         (lambda: CLINIC.given({"Ward": {"ward": [1, 1, 2]}, "Patient": PATIENTS}), "ward=1 twice"),

@@ -493,7 +493,7 @@ def test_two_hundred_classes_of_one_document_are_told_apart() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("classes", "each"), [(51, 2), (60, 2), (100, 3)])
 def test_words_that_say_nothing_of_many_classes(classes: int, each: int) -> None:
-    """There are no biases then, and every weight would be negative: still one of them speaks."""
+    """Without biases, every weight would be negative: still one of them is used."""
     random = Random(1)
     texts = [" ".join(f"w{random.randrange(400)}" for _ in range(8)) for _ in range(classes * each)]
     table = {"text": texts, "label": [f"class {i % classes}" for i in range(len(texts))]}

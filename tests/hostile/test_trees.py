@@ -78,7 +78,7 @@ def test_infinite_numbers_and_unknown_targets() -> None:
     assert "no column 'play'" in refused(credo.DecisionTree().fit, XOR, target="play")
     assert "holds numbers with fractions" in refused(tree, {"x": [1, 2, 3], "y": [0.5, 1.5, 2.5]})
     assert "no row has a class" in refused(tree, {"x": [1.0, 2.0], "y": np.array([None, None], dtype=object)})
-    assert "no column beside 'y'" in refused(tree, {"y": [0, 1, 0]})
+    assert "no column besides 'y'" in refused(tree, {"y": [0, 1, 0]})
     assert "empty" in refused(tree, {"x": [], "y": []})
 
 
@@ -153,7 +153,7 @@ def test_forged_branches_are_refused(forged: dict[str, Any]) -> None:
     structures.check(model.structure)
     trees.check(model)
     wrong = with_fields(model.structure, **forged)
-    with pytest.raises(ValueError, match="don't go together"):  # noqa: PT012 - whichever sees it
+    with pytest.raises(ValueError, match="are inconsistent"):  # noqa: PT012 - whichever sees it
         structures.check(wrong)
         trees.check(model.replaced(structure=wrong))
 

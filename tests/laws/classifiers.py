@@ -229,13 +229,13 @@ def assert_same(one: Classifier, other: Classifier, rows: Any, accuracy: float =
 
 
 def retaught(model: Classifier, table: Table, weight: Array | None = None) -> Classifier:
-    """The same settings, columns and classes, learned anew from other rows."""
+    """The same settings, columns and classes, refitted to other rows."""
     fresh = changed(model, evidence=None).update(table, weight=weight)
     return fresh.with_evidence(fresh.seen.knowing(model.seen.only(ROWS)))
 
 
 def refitted_one_by_one(model: Classifier, table: Table, rows: Sequence[int], weight: Array | None = None) -> Array:
-    """What a model that is learned anew without row i says of row i, of some rows: nothing of a class that it doesn't
+    """The predictions of refits without row i, for some rows: none for a class that it doesn't
     know."""
     found = np.zeros((len(rows), len(model.classes)))
     for shares, i in zip(found, rows, strict=True):

@@ -10,7 +10,11 @@ import pyarrow as pa
 import pytest
 
 from credo.blocks import capabilities as c
-from credo.blocks.block import ALL, Block, Likelihood, Parameter, Settings, counting
+from credo.blocks.block import ALL, Block, Likelihood, Parameter, Settings, column_labels, counting
+from credo.blocks.calendar import Calendar
+from credo.blocks.categories import Categories
+from credo.blocks.counts import CountColumns
+from credo.blocks.numbers.binned import Binned
 from credo.blocks.subset_averaging import averaged
 from credo.blocks.tally import KeptRows, tally_of
 from credo.core.evidence import Evidence, Part
@@ -23,6 +27,7 @@ from credo.models.conditional import Conditional
 from credo.numerics.exact import Array
 from tests.hostile.refusals import refused
 from tests.laws.test_soft_membership import BLOCKS, drawn, evidence_of, member_of
+from tests.work import lines_run
 
 
 @dataclass(frozen=True)
@@ -127,3 +132,15 @@ def test_every_block_of_classifiers_leaves_rows_out_and_is_weighed(name: str) ->
     assert c.LeavesOut.of(likelihood) is not None
     assert (c.LogPrior.of(likelihood) is None) == (name in SCORES)
     assert (c.Averageable.of(likelihood) is None) == (c.Independent.of(likelihood) is None)
+
+
+@pytest.mark.parametrize("block", [Categories, CountColumns, Binned, lambda names: Calendar(names, "month")])
+def test_a_wide_block_finds_its_parts_of_the_evidence_in_linear_time(block: Any) -> None:
+    def work(width: int) -> int:
+        names = tuple(f"x{j}" for j in range(width))
+        own, labels = block(names), column_labels(names, getattr(block(names), "part", ""))
+        assert all(map(own.keeps, labels))
+        assert not any(map(own.keeps, [Label("rows"), Label("column", "y")]))
+        return lines_run(lambda: [own.keeps(label) for label in labels])
+
+    assert work(800) < 5 * work(200)

@@ -740,7 +740,7 @@ def test_what_is_most_likely_where_cells_miss() -> None:
 
 @pytest.mark.parametrize("how", ["full", "tied"])
 def test_what_is_most_probable_where_cells_miss(how: str) -> None:
-    """No parameters near the mode foresee the rows and agree with the prior better."""
+    """No parameters near the mode have a higher posterior density."""
     table, whole = monotone(30)
     model = gauss(how, estimate="map", smoothing=2).fit(table, TARGET)
     lines = {(line["column"], line["parameter"]): line for line in model.parameters().to_pylist()}

@@ -97,7 +97,7 @@ def straight(rows: int) -> Table:
 
 def test_a_tree_without_hope_is_given_up_and_nothing_else_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     early = credo.learn(straight(300), target="y")
-    assert early.report.tried[-1].name.startswith(f"{TREE} (given up after ")
+    assert early.report.tried[-1].name.startswith(f"{TREE} (stopped after ")
     assert early.report.tried[-1].share == 0
     monkeypatch.setattr(pooling, "_looks", lambda *_: set())
     whole = credo.learn(straight(300), target="y")

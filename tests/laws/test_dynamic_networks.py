@@ -176,9 +176,7 @@ def test_what_is_counted_is_what_the_unrolled_network_counts() -> None:
     net = random_dynamic(ARROWS["coupled"], 9)
     data = net.sample([SLICES] * 30, seed=4)
     learned, bare = fitted(net, data), net.unrolled(SLICES)
-    columns = {
-        f"{name}[{t}]": data[name].to_pylist()[t::SLICES] for name in net.variables for t in range(SLICES)
-    }
+    columns = {f"{name}[{t}]": data[name].to_pylist()[t::SLICES] for name in net.variables for t in range(SLICES)}
     unrolled = credo.Network(bare.parents, None, bare.states, bare.tied).fit(columns)
     for name in net.variables:
         np.testing.assert_array_equal(learned.tables[name], unrolled.tables[f"{name}[1]"])
@@ -224,7 +222,7 @@ def test_hidden_variables_are_found() -> None:
     assert found.tables["Rain"][wet, wet] == pytest.approx(0.9, abs=0.05)
     assert found.tables["Rain"][1 - wet, 1 - wet] == pytest.approx(0.95, abs=0.05)
     assert np.all(np.diff(found.history) > -1e-9 * abs(found.history[-1]))
-    with pytest.warns(credo.Notice, match="what EM expected of earlier data stays"):
+    with pytest.warns(credo.Notice, match="the expected counts of earlier data are kept"):
         more = found.update(rain.sample([20], seed=1).drop_columns(["Rain"]))
     assert more.n == pytest.approx(1820)
 

@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from credo.blocks import capabilities, joint_codes
 from credo.blocks.block import Block, Settings
+from credo.blocks.categories import Categories
 from credo.blocks.numbers import completed_rows, gaussian
 from credo.blocks.numbers.gaussian import COMPLETED, Joint
 from credo.blocks.numbers.gaussian_likelihood import JointLikelihood
@@ -249,13 +251,17 @@ STEPS = dict.fromkeys(COLUMNS, 0.5)  # of rounded numbers
 BLOCKS = (Numbers(COLUMNS), Spherical(COLUMNS), Joint(COLUMNS, "tied"), Joint(COLUMNS, "full"))
 
 
+@pytest.mark.parametrize("beside", [(), (Categories(("letter",)),)])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("block", [*BLOCKS, *(block.rounded(STEPS) for block in BLOCKS)])
-def test_one_pass_expects_what_responsibilities_and_sums_expect(block: Block, missing: float) -> None:
+def test_one_pass_expects_what_responsibilities_and_sums_expect(
+    block: Block, missing: float, beside: tuple[Block, ...]
+) -> None:
     """Of numbers far from 0. A tied covariance takes from its rows the sum of all groups' products alone."""
     size, weight = 2**17 // len(COLUMNS), np.random.default_rng(19).uniform(0.5, 2.0, 2**17 // len(COLUMNS))
-    batch = Batch(0, size, {}, numbers(size, missing, 20) + 1e6, COLUMNS)
-    conditional = Conditional((block,), SETTINGS, "group")
+    letters = pa.array(np.random.default_rng(22).choice([*"uvw", None], size).tolist())
+    batch = Batch(0, size, {"letter": letters}, numbers(size, missing, 20) + 1e6, COLUMNS)
+    conditional = Conditional((*beside, block), SETTINGS, "group")
     now = conditional.with_evidence(conditional.expected(batch, shares(size, 21), LEVELS))
     log_shares = np.log(np.linspace(1, 2, len(LEVELS)) / np.linspace(1, 2, len(LEVELS)).sum())
     member, log_prob = Soft.responsibilities(now.log_joint(batch, log_shares), weight)
@@ -268,3 +274,27 @@ def test_one_pass_expects_what_responsibilities_and_sums_expect(block: Block, mi
         np.testing.assert_allclose(a.estimates, b.estimates, rtol=1e-9, atol=1e-9)
     for label in plain.parts:
         np.testing.assert_allclose(found[label].n.value, plain[label].n.value, rtol=1e-11)
+
+
+def test_joint_values_are_counted_and_scored_as_single_ones() -> None:
+    """Of columns with few values, with many, with unseen values and with missing cells."""
+    size, rng = 3 * joint_codes.MANY, np.random.default_rng(23)
+    few = pa.array(rng.choice([*"uvw", None], size).tolist())
+    digits = pa.array(np.where(rng.random(size) < 0.2, np.nan, rng.integers(0, 9, size)), from_pandas=True)
+    many, flag = pa.array(rng.integers(0, 5000, size)), pa.array(rng.random(size) < 0.3)
+    batch = Batch(0, size, {"few": few, "digits": digits, "many": many, "flag": flag})
+    block, member = Categories(("few", "digits", "many", "flag")), shares(size, 24)
+    joined = batch.encoded(joint_codes.JointCodes(block.names))
+    assert [len(each.levels) for each in joined] == [2, 1, 1]
+    conditional = Conditional((block,), SETTINGS, "group")
+    parts = [batch.slice(start, joint_codes.MANY - 1) for start in range(0, size, joint_codes.MANY - 1)]
+    each = [conditional.expected(part, Soft(member.weights[part.start :][: part.rows]), LEVELS) for part in parts]
+    single, whole = Evidence.total(each).ordered(), conditional.expected(batch, member, LEVELS).ordered()
+    assert single.schema == whole.schema
+    for label in single.parts:
+        np.testing.assert_allclose(whole[label].n.value, single[label].n.value, rtol=1e-10)
+    (now,) = conditional.with_evidence(each[0]).likelihoods  # of some rows: other values are unseen
+    plain, again = np.zeros((2, size, len(LEVELS)))
+    now.add(now.read(batch), plain)
+    capabilities.ReadAgain.needed(now).add_again(batch, again)
+    np.testing.assert_allclose(again, plain, rtol=1e-12)

@@ -439,6 +439,6 @@ def test_texts_are_emitted_too() -> None:
 def test_faces_of_a_die_are_categories() -> None:
     rng = np.random.default_rng(0)
     rolls = np.concatenate([rng.integers(1, 7, 150), rng.choice([1, 2, 3, 4, 5, 6], 150, p=[0.1] * 5 + [0.5])])
-    with pytest.warns(credo.Notice, match="few different numbers"):
+    with pytest.warns(credo.Notice, match="few distinct numbers"):
         casino = credo.HiddenMarkov(2, sticky=20, steps=20).fit({"roll": rolls})
     assert casino.views["roll"] == ("category",)

@@ -187,7 +187,7 @@ def test_bad_hidden_variables() -> None:
     wrong: tuple[tuple[Any, str], ...] = (
         (None, "hidden={'H': 2}"),
         ({"H": 0}, "at least one state"),
-        ({"G": 2}, "it is no variable"),
+        ({"G": 2}, "it isn't a variable"),
         ({"H": 2, "x": 2}, "have a column of it"),
         (3, "must be {variable: number of states}"),
     )

@@ -345,6 +345,63 @@ def test_after_em() -> None:
         _ = found + found
 
 
+def on_three(size: int, seed: int) -> dict[str, Any]:
+    """A number that depends on three others."""
+    a, b, c, noise = np.random.default_rng(seed).normal(size=(4, size))
+    return {"a": a, "b": b, "c": c, "y": a + b - c + noise}
+
+
+def test_a_missing_cell_costs_no_degrees_of_freedom() -> None:
+    """12 rows, four weights: one more row without y tells nothing of its line, and makes it no more certain."""
+    table, net = on_three(12, seed=0), HybridNetwork("a, b, c -> y")
+    more = {name: np.append(own, np.nan if name == "y" else 0.1) for name, own in table.items()}
+    whole, found = net.fit(table), net.fit(more)
+    assert float(found.numbers["y"].variance) == pytest.approx(float(whole.numbers["y"].variance), rel=0.05)
+    np.testing.assert_allclose(found.numbers["y"].weights, whole.numbers["y"].weights, atol=0.01)
+
+
+def test_rows_without_the_number_do_not_narrow_its_belief() -> None:
+    """Half of the rows miss y: its line is as uncertain as that of the other half, and the table's row likewise."""
+    table, net = on_three(200, seed=1), HybridNetwork("a, b, c -> y")
+    half = net.fit(part(table, slice(0, 100)))
+    found = net.fit({**table, "y": np.where(np.arange(200) < 100, table["y"], np.nan)})
+    (low, high), (least, most) = (each.belief("y").interval(0.9).weights for each in (half, found))
+    np.testing.assert_allclose(most - least, high - low, rtol=0.15)  # the parents' spread is that of all 200 rows
+    assert float(found.numbers["y"].variance) == pytest.approx(float(half.numbers["y"].variance), rel=0.04)
+    words = {"A": ["u", "v"] * 30, "x": np.random.default_rng(0).normal(size=60)}
+    known = HybridNetwork("A -> x").fit(words)
+    twice = HybridNetwork("A -> x").fit({"A": [*words["A"], *[None] * 60], "x": [*words["x"], *[np.nan] * 60]})
+    one, two = (np.ptp(each.belief("A").interval(0.9)["u"]) for each in (known, twice))
+    assert two == pytest.approx(one, rel=0.02)
+
+
+@pytest.mark.parametrize("prior", [1.0, "ml"])
+def test_updating_with_incomplete_rows_goes_on_with_em(prior: Any) -> None:
+    """What is known counts as known: the same optimum as EM over all rows; of the default prior, which takes its lines
+    from where EM begins, nearly."""
+    table = rows(240, seed=3)
+    holes = with_holes(part(table, slice(120, 240)), 0.2)
+    together = {name: [*table[name][:120].tolist(), *own] for name, own in holes.items()}
+    found = HybridNetwork(ARROWS).fit(part(table, slice(0, 120)), prior=prior).update(holes, tolerance=1e-11)
+    whole = HybridNetwork(ARROWS).fit(together, prior=prior, tolerance=1e-11)
+    assert found.n == pytest.approx(240)
+    assert min(np.diff(found.history)) >= -1e-9 * abs(found.history[-1])
+    assert close(found, whole, 1e-4 if prior == "ml" else 0.03)
+    with pytest.warns(credo.Notice, match="earlier rows keep what EM expected"):
+        again = found.update(with_holes(rows(20, seed=4), 0.1))
+    assert again.n == pytest.approx(260)
+
+
+def test_updating_by_em_learns_new_states(tmp_path: Path) -> None:
+    net = HybridNetwork("A -> x").fit({"A": ["u", "v"] * 10, "x": [0.0, 1.0, 0.5, 1.5] * 5})
+    found = net.update({"A": ["w", None, "w"], "x": [3.0, 2.9, None]})
+    assert found.states["A"] == ("u", "v", "w")
+    assert found.n == pytest.approx(23)
+    assert found.query("x", {"A": "w"}).mean() > net.query("x").mean()
+    credo.save(found, tmp_path / "net.credo")
+    assert close(credo.load(tmp_path / "net.credo"), found, 1e-12)
+
+
 # Structure
 
 

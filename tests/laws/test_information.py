@@ -25,7 +25,7 @@ def test_bad_questions() -> None:
     net = credo.Network.example("asia")
     with pytest.raises(credo.EvidenceError, match="nothing is left to ask"):
         net.what_to_ask("XRay", {"XRay": "yes"})
-    with pytest.raises(credo.SchemaError, match="which is no variable"):
+    with pytest.raises(credo.SchemaError, match="which isn't a variable"):
         net.what_to_ask("XRay", costs={"Xray": 1.0})
     with pytest.raises(credo.DataError, match="must be a number"):
         net.what_to_ask("XRay", costs={"Smoking": "dear"})  # type: ignore[dict-item]

@@ -183,6 +183,56 @@ def test_weights_are_rows_repeated(table: Table) -> None:
     assert weighed.tune(table, weight=np.full(90, 2.0)).tuning is not None
 
 
+COUNTED = {"x": ["a", "a", "b", "b"], "y": ["n", "p", "n", "p"]}
+TIMES = np.array([50, 451, 400, 100])
+
+
+def test_a_table_of_counts_is_its_rows_repeated() -> None:
+    """451 rows that are the same by chance are 451 observations, however the table is written."""
+    counted = credo.learn(COUNTED, target="y", weight=TIMES)
+    repeated = credo.learn({name: np.repeat(cells, TIMES) for name, cells in COUNTED.items()}, target="y")
+    new = {"x": ["a", "b"]}
+    np.testing.assert_allclose(counted.predict_proba(new)[:, 1], [451 / 501, 100 / 500], atol=0.003)
+    np.testing.assert_allclose(counted.predict_proba(new), repeated.predict_proba(new), rtol=1e-12)
+    assert counted.report.scores.log_loss == pytest.approx(repeated.report.scores.log_loss, rel=1e-12)
+    assert counted.report.scores.log_loss_error == pytest.approx(repeated.report.scores.log_loss_error, rel=1e-12)
+
+
+def test_counts_beyond_a_sample_are_drawn_in_proportion() -> None:
+    model = credo.learn(COUNTED, target="y", weight=TIMES * 10**6)
+    np.testing.assert_allclose(model.predict_proba({"x": ["a", "b"]})[:, 1], [451 / 501, 100 / 500], atol=0.003)
+    assert 1_000 <= len(model.report.scores.truth) <= 20_000  # held out of those that were drawn
+
+
+@pytest.mark.parametrize("size", [3, 1500])
+def test_a_weight_is_no_reason_for_certainty(table: Table, size: int) -> None:
+    """A row of numbers that comes three times is one observation with two copies, however the table is written."""
+    weighed = credo.learn(table, target="kind", weight=np.full(90, size)).report.scores
+    assert weighed.log_loss_error > 0.7 * credo.learn(table, target="kind").report.scores.log_loss_error
+    if size == 3:
+        repeated = credo.learn({name: np.repeat(cells, 3) for name, cells in table.items()}, target="kind")
+        assert weighed.log_loss == pytest.approx(repeated.report.scores.log_loss, rel=1e-9)
+
+
+def test_weights_shift_classes_whatever_their_size() -> None:
+    """Weights that make both classes equally heavy are heard, and their unit doesn't matter much."""
+    rng = np.random.default_rng(0)
+    rare = rng.random(300) < 0.1
+    table = {"x": rng.normal(rare, 1.0), "y": np.where(rare, "rare", "common")}
+    weight = np.where(rare, 1 / rare.mean(), 1 / (~rare).mean())
+    for unit in (1.0, 0.1, 7.3):
+        shares = credo.learn(table, target="y", weight=unit * weight).predict_proba(table)
+        assert np.average(shares[:, 1], weights=weight) == pytest.approx(0.5, abs=0.05)
+
+
+def test_copies_with_fractions_of_weights_are_left_out_together() -> None:
+    """0.1 + 0.1 + 0.1 is not 0.3: what was learned row by row must not be less than what is left out at once."""
+    rng = np.random.default_rng(0)
+    x = np.repeat(rng.normal(size=(40, 2)), 3, axis=0)
+    table = {"a": x[:, 0], "b": x[:, 1], "y": np.where(x[:, 0] > 0, "r", "c")}
+    assert len(credo.learn(table, target="y", weight=np.full(120, 0.1)).report.scores.truth) == 40
+
+
 def test_the_order_of_rows_does_not_mislead_tuning() -> None:
     """Of many rows a sample is scored; classes that come in turns must all be in it."""
     rng = np.random.default_rng(5)

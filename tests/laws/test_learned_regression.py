@@ -11,7 +11,9 @@ from click.testing import CliRunner
 
 import credo
 from credo.cli.group import main
+from credo.models.regression.scores import NumberScores
 from credo.selection.comparison import Comparison
+from credo.selection.regression import _clearly_better, _some
 
 Table = dict[str, Any]
 
@@ -62,13 +64,47 @@ def test_the_reported_figure_is_that_of_the_choice() -> None:
     assert report.scores.log_loss > report.scores.baseline_log_loss - 0.05
 
 
+def test_copies_are_held_out_together() -> None:
+    """A row that stays behind in a copy would predict itself."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1030, 8))
+    table = {**{f"x{j}": x[:, j] for j in range(8)}, "y": x[:, 0] + rng.normal(size=1030)}
+    few, new = ({name: cells[part] for name, cells in table.items()} for part in (slice(30), slice(30, None)))
+    repeated = credo.learn({name: np.repeat(cells, 5) for name, cells in few.items()}, target="y", model="linear")
+    weighed = credo.learn(few, target="y", model="linear", weight=np.full(30, 5.0))
+    scores = repeated.report.scores
+    assert abs(repeated.scores(new).log_loss - scores.log_loss) < 2 * scores.log_loss_error
+    assert scores.log_loss == pytest.approx(weighed.report.scores.log_loss, rel=1e-9)
+
+
+def test_a_table_of_counts_is_its_rows_repeated() -> None:
+    counts = {"size": ["s", "s", "m", "m", "l"], "price": [1.5, 2.5, 2.5, 3.5, 4.0]}
+    times = np.array([30, 10, 40, 20, 25])
+    repeated = credo.learn({name: np.repeat(cells, times) for name, cells in counts.items()}, "price", model="linear")
+    counted = credo.learn(counts, "price", model="linear", weight=times)
+    new = {"size": ["s", "m", "l"]}
+    np.testing.assert_allclose(counted.predict(new), repeated.predict(new), rtol=1e-9)
+    np.testing.assert_allclose(counted.predict(new), [1.75, 170 / 60, 4.0], atol=0.05)
+    assert counted.report.scores.log_loss == pytest.approx(repeated.report.scores.log_loss, rel=1e-9)
+    assert len(counted.report.scores.truth) == 125
+
+
+@pytest.mark.parametrize(("reuse", "better"), [(0.0, True), (10 / 9, False)])
+def test_choices_count_the_rows_that_taught(reuse: float, better: bool) -> None:
+    """A gain of 2.5 standard errors of new rows is one of 1.7 where the held-out rows taught the models, too."""
+    truth, gain = np.zeros(100), np.tile([-1.0, 1.0], 50) + 0.25
+    plain, other = (NumberScores(truth, truth, logs, np.ones(100), reuse=reuse) for logs in (np.zeros(100), gain))
+    assert _clearly_better(other, plain) == better
+    assert _clearly_better(_some(other, gain < 9), _some(plain, gain < 9)) == better
+
+
 def test_whole_numbers_are_classes_where_few_else_quantities() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=400)
     few, many = np.clip(np.round(x), -2, 2).astype(int), np.round(30 * x).astype(int)
     assert credo.learn({"x": x, "y": few}, target="y").classes == (-2, -1, 0, 1, 2)
     with pytest.warns(
-        credo.Notice, match="different whole numbers: it is predicted as a quantity.*kinds={'y': 'category'}"
+        credo.Notice, match="distinct whole numbers: it is predicted as a quantity.*kinds={'y': 'category'}"
     ):
         assert isinstance(credo.learn({"x": x, "y": many}, target="y"), credo.LinearRegression)
     number: Any = credo.learn({"x": x, "y": few}, target="y", kinds={"y": "number"})
@@ -88,7 +124,8 @@ def test_whole_numbers_are_classes_where_few_else_quantities() -> None:
             {"model": "linear"},
             "'linear' predicts numbers, but column 'y' has the value 'a'",
         ),
-        ({"x": [1.0], "y": [0.5]}, {}, "at least two rows"),
+        ({"x": [1.0], "y": [0.5]}, {}, "at least three different rows"),
+        ({"x": [1.0, 2.0], "y": [0.5, 1.5]}, {}, "at least three different rows"),
     ],
 )
 def test_what_can_t_be_predicted(data: Table, how: Table, says: str) -> None:
@@ -106,7 +143,7 @@ def test_advice_says_which_to_prefer_at_which_size() -> None:
     found = crossing([[0.3, 0.3, 0.3], [0.5, 0.3, 0.1]])
     assert found.preferred == (0, None, 1)
     assert found.advice == (
-        "Up to 10 rows prefer NaiveBayes (generative); at 20 rows the two can't be told apart; "
+        "Up to 10 rows prefer NaiveBayes (generative); at 20 rows there is no clear difference; "
         "from 40 rows on prefer LogisticRegression (discriminative)."
     )
     always = crossing([[0.3, 0.3, 0.3], [0.5, 0.4, 0.6]])

@@ -285,7 +285,7 @@ def test_sums_alone_foresee_what_the_model_does(shift: float, weights: list[floa
 
 
 def test_naive_bayes_foresees_without_a_frozen_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for Bernoulli words, all of which speak, and words that are cut by their counts."""
+    """Except for Bernoulli words, where absent words count, and words cut by their counts."""
     columns = tuple(name for name in KINDS if name not in ("memo", "pairs"))
     table = Case(bayes(), columns).table(13)
     live = Case(bayes(), columns).fit(table).live()

@@ -137,7 +137,7 @@ def test_update_is_near_the_fit_of_all_rows(classes: int) -> None:
 def test_what_has_no_sums_is_refused() -> None:
     data = table(60, 2)
     model = fitted(data)
-    with pytest.raises(credo.EvidenceError, match="fit again without"):
+    with pytest.raises(credo.EvidenceError, match="refit without"):
         model.forget(data)
     with pytest.raises(credo.EvidenceError, match="fit all rows together"):
         _ = model + model

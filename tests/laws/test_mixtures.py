@@ -277,7 +277,7 @@ def test_numbers_of_few_values_are_categories() -> None:
     """A year would be a cluster each: the density of a Gaussian that settles on one value has no bound."""
     rng = np.random.default_rng(0)
     rows = {"height": rng.normal(170, 8, 300), "year": rng.integers(2007, 2010, 300)}
-    with pytest.warns(credo.Notice, match="column 'year': few different numbers"):
+    with pytest.warns(credo.Notice, match="column 'year': few distinct numbers"):
         mixture = credo.Mixture().fit(rows)
     assert len(mixture.names) == 1
     assert mixture.classifier.views["year"] == ("category",)

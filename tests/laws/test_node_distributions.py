@@ -315,7 +315,7 @@ def test_what_has_no_closed_form_says_so() -> None:
 
 
 def test_hidden_causes() -> None:
-    """A cause that is no column: EM from several starts, each with other strengths."""
+    """A cause that isn't a column: EM from several starts, each with other strengths."""
     net = layered(nodes.NoisyOr({f"c{i}": 0.5 for i in range(7)}, leak=0.05))
     rows = net.sample(150, seed=1).drop_columns(["c6"])
     bare = Network(net.parents, {"y": nodes.NoisyOr()}, net.states)

@@ -174,7 +174,7 @@ def test_merge_is_the_whole_and_forget_undoes_update() -> None:
 
 @pytest.mark.filterwarnings("ignore:EM ended after")
 def test_hidden_variables_are_found() -> None:
-    """No ward is known, and no infection: what tests say of patients, and patients of wards."""
+    """Wards and infections are hidden: tests inform about patients, and patients about wards."""
     data = drawn(250, 2)
     seen = {
         "Patient": {name: own for name, own in data["Patient"].items() if name != "Infected"},
@@ -203,7 +203,7 @@ def test_they_are_stored(tmp_path: Path) -> None:
 
 
 def test_a_table_may_be_within_two_plates() -> None:
-    """A student's grades tell of courses, and these of other students: by enumeration."""
+    """Grades inform about courses, and these about other students: by enumeration."""
     given = GRADES.given(MARKS)
     rows = [*zip(*MARKS["Grade"].values(), strict=True)]
     total = {True: 0.0, False: 0.0}

@@ -70,7 +70,7 @@ class Mixture(Summarising):
 
 
 def heaped(rows: int = 300) -> Batch:
-    """Half of the rows are alike."""
+    """Half of the rows are equal."""
     rng = np.random.default_rng(1)
     x = np.round(rng.normal([[40.0, 20.0]], [[9.0, 6.0]], (rows, 2)))
     x[: rows // 2] = 40.0, 20.0
@@ -110,7 +110,7 @@ def test_rounded_numbers_that_covary_where_cells_are_missing(covariance: Any, es
     deviations = [line.estimates for line in fitted.model.conditional.describe() if line.name == "sd"]
     assert np.min(deviations) >= (0.999 if estimate == "ml" else 0.98) * np.sqrt(1 / 12)  # the mode is a little below
     if (covariance, estimate) == ("full", "ml"):
-        assert np.min(deviations) == pytest.approx(np.sqrt(1 / 12), rel=1e-6)  # of the rows that are alike
+        assert np.min(deviations) == pytest.approx(np.sqrt(1 / 12), rel=1e-6)  # of the rows that are equal
 
 
 @pytest.mark.parametrize("spread", [0.05, 0.3, 1.0, 5.0])

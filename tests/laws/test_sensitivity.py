@@ -177,7 +177,7 @@ BAD: dict[str, tuple[list[Any], str]] = {
         "are empty",
     ),
     "twice": ([("A", "yes", None, 0.1, 0.2), ("A", "yes", None, 0.1, 0.3)], "has two intervals"),
-    "no parent": ([("A", "yes", {"B": "yes"}, 0.1, 0.2)], "'B' is no parent of 'A'"),
+    "no parent": ([("A", "yes", {"B": "yes"}, 0.1, 0.2)], "'B' isn't a parent of 'A'"),
     "no state": ([("B", "yes", None, 0.1, 0.2)], "needs the state of each parent, and 'A' has none"),
     "no such state": ([("A", "perhaps", None, 0.1, 0.2)], "no state 'perhaps'"),
     "no table": ([("C", "yes", None, 0.1, 0.2)], "no table of 'C'"),

@@ -21,7 +21,7 @@ def noise(rng: np.random.Generator, rows: int, columns: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("folds", [5, 10, 30])
 def test_errors_of_cross_validation_are_as_large_as_chance(folds: int) -> None:
-    """On noise, two rows that are alike by chance are each predicted better by the other, so that chance counts twice.
+    """On noise, two rows that are equal by chance are each predicted better by the other, so that chance counts twice.
 
     A classifier that says little: log-odds of y = ±1 are ε x · Σ y x over the rows of other folds. The variance of its
     mean loss is twice what rows by themselves would have; the error covers that.

@@ -104,5 +104,5 @@ def test_each_version_has_fields_of_its_own(tmp_path: Path) -> None:
 
 def test_what_an_upgrade_makes_is_checked(tmp_path: Path) -> None:
     path = tmp_path / "coin.credo"
-    assert "the parts of Coin don't go together" in refused(path, {"class": "Coin", "percent": 250})
+    assert "the parts of Coin are inconsistent" in refused(path, {"class": "Coin", "percent": 250})
     assert "Coin.name should be text" in refused(path, {"class": "Coin", "version": 2, "percent": 5, "name": 1})

@@ -256,7 +256,7 @@ def test_a_mixed_table_scores_categories_as_bdeu_and_numbers_as_bge() -> None:
     score = ConditionalGaussian(table, 2.0)
     assert score.family(3, (1, 5)) == pytest.approx(BDeu(table.categories, 2.0).family(1, (0, 2)), rel=1e-12)
     assert score.family(4, (0, 2)) == pytest.approx(BGe(table.numbers, 2.0).family(2, (0, 1)), rel=1e-9)
-    assert score.family(1, (0,)) == -np.inf  # a number is no parent of a category
+    assert score.family(1, (0,)) == -np.inf  # a number isn't a parent of a category
 
 
 def test_numbers_given_a_category_are_scored_within_its_states() -> None:

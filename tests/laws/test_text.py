@@ -173,9 +173,7 @@ def test_a_sum_of_tuned_models_says_what_it_lost(table: Table) -> None:
     one, two = (with_odds(pick(table, rows), None) for rows in (slice(0, 80), slice(80, 160)))
     assert two.tuning is not None
     two = changed(two, tuning=replace(two.tuning, label_noise=0.03))
-    lost = (
-        r"untuned, and what tuning counted beside is gone \(binary of 'text', .* pairs of 'text',.*: tune\(data\) with"
-    )
+    lost = r"untuned, and its extra statistics are dropped \(binary of 'text', .* pairs of 'text',.*: tune\(data\) with"
     with pytest.warns(Notice, match=lost):
         both = one + two
     again = both.tune(table)
@@ -240,7 +238,7 @@ def test_documents_alone(table: Table) -> None:
     """A list of strings is a table of one column."""
     model = credo.NaiveBayes().fit(list(table["text"]), target=table["kind"])
     assert model.predict(["free gold win", "home train"]).tolist() == ["spam", "ham"]
-    with pytest.warns(Notice, match="column 'x': 1 cell with no word that was ever seen before"):
+    with pytest.warns(Notice, match="column 'x': 1 cell with no known word"):
         model.predict(["unheard of"])
 
 
@@ -351,7 +349,7 @@ def test_words_that_only_one_class_has() -> None:
 
 
 def with_odds(table: Table, weights: Any, likelihood: str = "words", **how: Any) -> Classifier:
-    """A tuning in which words speak in three ways, and a few rows slip."""
+    """A tuning with three text terms and label noise."""
     plain = credo.NaiveBayes(kinds={"text": credo.Text(**how)}).fit(table, "kind", weight=weights)
     wide = widened(plain, source(table), weights)
     forms = {"text": (likelihood, "odds", "pairs")} | ({"size": ("gaussian",)} if "size" in table else {})
@@ -368,7 +366,7 @@ def with_odds(table: Table, weights: Any, likelihood: str = "words", **how: Any)
 def test_leaving_a_text_out_of_a_tuned_model_is_forgetting_it(
     table: Table, weight: Any, least: int, likelihood: str
 ) -> None:
-    """Also where words speak by their odds, in which all classes have a part, and where some are cut out then."""
+    """Also for log-odds terms, which depend on all classes, and with vocabulary cuts."""
     weights = None if weight is None else np.random.default_rng(1).choice([0.5, 1.0, 3.25], 160)
     model = with_odds(table, weights, likelihood, min_count=least)
     with unheard():
@@ -424,7 +422,7 @@ def drawn(tells: str, kind: Any) -> list[str]:
     ("tells", "likelihoods"), [("absence", ["presences"]), ("number", ["words"]), ("presence", ["binary", "presences"])]
 )
 def test_the_likelihood_is_chosen_by_what_it_foresees(tells: str, likelihoods: list[str]) -> None:
-    """Beside the odds, the right one of four speaks; what is left out is foreseen better than by plain words."""
+    """Beside the odds, the right one of four likelihoods is chosen, and beats plain words on left-out rows."""
     kind = np.random.default_rng(1).integers(0, 2, 400)
     table = {"text": drawn(tells, kind), "kind": kind}
     plain = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(table, "kind")

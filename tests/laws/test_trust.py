@@ -319,7 +319,7 @@ def test_shuffled_classes_keep_rows_and_class_weights() -> None:
 
 
 def test_cross_validation_keeps_copies_in_one_fold() -> None:
-    """Every row three times, or a third of the rows five times, is judged as every row once."""
+    """Repeating every row three times, or a third of them five times, gives the same scores."""
     rng = np.random.default_rng(20)
     truth = rng.integers(0, 2, 150)
     columns = words((truth[:, None] ^ (rng.random((150, 12)) < 0.4)) + 2 * rng.integers(0, 4, (150, 12)))

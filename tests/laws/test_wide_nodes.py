@@ -1,4 +1,4 @@
-"""Nodes whose table is too large to be made: answers are estimated from rows that are computed as they are drawn."""
+"""Nodes whose table is too large to expand: answers are estimated from rows that are computed as they are drawn."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_complete_rows_are_exact(wide: credo.Network) -> None:
 def test_rows_are_drawn(wide: credo.Network) -> None:
     drawn = np.array(wide.sample(4000, seed=2)["y"].to_pylist())
     assert (drawn == "yes").mean() == pytest.approx(NET.query("y")["yes"], abs=0.03)
-    with pytest.warns(credo.Notice, match="independent rows"):
+    with pytest.warns(credo.Notice, match="effective sample size"):
         given = np.array(wide.sample(4000, {"z": "no"}, seed=2)["y"].to_pylist())
     assert (given == "yes").mean() == pytest.approx(NET.query("y", {"z": "no"})["yes"], abs=0.03)
 

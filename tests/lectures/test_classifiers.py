@@ -318,10 +318,10 @@ def test_linear_weights_by_hand() -> None:
 
 
 def test_linear_weights_are_of_two_classes_and_a_tied_covariance() -> None:
-    with pytest.raises(EvidenceError, match="two classes with a tied covariance"):
+    with pytest.raises(EvidenceError, match="two classes and a tied covariance"):
         gauss("full", "ml").linear_weights()
     three = {**POINTS, "y": ["a", "b", "c"] * (SIZE // 2)}
-    with pytest.raises(EvidenceError, match="two classes with a tied covariance"):
+    with pytest.raises(EvidenceError, match="two classes and a tied covariance"):
         credo.GaussianDiscriminant("tied").fit(three, target="y").linear_weights()
 
 

@@ -1,4 +1,4 @@
-"""The number of clusters that the evidence chooses: of made-up rows, and of known tables."""
+"""The number of clusters that the evidence chooses: for simulated rows, and for known tables."""
 
 from __future__ import annotations
 

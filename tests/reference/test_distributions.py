@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from credo.numerics.categorical import Categorical
 from credo.numerics.distributions import (
     Beta,
-    Categorical,
     Distribution,
     Gamma,
     InverseGamma,

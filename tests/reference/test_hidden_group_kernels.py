@@ -10,6 +10,7 @@ from credo._kernels.core.soft_sums import TILE
 from credo.numerics.exact import Array
 
 GROUPS, COLUMNS = 5, 6
+ALONE = np.empty((0, 0))  # no other columns
 SIZES = [0, 1, TILE - 1, TILE, TILE + 1, 3 * TILE + 7]
 
 
@@ -42,10 +43,11 @@ def test_exponentials_to_the_last_bits() -> None:
     assert not found[x < -708].any()
 
 
+@pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize(("columns", "away"), [(COLUMNS, 0.0), (COLUMNS - 1, 0.0), (COLUMNS, 2.0 * NEAR)])
 @pytest.mark.parametrize("size", SIZES)
-def test_independent_numbers(size: int, columns: int, away: float, missing: float) -> None:
+def test_independent_numbers(size: int, columns: int, away: float, missing: float, beside: bool) -> None:
     x, weight = rows_of(size, missing)
     x, rng = np.ascontiguousarray(x[:, :columns]), np.random.default_rng(1)
     shift, scale, centre = (
@@ -56,10 +58,14 @@ def test_independent_numbers(size: int, columns: int, away: float, missing: floa
     constant, log_shares = rng.normal(size=(GROUPS, columns)), np.log(rng.dirichlet(np.ones(GROUPS)))
     n, tops, totals = np.zeros(GROUPS), np.empty(size), np.empty(size)
     known, first, second = np.zeros((3, GROUPS, columns))
-    expect_moments(x, weight, shift, scale, centre, constant, log_shares, tops, totals, n, known, first, second)
+    said = rng.normal(size=(size, GROUPS))  # by other columns
+    said[rng.random(said.shape) < 0.1] = -np.inf
+    others = said.copy() if beside else ALONE
+    expect_moments(x, weight, shift, scale, centre, constant, log_shares, others, tops, totals, n, known, first, second)
     z = (x - shift)[:, None] * scale - centre  # (rows, groups, columns)
     there = ~np.isnan(z)
-    shares, log_prob = responsibilities(np.where(there, constant - z**2, 0.0).sum(2) + log_shares, weight)
+    own = np.where(there, constant - z**2, 0.0).sum(2) + log_shares
+    shares, log_prob = responsibilities(own + said if beside else own, weight)
     filled = np.where(there, z, 0.0)
     for found, expected in (
         (n, shares.sum(0)),
@@ -69,6 +75,8 @@ def test_independent_numbers(size: int, columns: int, away: float, missing: floa
         (tops + np.log(totals), log_prob),
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    if beside:  # log-densities are about -4e4 where groups are far away: their last bit is 1e-11 of a share
+        np.testing.assert_allclose(others, shares, rtol=1e-11, atol=1e-11)
 
 
 def test_moments_about_the_shift_lose_few_digits() -> None:
@@ -78,7 +86,7 @@ def test_moments_about_the_shift_lose_few_digits() -> None:
     tops, totals = np.empty((2, len(x)))
     n, (known, first, second) = np.zeros(1), np.zeros((3, 1, 1))
     ones, zero = np.ones(len(x)), np.zeros((1, 1))
-    expect_moments(x, ones, zero[0], scale, scale, zero, zero[0], tops, totals, n, known, first, second)
+    expect_moments(x, ones, zero[0], scale, scale, zero, zero[0], ALONE, tops, totals, n, known, first, second)
     z = NEAR * (x - 1.0)
     np.testing.assert_allclose(second, (z**2).sum(), rtol=1e-11)
     np.testing.assert_allclose(first, z.sum(), atol=1e-10)
@@ -113,7 +121,8 @@ def test_impossible_rows_belong_to_no_group() -> None:
     known, first, second = np.zeros((3, 2, COLUMNS))
     ones = np.ones((2, COLUMNS))
     impossible = np.full(2, -np.inf)
-    expect_moments(x, weight, np.zeros(COLUMNS), ones, ones, ones, impossible, tops, totals, n, known, first, second)
+    law = np.zeros(COLUMNS), ones, ones, ones, impossible
+    expect_moments(x, weight, *law, ALONE, tops, totals, n, known, first, second)
     assert (tops == -np.inf).all()
     assert not totals.any()
     assert not n.any()

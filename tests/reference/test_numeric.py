@@ -475,7 +475,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[CredoError], str]] = {
         "must broadcast",
     ),
     "prior NaN": (lambda: Numeric(bernoulli, lambda t: np.log(t - 0.5), (0, 1)).mean(), PriorError, "log_prior"),
-    "prior nothing": (lambda: Numeric(bernoulli, lambda t: t - INF, (0, 1)).mean(), PriorError, "allows nothing"),
+    "prior nothing": (lambda: Numeric(bernoulli, lambda t: t - INF, (0, 1)).mean(), PriorError, "excludes them all"),
     "improper, flat": (lambda: Numeric(normal, flat, (-INF, INF)).mean(), PriorError, "improper"),
     "improper, 1/θ": (lambda: Numeric(poisson, lambda t: -np.log(t), (0, INF)).mean(), PriorError, "improper"),
     "improper, an end": (lambda: Numeric(normal, lambda t: -np.log(t - 1), (1, 3)).mean(), PriorError, "improper"),

@@ -127,19 +127,19 @@ def test_rows_are_called_by_their_numbers_after_they_are_put_in_order() -> None:
 @pytest.mark.usefixtures("_small")
 def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = {"id": ["a"] * 5 + ["b"] * 5 + ["a"], "x": range(11)}
-    text = "sequence 'a' of column 'id' goes on in row 11, after other sequences: sort the rows by 'id'"
+    text = "sequence 'a' of column 'id' continues in row 11, after other sequences: sort the rows by 'id'"
     with pytest.raises(DataError, match=text):
         read(again)
     with pytest.raises(DataError, match="column 'id' has no value in row 2: every row must belong to a sequence"):
         read({"id": ["a", None, "a"], "x": [1, 2, 3]})
     with pytest.raises(DataError, match="column 't' has no value in row 3: rows can't be put in order by it"):
         read({"id": ["a", "a", "b"], "x": [1, 2, 3], "t": [1.0, 2.0, None]}, order="t")
-    with pytest.raises(DataError, match=r"say by=\.\.\. which column tells sequences apart, or give a list of tables"):
+    with pytest.raises(DataError, match=r"say by=\.\.\. which column identifies sequences, or give a list of tables"):
         read({"x": [1]}, by=None)
     with pytest.raises(SchemaError, match="table 2 and the first have different columns: x, y"):
         source([{"x": [1]}, {"y": [1]}])
     monkeypatch.setattr("credo.data.partitions.BYTES", 1)
     for i, part in enumerate((slice(0, 6), slice(6, 10), slice(10, 11))):
         pl.DataFrame({name: list(values)[part] for name, values in again.items()}).write_csv(tmp_path / f"{i}.csv")
-    with pytest.raises(DataError, match="sequence 'a' of column 'id' goes on in row 11 or later, after other"):
+    with pytest.raises(DataError, match="sequence 'a' of column 'id' continues in row 11 or later, after other"):
         read(str(tmp_path / "*.csv"))

@@ -51,7 +51,7 @@ def count_cell_pairs(codes: Codes, groups: Codes, weight: Array, high: Array, lo
 @late_kernel_of(lambda codes, *rest: 0.7 * codes.size * rest[1].shape[2])
 def add_tree(codes: Codes, parents: Integers, pair: Array, single: Array, out: Array) -> None:
     """out (rows, classes) += Σⱼ log p(b | a, class), b being column j's cell and a its parent's; log p(b | class) where
-    there is no parent, or nothing is known of it.
+    there is no parent, or it is missing.
 
     pair (cells a, cells b, classes), single (cells, classes); a parent of -1 is none.
     """

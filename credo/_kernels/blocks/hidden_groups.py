@@ -131,6 +131,22 @@ def weigh_tile(
 
 
 @fast_kernel
+def add_others(others: Array, start: int, size: int, groups: int, logs: Array) -> None:
+    """logs (groups, tile) += what other columns say of a tile's rows."""
+    for r in range(size):
+        for k in range(groups):
+            logs[k, r] += others[start + r, k]
+
+
+@fast_kernel
+def write_shares(shares: Array, start: int, size: int, groups: int, rows: Array) -> None:
+    """Those of a tile (groups, tile) into the rows' (rows, groups)."""
+    for r in range(size):
+        for k in range(groups):
+            rows[start + r, k] = shares[k, r]
+
+
+@fast_kernel
 def add_tile_moments(cells: Array, shares: Array, scale: Array, centre: Array, first: Array, second: Array) -> float:
     """first, second (columns,) += Σᵣ sᵣ (zᵣⱼ, zᵣⱼ²), of one group; and Σᵣ sᵣ. No cell is NaN."""
     columns, n = len(scale), 0.0
@@ -227,11 +243,12 @@ def add_known_moments(
 @fast_kernel
 def expect_moments(
     x: Array, weight: Array, shift: Array, scale: Array, centre: Array, constant: Array, log_shares: Array,
-    tops: Array, totals: Array, n: Array, known: Array, first: Array, second: Array,
+    others: Array, tops: Array, totals: Array, n: Array, known: Array, first: Array, second: Array,
 ) -> None:  # fmt: skip
     """n (groups,) += Σᵢ wᵢₖ, and known, first, second (groups, columns) += Σᵢ wᵢₖ (1, zᵢₖⱼ, zᵢₖⱼ²) over the cells that
     aren't NaN: wᵢₖ is weightᵢ P(group k | row i) under the log-density Σⱼ constantₖⱼ - zᵢₖⱼ², z = scale (x - shift) -
-    centre.
+    centre; plus othersᵢₖ, the log-likelihood of other columns, which wᵢₖ takes the place of. There are none if others
+    has no rows.
 
     log p(row i) = topᵢ + log totalᵢ. An impossible row belongs to no group, and its total is 0.
 
@@ -245,6 +262,7 @@ def expect_moments(
     zeroth, once, twice = np.zeros(groups), np.zeros((groups + 1, columns)), np.zeros((groups + 1, columns))
     top, total, bits, peak = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE, dtype=np.int64), np.zeros(groups)
     power, base = bits.view(np.float64), np.zeros(TILE)
+    beside = len(others) > 0
     for k in range(groups):
         peak[k] = log_shares[k] + constant[k].sum()
     for start in range(0, rows, TILE):
@@ -256,9 +274,13 @@ def expect_moments(
             else:
                 shares[k] = log_shares[k]
                 add_known_squares(cells, scale[k], centre[k], constant[k], shares[k])
+        if beside:
+            add_others(others, start, size, groups, shares)
         share_out_tile(shares, groups, top, base, total, power, bits)
         about_shift = whole and near
         weigh_tile(shares, groups, start, size, weight, top, total, tops, totals, zeroth if about_shift else n)
+        if beside:
+            write_shares(shares, start, size, groups, others)
         if about_shift:
             for j in range(columns):
                 for r in range(TILE):

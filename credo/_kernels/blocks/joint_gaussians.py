@@ -1,9 +1,9 @@
 """Gaussians of many groups, over rows some of whose cells are missing: log-densities, and expected products.
 
-Where cells m are missing, their most probable values given the others are u, with P the inverse of the covariance:
-Pₘₘ uₘ = -Pₘₖ uₖ. With these, the squared distance u′Pu is that of the known cells alone, the log-determinant of their
+Where cells m are missing, their most probable values given the others are u, with P the inverse of the covariance: Pₘₘ
+uₘ = -Pₘₖ uₖ. With these, the squared distance u′Pu is that of the known cells alone, the log-determinant of their
 covariance is log|Σ| + log|Pₘₘ|, and Pₘₘ⁻¹ is the covariance that is left. So rows are completed for each group, and
-from there on they are as good as whole.
+from there on they count as complete.
 
 Rows come in an order in which those that miss the same cells follow each other. They are turned in tiles that stay in
 the processor's cache, column by column; between a tile's columns lie a few floats more, since lanes a power of two

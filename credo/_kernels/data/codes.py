@@ -200,8 +200,8 @@ def add_tables_left_out(
 ) -> None:
     """The same, each row's own class without it: log (n - w + a)/(Σ(n + a) - what the row had).
 
-    counts (levels, classes + 1): of each class and of all. divisors (columns, classes). A value that no other row
-    has says nothing.
+    counts (levels, classes + 1): of each class and of all. divisors (columns, classes). A value that no other row has
+    is ignored.
     """
     columns, rows = codes.shape
     classes = tables.shape[1]

@@ -94,10 +94,11 @@ def pass_backward(
 ) -> None:  # fmt: skip
     """forward[t + 1] becomes P(state of row t | all rows) times the sequence's weight.
 
-    backward: in, what the rows after the stretch say of its last row (1 where its sequence ends there); out, what the
-    stretch says of the row before it. firsts += P(state) of the sequences' first rows; pairs[i, j] += what, times
-    transitions[i, j], is the expected number of such transitions. `columns` is transitions.T. (rows, states),
-    (sequences + 1,), (sequences,), (states, states), (rows + 1, states), (states,), (states,), (states, states)
+    backward: in, the backward message from the rows after the stretch to its last row (1 where its sequence ends
+    there); out, the stretch's backward message to the row before it. firsts += P(state) of the sequences' first rows;
+    pairs[i, j] += what, times transitions[i, j], is the expected number of such transitions. `columns` is
+    transitions.T. (rows, states), (sequences + 1,), (sequences,), (states, states), (rows + 1, states), (states,),
+    (states,), (states, states)
     """
     states = likely.shape[1]
     seen = np.empty(states)

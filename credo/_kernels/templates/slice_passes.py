@@ -1,4 +1,4 @@
-"""Forward, backward and best passes over slices, whose transitions may depend on what is seen in a slice.
+"""Forward, backward and best passes over slices, whose transitions may depend on the evidence in a slice.
 
 Messages are logarithms; each step is taken in probabilities relative to the largest, and in logarithms for those states
 whose sum would underflow.
@@ -91,10 +91,10 @@ def pass_backward(
 ) -> None:  # fmt: skip
     """backward[t] = log p(later slices of the sequence | state of slice t), up to a constant.
 
-    after: in, what slices after the stretch say of its last one (0 where its sequence ends there); out, what the
-    stretch says of the slice before it. pairs[k, i, j] += the expected weight of transitions i to j of that key; left
-    alone where it is empty. (slices, states), (sequences + 1,), (sequences,), (slices,), (keys, states, states),
-    (slices + 1, states), (states,), (slices, states), (keys, states, states)
+    after: in, the backward message from the slices after the stretch to its last one (0 where its sequence ends there);
+    out, the stretch's backward message to the slice before it. pairs[k, i, j] += the expected weight of transitions i
+    to j of that key; left alone where it is empty. (slices, states), (sequences + 1,), (sequences,), (slices,), (keys,
+    states, states), (slices + 1, states), (states,), (slices, states), (keys, states, states)
     """
     states = logs.shape[1]
     seen, rest = np.empty(states), np.empty(states)

@@ -29,9 +29,9 @@ def add_words(
     """out (documents, classes) += Σ x log(n + a), of words of which a document holds the amount x; where these are
     whole and `drawn` one after another, each added to what is known, Σ log (n + a)(n + a + 1)...(n + a + x - 1).
 
-    n (words, classes), the logs of n + a, weights (words,) of all classes together: a word of less than `least` isn't
-    there. For each document: lost (classes), what goes out of the classes' sums with it; gone, how many words are no
-    longer there; tokens, how many of its positions count.
+    n (words, classes), the logs of n + a, weights (words,) of all classes together: a word below `least` is absent. For
+    each document: lost (classes), what goes out of the classes' sums with it; gone, how many words are no longer there;
+    tokens, how many of its positions count.
     """
     classes = n.shape[1]
     for i in range(len(starts) - 1):

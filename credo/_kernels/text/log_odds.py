@@ -38,7 +38,7 @@ def settle_odds(
     rarity: Array, never: Array, nothing: Array, more: Array,
 ) -> None:  # fmt: skip
     """What `add_odds` finds again for each document that is left out, for those that weren't learned: for each word its
-    rarity, ℓ (but for the base) and 1/var of classes that don't have it; for each cell, what it says more than these.
+    rarity, ℓ (but for the base) and 1/var of classes that don't have it; for each cell, its excess over these.
     """
     unit = 10.0 * a
     for v in range(len(documents)):
@@ -116,9 +116,9 @@ def add_odds(
     (n + a)(r + a)/(t + 2a)/u; z² = ℓ²/var. q = log(1 + x)·(log (D + 1)/(d + 1) + 1)^p, d of D documents holding the
     word. c is one of the doubts, p one of the powers.
 
-    Where n isn't 0, it is one of a sparse table's values. documents (words,) is d; a word of less than `least` isn't
-    there. totals (classes,) is N; everything is [V, Σd, D]. A document of class `own` (-1: of none) is first taken out
-    of all of these, with its weight.
+    Where n isn't 0, it is one of a sparse table's values. documents (words,) is d; a word below `least` is absent.
+    totals (classes,) is N; everything is [V, Σd, D]. A document of class `own` (-1: of none) is first taken out of all
+    of these, with its weight.
     """
     classes, many, more = len(totals), len(doubts), len(powers)
     base, odds, sure = np.zeros(classes), np.zeros(classes), np.zeros(classes)

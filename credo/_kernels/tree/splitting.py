@@ -1,7 +1,7 @@
 """Growing a tree, a level at a time: the best split of each node, and the rows of its children.
 
-Cells are codes of bins, MISSING where there is none. An entry is a row, or part of one, in a node: where a cell is
-missing, the row goes down all branches, its weight shared out. Entries of a node follow each other.
+Cells are codes of bins, MISSING where there is none. An entry is a row, or part of one, in a node: with a missing cell,
+the row goes down all branches, its weight divided among them. Entries of a node follow each other.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from credo.core.membership import Codes
 from credo.core.statistics import Positions
 from credo.data import Batch
-from credo.data.cells import codes_among
 from credo.numerics.exact import Array
 
 Cuts = Mapping[str, tuple[float, ...]]  # of number columns: where their bins begin, but for the first
@@ -116,7 +115,7 @@ class Cells:
                 found[:, j] = self._tables[j][own]
                 unseen[name] = int(np.count_nonzero((found[:, j] < 0) & (own >= 0)))
             else:
-                codes, unseen[name] = codes_among(batch.column(name), self.levels[name])
+                codes, unseen[name] = batch.codes_among(name, self.levels[name])
                 found[:, j] = self._tables[j][codes]
         return found, unseen
 

@@ -1,7 +1,7 @@
 """Cut points: where to cut a number column into bins, so that the bins are informative about the class.
 
-The most probable partition (Boullé 2006, "MODL"): how many bins there are and where they end is equally probable
-beforehand, and so is every distribution of the class within a bin. Cuts lie at some of √n quantiles, 64 at most.
+The most probable partition (Boullé 2006, "MODL"): uniform priors on the number of bins, their boundaries, and the class
+distribution within a bin. Cuts lie at some of √n quantiles, 64 at most.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ MOST = 24  # bins
 
 
 def finest(n: float) -> int:
-    """How many bins n rows are shared out to, to be joined."""
+    """The number of initial bins for n rows, to be merged."""
     return int(np.clip(np.sqrt(n), 2, FINEST))
 
 
 def informative_cuts(values: Array, counts: Array, bins: int | None = None) -> tuple[float, ...]:
-    """The cut points of the most probable partition, given how often each class showed each of the ascending values;
-    values are first shared out to so many bins.
+    """The cut points of the most probable partition, given the class counts of the ascending values; values are first
+    put into `bins` bins.
 
     log p(I bins, their ends, classes) = -log (N + I - 1)!/(N! (I - 1)!) + Σ log p(classes within the bin)
 

@@ -1,5 +1,4 @@
-"""Families: how often each class showed a column's cell together with those of its parents. They add, merge and are
-forgotten exactly.
+"""Families: counts of a column's cells with those of its parents, by class. They add, merge and are forgotten exactly.
 
 Missing cells are counted, too: so rows in which only the first parents are known count for these.
 """

@@ -51,7 +51,7 @@ def depths(counts: Array, sizes: Sequence[int]) -> Depths:
 
 @dataclass(frozen=True, eq=False)
 class FamilyLikelihood(CellLikelihood):
-    """Σⱼ log pₖ(xⱼ | its first k parents, class); each k up to the largest is a term, which a tuning may weigh."""
+    """Σⱼ log pₖ(xⱼ | its first k parents, class); each k up to the largest is a term, which tuning may weight."""
 
     cells: Cells
     tables: tuple[Depths, ...]  # of each column
@@ -144,8 +144,7 @@ class FamilyLikelihood(CellLikelihood):
             yield at, known
 
     def _said(self, j: int, codes: Codes, own: Hard | None = None) -> list[Array]:
-        """What a column says as each term has it: log pₖ; of rows that are left out, their class without them.
-        (rows, classes) each"""
+        """A column's part of each term, log pₖ; for left-out rows, their class without them. (rows, classes) each"""
         unknown, shape = codes[:, j] < 0, (len(codes), self.classes)
         given = [*self._configurations(j, codes)]
         needed = max(1, len(given) - self.largest + len(self.term_names))  # others have more parents
@@ -179,7 +178,7 @@ class FamilyLikelihood(CellLikelihood):
         self._add_weighted(self._weighed, self.seen(cells), None, out)
 
     def add_left_out(self, cells: Codes, own: Hard, out: Array) -> None:
-        """The parents and the cut points stay as they are."""
+        """The parents and the cut points are held fixed."""
         self.add_weighted_left_out(cells, own, np.eye(len(self.term_names))[-1], out)
 
     def add_weighted_left_out(self, cells: Codes, own: Hard, weights: Array, out: Array) -> None:
@@ -190,18 +189,18 @@ class FamilyLikelihood(CellLikelihood):
             out += self._weighted_sum(weights, self._said(j, codes, own))
 
     def _weighted_sum(self, weights: Array, said: Sequence[Array]) -> Array:
-        """A weight of 0 silences even what is impossible."""
+        """A weight of 0 ignores even impossible cells."""
         return sum((w * each for w, each in zip(weights, said, strict=True) if w), np.zeros_like(said[0]))
 
     def by_column(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
-        """What each column says given its parents."""
+        """The terms of each column given its parents."""
         found, codes = {name: np.zeros(shape) for name in self.names}, self.seen(cells)
         for j in np.flatnonzero(self.cells.sizes).tolist():
             found[self.names[j]] = self._weighted_sum(self._weighed, self._said(j, codes))
         return found
 
     def hidden(self, cells: Codes, log_likelihood: Array) -> dict[str, Array]:
-        """What each column says, and what its children say beyond what they would without it."""
+        """The term of each column, and the change in its children's terms."""
         codes = self.seen(cells)
         said = self.by_column(cells, log_likelihood.shape)
         found = {}

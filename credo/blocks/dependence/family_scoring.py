@@ -65,16 +65,12 @@ class FamilyScorer(Scorer):
         return replace(self, likelihood=replace(self.likelihood, tables=left), pairs=pairs)
 
     def _chosen_again(self, chooser: Chooser, cells: Cells, own: Hard) -> FamilyScorer:
-        """The evidence of these rows alone, with the bins and the parents that these rows tell."""
+        """The evidence of these rows alone, with bins and parents chosen from these rows."""
         pairs = self.pairs.cut_again(cells, own)
         parents, free = chooser(pairs.likelihood, pairs.coded(cells), own)
         likelihood = replace(self.likelihood, cells=pairs.likelihood.cells, parents=parents)
         fresh = FamilyScorer(likelihood, pairs, free)
-        return fresh.reclassified(cells, own)
-
-    def reclassified(self, cells: Cells, own: Hard) -> FamilyScorer:
-        tables = self._tables(self.pairs.coded(cells), own)
-        return replace(self, likelihood=replace(self.likelihood, tables=tables))
+        return replace(fresh, likelihood=replace(likelihood, tables=fresh._tables(pairs.coded(cells), own)))
 
     def _tables(self, codes: Codes, own: Hard) -> tuple[Depths, ...]:
         known, found = self.likelihood.cells, []

@@ -1,7 +1,7 @@
 """Log-likelihoods of columns that depend on each other, by counts of pairs of cells.
 
-p(b | a, class) = (n(class, a, b) + s p(b | class)) / (n(class, a) + s), s being the back-off's strength: few rows with
-a say what all rows of the class say.
+p(b | a, class) = (n(class, a, b) + s p(b | class)) / (n(class, a) + s), s being the back-off's strength: with few rows
+it reduces to p(b | class).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class DependenceLikelihood(OneTerm, CellLikelihood):
 
     @cached_property
     def _log_single(self) -> Array:
-        """(cells, classes); a cell without evidence says nothing."""
+        """(cells, classes); a cell without evidence is ignored."""
         with np.errstate(divide="ignore"):
             return np.ascontiguousarray(np.where(self.pooled > 0, np.log(self.shares), 0.0).T)
 
@@ -87,7 +87,7 @@ class DependenceLikelihood(OneTerm, CellLikelihood):
             out += self.weight * found
 
     def add_left_out(self, cells: Codes, own: Hard, out: Array) -> None:
-        """The tree and the cut points stay as they are."""
+        """The tree and the cut points are held fixed."""
         sums = (self.counts, self.totals, self.known, self.levels)
         tables: Tables = (*sums, self.settings.smoothing, self.settings.backoff)
         self._add_left_out(self.seen(cells, own), own, tables, out)
@@ -143,7 +143,7 @@ class TreeLikelihood(DependenceLikelihood):
         add_tree_left_out(*before, *tables, out)
 
     def by_column(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
-        """What each column says given its parent."""
+        """The terms of each column given its parent."""
         found, codes = {}, self.seen(cells)
         for j, name in enumerate(self.names):
             own, alone = np.full_like(codes[:, :2], -1), np.full(2, -1, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Pairs: how often each class showed each two cells together. They add, merge and are forgotten exactly.
+"""Pairs: counts of pairs of cells by class. They add, merge and are forgotten exactly.
 
 The tree of a tree-augmented naive Bayes, and all one-dependence estimators, follow from the same counts.
 """
@@ -37,7 +37,7 @@ class Dependence(Block):
     """p(columns | class), each column depending on the class and on one other column.
 
     "tree": on its parent in a tree; "one-dependence": the average over all columns as the parent of the others;
-    "pairwise": what each pair adds is a term, for a tuning to weigh.
+    "pairwise": each pair's interaction is a term, which tuning may weight.
     """
 
     names: tuple[str, ...]

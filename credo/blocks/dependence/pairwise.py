@@ -1,7 +1,7 @@
-"""Pairs of columns as terms of their own: what two cells say together beyond what each says by itself.
+"""Pairs of columns as separate terms: the interaction of two cells given the class.
 
 log p(a, b | class) - log p(a | class) - log p(b | class) = log p(b | a, class)/p(b | class), for each pair. Their sum
-is no likelihood of the row; tuning weighs each by how it predicts held-out rows.
+isn't a likelihood of the row; tuning weights each by its held-out predictions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.blocks.dependence.scoring import DependenceScorer
 
-MOST = 64  # pairs that are weighed, between two classes; the more classes, the fewer
+MOST = 64  # pairs that get weights, for two classes; the more classes, the fewer
 Pair = tuple[int, int]
 
 
@@ -38,8 +38,7 @@ class PairwiseLikelihood(DependenceLikelihood):
 
     @cached_property
     def chosen(self) -> list[Pair]:
-        """The pairs that tell most of the class: by how much more likely their cells are together if that depends on
-        the class than if it doesn't."""
+        """The pairs most informative about the class, by the log-likelihood ratio of dependence on the class."""
         gains = self.log_bayes_factors - replace(self, counts=self.counts.sum(0, keepdims=True)).log_bayes_factors
         ranked = sorted(self.pairs, key=lambda pair: -gains[pair])
         return sorted(ranked[: max(1, MOST // max(len(self.counts) - 1, 1))])
@@ -60,7 +59,7 @@ class PairwiseLikelihood(DependenceLikelihood):
         return [(pair, float(w)) for pair, w in zip(self.pairs, each, strict=True) if w]
 
     def said_by(self, pair: Pair, codes: Codes) -> Array:
-        """What one pair says of each class. (rows, classes)"""
+        """The term of one pair. (rows, classes)"""
         a, b = codes[:, pair[0]], codes[:, pair[1]]
         known = ((a >= 0) & (b >= 0))[:, None]
         if not self.cells.sizes.any():
@@ -101,11 +100,11 @@ class PairwiseLikelihood(DependenceLikelihood):
         self.weighted(weights).add_left_out(cells, own, out)
 
     def by_column(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
-        """Half of what a pair says is either column's."""
+        """Half of a pair's term belongs to either column."""
         return {name: said / 2 for name, said in self.hidden(cells, np.zeros(shape)).items()}
 
     def hidden(self, cells: Codes, log_likelihood: Array) -> dict[str, Array]:
-        """What all pairs say that the column is in."""
+        """The terms of all pairs with the column."""
         found, codes = {name: np.zeros_like(log_likelihood) for name in self.names}, self.seen(cells)
         for pair, weight in self._weighed:
             said = weight * self.said_by(pair, codes)
@@ -123,5 +122,5 @@ class PairwiseLikelihood(DependenceLikelihood):
     def free_parameters(self) -> int:
         return 0
 
-    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
+    def sample(self, classes: object, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
         raise EvidenceError("no cells can be drawn from pairs of columns")

@@ -1,4 +1,4 @@
-"""Parents: which other columns each column depends on beside the class."""
+"""Parents: the other columns that each column depends on, besides the class."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Chooser(Protocol):
 
 @dataclass(frozen=True)
 class StrongestParents:
-    """Columns are put in order by how much they tell of the class; each then has the k earlier ones as parents that it
-    depends on most, given the class (Sahami 1996)."""
+    """Columns are ordered by their dependence on the class; the parents of each are the k earlier ones that it depends
+    on most, given the class (Sahami 1996)."""
 
     most: int
 

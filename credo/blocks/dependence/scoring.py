@@ -77,6 +77,15 @@ class DependenceScorer(Scorer):
     def unseen(self, cells: Cells) -> NDArray[np.bool_]:
         return np.asarray((cells >= 0) & (self.likelihood.seen(self.coded(cells)) < 0))
 
+    def reads_like(self, other: Scorer) -> bool:
+        if not isinstance(other, DependenceScorer) or other.reader.evidence is not self.reader.evidence:
+            return False
+        return (other.names, other.edges, other.reader.cells.cuts) == (self.names, self.edges, self.reader.cells.cuts)
+
+    def knowing(self, other: DependenceScorer) -> DependenceScorer:
+        likelihood = replace(self.likelihood, cells=other.likelihood.cells, counts=other.likelihood.counts)
+        return replace(self, likelihood=likelihood, codes=other.codes, rows=other.rows)
+
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> DependenceScorer:
         if not gone.any():
             return self
@@ -89,7 +98,7 @@ class DependenceScorer(Scorer):
         return replace(self, likelihood=replace(self.likelihood, counts=counts), rows=left)
 
     def cut_again(self, cells: Cells, own: Hard) -> DependenceScorer:
-        """The evidence of these rows alone, numbers being cut as these rows tell."""
+        """The evidence of these rows alone, with cut points from these rows."""
         sizes, codes = list[int](), list[Codes]()
         for j, (edges, before) in enumerate(zip(self.edges, self.codes, strict=True)):
             bins = np.arange(len(before) - 1, dtype=np.int32)
@@ -107,10 +116,7 @@ class DependenceScorer(Scorer):
             self, likelihood=replace(self.likelihood, cells=known, counts=empty), codes=tuple(codes),
             rows=float(own.weight.sum()),
         )  # fmt: skip
-        return fresh.reclassified(cells, own)
-
-    def reclassified(self, cells: Cells, own: Hard) -> DependenceScorer:
-        return replace(self, likelihood=replace(self.likelihood, counts=self._counted(cells, own)))
+        return replace(fresh, likelihood=replace(fresh.likelihood, counts=fresh._counted(cells, own)))
 
     def _counted(self, cells: Cells, own: Hard) -> Array:
         found: Array = pair_counts(self.coded(cells), self.likelihood.counts.shape[1], own).n.value
@@ -122,7 +128,7 @@ class DependenceScorer(Scorer):
 
 @dataclass(frozen=True, eq=False)
 class PairwiseScorer(DependenceScorer):
-    """A term for each of the pairs that tell most of the class, by the evidence that is left."""
+    """A term for each of the pairs most informative about the class, by the remaining evidence."""
 
     likelihood: PairwiseLikelihood
 

@@ -112,6 +112,13 @@ class BinScorer(Scorer):
         """The bins stay where they are."""
         return self._table.each_left_out(self._coded(cells), own, places)
 
+    def reads_like(self, other: Scorer) -> bool:
+        same = isinstance(other, BinScorer) and other.names == self.names and np.array_equal(other.pooled, self.pooled)
+        return same and all(map(np.array_equal, other.values, self.values))
+
+    def knowing(self, other: BinScorer) -> BinScorer:
+        return replace(self, pooled=other.pooled, entries=other.entries, bins=None)
+
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> BinScorer:
         codes, at, weights = _entries(cells[gone], own.take(gone))
         pooled = self.pooled - np.bincount(at, weights, len(self.pooled))

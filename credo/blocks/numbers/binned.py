@@ -58,7 +58,7 @@ class Binned(Block, Tallies):
         return frozenset({("binned", self.names)})
 
     def keeps(self, label: Label) -> bool:
-        return label in column_labels(self.names)
+        return self.keeps_column(label)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         columns, parts = [], {}
@@ -91,13 +91,13 @@ class Shortened:
     name: str
 
     def of(self, batch: Batch) -> tuple[Codes, Any]:
-        codes, levels = cells.categories(pa.array(cut(batch.numbers(self.name)), from_pandas=True))
-        return codes, levels.cast(pa.float64(), safe=False)
+        encoded = pa.array(cut(batch.numbers(self.name)), from_pandas=True).dictionary_encode()
+        return cells.filled(encoded.indices), encoded.dictionary
 
 
-def most_bins(n: Array | float, coarse: bool = False) -> Any:
-    """How many bins n rows are shared out to."""
-    return np.floor(np.clip(np.sqrt(n) / 2, 3, 10) if coarse else np.clip(np.sqrt(n), 1, 60))
+def most_bins(n: Array | float, coarse: bool = False) -> Array:
+    """The number of bins for n rows."""
+    return np.asarray(np.floor(np.clip(np.sqrt(n) / 2, 3, 10) if coarse else np.clip(np.sqrt(n), 1, 60)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class Sketch:
     """How often each class showed each value, and the bins that follow.
 
     A value is in bin ⌊c·B/n⌋, where c is the weight of the smaller values and B = ⌊√n⌋, at most 60 (coarse: half of
-    that, 3 to 10). So heavy values have a bin of their own, and the numbers between them are shared out evenly.
+    that, 3 to 10). Frequent values have their own bins, and the numbers between them are divided evenly.
     """
 
     name: str
@@ -267,9 +267,7 @@ class BinnedLikelihood(Tabular, Scored, LogPrior, LogEvidence, Points, Draws):
     sketches: tuple[Sketch, ...]
     settings: Settings
     weights: Array | None = None
-    depends: Array | None = (
-        None  # how probable it is that each column depends on the class, where that is averaged over
-    )
+    depends: Array | None = None  # P(the column depends on the class), where that is averaged over
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]

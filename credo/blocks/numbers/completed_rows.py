@@ -1,9 +1,9 @@
-"""Rows of numbers that covary, completed by what is expected of their missing cells.
+"""Rows of numbers that covary, completed by the expectations of their missing cells.
 
 For a row and a group, a missing cell is expected to be its regression on the known ones; the covariance that is left
-adds to the products. EM over hidden groups and missing cells needs no more of the rows than the sums of these, one set
-of moments a group, whatever the patterns of missing cells are. They are sums at the parameters of one step, and of no
-use at others: neither can rows be forgotten from them, nor is a model that was fitted to them refitted.
+adds to the products. EM over hidden groups and missing cells needs only the sums of these: one set of moments per
+group, whatever the missingness patterns. They are sums at the parameters of one step, and of no use at others: neither
+can rows be forgotten from them, nor is a model that was fitted to them refitted.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def most_likely(n: Array, mean: Array, scatter: Array, tied: bool) -> JointGauss
     if not (np.linalg.eigvalsh(covariance / size[..., :, None] / size[..., None, :])[..., 0] > 1e-13).all():
         raise EvidenceError(
             "maximum likelihood gives one of the classes a singular covariance (too few rows, or columns that repeat "
-            "each other): use estimate='bayes', whose prior has no such trouble"
+            "each other): use estimate='bayes', whose prior prevents this"
         )
     return JointGaussian(mean, covariance)
 

@@ -19,16 +19,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Settings
-from credo.blocks.capabilities import (
-    Completes,
-    ExpectsHidden,
-    Limits,
-    Rounds,
-    Tallies,
-)
+from credo.blocks.capabilities import Completes, ExpectsHidden, Limits, Rounds, Tallies
 from credo.blocks.numbers.completed_rows import begun
 from credo.blocks.numbers.gaussian_likelihood import JointLikelihood
-from credo.blocks.numbers.hidden_rows import HiddenGroups, Rows
+from credo.blocks.numbers.hidden_rows import Before, HiddenGroups
 from credo.blocks.numbers.patterns import Pattern, label_of, patterns, with_completed
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, Label
@@ -39,7 +33,7 @@ from credo.core.statistics import exceeds
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.data.schema import Column, Schema
-from credo.numerics.exact import Array, Exact
+from credo.numerics.exact import Exact
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -90,12 +84,12 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden, Rounds):
         return Evidence(Schema(tuple(Column(name, "number") for name in self.names)), parts)
 
     def expected_hidden(
-        self, batch: Batch, log_shares: Array, weight: Array, groups: str, now: Likelihood
+        self, batch: Batch, before: Before, groups: str, now: Likelihood
     ) -> tuple[Evidence, HiddenGroups] | None:
-        rows = Rows(batch.encoded(NumberMatrix(self.names)), weight, log_shares)
-        if not isinstance(now, JointLikelihood) or rows.x.size * len(log_shares) < SMALL or np.isnan(rows.x).any():
+        x = batch.encoded(NumberMatrix(self.names))
+        if before.others is not None or x.size * len(before.log_shares) < SMALL or np.isnan(x).any():
             return None
-        found = now.expected_tied(rows)
+        found = now.expected_tied(x, before) if isinstance(now, JointLikelihood) else None
         if found is None:
             return None
         return self._whole(CrossMoments.of_centred(found[0]), groups), found[1]

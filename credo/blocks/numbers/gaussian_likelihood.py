@@ -10,18 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from credo.blocks.block import Parameter, Settings
-from credo.blocks.capabilities import (
-    Draws,
-    DrawsGiven,
-    Expects,
-    LogEvidence,
-    LogPrior,
-    OneTerm,
-    Points,
-)
+from credo.blocks.capabilities import Draws, DrawsGiven, Expects, LogEvidence, LogPrior, OneTerm, Points
 from credo.blocks.numbers.completed_rows import Normals
 from credo.blocks.numbers.covariances import most_likely, without_row
-from credo.blocks.numbers.hidden_rows import HiddenGroups, Rows, expected_tied
+from credo.blocks.numbers.hidden_rows import Before, HiddenGroups, expected_tied
 from credo.blocks.numbers.missing import Completion, Filled, completed
 from credo.blocks.numbers.patterns import Flags, Pattern, patterns
 from credo.core.membership import Hard, Soft
@@ -238,7 +230,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
                 self._roots[key] = self._factored(known)
             except np.linalg.LinAlgError:
                 raise EvidenceError(
-                    "a covariance has no digits left: a row that was forgotten or left out has numbers far too large"
+                    "a covariance lost all precision: a forgotten or left-out row has numbers that are far too large"
                 ) from None
         return self._roots[key]
 
@@ -276,7 +268,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         return cells if self.size == cells.shape[1] else cells[:, self.varying]
 
     def completed_moments(self, cells: Array, member: Soft) -> CrossMoments:
-        """What is expected of whole rows, of those with any known cell."""
+        """The expected moments of complete rows, over rows with any observed cell."""
         found = self._normals.completed(cells, self.varying, self.shift, member)
         if self.blur is None:
             return found
@@ -286,7 +278,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         more[wide] = self._normals.blurred(self._varying_cells(cells), member.weights, self.blur[self.varying])
         return CrossMoments(n, first, second + Exact.of(more))
 
-    def expected_tied(self, rows: Rows) -> tuple[CentredSums, HiddenGroups] | None:
+    def expected_tied(self, x: Array, before: Before) -> tuple[CentredSums, HiddenGroups] | None:
         """What is expected of whole rows whose group is hidden; None where their products are better taken group by
         group: where covariances differ, or where there are many groups of few columns."""
         d = self.size
@@ -294,7 +286,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
             return None
         mean, white, log_determinant, _ = self._root(np.ones(d, dtype=bool))
         log_peak = -0.5 * (float(log_determinant[0]) + d * np.log(2 * np.pi))
-        sums, found = expected_tied(rows, self.shift, mean, white[0], log_peak)
+        sums, found = expected_tied(x, before, self.shift, mean, white[0], log_peak)
         return sums._replace(pivot=sums.pivot + self.shift), found
 
     def by_column(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:

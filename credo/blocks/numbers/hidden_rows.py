@@ -1,7 +1,7 @@
-"""EM's E-step of rows of numbers alone whose group is hidden, in one pass over them: what is expected of the rows.
+"""EM's E-step of rows of numbers whose group is hidden, in one pass over them: what is expected of the rows.
 
-Other blocks have no say about such rows, so that log-densities become responsibilities, and these sums, while a few
-rows are in the processor's cache.
+Log-densities become responsibilities, and these sums, while a few rows are in the processor's cache. What other blocks
+say of the rows is known before.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class HiddenGroups(NamedTuple):
     log_prob: Array  # (rows,): log Σₖ shareₖ p(row | k)
 
 
-class Rows(NamedTuple):
-    """What is known before: cells, weights, and the groups' shares."""
+class Before(NamedTuple):
+    """What is known of rows before their numbers are read."""
 
-    x: Array  # (rows, columns)
-    weight: Array  # (rows,)
     log_shares: Array  # (groups,)
+    weight: Array  # (rows,)
+    others: Array | None = None  # log-likelihoods (rows, groups), which responsibilities take the place of
 
 
 class NormalColumns(NamedTuple):
@@ -41,23 +41,23 @@ class NormalColumns(NamedTuple):
     log_peaks: Array  # (groups, columns): the log-density at the mean
 
 
-def expected_moments(rows: Rows, law: NormalColumns) -> tuple[Moments, HiddenGroups]:
+def expected_moments(x: Array, before: Before, law: NormalColumns) -> tuple[Moments, HiddenGroups]:
     from credo._kernels.blocks.hidden_groups import expect_moments
 
     shift, mean, variance, log_peaks = law
     scale = np.sqrt(0.5 / variance)
     n, (known, first, second) = np.zeros(len(mean)), np.zeros((3, *mean.shape))
-    tops, totals = np.empty((2, len(rows.x)))
-    x, weight = np.ascontiguousarray(rows.x), np.ascontiguousarray(rows.weight)
-    expect_moments(
-        x, weight, shift, scale, scale * mean, log_peaks, rows.log_shares, tops, totals, n, known, first, second
-    )
+    tops, totals = np.empty((2, len(x)))
+    log_shares, weight, others = before
+    own = np.ascontiguousarray(x), np.ascontiguousarray(weight), shift, scale, scale * mean, log_peaks, log_shares
+    others = np.empty((0, len(mean))) if others is None else others
+    expect_moments(*own, others, tops, totals, n, known, first, second)
     sums = CentredSums(known, first / scale, second / scale**2, np.ascontiguousarray(mean))
     return Moments.of_centred(sums, shift), HiddenGroups(n, _log_prob(tops, totals))
 
 
 def expected_tied(
-    rows: Rows, shift: Array, mean: Array, white: Array, log_peak: float
+    x: Array, before: Before, shift: Array, mean: Array, white: Array, log_peak: float
 ) -> tuple[CentredSums, HiddenGroups]:
     """Of columns that covary alike in all groups, N(shift + mean, Σ), W′W = Σ⁻¹ being triangular; no cell is missing.
     log_peak is the log-density at the mean. The sums are about the shift and the groups' means.
@@ -70,12 +70,10 @@ def expected_tied(
     groups, d = mean.shape
     n, first, flat_mean = np.zeros(groups), np.zeros((groups, d)), mean @ white.T
     second, together = np.zeros((d, d + PADDED)), np.zeros((groups, groups + PADDED))
-    tops, totals = np.empty((2, len(rows.x)))
-    x, weight = np.ascontiguousarray(rows.x), np.ascontiguousarray(rows.weight)
-    peak = rows.log_shares + log_peak
-    expect_tied_products(
-        x, weight, shift, np.ascontiguousarray(white), flat_mean, peak, tops, totals, n, first, second, together
-    )
+    tops, totals = np.empty((2, len(x)))
+    own = np.ascontiguousarray(x), np.ascontiguousarray(before.weight), shift, np.ascontiguousarray(white)
+    peak = before.log_shares + log_peak
+    expect_tied_products(*own, flat_mean, peak, tops, totals, n, first, second, together)
     total = symmetric(second[:, :d])
     for k in range(1, groups):
         away = flat_mean[k] - flat_mean[:k]

@@ -16,7 +16,7 @@ from credo.blocks.capabilities import (
     Rounds,
     Tallies,
 )
-from credo.blocks.numbers.hidden_rows import HiddenGroups, NormalColumns, Rows, expected_moments
+from credo.blocks.numbers.hidden_rows import Before, HiddenGroups, NormalColumns, expected_moments
 from credo.blocks.numbers.independent_likelihood import NumbersLikelihood
 from credo.blocks.numbers.logarithms import logarithms_of
 from credo.core.evidence import Evidence, Part
@@ -88,19 +88,19 @@ class Numbers(Block, Completes, ExpectsHidden, Rounds, Tallies):
         return Evidence(_schema(self.names, self.kind), {self.label: Part((groups, None), statistics)})
 
     def expected_hidden(
-        self, batch: Batch, log_shares: Array, weight: Array, groups: str, now: Likelihood
+        self, batch: Batch, before: Before, groups: str, now: Likelihood
     ) -> tuple[Evidence, HiddenGroups] | None:
         law = now.normals if isinstance(now, NumbersLikelihood) else None
-        return None if law is None else self.expected_of_normals(batch, log_shares, weight, groups, law)
+        return None if law is None else self.expected_of_normals(batch, before, groups, law)
 
     def expected_of_normals(
-        self, batch: Batch, log_shares: Array, weight: Array, groups: str, law: NormalColumns
+        self, batch: Batch, before: Before, groups: str, law: NormalColumns
     ) -> tuple[Evidence, HiddenGroups] | None:
         """None where there are so few rows that NumPy takes less time than Numba takes to load."""
-        rows = Rows(batch.encoded(NumberMatrix(self.names)), weight, log_shares)
-        if rows.x.size * len(log_shares) < SMALL:
+        x = batch.encoded(NumberMatrix(self.names))
+        if x.size * len(before.log_shares) < SMALL:
             return None
-        statistics, found = expected_moments(rows, law)
+        statistics, found = expected_moments(x, before, law)
         return self._evidence(self._blurred(statistics), groups), found
 
     def _tiles(self, batch: Batch, member: Membership) -> Iterable[tuple[int, Array]]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo._kernels.blocks.gaussians import add_left_out, add_normals, add_students
 from credo._kernels.core.sums import ALIKE
@@ -86,11 +87,11 @@ class NumbersLikelihood(
         return self.statistics.pooled()
 
     @cached_property
-    def varying(self) -> Any:
+    def varying(self) -> NDArray[np.bool_]:
         """Which columns are used: those with any variance."""
         if self.part_of is not None:
             whole, at = self.part_of
-            return whole.varying[at]
+            return np.asarray(whole.varying[at])
         return self.pooled.scatter[0] > 0
 
     @cached_property
@@ -130,8 +131,8 @@ class NumbersLikelihood(
         wrong = np.argwhere(~(found.variance > 0) & self.varying)
         if len(wrong):
             raise EvidenceError(
-                f"maximum likelihood has no variance for column {self.names[wrong[0, 1]]!r} in one of the classes, "
-                "where all its cells are alike or missing: use estimate='bayes'"
+                f"the maximum-likelihood variance of column {self.names[wrong[0, 1]]!r} is 0 in one of the classes, "
+                "where all its cells are equal or missing: use estimate='bayes'"
             )
         return found
 
@@ -141,7 +142,7 @@ class NumbersLikelihood(
             found = self.prior.log_prior(self.gaussian)
         return float(np.where(self.varying, found, 0.0).sum())
 
-    @property
+    @cached_property
     def normals(self) -> NormalColumns | None:
         """The point estimate, where all columns have a say, once each."""
         if self.settings.estimate == "bayes" or self.logs or self.weights is not None or not self.varying.all():
@@ -297,7 +298,7 @@ class NumbersLikelihood(
                 point = prior.maximum_likelihood(statistics)
                 if not (point.variance > 0).all():
                     raise EvidenceError(
-                        f"without one of its rows, a class has no variance in column {self.names[j]!r}, so that "
+                        f"without one of its rows, a class has no variance in column {self.names[j]!r}, so "
                         "maximum likelihood can't predict it: use estimate='bayes'"
                     )
             else:
@@ -346,7 +347,7 @@ class NumbersLikelihood(
     def rows_of(self, cells: Array, rows: Any) -> Array:
         return np.asarray(cells[rows])
 
-    def far(self, cells: Array, alike: Self, log_odds: Array, certain: float) -> Any:
+    def far(self, cells: Array, alike: Self, log_odds: Array, certain: float) -> NDArray[np.bool_]:
         """Outside of where the probable side's density is above the other's peak, weighed by the odds."""
         own_peak, same_peak = self._peaks, alike._peaks
         below, above = (np.full(len(self.names), -np.inf), np.full(len(self.names), np.inf))
@@ -357,7 +358,7 @@ class NumbersLikelihood(
             low, high = side._within(np.where(self.varying, room, 0.0))
             below, above = np.where(asked, low, below), np.where(asked, high, above)
         outside = (cells < below) | (cells > above)
-        return (outside & self.varying).any(1)
+        return np.asarray((outside & self.varying).any(1))
 
     @property
     def _peaks(self) -> Array:

@@ -1,4 +1,4 @@
-"""Patterns of missing cells: which rows miss the same ones, and what is known of them."""
+"""Missingness patterns: the rows with the same missing cells, and their observed ones."""
 
 from __future__ import annotations
 

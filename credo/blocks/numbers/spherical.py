@@ -24,7 +24,7 @@ from credo.blocks.capabilities import (
     Rounds,
     Tallies,
 )
-from credo.blocks.numbers.hidden_rows import HiddenGroups, NormalColumns
+from credo.blocks.numbers.hidden_rows import Before, HiddenGroups, NormalColumns
 from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
@@ -70,10 +70,10 @@ class Spherical(Block, Completes, ExpectsHidden, Rounds, Tallies):
         return self._numbers.expected(batch, member, groups, now)
 
     def expected_hidden(
-        self, batch: Batch, log_shares: Array, weight: Array, groups: str, now: Likelihood
+        self, batch: Batch, before: Before, groups: str, now: Likelihood
     ) -> tuple[Evidence, HiddenGroups] | None:
         law = now.normals if isinstance(now, SphericalLikelihood) else None
-        return None if law is None else self._numbers.expected_of_normals(batch, log_shares, weight, groups, law)
+        return None if law is None else self._numbers.expected_of_normals(batch, before, groups, law)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> SphericalLikelihood:
         blur = np.array(self.blur) if self.blur else None
@@ -156,7 +156,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
         unit = np.sqrt(self.pooled.scatter.sum() / max(float(self.pooled.n.value.sum()), ALONE))
         return np.asarray((cells - self.shift) / (unit if unit > 0 else 1.0))
 
-    @property
+    @cached_property
     def normals(self) -> NormalColumns | None:
         """The point estimate, where all columns have a say."""
         seen = bool((self.pooled.n.value > 0).all())
@@ -177,7 +177,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
     def _variance(self, ball: SharedVariance) -> Array:
         """The point estimate of σ²."""
         if self.settings.estimate == "ml" and not (ball.spread > 0).all():
-            raise EvidenceError("maximum likelihood has no variance: all rows of each class are alike")
+            raise EvidenceError("the maximum-likelihood variance is 0: all rows of each class are equal")
         return ball.variance_at_mode() if self.settings.estimate == "map" else ball.expected_variance()
 
     def _log_density(self, z: Array, ball: SharedVariance) -> Array:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
 
 RUN = 60  # columns whose squared distances are multiplied before a logarithm is taken
 
 
-def ends_of_runs(power: Array) -> Any:
+def ends_of_runs(power: Array) -> NDArray[np.bool_]:
     """After which columns a logarithm is taken: where the power changes, and from time to time."""
     columns = power.shape[1]
     ends = np.ones(columns, dtype=bool)

@@ -68,7 +68,7 @@ class NumberCells:
         return self.x
 
 
-def _number(value: Any, name: str, number: int) -> float:
+def _number(value: object, name: str, number: int) -> float:
     """The value itself where it is a number, or what a table would take it for."""
     if value is None:
         return np.nan

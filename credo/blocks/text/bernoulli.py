@@ -1,4 +1,4 @@
-"""Words of a text as yes or no: every word of the vocabulary is there or isn't (Bernoulli)."""
+"""Words of a text as yes or no: every word of the vocabulary is present or absent (Bernoulli)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNKNOWN, ABSENT = "(words never seen before)", "(words that aren't there)"
 
 @dataclass(frozen=True)
 class Presences(Texts):
-    """That a word is there: θ ~ Beta(l, l) for each class. UNKNOWN, which stands for all new words, is one of them."""
+    """P(a word is present) = θ ~ Beta(l, l) for each class. UNKNOWN, which represents all new words, is one of them."""
 
     @property
     def label(self) -> Label:

@@ -47,7 +47,7 @@ Flags = NDArray[np.bool_]
 KEPT = 8  # times max_words: beyond so many words, the rarest are dropped
 MOST_WORDS = 2**31  # of one text: Arrow's strings have no more bytes
 DIRECTIONS = 16  # of a random projection in which documents are points
-NEW_WORDS = "no word that was ever seen before"
+NEW_WORDS = "no known word"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Cuts:
 
     @property
     def least(self) -> float:
-        """The weight below which a word isn't there."""
+        """The weight below which a word is absent."""
         return self.min_count - 1e-9 if self.min_count > 1 else ALONE
 
     @property
@@ -101,7 +101,7 @@ class Texts(Block, Limits, Prunes, Tallies):
     def counted(self) -> frozenset[Any]:
         return frozenset((table, self.reading) for table in self.tables)
 
-    def words_column(self, words: Any) -> Column:
+    def words_column(self, words: object) -> Column:
         """The column of the evidence whose levels are the words."""
         return Column(self.name, "text", words, derived=self.derived)
 
@@ -222,10 +222,10 @@ def _utf8(name: str) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise DataError(f"column {name!r} holds bytes that aren't UTF-8 ({error.reason}): it is no text") from None
+        raise DataError(f"column {name!r} holds bytes that aren't UTF-8 ({error.reason}): it isn't text") from None
 
 
-def strings(batch: Batch, name: str) -> Any:
+def strings(batch: Batch, name: str) -> pa.Array:
     """The column as Arrow strings."""
     array = batch.column(name)
     if pa.types.is_dictionary(array.type):
@@ -258,7 +258,7 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
         return (self.block.name,)
 
     @property
-    def words(self) -> Any:
+    def words(self) -> pa.Array:
         return self.column.levels
 
     def read(self, batch: Batch) -> Documents:
@@ -317,7 +317,7 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
     @property
     @abstractmethod
     def shares(self) -> Array:
-        """P(word | class), or that it is there; 0 where it is cut out. (words, classes)"""
+        """P(word | class), or of its presence; 0 where it is cut. (words, classes)"""
 
     def for_class(self, k: int) -> Array:
         """log P(word | class k)/P(word | the other classes), smoothed whatever the estimate; -∞ if cut out. (words,)"""

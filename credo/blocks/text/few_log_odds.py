@@ -33,7 +33,7 @@ class WordSums(NamedTuple):
 
     table: Sparse  # (words, classes)
     holding: Array  # (words,) documents that hold each; 0 where it is cut out
-    least: float  # documents, below which a word isn't there
+    least: float  # documents, below which a word is absent
     totals: Array  # (classes,)
     everything: Array  # V, Σd, D: words, the documents that hold them, all documents
 
@@ -58,19 +58,25 @@ def shares_of_words(documents: Documents) -> Array:
     return _on_grid(logs / np.sqrt(np.bincount(row, logs * logs, len(documents.known)))[row])
 
 
-def scores_left_out(documents: Documents, own: Hard, sums: WordSums, damping: Array, powers: Array) -> Array:
-    """As `add_odds` has them, each document of a class being left out. (documents, classes, damping, powers)"""
-    out = np.zeros((own.rows, len(sums.totals), len(damping), len(powers)))
+class OddsLeftOut(NamedTuple):
+    """Log-odds of the words of documents, each document of a class being left out, before they are damped."""
+
+    shape: tuple[int, int]  # (documents, classes)
+    row: NDArray[np.intp]  # (words,) the document of each
+    logs: Array  # (words,) log(1 + x)
+    rarity: Array  # (words,) idf
+    odds: Array  # (classes, words)
+    sure: Array  # (classes, words) z²
+
+
+def odds_left_out(documents: Documents, own: Hard, sums: WordSums) -> OddsLeftOut:
     table, row, v, logs = sums.table.value, document_of_each(documents), documents.words, _logs(documents.counts)
     weight = np.where(own.codes >= 0, own.weight, 0.0)
     left, given = _left(documents, own, sums, table, weight)
     seen = sums.holding[v] - weight[row]
     kept = np.flatnonzero((sums.holding[v] >= sums.least) & (seen >= sums.least) & left.some[row])
     row, v, logs, given, seen = row[kept], v[kept], logs[kept], given[kept], seen[kept]
-    if not len(row):
-        return out
     rarity = np.log((left.number[row] + 1) / (seen + 1)) + 1
-    share = logs * rarity ** powers[:, None]  # (powers, words)
     n, mine = table.T[:, v], own.codes[row]  # (classes, words)
     here = np.flatnonzero(mine >= 0)
     n[mine[here], here] = np.maximum(n[mine[here], here] - given[here], 0.0)
@@ -78,6 +84,16 @@ def scores_left_out(documents: Documents, own: Hard, sums: WordSums, damping: Ar
     above, below = n + a, t - n + a
     odds = np.log(above / below) - left.base.T[:, row]
     sure = above * below / ((t + 2 * a) * (10 * a)) * odds * odds
+    return OddsLeftOut((own.rows, len(sums.totals)), row, logs, rarity, odds, sure)
+
+
+def scores_left_out(words: OddsLeftOut, damping: Array, powers: Array) -> Array:
+    """As `add_odds` has them. (documents, classes, damping, powers)"""
+    shape, row, logs, rarity, odds, sure = words
+    out = np.zeros((*shape, len(damping), len(powers)))
+    if not len(row):
+        return out
+    share = logs * rarity ** powers[:, None]  # (powers, words)
     damped = odds * sure / (sure + damping[:, None, None])  # (damping, classes, words)
     starts = np.flatnonzero(np.diff(row, prepend=-1))
     for p, q in enumerate(share):

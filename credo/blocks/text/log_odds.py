@@ -1,7 +1,7 @@
 """Words of a text as log-odds of each class against all others, damped where they are uncertain.
 
 This is no likelihood, but scores that often predict better than one. Tuning chooses their two settings by leave-one-out
-and weighs them beside other terms. The statistics are sums again: each document adds the logarithms of its counts,
+and weights them with the other terms. The statistics are sums again: each document adds the logarithms of its counts,
 divided by their Euclidean norm, to the words of its class.
 """
 
@@ -21,7 +21,7 @@ from credo.blocks.block import Parameter, Settings
 from credo.blocks.capabilities import OneTerm, WordByWord
 from credo.blocks.text import few_log_odds
 from credo.blocks.text.column import Texts, Words
-from credo.blocks.text.few_log_odds import Settled, WordSums
+from credo.blocks.text.few_log_odds import OddsLeftOut, Settled, WordSums
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Hard
@@ -145,7 +145,7 @@ class OddsLikelihood(OneTerm, WordByWord):
     def scores(self, cells: Documents, own: Hard, damping: Sequence[float], powers: Sequence[float]) -> Array:
         """Under each damping c and power p. (documents, classes, damping, powers)"""
         if few_log_odds.are_few_scores(cells, self.table, len(damping) * len(powers)):
-            return few_log_odds.scores_left_out(cells, own, self._word_sums, np.array(damping), np.array(powers))
+            return few_log_odds.scores_left_out(self._odds_left_out(cells, own), np.array(damping), np.array(powers))
         holding, totals, everything = self._sums
         out = np.zeros((own.rows, self.table.width, len(damping), len(powers)))
         table = self.table.starts, self.table.columns, self.table.high
@@ -154,6 +154,19 @@ class OddsLikelihood(OneTerm, WordByWord):
             np.array(damping), np.array(powers), cells.starts, own.codes, own.weight, out,
         )  # fmt: skip
         return out
+
+    def _odds_left_out(self, cells: Documents, own: Hard) -> OddsLeftOut:
+        """What no setting changes of few documents. The last is kept: a coarse grid is followed by a fine one."""
+        for before, member, found in self._latest:
+            same = np.array_equal(member.codes, own.codes) and np.array_equal(member.weight, own.weight)
+            if before is cells and same:
+                return found
+        self._latest[:] = [(cells, own, few_log_odds.odds_left_out(cells, own, self._word_sums))]
+        return self._latest[0][2]
+
+    @cached_property
+    def _latest(self) -> list[tuple[Documents, Hard, OddsLeftOut]]:
+        return []
 
     @cached_property
     def settled(self) -> tuple[Array, Array, Array, Array, Array]:

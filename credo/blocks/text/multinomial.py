@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Words(Texts):
     """θ ~ Dirichlet(l) over the vocabulary for each class."""
 
-    drawn = True  # whether positions are drawn one after another, each adding to what is known
+    drawn = True  # whether positions are drawn sequentially, each updating the counts
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> WordsLikelihood:
         return WordsLikelihood(self, *self._seen(evidence), settings)
@@ -57,7 +57,7 @@ class Binary(Words):
 
 @dataclass(frozen=True)
 class Logs(Words):
-    """The same of log₂(1 + x) where a word comes x times. These aren't drawn: the parameters' mean stands for them."""
+    """The same of log₂(1 + x) where a word comes x times. These aren't integrated out: the posterior mean is used."""
 
     drawn = False
 

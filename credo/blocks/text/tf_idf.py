@@ -1,4 +1,4 @@
-"""tf-idf: words that few texts hold weigh more, and long texts no more than short ones."""
+"""tf-idf: rare words have more weight, and texts are normalised by length."""
 
 from __future__ import annotations
 

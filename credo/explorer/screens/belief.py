@@ -46,8 +46,6 @@ class BeliefScreen:
         return {
             "family": type(self.belief.family).__name__,
             "prior": None if handles is None else plain(handles),
-            "n": float(self.belief.n),
-            "column": (self.belief.columns or ("",))[0],
         }
 
     @property
@@ -69,7 +67,7 @@ class BeliefScreen:
     def move(self, asked: Asked) -> Answer:
         """Prior, likelihood, posterior and predictive as charts, and the estimates."""
         belief = self._moved(asked)
-        own, file = called(self.subject)
+        _, file = called(self.subject)
         rows = [[plain(cell) for cell in row] for row in summary_rows(belief)]
         return {
             "charts": plain(belief_charts(belief)),
@@ -77,8 +75,18 @@ class BeliefScreen:
             "maximum_likelihood": plain(_estimate(belief)),
             "n": float(belief.n),
             "log_evidence": float(belief.log_evidence()) if belief.evidence is not None else None,
-            "copy": {"python": f"{own}.update({asked.get('added') or []!r})", "cli": f"credo show {file}"},
+            "copy": {"python": self._line(asked, belief), "cli": "" if self._changed(asked) else f"credo show {file}"},
         }
+
+    def _changed(self, asked: Asked) -> bool:
+        return bool(asked.get("prior") or asked.get("added"))
+
+    def _line(self, asked: Asked, belief: Belief) -> str:
+        """The belief with the prior and the observations of a request, in Python."""
+        own, _ = called(self.subject)
+        if asked.get("prior"):
+            own = f"credo.Belief(credo.{belief.prior!r}).with_evidence({own}.evidence)"
+        return f"{own}.update({asked['added']!r})" if asked.get("added") else f"{own}.plot()"
 
     def compare(self, asked: Asked) -> Answer:
         """Another belief with the same prior: P(this one's parameter is greater), and the difference of means."""

@@ -10,7 +10,8 @@ from credo.present.layout import layout
 
 WHOLE = 60  # variables up to which all are drawn; of more, those around one of them
 FURTHEST = 6  # Markov blankets, each of all variables in the one before, around a variable
-REACH = 2  # of them by default
+REACH = 2  # of them by default, where they are at most ...
+LEGIBLE = 24  # cards, so that a page can show their figures, too
 
 Parents = Mapping[str, tuple[str, ...]]
 
@@ -19,8 +20,7 @@ def laid_out(parents: Parents, asked: Asked) -> Answer:
     """Places of cards and the ways of arrows: of all variables, or of those around one and of those that are named
     beside it; and how many neighbours of each aren't shown."""
     around = asked.get("around")
-    reach = int(min(max(number_in(asked, "reach", REACH), 1), FURTHEST))
-    names = {*parents} if around is None else neighbourhood(parents, text_in(asked, "around"), reach)
+    names, reach = ({*parents}, 0) if around is None else _around(parents, text_in(asked, "around"), asked)
     names |= {name for name in mapping_in(asked, "beside") if name in parents}
     shown = {name: tuple(each for each in own if each in names) for name, own in parents.items() if name in names}
     places, ways = layout(shown)
@@ -28,9 +28,19 @@ def laid_out(parents: Parents, asked: Asked) -> Answer:
     return {
         "places": {name: [float(x), int(y)] for name, (x, y) in places.items()},
         "arrows": arrows,
+        "reach": reach,
         "hidden": len(parents) - len(names),
         "beyond": _hidden_neighbours(parents, names) if len(names) < len(parents) else {},
     }
+
+
+def _around(parents: Parents, name: str, asked: Asked) -> tuple[set[str], int]:
+    """The variables around one, and how many blankets far."""
+    if asked.get("reach") is not None:
+        reach = int(min(max(number_in(asked, "reach", REACH), 1), FURTHEST))
+        return neighbourhood(parents, name, reach), reach
+    wide = neighbourhood(parents, name, REACH)
+    return (wide, REACH) if len(wide) <= LEGIBLE else (blanket(parents, name), 1)
 
 
 def neighbourhood(parents: Parents, name: str, reach: int) -> set[str]:

@@ -40,8 +40,8 @@ class ClustersScreen:
             "columns": columns,
             "numbers": [name for name, forms in self.mixture.classifier.views.items() if forms[0] == "gaussian"],
             "rows": float(self.mixture.n),
+            "has_rows": self.subject.data is not None,
             "posterior": {str(k): float(p) for k, p in posterior.items()},
-            "history": [*map(float, self.mixture.history)],
         }
 
     @property

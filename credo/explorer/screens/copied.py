@@ -31,6 +31,13 @@ def question(file: str, asked: str, done: Mapping[str, Any], seen: Mapping[str, 
     return f"credo ask {quote(file)} {quote(inside)}"
 
 
+def call(verb: str, *given: object) -> str:
+    """A call in Python, without what it leaves out at its end."""
+    while given and (given[-1] is None or given[-1] == {}):
+        given = given[:-1]
+    return f"{verb}({', '.join(map(repr, given))})"
+
+
 def _finding(name: str, value: Any) -> str:
     if isinstance(value, Mapping):
         return f"{word(name)}={{{', '.join(f'{word(each)}: {p:.4g}' for each, p in value.items())}}}"

@@ -1,4 +1,4 @@
-"""An influence diagram: what to do, what it is worth, and what knowing more would be worth."""
+"""An influence diagram: the optimal policy, its expected utility, and the value of information."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from credo.errors import DataError, EvidenceError
 from credo.explorer.screens.cards import WHOLE, laid_out
 from credo.explorer.screens.contents import tabled
-from credo.explorer.screens.copied import called
+from credo.explorer.screens.copied import call, called
 from credo.explorer.screens.questions import priced
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in
 from credo.networks.decisions.influence_diagram import InfluenceDiagram
@@ -53,7 +53,7 @@ class DecisionsScreen:
         return laid_out(self.diagram.parents, asked)
 
     def solve(self, asked: Asked) -> Answer:
-        """The best policy given what is known, what is probable under it, and what each utility is expected to be."""
+        """The optimal policy given the evidence, the marginals under it, and each expected utility."""
         given = mapping_in(asked, "given")
         try:
             policy = self.diagram.policy(given)
@@ -74,7 +74,7 @@ class DecisionsScreen:
                  "more": max(0, sum(1 for _ in each.rows()) - TABLE_ROWS)}
                 for each in policy.decisions
             ],
-            "copy": {"python": f"{own}.policy({f'{given!r}' if given else ''})", "cli": f"credo show {file}"},
+            "copy": {"python": call(f"{own}.policy", given), "cli": f"credo show {file}"},
         }  # fmt: skip
 
     def _expected(self, net: Network, name: str, given: Mapping[str, Any]) -> float | None:
@@ -96,7 +96,7 @@ class DecisionsScreen:
         given, costs = mapping_in(asked, "given"), priced(asked)
         found = self.diagram.what_to_ask(costs, before, given)
         own, _ = called(self.subject)
-        line = f"{own}.what_to_ask({costs!r}, before={found.before!r}, given={given!r})"
+        line = call(f"{own}.what_to_ask", costs, found.before, given)
         questions = [
             {"name": each.name, "value": each.value, "cost": each.cost, "worth": each.worth} for each in found.questions
         ]

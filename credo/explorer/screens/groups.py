@@ -193,12 +193,12 @@ class GroupsScreen:
 
     def best(self, asked: Asked) -> Answer:
         """P(group is best), of those with the highest intervals: how often its parameter is largest, of many draws."""
-        found = self._estimates(asked)
+        found, beliefs = self._estimates(asked), self._with_prior(asked.get("prior"))
         top = np.argsort(-found.high, kind="stable")[:CONTENDERS]
         rng = np.random.default_rng(0)
         names = found.groups.take(pa.array(top)).to_pylist()
         try:
-            draws = np.stack([_draws(self.beliefs[name], rng) for name in names])
+            draws = np.stack([_draws(beliefs[name], rng) for name in names])
         except EvidenceError as error:
             raise DataError(str(error)) from None
         wins = np.bincount(draws.argmax(0), minlength=len(names)) / draws.shape[1]

@@ -9,7 +9,7 @@ import numpy as np
 
 from credo.errors import DataError, EvidenceError
 from credo.explorer.screens.cards import WHOLE, laid_out
-from credo.explorer.screens.copied import called, question, word
+from credo.explorer.screens.copied import call, called, question, word
 from credo.explorer.screens.questions import gains, priced
 from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, number_in, text_in
 from credo.networks.answers import estimate_notice
@@ -101,7 +101,7 @@ class HybridScreen:
         name = target if isinstance(target, str) else next((x for x in self.net.variables if x not in known), None)
         changed = f".do({done!r})" if done else ""
         cli = "" if name is None or name in known else question(file, f"P({word(name)})", done, seen)
-        return {"python": f"{net}{changed}.marginals({f'{seen!r}' if seen else ''})", "cli": cli}
+        return {"python": call(f"{net}{changed}.marginals", seen), "cli": cli}
 
     def explain(self, asked: Asked) -> Answer:
         """What each finding adds to the log-odds of a state; of a number, to those of lying above its mean before."""
@@ -121,12 +121,12 @@ class HybridScreen:
                 each["value"] = interval_text(*seen[each["name"]])
         own, _ = called(self.subject)
         changed = f".do({done!r})" if done else ""
-        return {**found, "copy": {"python": f"{own}{changed}.explain({name!r}, {seen!r}, {value!r})", "cli": ""}}
+        return {**found, "copy": {"python": call(f"{own}{changed}.explain", name, seen, value), "cli": ""}}
 
     def next_questions(self, asked: Asked) -> Answer:
         """Which category tells most about the target, a category: its expected information gain, less its cost."""
-        net, _, seen = self._given(asked)
-        return gains(net.what_to_ask(text_in(asked, "target"), seen, costs=priced(asked)))
+        net, done, seen = self._given(asked)
+        return gains(net.what_to_ask(text_in(asked, "target"), seen, costs=priced(asked)), done)
 
     def table(self, asked: Asked) -> Answer:
         """A variable's distribution given its parents, a line for each configuration of its category parents."""

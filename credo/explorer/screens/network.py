@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import product
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +12,9 @@ import numpy as np
 from credo.errors import DataError, EvidenceError
 from credo.explorer.screens.cards import WHOLE, laid_out
 from credo.explorer.screens.contents import tabled
-from credo.explorer.screens.copied import called, question, word
+from credo.explorer.screens.copied import call, called, question, word
 from credo.explorer.screens.questions import gains, priced
-from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, number_in, text_in
+from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, text_in
 from credo.networks.answers import estimate_notice
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.network import Network
@@ -131,7 +130,7 @@ class NetworkScreen:
         found = net.sensitivity(name, seen, value).tornado()
         own, _ = self._called()
         changed = f".do({done!r})" if done else ""
-        python = f"{own}{changed}.sensitivity({name!r}, {seen!r}, {value!r}).tornado()"
+        python = f"{call(f'{own}{changed}.sensitivity', name, seen, value)}.tornado()"
         return {
             "title": tornado_title(found),
             "table": tabled(tornado_table(found, ENTRIES)),
@@ -172,7 +171,6 @@ class NetworkScreen:
 
     def marginals(self, asked: Asked) -> Answer:
         """P(state | findings) of all variables; or which findings contradict each other."""
-        start = perf_counter()
         net, done, seen = self._given(asked)
         try:
             found = net.marginals(seen)
@@ -184,7 +182,6 @@ class NetworkScreen:
             "marginals": {name: [*map(float, shares.values())] for name, shares in found.items()},
             "log_probability": float(net.log_probability(seen)) if seen else 0.0,
             "notice": estimate_notice(found),
-            "milliseconds": 1e3 * (perf_counter() - start),
             "copy": self._lines(asked.get("target"), done, seen),
         }
 
@@ -194,10 +191,9 @@ class NetworkScreen:
         known = {*done, *seen}
         name = target if isinstance(target, str) else next((x for x in self.net.variables if x not in known), None)
         changed = f".do({done!r})" if done else ""
-        findings = f"{seen!r}" if seen else ""
         unasked = self.template or name is None or name in known
         cli = "" if unasked else question(file, f"P({word(name)})", done, seen)
-        return {"python": f"{net}{changed}.marginals({findings})", "cli": cli}
+        return {"python": call(f"{net}{changed}.marginals", seen), "cli": cli}
 
     def explain(self, asked: Asked) -> Answer:
         """What each finding adds to the log-odds of a state."""
@@ -211,14 +207,13 @@ class NetworkScreen:
         own, file = self._called()
         changed = f".do({done!r})" if done else ""
         cli = question(file, f"explain P({word(name)}{'' if value is None else f'={word(value)}'})", done, seen)
-        python = f"{own}{changed}.explain({name!r}, {seen!r}, {value!r})"
+        python = call(f"{own}{changed}.explain", name, seen, value)
         return {**found, "copy": {"python": python, "cli": "" if self.template else cli}}
 
     def next_questions(self, asked: Asked) -> Answer:
         """Which variable tells most about the target: its expected information gain, less what asking costs."""
-        net, _, seen = self._given(asked)
-        price = number_in(asked, "price", 1.0)
-        return gains(net.what_to_ask(text_in(asked, "target"), seen, costs=priced(asked), price=price))
+        net, done, seen = self._given(asked)
+        return gains(net.what_to_ask(text_in(asked, "target"), seen, costs=priced(asked)), done)
 
     def table(self, asked: Asked) -> Answer:
         """A variable's table, a row for each configuration of its parents; learned ones with credible intervals."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from credo.explorer.screens.screen import Answer, Asked, mapping_in, number_in
@@ -16,7 +17,7 @@ def priced(asked: Asked) -> dict[str, float]:
     return {name: number_in(costs, name, 0.0) for name in costs}
 
 
-def gains(found: InformationGains) -> Answer:
-    """The target, its entropy, and the questions, the best first."""
-    questions = [asdict(each) for each in found.questions[:QUESTIONS]]
+def gains(found: InformationGains, done: Mapping[str, object]) -> Answer:
+    """The target, its entropy, and the questions, the best first; what was set needn't be asked."""
+    questions = [asdict(each) for each in found.questions if each.name not in done][:QUESTIONS]
     return {"target": found.target, "entropy": found.entropy, "questions": questions}

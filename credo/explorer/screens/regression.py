@@ -23,7 +23,7 @@ SHOWN = 2000  # held-out rows in the picture
 
 
 class RegressionScreen:
-    """What is predicted of a row, and how sure that is."""
+    """The prediction for a row, with its uncertainty."""
 
     kind: ClassVar[str] = "regression"
     title: ClassVar[str] = "Regression"

@@ -1,4 +1,4 @@
-"""A row of a table, or a message: its class, why, what would change it, and teaching the model otherwise."""
+"""A row of a table, or a message: its class, the explanation, what would change it, and teaching the model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from credo.explorer.screens.saved import changed, in_file
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
 from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
-from credo.models.explaining import Spoken
+from credo.models.explaining import WordContribution
 from credo.present.content import plain
 from credo.present.densities import Shape, shape_of
 from credo.present.texts import PALEST, cut_weights
@@ -203,7 +203,7 @@ class RowScreen:
         return {"saved": len(rows), "rows": float(self.model.n)}
 
 
-def _coloured(text: str, spoken: Sequence[Spoken]) -> dict[str, list[Any]]:
+def _coloured(text: str, spoken: Sequence[WordContribution]) -> dict[str, list[Any]]:
     """The lengths of the text's pieces, and the weight of each; those too pale to be seen are joined, and weigh 0. The
     page has the text itself."""
     cuts, weights = cut_weights(len(text), [(each.weight, each.places) for each in spoken])
@@ -214,6 +214,6 @@ def _coloured(text: str, spoken: Sequence[Spoken]) -> dict[str, list[Any]]:
     return {"lengths": np.diff(kept_cuts, prepend=0).tolist(), "weights": shown.tolist()}
 
 
-def _strongest(spoken: Sequence[Spoken]) -> list[dict[str, Any]]:
+def _strongest(spoken: Sequence[WordContribution]) -> list[dict[str, Any]]:
     """The words and pairs of words that weigh most."""
     return [{"word": each.word, "weight": each.weight} for each in spoken[:WORDS]]

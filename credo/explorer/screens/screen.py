@@ -58,7 +58,7 @@ class Screen(Protocol):
 
 
 class Subject:
-    """A model, the file that it came from, and rows to look at, where there are some."""
+    """A model, its file, and rows to show, if any."""
 
     def __init__(self, model: Any, path: str | None = None, data: object = None) -> None:
         self.model, self.path, self.data = model, path, data

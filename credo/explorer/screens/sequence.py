@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credo.errors import DataError
+from credo.explorer.screens.contents import tabled
 from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, number_in
 from credo.models.hidden_markov.model import HiddenMarkov
+from credo.present.hidden_markov import emission_table
 
 MOST_ROWS = 20_000  # of a sequence that is drawn
 STEPS = 24  # ahead
@@ -27,11 +29,12 @@ class SequenceScreen:
         self.model: HiddenMarkov = subject.model
 
     def opened(self) -> Answer:
+        seen = emission_table(self.model)
         return {
             "states": [str(name) for name in self.model.names],
             "transitions": self.model.transition_shares.tolist(),
-            "first": [*map(float, self.model.initial_shares.values())],
             "columns": [*self.model.classifier.views],
+            "seen": None if seen is None else tabled(seen),
             "has_rows": self.subject.data is not None,
         }
 

@@ -1,4 +1,4 @@
-"""A dynamic network: what is believed of each slice, so far and from all slices, and what comes next."""
+"""A dynamic network: filtered and smoothed marginals of each slice, and forecasts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ class SlicesScreen:
                 {"name": name, "states": [str(each) for each in self.net.states[name]], "parents": [*own]}
                 for name, own in self.net.parents.items()
             ],
-            "interface": [*self.net.interface],
             "arrows": arrows,
             "tables": tables,
             "has_rows": self.subject.data is not None,

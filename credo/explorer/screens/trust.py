@@ -29,7 +29,7 @@ LISTED = 30  # rows of a cell, and worst mistakes
 
 
 class TrustScreen:
-    """Candidates, calibration, confusion, costs. With rows to look at, mistakes and their reasons."""
+    """Candidates, calibration, confusion matrix, costs; with rows, mistakes and their explanations."""
 
     kind: ClassVar[str] = "trust"
     title: ClassVar[str] = "Trust"
@@ -90,7 +90,7 @@ class TrustScreen:
         }  # fmt: skip
 
     def curve(self, asked: Asked) -> Answer:  # noqa: ARG002 - an action's signature
-        """The log-loss of withheld rows, as ever more of the others are learned."""
+        """The log-loss on withheld rows by the number of training rows."""
         if self.subject.data is None or not isinstance(self.model, Classifier):
             raise DataError("a learning curve needs rows to learn: `credo explore m.credo --data rows.csv` gives them")
         found = self._curve
@@ -132,13 +132,14 @@ class TrustScreen:
         table = np.bincount(cells, scores.weights, size * (size + 1)).reshape(size, size + 1)
         plainly = matrix[scores.truth, scores.predicted]
         own, _ = called(self.subject)
-        reject = "" if asked.get("reject") is None else f", reject={asked['reject']!r}"
+        given = {"loss": mapping_in(asked, "loss") or None, "reject": asked.get("reject")}
+        costs = "".join(f", {name}={cost!r}" for name, cost in given.items() if cost is not None)
         return {
             "confusion": table[:MOST_CLASSES, :].tolist(),
             "cost": float(np.average(cost, weights=scores.weights)),
             "cost_of_most_probable": float(np.average(plainly, weights=scores.weights)),
             "rejected": float(np.average(decided == size, weights=scores.weights)),
-            "copy": {"python": f"{own}.decide(data, loss={mapping_in(asked, 'loss')!r}{reject})", "cli": ""},
+            "copy": {"python": f"{own}.decide(data{costs})", "cli": ""},
         }
 
     def cell(self, asked: Asked) -> Answer:

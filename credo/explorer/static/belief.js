@@ -1,7 +1,7 @@
 // From prior to posterior: drag the prior, add observations, watch what is believed.
 import { html, useState } from "./vendor/preact-htm.js";
-import { Copy, Problem, percent, useAnswer } from "./parts.js";
-import { Lines, filled } from "./charts.js";
+import { Copy, Problem, percent, signed, useAnswer } from "./parts.js";
+import { Legend, Lines, filled, interpolated } from "./charts.js";
 
 const STYLES = { prior: { colour: "#888888", dashes: "5 4" }, likelihood: { colour: "#ee7733", dashes: "2 3" }, posterior: { colour: "#4477aa" }, predictive: { colour: "#228833" } };
 const valuesIn = (text) => text.split(/[\s,;]+/).filter(Boolean).map((each) => (Number.isFinite(Number(each)) ? Number(each) : each));
@@ -10,35 +10,35 @@ export function Screen({ model, state, change, ask }) {
   const prior = state.prior ?? undefined, added = state.added ?? [], other = state.other ?? [];
   const key = JSON.stringify([prior, added]);
   const [answer, problem] = useAnswer((signal) => ask("move", { prior, added }, signal), [key]);
-  const [half, setHalf] = useState("0.05");
-  const [needed, short] = useAnswer((signal) => ask("needed", { prior, added, half_width: Number(half) }, signal), [key, half], 150);
+  const half = state.half ?? 0.05;
+  const [needed, short] = useAnswer((signal) => ask("needed", { prior, added, half_width: half }, signal), [key, half], 150);
   const [against, unlike] = useAnswer((signal) => (other.length ? ask("compare", { prior, added, other }, signal) : null), [key, JSON.stringify(other)]);
-  const handles = prior ?? model.prior;
+  const handles = prior ?? model.prior, like = model.family === "BetaBernoulli" ? "1 0 1" : "values";
   const drag = (part) => change({ prior: { mean: handles.mean, strength: handles.strength, ...part } }, { passing: true });
   return html`<div class="belief">
     <div class="controls">
       ${model.prior && html`<section><h2>Prior</h2>
-        <label class="slider">mean <output>${Number(handles.mean).toPrecision(3)}</output>
+        <label class="slider">mean <b class="value" aria-hidden="true">${Number(handles.mean).toPrecision(3)}</b>
           <input type="range" min=${model.prior.low} max=${model.prior.high} step=${(model.prior.high - model.prior.low) / 500} value=${handles.mean} onInput=${(event) => drag({ mean: Number(event.target.value) })} /></label>
-        <label class="slider">strength, in observations <output>${Number(handles.strength).toPrecision(3)}</output>
+        <label class="slider">strength, in observations <b class="value" aria-hidden="true">${Number(handles.strength).toPrecision(3)}</b>
           <input type="range" min="-2" max="4" step="0.01" value=${Math.log10(handles.strength)} onInput=${(event) => drag({ strength: 10 ** Number(event.target.value) })} /></label>
-        <button disabled=${!prior} onClick=${() => change({ prior: null })}>As it was</button></section>`}
+        <button disabled=${!prior} onClick=${() => change({ prior: null })}>Back to the first prior</button></section>`}
       <section><h2>Observations</h2>
-        <${Adding} label="Add observations" values=${added} set=${(values) => change({ added: values.length ? values : null })} />
+        <${Adding} like=${like} label="Add observations" values=${added} set=${(values) => change({ added: values.length ? values : null })} />
         <p class="faint">${answer ? `${answer.n.toLocaleString("en")} in all` : ""}</p></section>
       <section><h2>Another belief</h2><p class="faint">The same prior, its own observations.</p>
-        <${Adding} label="Its observations" values=${other} set=${(values) => change({ other: values.length ? values : null })} />
+        <${Adding} like=${like} label="Its observations" values=${other} set=${(values) => change({ other: values.length ? values : null })} />
         ${unlike && html`<${Problem} text=${unlike} />`}
         ${against && html`<p>P(this one is greater) = <b>${percent(against.greater)}</b>; difference of the means ${against.difference.toPrecision(3)}</p>`}</section>
-      <section><h2>How much more data?</h2><label>until the 95% interval is ± <input type="number" min="0" step="any" value=${half} onInput=${(event) => setHalf(event.target.value)} /></label>
-        <p role="status">${short ?? (needed && (needed.rows == null ? "more than a million million rows" : needed.rows === 0 ? `none: it is ± ${needed.half_width.toPrecision(3)} now` : `about ${needed.rows.toLocaleString("en")} more rows like those so far`))}</p></section>
+      <section><h2>How much more data?</h2><label>until the 95% interval is ± <input type="number" min="0" step="any" value=${half} onInput=${(event) => Number(event.target.value) > 0 && change({ half: Number(event.target.value) }, { passing: true })} /></label>
+        <p role="status">${short ?? (needed && (needed.rows == null ? "more than a million million observations" : needed.rows === 0 ? `none: it is ± ${needed.half_width.toPrecision(3)} now` : `about ${needed.rows.toLocaleString("en")} more observations like those so far`))}</p></section>
     </div>
-    <aside aria-label="What is believed">
+    <aside aria-label="Posterior">
       ${problem && html`<${Problem} text=${problem} />`}
       ${answer && html`<div class="scroll"><table><thead><tr><th scope="col">parameter</th><th scope="col">mean</th><th scope="col">mode</th><th scope="col">95% interval</th></tr></thead>
         <tbody>${answer.estimates.map((row) => html`<tr key=${row[0]}>${row.map((cell, i) => (i ? html`<td>${cell}</td>` : html`<th scope="row"><bdi>${cell}</bdi></th>`))}</tr>`)}</tbody></table></div>
-        <p class="faint">${answer.maximum_likelihood == null ? "" : `Maximum likelihood: ${shown(answer.maximum_likelihood)}.`} ${answer.log_evidence == null ? "" : `Log evidence: ${Number(answer.log_evidence).toFixed(3)} nats.`}</p>
-        ${answer.charts.map((chart, i) => html`<${Chart} key=${i} chart=${chart} other=${i === 0 ? against?.charts[0] : null} />`)}
+        <p class="faint">${answer.maximum_likelihood == null ? "" : `Maximum likelihood: ${shown(answer.maximum_likelihood)}.`} ${answer.log_evidence == null ? "" : `Log evidence: ${signed(answer.log_evidence)} nats.`}</p>
+        <div class="figures">${answer.charts.map((chart, i) => html`<${Chart} key=${i} chart=${chart} other=${i === 0 ? against?.charts[0] : null} />`)}</div>
         <${Copy} lines=${answer.copy} />`}
     </aside>
   </div>`;
@@ -46,36 +46,29 @@ export function Screen({ model, state, change, ask }) {
 
 const shown = (value) => (typeof value === "number" ? value.toPrecision(4) : Array.isArray(value) ? value.map(shown).join(", ") : typeof value === "object" ? Object.entries(value).slice(0, 8).map(([k, v]) => `${k}: ${shown(v)}`).join(", ") : String(value));
 
-function Adding({ label, values, set }) {
+function Adding({ label, values, set, like }) {
   const [text, setText] = useState("");
   const add = (event) => (event.preventDefault(), set([...values, ...valuesIn(text)]), setText(""));
-  return html`<form onSubmit=${add}><label>${label} <input value=${text} placeholder="1 0 1" onInput=${(event) => setText(event.target.value)} /></label>
+  return html`<form onSubmit=${add}><label>${label} <input value=${text} placeholder=${like} onInput=${(event) => setText(event.target.value)} /></label>
     <button>Add</button> <button type="button" disabled=${!values.length} onClick=${() => set(values.slice(0, -1))}>Undo</button>
     ${values.length > 0 && html`<p class="faint">added: ${values.slice(-20).join(", ")}</p>`}</form>`;
 }
 
 function Chart({ chart, other }) {
   if (chart.bars) {
-    const entries = Object.entries(chart.bars).slice(0, 80), most = Math.max(1e-12, ...entries.map(([, p]) => p));
-    return html`<figure><figcaption>${chart.x_label}</figcaption><ul class="bars">${entries.slice(0, 24).map(([value, p]) => html`<li key=${value}><div><span class="share" style=${{ ...filled(p / most), background: STYLES.predictive.colour }}></span><span class="label"><bdi>${value}</bdi></span><span>${percent(p)}</span></div></li>`)}</ul></figure>`;
+    const entries = Object.entries(chart.bars).slice(0, 24), most = Math.max(1e-12, ...entries.map(([, p]) => p)), whole = most < 0.25 ? most : 1; // of many small shares the largest fills its bar
+    return html`<figure><figcaption>${chart.x_label}</figcaption><ul class="bars">${entries.map(([value, p]) => html`<li key=${value}><div><span class="share" style=${{ ...filled(p / whole), background: STYLES.predictive.colour }}></span><span class="label"><bdi>${value}</bdi></span><span>${percent(p)}</span></div></li>`)}</ul></figure>`;
   }
   const curves = [...chart.curves, ...(other ? other.curves.filter((each) => each.role === "posterior").map((each) => ({ ...each, label: "the other's posterior", own: { colour: "#aa3377" } })) : [])];
   if (!curves.length) return html`<p class="faint">${chart.note}</p>`;
   const x = curves[0].x, on = (curve) => (curve.x === x ? curve.y : x.map((each) => interpolated(curve, each)));
   return html`<figure><figcaption>${chart.x_label}</figcaption>
-    <${Lines} x=${x} ys=${curves.map(on)} names=${curves.map((each) => each.label)} styles=${curves.map((each) => each.own ?? STYLES[each.role])} labels=${true} top=${topOf(curves)} />
-    <figcaption>${curves.map((each) => html`<span class="key" style=${{ background: (each.own ?? STYLES[each.role]).colour }}></span>${each.label} `)}</figcaption></figure>`;
+    <${Lines} x=${x} ys=${curves.map(on)} names=${curves.map((each) => each.label)} styles=${curves.map((each) => each.own ?? STYLES[each.role])} top=${topOf(curves)} />
+    ${curves.some((each) => each.label) && html`<${Legend} names=${curves.map((each) => each.label)} colours=${curves.map((each) => (each.own ?? STYLES[each.role]).colour)} />`}</figure>`;
 }
 
 // A prior without bound at its ends must not flatten the others.
 function topOf(curves) {
   const posterior = curves.filter((each) => each.role !== "prior").flatMap((each) => each.y).filter(Number.isFinite);
   return posterior.length ? Math.max(...posterior) * 1.1 : undefined;
-}
-
-function interpolated(curve, x) {
-  const i = curve.x.findIndex((each) => each >= x);
-  if (i <= 0) return i === 0 && curve.x[0] === x ? curve.y[0] : 0;
-  const part = (x - curve.x[i - 1]) / (curve.x[i] - curve.x[i - 1]);
-  return curve.y[i - 1] * (1 - part) + curve.y[i] * part;
 }

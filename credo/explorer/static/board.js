@@ -1,11 +1,11 @@
 // A board of cards, one for each variable, in layers with arrows between them: pan, zoom, and findings on cards.
 import { html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { percent } from "./charts.js";
-import { NumberCard, UtilityCard, intervalText } from "./number_card.js";
+import { NumberCard, UtilityCard, intervalText, placed } from "./number_card.js";
 
 const LEGIBLE = 0.38; // the smallest scale at which a page opens: names are large then; "all" shows the rest
-const FAR = 0.62; // below this scale cards show their names and bars, without figures
-const CARD = 184, GAP = 36, LINE = 24, HEAD = 34, SHOWN = 8, LAYER = 56;
+const FAR = 0.5; // below this scale cards show their names and bars, without figures
+const CARD = 184, GAP = 36, LINE = 24, HEAD = 34, SHOWN = 8, LAYER = 56, BUTTONS = 44;
 const height = ({ states, number, role }) => HEAD + (number ? 126 : role === "utility" ? 38 : LINE * Math.min(SHOWN, states.length) + 8);
 
 export function Board({ model, byName, places, shares, ghost, given, done, target, conflict, find, change, around, sought, edges }) {
@@ -15,7 +15,7 @@ export function Board({ model, byName, places, shares, ghost, given, done, targe
   const [view, setView] = useState(null);
   const fit = (least = 0.1) => {
     const room = box.current.getBoundingClientRect();
-    const scale = Math.min(1, Math.max(least, Math.min(room.width / drawn.width, room.height / drawn.height)));
+    const scale = Math.min(1, Math.max(least, Math.min(room.width / drawn.width, (room.height - BUTTONS) / drawn.height)));
     const wide = drawn.width * scale, tall = drawn.height * scale, middle = drawn.cards.find((card) => card.name === (around ?? target?.name));
     // What has no room is around the chosen variable, or begins at the top.
     const x = wide <= room.width || !middle ? (room.width - wide) / 2 : room.width / 2 - (middle.x + CARD / 2) * scale;
@@ -62,7 +62,8 @@ export function Board({ model, byName, places, shares, ghost, given, done, targe
     else return;
     event.preventDefault();
   };
-  return html`<div class="canvas" ref=${box} onPointerDown=${pan} onKeyDown=${keys} tabindex="0" role="group"
+  return html`${places.hidden > 0 && html`<p class="hidden-ones">${places.hidden.toLocaleString("en")} more variables: find one, or click a name, to see its neighbours</p>`}
+  <div class="canvas" ref=${box} onPointerDown=${pan} onKeyDown=${keys} tabindex="0" role="group"
       aria-label="Network: arrow keys move, plus and minus zoom, 0 shows all">
     ${view && html`<div class=${`sheet ${view.scale < FAR ? "far" : ""}`} style=${{ "--scale": view.scale, width: `${drawn.width}px`, height: `${drawn.height}px`, transform: `translate(${view.x}px, ${view.y}px) scale(${view.scale})` }}>
       <svg width=${drawn.width} height=${drawn.height} aria-hidden="true">
@@ -75,7 +76,6 @@ export function Board({ model, byName, places, shares, ghost, given, done, targe
     </div>`}
     <div class="zoom only-live"><button aria-label="Zoom in" onClick=${() => zoom(1.25, ...middle())}>+</button>
       <button aria-label="Zoom out" onClick=${() => zoom(0.8, ...middle())}>−</button><button aria-label="Show all" onClick=${() => fit()}>all</button></div>
-    ${places.hidden > 0 && html`<p class="hidden-ones">${places.hidden.toLocaleString("en")} more variables: find one to see its neighbours</p>`}
   </div>`;
 }
 
@@ -153,7 +153,7 @@ function Card({ variable, width, beyond, number, card, shares, ghost, finding, s
   };
   const role = set !== undefined ? "set" : finding !== undefined ? "seen" : "";
   return html`<section class=${`card ${kind ?? ""} ${role} ${conflict ? "conflict" : ""} ${chosen ? "chosen" : ""}`} id=${`card-${number}`} tabindex="-1"
-      aria-label=${name} style=${{ left: `${card.x}px`, top: `${card.y}px`, width: `${width}px`, height: `${card.height}px` }}>
+      aria-label=${name} style=${placed(name, card, width)}>
     <button class="name" title=${name} aria-pressed=${Boolean(chosen)} onClick=${() => change({ target: chosen ? null : { name }, around: focused ? undefined : name })}>${chosenOnly ? "□ " : ""}<bdi>${name}</bdi>${beyond ? html`<span class="beyond" title=${`${beyond} more neighbours: click to see them`}>+${beyond}</span>` : ""}</button>
     <div class="states">${states.map((each, i) => {
       const out = excluded?.has(each), p = shares?.[i] ?? 0, likely = likelihoods?.[each];
@@ -171,11 +171,17 @@ function Card({ variable, width, beyond, number, card, shares, ghost, finding, s
   </section>`;
 }
 
+// What a set of states says, in as few words as it takes.
+function excluded(states, kept) {
+  const out = states.filter((each) => !kept.includes(each));
+  return out.length < kept.length || out.length === 1 ? `≠ ${out.join(", ")}` : `in {${kept.join(", ")}}`;
+}
+
 export function Found({ given, done = {}, byName, find, change, log, density = false }) {
   const all = [...Object.entries(done).map((each) => [...each, "do"]), ...Object.entries(given).map((each) => [...each, "given"])];
   if (!all.length) return null;
   const said = (name, value) =>
-    byName[name]?.number ? intervalText(value) : Array.isArray(value) ? `in {${value.join(", ")}}` : typeof value === "object" ? Object.entries(value).map(([k, v]) => `${k}: ${v}`).join(", ") : `= ${value}`;
+    byName[name]?.number ? intervalText(value) : Array.isArray(value) ? excluded(byName[name].states, value) : typeof value === "object" ? Object.entries(value).map(([k, v]) => `${k}: ${v}`).join(", ") : `= ${value}`;
   return html`<section><h2>Findings</h2><ul class="findings">${all.map(([name, value, how]) => html`<li key=${name}>
       ${how === "do" ? "do " : ""}<bdi>${name}</bdi> <bdi>${said(name, value)}</bdi>
       <button class="only-live" aria-label=${`Remove ${name}`} onClick=${() => (how === "do" ? change({ do: without(done, name) }) : find(name, undefined))}>×</button></li>`)}</ul>

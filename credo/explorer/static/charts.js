@@ -16,23 +16,47 @@ export function Bars({ names, shares, chosen, choose }) {
     ${names.length > order.length && html`<p class="faint">${names.length - order.length} more classes</p>`}`;
 }
 
-// Lines over x; `at` marks a value, `steps` draws bins by their beginnings.
-export function Lines({ x, ys, names = [], at, top, steps = false, small = false, styles = [], labels = false, signed = false }) {
-  const width = small ? 220 : 420, tall = small ? 46 : 190, pad = labels ? 30 : 4;
+// Which colour is whose: of classes, by their order, unless colours are given.
+export function Legend({ names, colours = names.map((_, k) => colour(k)) }) {
+  return html`<p class="faint legend">${names.map((name, k) => html`<span key=${k}><span class="key" style=${{ background: colours[k] }}></span><bdi>${name}</bdi></span> `)}</p>`;
+}
+
+// Round numbers between two ends.
+export function ticks(low, high, most) {
+  const span = high - low || 1, rough = span / most, unit = 10 ** Math.floor(Math.log10(rough));
+  const step = unit * [1, 2, 5, 10].find((each) => each * unit >= rough * 0.999);
+  const from = Math.ceil(low / step - 1e-9), count = Math.floor((high - from * step) / step + 1e-9) + 1;
+  return Array.from({ length: Math.max(0, count) }, (_, k) => Number(((from + k) * step).toPrecision(12)));
+}
+
+// A curve's height at x; outside it is 0.
+export function interpolated(curve, x) {
+  const i = curve.x.findIndex((each) => each >= x);
+  if (i <= 0) return i === 0 && curve.x[0] === x ? curve.y[0] : 0;
+  const part = (x - curve.x[i - 1]) / (curve.x[i] - curve.x[i - 1]);
+  return curve.y[i - 1] * (1 - part) + curve.y[i] * part;
+}
+
+// Lines over x, with round numbers below; `upright` writes numbers beside them, `at` marks a value, `steps` draws bins by
+// their beginnings. A small one has its ends written below.
+export function Lines({ x, ys, names = [], at, top, steps = false, small = false, styles = [], upright, signed = false }) {
+  const width = small ? 220 : 420, tall = small ? 60 : 190, left = upright ? 40 : small ? 4 : 18, right = small ? 4 : 18, foot = small ? 15 : 18, over = small ? 3 : 8;
   const low = x[0], high = x[x.length - 1], span = high - low || 1;
   const finite = ys.flat().filter(Number.isFinite);
   const least = signed ? Math.min(...finite) : 0, most = top ?? (signed ? Math.max(...finite) : Math.max(1e-300, ...finite) * 1.05), tallest = most - least || 1;
-  const px = (value) => pad + ((value - low) / span) * (width - 2 * pad), py = (value) => tall - (labels ? 18 : 3) - ((Math.min(value, most) - least) / tallest) * (tall - (labels ? 24 : 6));
+  const px = (value) => left + ((value - low) / span) * (width - left - right), py = (value) => tall - foot - ((Math.min(value, most) - least) / tallest) * (tall - foot - over);
   const path = (y) => {
     const known = y.map((value, i) => [px(x[i]).toFixed(1), value]).filter(([, value]) => Number.isFinite(value));
     const point = ([at, value], i) => (steps && i ? `H${at} V${py(value).toFixed(1)}` : `${i ? "L" : "M"}${at} ${py(value).toFixed(1)}`);
     return known.map(point).join(" ") + (steps ? ` H${px(high).toFixed(1)}` : "");
   };
   const described = names.length ? `Curves of ${names.slice(0, ys.length).join(", ")} from ${low.toPrecision(3)} to ${high.toPrecision(3)}` : `From ${low.toPrecision(3)} to ${high.toPrecision(3)}`;
+  const below = small ? [[low, "start"], [high, "end"]].map(([value, anchor]) => [value, anchor, Number(value.toPrecision(3))]) : ticks(low, high, 6).map((value) => [value, "middle", value]);
   return html`<svg class="lines" viewBox=${`0 0 ${width} ${tall}`} role="img" aria-label=${described}>
-    ${labels && html`<line x1=${pad} x2=${width - pad} y1=${tall - 18} y2=${tall - 18} class="axis" />
-      ${[0, 0.25, 0.5, 0.75, 1].map((part) => html`<text x=${pad + part * (width - 2 * pad)} y=${tall - 4} text-anchor="middle">${Number((low + part * span).toPrecision(3))}</text>`)}`}
+    <line x1=${left} x2=${width - right} y1=${tall - foot} y2=${tall - foot} class="axis" />
+    ${below.map(([value, anchor, text]) => html`<text x=${px(value)} y=${tall - 4} text-anchor=${anchor}>${text}</text>`)}
+    ${upright && ticks(least, most, 4).map((value) => html`<line x1=${left} x2=${width - right} y1=${py(value)} y2=${py(value)} class="axis" /><text x=${left - 4} y=${py(value) + 3} text-anchor="end">${upright(value)}</text>`)}
     ${ys.map((y, k) => html`<path key=${k} d=${path(y)} stroke=${styles[k]?.colour ?? colour(k)} stroke-dasharray=${styles[k]?.dashes} fill="none" stroke-width=${small ? 1.4 : 2} />`)}
-    ${Number.isFinite(at) && html`<line x1=${px(at)} x2=${px(at)} y1="0" y2=${tall} class="now" />`}
+    ${Number.isFinite(at) && at >= low && at <= high && html`<line x1=${px(at)} x2=${px(at)} y1="0" y2=${tall - foot} class="now" />`}
   </svg>`;
 }

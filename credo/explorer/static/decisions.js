@@ -38,7 +38,7 @@ export function Screen({ model, state, change, ask }) {
           ${each.irrelevant.length > 0 && html`<p class="faint">Known, too, but makes no difference: <bdi>${each.irrelevant.join(", ")}</bdi></p>`}</section>`)}
         <${Copy} lines=${answer.copy} />`}
       ${open.length > 0 && html`<${Worth} open=${open} given=${given} state=${state} change=${change} ask=${ask} />`}
-      <p class="faint">Click a state that is known, or an option that was taken: the policy is for what is left to decide.</p>
+      <p class="faint">Click an observed state, or an option already taken: the policy is for the remaining decisions.</p>
     </aside></div>`;
 }
 
@@ -47,7 +47,7 @@ function Worth({ open, given, state, change, ask }) {
   const before = open.includes(state.before) ? state.before : open[0], costs = state.costs ?? {};
   const [found, problem] = useAnswer((signal) => ask("ask", { before, costs, given }, signal), [before, JSON.stringify([costs, given])]);
   const most = Math.max(1e-12, ...(found?.questions ?? []).map((each) => each.value));
-  return html`<section><h2>What information is worth</h2>
+  return html`<section><h2>Value of information</h2>
     <label class="choice">before <select value=${before} onChange=${(event) => change({ before: event.target.value })}>${open.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}</select></label>
     ${problem && html`<${Problem} text=${problem} />`}
     ${found && (found.questions.length === 0 ? html`<p class="faint">Nothing is left to ask.</p>` : html`<table class="next"><thead><tr><th scope="col">variable</th><th scope="col">value</th><th scope="col"><span class="unseen">bar</span></th><th scope="col">cost</th><th scope="col">worth</th></tr></thead>

@@ -1,11 +1,12 @@
 // Groups: a forest plot of any number of beliefs. Only the rows in view exist; the server sorts and searches.
 import { html, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { Copy, Problem, percent, useAnswer } from "./parts.js";
-import { Lines, colour, filled } from "./charts.js";
+import { Legend, Lines, filled, interpolated, ticks } from "./charts.js";
 
 const LINE = 26, AHEAD = 60, TALLEST = 8_000_000; // pixels: browsers draw nothing further down
 const STEP = 30; // rows: windows begin at multiples of it
 const BASE = 2000; // rows: places are counted from multiples of it, as those far down would be rounded
+const short = (x) => String(Number(x.toPrecision(3))).replace("-", "−");
 const whole = new Intl.NumberFormat("en");
 
 export function Screen({ model, state, change, ask }) {
@@ -23,21 +24,21 @@ export function Screen({ model, state, change, ask }) {
   return html`<div class="groups">
     <div class="board"><div class="tools">
         <label>Find <input value=${view.search} onInput=${(event) => change({ search: event.target.value || null }, { passing: true })} placeholder=${model.by} /></label>
-        <label>Prior <select value=${view.prior} onChange=${(event) => change({ prior: event.target.value })}>${model.priors.map((each) => html`<option key=${each} value=${each}>${each === "given" ? `as estimated (${model.prior})` : each === "raw" ? "none: raw" : each}</option>`)}</select></label>
+        <label>Prior <select value=${view.prior} onChange=${(event) => change({ prior: event.target.value })}>${model.priors.map((each) => html`<option key=${each} value=${each}>${each === "given" ? `as estimated${model.prior === "given" ? "" : ` (${model.prior})`}` : each === "raw" ? "none: raw" : each}</option>`)}</select></label>
         ${model.quantities.length > 1 && html`<label>Estimate <select value=${view.quantity} onChange=${(event) => change({ quantity: event.target.value })}>${model.quantities.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>`}
         <label><input type="checkbox" checked=${Boolean(state.best)} onChange=${(event) => change({ best: event.target.checked || null })} /> P(best)</label>
         <span class="faint" role="status">${rows ? `${rows.total.toLocaleString("en")} of ${model.groups.toLocaleString("en")} groups` : ""}</span></div>
       ${problem && html`<${Problem} text=${problem} />`}
       <div class="forest-table" role="table" aria-label="Groups" aria-rowcount=${rows?.total ?? 0}>
         <div class="forest-head" role="row">${[["group", model.by], ["rows", "rows"], ["estimate", view.quantity], ["low", "95% interval"]].map(([by, title]) => html`<span role="columnheader" key=${by} aria-sort=${view.sort !== by ? "none" : view.down ? "descending" : "ascending"}><button onClick=${() => sort(by)}>${title}${view.sort === by ? (view.down ? " ↓" : " ↑") : ""}</button></span>`)}</div>
+        ${rows && html`<${Scale} range=${rows.range} />`}
         ${rows && html`<${Forest} key=${key} rows=${rows} setFirst=${setFirst} pair=${pair} pick=${pick} brush=${brush} />`}</div></div>
     <aside aria-label="Comparison">
       ${unlike && html`<${Problem} text=${unlike} />`}
       ${against && pair.length === 2
         ? html`<section><h2>Comparison</h2><p>P(<bdi>${pair[0]}</bdi> > <bdi>${pair[1]}</bdi>) = <b>${percent(against.greater)}</b></p>
-          <p>Difference: <b>${Number(against.difference.toPrecision(3))}</b>, 95% interval ${Number(against.interval[0].toPrecision(3))} to ${Number(against.interval[1].toPrecision(3))}</p>
-          <${Both} charts=${against.charts} names=${pair} />
-          <p class="faint">${pair.map((name, k) => html`<span class="key" style=${{ background: colour(k) }}></span><bdi>${name}</bdi>`)}</p><${Copy} lines=${against.copy} /></section>`
+          <p>Difference: <b>${short(against.difference)}</b>, 95% interval ${short(against.interval[0])} to ${short(against.interval[1])}</p>
+          <${Both} charts=${against.charts} names=${pair} /><${Copy} lines=${against.copy} /></section>`
         : html`<p class="faint">Click two groups to compare them, or drag from one to the other. Keys: ↑ ↓ move, Enter chooses, Shift with ↑ ↓ compares where you began with where you are.</p>`}
       ${best && html`<section><h2>P(best)</h2><ul class="bars">${best.best.filter((each) => each.probability > 0).map((each) => html`<li key=${each.group}><div><span class="share" style=${filled(each.probability)}></span><span class="label"><bdi>${each.group}</bdi></span><span>${percent(each.probability)}</span></div></li>`)}</ul></section>`}
       <${Drop} model=${model} ask=${ask} learned=${() => setLearned((n) => n + 1)} />
@@ -144,6 +145,12 @@ function Forest({ rows, setFirst, pair, pick, brush }) {
       <div role="presentation" style=${{ transform: `translateY(${base * LINE - scrolled}px)` }}>${drawn}</div></div></div></div>`;
 }
 
+// Numbers above the intervals, on their scale.
+function Scale({ range: [low, high] }) {
+  const at = (x) => `${(100 * (x - low)) / (high - low || 1)}%`;
+  return html`<div class="forest-scale" aria-hidden="true"><span></span><span></span><span></span><span class="interval">${ticks(low, high, 4).map((x) => html`<u key=${x} style=${{ left: at(x) }}>${x}</u>`)}</span></div>`;
+}
+
 function drawnRow(row, i, base, [low, high], chosen, current) {
   const span = high - low || 1, at = (x) => `${(100 * (x - low)) / span}%`;
   return html`<div key=${row.group} id=${`row-${i}`} data-group=${row.group} class=${`forest-row ${chosen ? "chosen" : ""}`} role="row" aria-rowindex=${i + 1} style=${{ top: `${(i - base) * LINE}px` }}>
@@ -156,9 +163,5 @@ function Both({ charts, names }) {
   if (curves.length < 2) return null;
   const low = Math.min(...curves.map((each) => each.x[0])), high = Math.max(...curves.map((each) => each.x[each.x.length - 1]));
   const x = Array.from({ length: 200 }, (_, i) => low + ((high - low) * i) / 199);
-  const on = (curve) => x.map((each) => {
-    const i = curve.x.findIndex((other) => other >= each);
-    return i < 0 ? 0 : curve.y[i];
-  });
-  return html`<${Lines} x=${x} ys=${curves.map(on)} names=${names} labels=${true} />`;
+  return html`<${Lines} x=${x} ys=${curves.map((curve) => x.map((each) => interpolated(curve, each)))} names=${names} /><${Legend} names=${names} />`;
 }

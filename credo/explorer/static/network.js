@@ -13,7 +13,7 @@ export function Screen({ model, state, change, ask }) {
   const key = JSON.stringify(findings);
 
   const [places, lost] = useAnswer(
-    (signal) => ask("layout", { around, reach: state.reach ?? 2, beside: model.whole ? {} : { ...given, ...done, ...(target ? { [target.name]: 1 } : {}) } }, signal),
+    (signal) => ask("layout", { around, reach: state.reach, beside: model.whole ? {} : { ...given, ...done, ...(target ? { [target.name]: 1 } : {}) } }, signal),
     [around, state.reach, model.whole ? "" : key + JSON.stringify(target)],
   );
   const [answer, problem] = useAnswer((signal) => ask("marginals", { ...findings, target: target?.name }, signal), [key, target?.name]);
@@ -44,7 +44,7 @@ export function Screen({ model, state, change, ask }) {
 
   return html`<div class="network">
     <div class="board">
-      <${Tools} model=${model} doing=${doing} change=${change} around=${around} reach=${state.reach ?? 2} findings=${{ ...given, ...done }} edges=${state.edges} />
+      <${Tools} model=${model} doing=${doing} change=${change} around=${around} reach=${places?.reach ?? 1} findings=${{ ...given, ...done }} edges=${state.edges} />
       ${lost && html`<${Problem} text=${lost} />`}
       ${places && html`<${Board} model=${model} byName=${byName} places=${places} shares=${shown.current} ghost=${ghost.current}
         given=${given} done=${done} target=${target} conflict=${conflict} find=${find} change=${change} around=${around} sought=${model.whole ? state.sought : null} edges=${state.edges ? edges : null} />`}
@@ -70,7 +70,7 @@ export function Screen({ model, state, change, ask }) {
 }
 
 function Edges({ edges }) {
-  return html`<section><h2>How sure the arrows are</h2><p class="faint">P(arrow), ${edges.how}; the least sure first.</p>
+  return html`<section><h2>Edge confidence</h2><p class="faint">P(arrow), ${edges.how}; the least sure first.</p>
     <ul class="bars">${edges.arrows.slice(0, 40).map((each) => html`<li key=${`${each.from}\u0000${each.to}`}><div><span class="share" style=${filled(each.probability)}></span>
       <span class="label"><bdi>${each.from}</bdi> → <bdi>${each.to}</bdi></span><span>${percent(each.probability)}</span></div></li>`)}</ul></section>`;
 }
@@ -88,7 +88,7 @@ function Tools({ model, doing, change, around, reach, findings, edges }) {
     ${model.directed && html`<fieldset class="switch"><legend class="unseen">A click is</legend>
       <label><input type="radio" name="doing" checked=${!doing} onChange=${() => change({ doing: null })} /> seeing</label>
       <label><input type="radio" name="doing" checked=${doing} onChange=${() => change({ doing: true })} /> doing</label></fieldset>`}
-    ${model.unsure && html`<label><input type="checkbox" checked=${Boolean(edges)} onChange=${(event) => change({ edges: event.target.checked || null })} /> how sure arrows are</label>`}
+    ${model.unsure && html`<label><input type="checkbox" checked=${Boolean(edges)} onChange=${(event) => change({ edges: event.target.checked || null })} /> edge confidence</label>`}
     <button disabled=${!Object.keys(findings).length} onClick=${() => change({ given: null, do: null })}>Clear findings</button>
   </div>`;
 }

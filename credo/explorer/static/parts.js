@@ -100,7 +100,7 @@ export function Content({ table }) {
   const ends = (table.drawing?.cells ?? []).flat().filter(Number.isFinite), low = Math.min(...ends), span = Math.max(...ends) - low || 1;
   const at = (x) => (100 * (x - low)) / span;
   const drawn = table.drawing?.kind === "intervals" ? table.drawing.cells : null;
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="Table"><table class="content"><thead><tr>${table.headers.map((name, j) => html`<th scope="col" key=${j} class=${table.left[j] ? "left" : ""}><bdi>${name}</bdi></th>`)}${drawn && html`<th scope="col"><span class="unseen">interval</span></th>`}</tr></thead>
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Table"><table class="content"><thead><tr>${table.headers.map((name, j) => (name ? html`<th scope="col" key=${j} class=${table.left[j] ? "left" : ""}><bdi>${name}</bdi></th>` : html`<td key=${j}></td>`))}${drawn && html`<th scope="col"><span class="unseen">interval</span></th>`}</tr></thead>
     <tbody>${table.rows.map((row, i) => html`<tr key=${i}>${row.map((cell, j) => html`<td key=${j} class=${table.left[j] ? "left" : ""}><bdi>${cell}</bdi></td>`)}
       ${drawn && html`<td class="interval-cell"><span class="interval"><i style=${{ left: `${at(drawn[i][1])}%`, width: `${Math.max(0.5, at(drawn[i][2]) - at(drawn[i][1]))}%` }}></i><b style=${{ left: `${at(drawn[i][0])}%` }}></b></span></td>`}</tr>`)}</tbody></table></div>`;
 }
@@ -112,7 +112,7 @@ export function Diverging({ rows, head, foot, caption, note }) {
     ${caption && html`<caption>${caption}</caption>`}
     <thead><tr><th scope="col">${head[0]}</th><th scope="col">${head[1]}</th><th scope="col"><span class="unseen">bar</span></th></tr></thead>
     <tbody>${rows.map((row, i) => html`<tr key=${i}>
-      <th scope="row"><bdi>${row.name}</bdi>${row.value == null || row.value === "" ? "" : html` = <bdi>${row.value}</bdi>`}</th>
+      <th scope="row"><bdi>${row.name}</bdi>${row.value == null || row.value === "" ? "" : html`${/^[<>]/.test(row.value) ? " " : " = "}<bdi>${row.value}</bdi>`}</th>
       <td>${row.figure}</td>
       <td class="diverging"><span class=${row.size < 0 ? "minus" : "plus"} style=${{ width: `${Math.min(50, (50 * Math.abs(row.size)) / most)}%` }}></span></td>
     </tr>`)}</tbody>
@@ -120,12 +120,15 @@ export function Diverging({ rows, head, foot, caption, note }) {
   </table>`;
 }
 
+const LONGEST_VALUE = 48; // characters of a cell in a waterfall: a text is longer
+
 // prior + weights of evidence = log-odds.
 export function Waterfall({ found, unit = "nats" }) {
   if (!found) return null;
   const missing = found.weights.filter((row) => row.value === null && !Number(row.weight)).length;
+  const short = (value) => (String(value).length > LONGEST_VALUE ? `${String(value).slice(0, LONGEST_VALUE)} …` : value);
   const known = [{ name: "prior", value: null, weight: found.prior }, ...found.weights.filter((row) => row.value !== null || Number(row.weight))];
-  const rows = known.map((row) => ({ name: row.name, value: row.value, figure: signed(row.weight), size: Number(row.weight) }));
+  const rows = known.map((row) => ({ name: row.name, value: row.value == null ? null : short(row.value), figure: signed(row.weight), size: Number(row.weight) }));
   return html`<${Diverging} rows=${rows} head=${["finding", `weight, ${unit}`]} foot=${["log-odds", signed(found.log_odds)]}
     caption=${`${found.against ? `${found.of} against ${found.against}` : found.of}: P = ${percent(found.probability)}`}
     note=${missing > 0 && `${missing} missing ${missing === 1 ? "cell" : "cells"}`} />`;
@@ -139,13 +142,14 @@ export function Cell({ column, value, set, classes = [], chosen, choose }) {
         <option value="">(missing)</option>${(column.values ?? []).map((each) => html`<option key=${String(each)} value=${each}>${String(each)}</option>`)}</select>`
     : column.kind === "date"
       ? html`<input id=${id} type="date" value=${value ?? ""} onChange=${(event) => set(column.name, event.target.value)} />`
+      : column.kind === "text" ? html`<input id=${id} value=${value ?? ""} placeholder="missing" onInput=${(event) => set(column.name, event.target.value, true)} />`
       : html`<input id=${id} type="number" step="any" value=${value ?? ""} placeholder="missing"
           onInput=${(event) => set(column.name, event.target.value === "" ? "" : Number(event.target.value), true)} />
-        ${column.range && html`<input type="range" aria-label=${`${column.name}, slider`} min=${column.range[0]} max=${column.range[1]} step=${(column.range[1] - column.range[0]) / 200}
+        ${column.range && html`<input type="range" class=${value == null ? "missing" : ""} aria-label=${`${column.name}, slider`} min=${column.range[0]} max=${column.range[1]} step=${(column.range[1] - column.range[0]) / 200}
           value=${value ?? (column.range[0] + column.range[1]) / 2} onInput=${(event) => set(column.name, Number(Number(event.target.value).toPrecision(4)), true)} />`}`;
   return html`<div class=${`cell ${chosen ? "chosen" : ""}`}><label for=${id} title=${column.name}><bdi>${column.name}</bdi></label>${control}
     ${column.density && column.density.form !== "category" && html`<${Lines} x=${column.density.places} ys=${column.density.heights} names=${classes} at=${value} steps=${column.density.form === "bins"} small=${true} />`}
-    <button class="what-if only-live" aria-pressed=${chosen} onClick=${choose}>what if</button></div>`;
+    ${choose && html`<button class="what-if only-live" aria-pressed=${chosen} onClick=${choose}>what if</button>`}</div>`;
 }
 
 // Runs work after the user pauses, and drops answers that come too late. A layout effect asks at once: others wait for

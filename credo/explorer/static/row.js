@@ -1,7 +1,7 @@
 // A row of a table, or a message: a control for each column, the classes' probabilities, and why.
 import { h, html, useState } from "./vendor/preact-htm.js";
 import { Cell, Copy, Diverging, Problem, Waterfall, percent, signed, useAnswer } from "./parts.js";
-import { Bars, Lines, colour } from "./charts.js";
+import { Bars, Legend, Lines, colour } from "./charts.js";
 
 export function Screen({ model, state, change, ask }) {
   const row = state.row ?? {}, taught = state.taught ?? [];
@@ -9,6 +9,7 @@ export function Screen({ model, state, change, ask }) {
   const sent = { row: struckOut(row, state.struck), taught, of: state.of ?? undefined };
   const [answer, problem] = useAnswer(async (signal) => ({ ...(await ask("predict", sent, signal)), row: sent.row }), [key]);
   const texts = model.columns.filter((each) => each.kind === "text"), others = model.columns.filter((each) => each.kind !== "text");
+  const drawn = Math.max(0, ...others.map((column) => (column.density?.form === "category" ? 0 : column.density?.heights.length ?? 0)));
   const set = (name, value, passing) => {
     const after = { ...row, [name]: value };
     if (value === "" || value == null) delete after[name];
@@ -17,8 +18,8 @@ export function Screen({ model, state, change, ask }) {
   return html`<div class="row-screen">
     <div class="controls">
       ${texts.map((column) => html`<${Message} key=${column.name} column=${column} text=${row[column.name] ?? ""} judged=${answer?.row[column.name] ?? ""} pieces=${answer?.texts?.[column.name]}
-        struck=${state.struck?.[column.name] ?? []} set=${set} change=${change} state=${state} />`)}
-      ${others.length > 0 && html`<section><h2>Cells</h2><p class="faint">An empty cell is missing; it is marginalised.</p>
+        of=${answer?.why.of} struck=${state.struck?.[column.name] ?? []} set=${set} change=${change} state=${state} />`)}
+      ${others.length > 0 && html`<section><h2>Cells</h2><p class="faint">An empty cell is missing; it is marginalised.${drawn > 0 ? " Curves: the column in each class." : ""}</p>${drawn > 0 && html`<${Legend} names=${model.classes.slice(0, drawn)} />`}
         <div class="cells">${others.map((column) => html`<${Cell} key=${column.name} column=${column} value=${row[column.name]} set=${set} classes=${model.classes}
           chosen=${state.column === column.name} choose=${() => change({ column: state.column === column.name ? null : column.name })} />`)}</div></section>`}
     </div>
@@ -48,7 +49,7 @@ function struckOut(row, struck) {
 }
 const bare = (word) => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
 
-function Message({ column, text, judged, pieces, struck, set, change, state }) {
+function Message({ column, text, judged, pieces, of, struck, set, change, state }) {
   const strike = (text) => {
     const word = bare(text);
     if (!word) return;
@@ -59,6 +60,7 @@ function Message({ column, text, judged, pieces, struck, set, change, state }) {
     <textarea id=${`text-${column.name}`} rows="8" value=${text} placeholder="Type or paste a text" onInput=${(event) => set(column.name, event.target.value, true)}></textarea>
     ${struck.length > 0 && html`<p>Struck out: ${struck.map((word) => html`<button key=${word} class="struck" onClick=${() => strike(word)}>${word}</button> `)}</p>`}
     <${Coloured} text=${judged} pieces=${pieces} strike=${strike} />
+    ${pieces && html`<p class="faint"><span class="key for shade4"></span>for <bdi>${of}</bdi> <span class="key against shade4"></span>against it. Click a word to strike it out.</p>`}
   </section>`;
 }
 
@@ -100,9 +102,9 @@ function Curve({ model, sent, column, now, ask, depends }) {
   if (!curve || curve.column !== column) return null;
   const numbers = curve.values.every((each) => typeof each === "number");
   return html`<section><h2>What if <bdi>${column}</bdi> were …</h2>${numbers
-    ? html`<${Lines} x=${curve.values} ys=${curve.shares} names=${model.classes} at=${now} top=${1} />`
+    ? html`<${Lines} x=${curve.values} ys=${curve.shares} names=${model.classes} at=${now} top=${1} upright=${(p) => `${100 * p}%`} />`
     : html`<table>${curve.values.map((value, i) => html`<tr key=${i}><th scope="row"><bdi>${String(value)}</bdi></th>${curve.shares.map((p, k) => html`<td key=${k}><span class="key" style=${{ background: colour(k) }}></span>${percent(p[i])}</td>`)}</tr>`)}</table>`}
-    <p class="faint">${model.classes.slice(0, 8).map((name, k) => html`<span class="key" style=${{ background: colour(k) }}></span><bdi>${name}</bdi> `)}</p></section>`;
+    <${Legend} names=${model.classes.slice(0, 8)} /></section>`;
 }
 
 function Changes({ sent, ask, depends, set }) {

@@ -33,7 +33,7 @@ class Concept:
     attributes: tuple[str, ...]
     constraints: tuple[tuple[str, Any], ...] | None  # (attribute, value); None: the concept covers nothing
 
-    def covers(self, row: Mapping[str, Any]) -> bool:
+    def covers(self, row: Mapping[str, object]) -> bool:
         """Whether a row is a positive example of it."""
         return self.constraints is not None and all(row[name] == value for name, value in self.constraints)
 
@@ -65,7 +65,7 @@ class Attributes:
     values: Mapping[str, tuple[Any, ...]]
 
     @classmethod
-    def of(cls, given: Schema | Mapping[str, Iterable[Any]], target: str | None) -> Attributes:
+    def of(cls, given: Schema | Mapping[str, Iterable[object]], target: str | None) -> Attributes:
         """Of a schema, or {attribute: values}; the target's column is none of them."""
         columns = _categories(given) if isinstance(given, Schema) else {k: _listed(k, v) for k, v in given.items()}
         found = {name: values for name, values in columns.items() if name != target}
@@ -112,8 +112,8 @@ class Attributes:
             value = cells.missing(column)[row].as_py()
             if value is None:
                 raise DataError(
-                    f"row {batch.number(row)} has no {name!r}: whether a concept covers it can't be told. "
-                    "Leave the row out, or fill the cell"
+                    f"row {batch.number(row)} has no {name!r}: a concept may or may not cover it. "
+                    "Drop the row, or fill in the cell"
                 )
             advice = f"; {CATEGORIES}" if isinstance(value, float) else ""
             raise DataError(
@@ -131,7 +131,7 @@ class Attributes:
         asked = [(name, code) for name, code in zip(self.values, codes, strict=True) if code != ANY]
         return Concept(self.names, tuple((name, self.values[name][code]) for name, code in asked))
 
-    def codes(self, concept: Concept | Mapping[str, Any]) -> Codes | None:
+    def codes(self, concept: Concept | Mapping[str, object]) -> Codes | None:
         """Of a concept, or of {attribute: value} for those that it constrains."""
         if isinstance(concept, Concept) and concept.constraints is None:
             return None
@@ -155,7 +155,7 @@ def _categories(schema: Schema) -> dict[str, tuple[Any, ...]]:
     return {column.name: column.values for column in columns}
 
 
-def _listed(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
+def _listed(name: str, values: Iterable[object]) -> tuple[Any, ...]:
     found = (values,) if isinstance(values, str) else tuple(values)
     if not found:
         raise SchemaError(f"attribute {name!r} has no values")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from credo.models.concepts.concept import Attributes, Codes
 from credo.models.concepts.rows import LabelledRows
 
-ADVICE = "Where labels may be wrong, give noise=0.05 or so"
+ADVICE = "If labels may be wrong, try noise=0.05"
 
 
-def contradiction(attributes: Attributes, rows: LabelledRows, row: Codes, labels: tuple[Any, Any]) -> str:
+def contradiction(attributes: Attributes, rows: LabelledRows, row: Codes, labels: tuple[object, object]) -> str:
     """What is wrong with a negative row, by the numbers of the rows."""
     place = int(np.flatnonzero((rows.codes == np.array(row)).all(axis=1))[0])
     cells = ", ".join(map(str, attributes.row(row).values()))

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.core.records import Shown
 from credo.models.concepts.version_space import VersionSpace
 from credo.models.hypotheses import Evolution
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.models.concepts.model import Concepts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConceptEvolution:
-    """What is believed before the first row, and after each."""
+class ConceptEvolution(Shown):
+    """The posterior before the first row, and after each."""
 
     steps: tuple[Concepts, ...]
 
@@ -25,7 +28,7 @@ class ConceptEvolution:
         return len(self.steps)
 
     def __getitem__(self, n: int) -> Concepts:
-        """What is believed after n rows."""
+        """The posterior after n rows."""
         return self.steps[n]
 
     @property
@@ -38,7 +41,7 @@ class ConceptEvolution:
         listed = [step.hypotheses() for step in self.steps]
         return Evolution(listed[0].hypotheses, np.array([each.probabilities for each in listed]))
 
-    def table(self) -> Any:
+    def table(self) -> pa.Table:
         """An Arrow table, a row for each number of data: S, G, how many concepts are left, the posterior of each."""
         import pyarrow as pa
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.core.description import DescriptionLength, bits
 from credo.core.learning import gather
-from credo.core.records import with_fields
+from credo.core.records import Shown, with_fields
 from credo.data import Batch, Source, cells, source
 from credo.data.schema import Schema
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, SizeError, counted
@@ -35,7 +35,7 @@ MOST_LISTED = 2**16  # concepts of a space that is listed whole
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Concepts:
+class Concepts(Shown):
     """P(h | D) ∝ (1 − ε)^right ε^wrong over conjunctions h of attribute values; 1/|version space| where ε = 0.
 
     >>> days = Concepts({"sky": ["sunny", "rainy"], "air": ["warm", "cold"]}, target="enjoy")
@@ -55,8 +55,8 @@ class Concepts:
     labels: tuple[Any, Any] = field(init=False)  # as the data spell them: negative, positive
 
     def __init__(
-        self, schema: Schema | Mapping[str, Iterable[Any]] | None = None, *, target: str | None = None,
-        positive: Any = None, noise: float = 0.0,
+        self, schema: Schema | Mapping[str, Iterable[object]] | None = None, *, target: str | None = None,
+        positive: object = None, noise: float = 0.0,
     ) -> None:  # fmt: skip
         if not isinstance(noise, int | float | np.number) or not 0 <= noise < 0.5:
             raise PriorError(f"noise is the probability of a wrong label, at least 0 and below 0.5, but is {noise!r}")
@@ -93,7 +93,7 @@ class Concepts:
         return with_fields(model, rows=model.rows + found, labels=labels)._checked()
 
     def forget(self, data: object, target: object = None) -> Concepts:
-        """Take rows out again that were learned: the version space is as if they had never come."""
+        """Unlearn rows exactly: the version space is as if they had never been learned."""
         found, _ = self._named(target)._gathered(data, target)
         return with_fields(self, rows=self.rows - found)
 
@@ -112,7 +112,7 @@ class Concepts:
         return with_fields(self, rows=self.rows + other.rows, labels=labels)._checked()
 
     def merge(self, *others: Concepts) -> Concepts:
-        """The same as adding them up."""
+        """The same as `+`."""
         return sum(others, self)
 
     def _named(self, target: object) -> Concepts:
@@ -124,7 +124,7 @@ class Concepts:
         if self.target is not None:
             return self
         if target is None:
-            raise SchemaError("say which column holds the labels, as in update(data, target='enjoy')")
+            raise SchemaError("name the column that holds the labels, as in update(data, target='enjoy')")
         name = target if isinstance(target, str) else "target"
         attributes = Attributes.of(self.attributes.values, name)
         return with_fields(self, target=name, attributes=attributes, rows=LabelledRows.none(len(attributes.names)))
@@ -204,7 +204,7 @@ class Concepts:
     def _weights(self) -> ConceptWeights:
         return Noisy(self._space, self.rows, self.noise) if self.noise else Consistent(self.version_space)
 
-    def posterior(self, concept: Concept | Mapping[str, Any]) -> float:
+    def posterior(self, concept: Concept | Mapping[str, object]) -> float:
         """P(h | D) of a concept, or of {attribute: value} for the attributes that it constrains."""
         return self._weights.posterior(self._space.codes(concept))
 
@@ -251,7 +251,7 @@ class Concepts:
 
     # What is predicted
 
-    def vote(self, row: Mapping[str, Any]) -> Prediction:
+    def vote(self, row: Mapping[str, object]) -> Prediction:
         """The Bayes-optimal classification of a row: P(positive) is the posterior of the concepts that cover it."""
         p = float(self.predict_proba([dict(row)])[0, 1])
         both = sorted([(self.labels[1], p), (self.labels[0], 1 - p)], key=lambda each: -each[1])
@@ -269,8 +269,8 @@ class Concepts:
         return np.asarray(np.array(self.labels)[likely])
 
     def most_informative(self, candidates: object = None) -> dict[str, Any]:
-        """The row to ask about next: that whose vote is nearest to half, among all rows there could be, or among the
-        candidates. Its label is expected to halve the version space."""
+        """The most informative query: the row whose vote is nearest to half, among all possible rows or the candidates.
+        Its label is expected to halve the version space."""
         if candidates is None:
             nothing = bool(self.noise) or not len(self.rows.positives)
             return self._space.row(best_query(self._weights, self._space, nothing))
@@ -282,7 +282,7 @@ class Concepts:
                 row = int(distance.argmin())
                 nearest, found = float(distance[row]), self._space.row(self._space.read(batch)[row])
         if found is None:
-            raise EvidenceError("no candidate would tell more: all concepts that are left agree on each of them")
+            raise EvidenceError("no candidate is informative: all remaining concepts agree on each of them")
         return found
 
     def __repr__(self) -> str:
@@ -298,7 +298,7 @@ class Concepts:
 
 @dataclass(frozen=True, eq=False)
 class ConceptVotes:
-    """P(negative), P(positive) of a batch's rows; rows that are alike are voted on once."""
+    """P(negative), P(positive) of a batch's rows; rows that are equal are voted on once."""
 
     model: Concepts
 
@@ -323,7 +323,7 @@ class _Read:
         return cls(LabelledRows.total([part.rows for part in parts]), (negative, positive))
 
 
-def _spelt(seen: tuple[tuple[Any, ...], tuple[Any, ...]], known: tuple[Any, Any]) -> tuple[Any, Any]:
+def _spelt(seen: tuple[tuple[object, ...], tuple[object, ...]], known: tuple[object, object]) -> tuple[Any, Any]:
     """The negative and the positive label: as they were seen, if in one way; else as they are known."""
     negative, positive = (each[0] if len(each) == 1 else old for each, old in zip(seen, known, strict=True))
     if isinstance(negative, bool) and not seen[1]:

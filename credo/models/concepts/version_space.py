@@ -22,7 +22,7 @@ MOST_SETS = 2**18  # of rows that concepts cover
 MOST_GENERAL = 2**12  # concepts in a boundary
 TOO_MANY = (
     f"the concepts cover more than {MOST_SETS:,} different sets of rows: too many to count them exactly. "
-    "With fewer attributes, or fewer different rows, they can be counted"
+    "Use fewer attributes, or fewer distinct rows"
 )
 
 

@@ -20,7 +20,7 @@ from credo.models.concepts.rows import Integers, LabelledRows
 from credo.models.concepts.version_space import Option, VersionSpace, covered_sets, options
 from credo.numerics.exact import Array
 
-MOST_CELLS = 2**22  # concepts that are weighed at once to find the best query
+MOST_CELLS = 2**22  # concepts that are counted at once to find the best query
 
 
 class ConceptWeights(Protocol):
@@ -202,5 +202,5 @@ def best_query(weights: ConceptWeights, attributes: Attributes, nothing: bool) -
     share = votes / (float(total) + nothing * np.exp(-top))
     best = np.unravel_index(int(np.abs(share - 0.5).argmin()), share.shape)
     if not 0 < share[best] < 1:
-        raise EvidenceError("no row would tell more: all concepts that are left agree on every row")
+        raise EvidenceError("no row is informative: all remaining concepts agree on every row")
     return tuple(tried[j][int(place)] for j, place in enumerate(best))

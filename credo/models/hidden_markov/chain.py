@@ -1,4 +1,4 @@
-"""The hidden chain: Dirichlet shares of first states, and of the states that follow each."""
+"""The hidden chain: Dirichlet priors of the initial and the transition probabilities."""
 
 from __future__ import annotations
 
@@ -84,5 +84,5 @@ def chain_parts(firsts: Array | Exact, pairs: Array | Exact, states: str) -> dic
 
 
 def seen_in(evidence: Evidence) -> Shares:
-    """How often sequences began in each state, and how often each followed each."""
+    """Counts of initial states and of transitions."""
     return Shares(evidence[INITIAL].n.value[:, 0], evidence[TRANSITIONS].n.value)

@@ -1,4 +1,4 @@
-"""What emission= says: how number columns covary, or what columns are in a state: kinds, or conjugate families."""
+"""The option emission=: a covariance, kinds, or conjugate families."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def covariance_of(emission: Any) -> Covariance:
 
 
 def kinds_of(emission: Any, kinds: Mapping[str, Any] | None, names: Iterable[str]) -> Mapping[str, Any] | None:
-    """What is asked for of the columns: by kinds=, and by emission= for others."""
+    """The requested kinds of the columns: by kinds=, and by emission= for the others."""
     if isinstance(emission, Mapping):
         return {**emission, **(kinds or {})}
     if isinstance(emission, str) and emission in COVARIANCES:

@@ -92,7 +92,7 @@ class Emission:
         return np.asarray(states * self.components + np.minimum(own, self.components - 1))
 
     def begun(self, member: Membership, rng: np.random.Generator) -> Membership:
-        """Rows' groups before there are any parameters: those of a state are shared out to its components by chance."""
+        """Rows' groups before there are any parameters: those of a state are assigned to its components at random."""
         if self.components == 1:
             return member
         states = member.soft().weights if isinstance(member, Hard) else member.weights

@@ -1,4 +1,4 @@
-"""A hidden Markov model at some parameters: what it expects of sequences (the E-step), and its mode (the M-step)."""
+"""A hidden Markov model at some parameters: its E-step and M-step."""
 
 from __future__ import annotations
 
@@ -195,14 +195,14 @@ class HiddenChain:
 
 
 def together(columns: list[Evidence], chain: Evidence) -> Evidence:
-    """What rows say of columns given states, and of the chain."""
+    """The expected statistics of columns given states, and of the chain."""
     found = Evidence.total(columns)
     schema = found.schema if chain.schema.names[0] in found.schema.names else Schema((*found.schema, *chain.schema))
     return Evidence(schema, {**found.parts, **chain.parts})
 
 
 def counted_pairs(starts: NDArray[np.intp], member: Membership) -> tuple[Any, Any]:
-    """How often sequences begin in each state, and states follow each other; rows of no state say nothing."""
+    """Counts of initial states and transitions; rows without a state are ignored."""
     begins = np.zeros(member.rows, dtype=bool)
     begins[starts[:-1]] = True
     if isinstance(member, Soft):

@@ -1,4 +1,4 @@
-"""How a hidden chain is fitted: starts, short runs of EM, the best continued, and how many states there are."""
+"""Fitting a hidden chain: starts, short runs of EM, the best continued, and the number of states."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Reader = Callable[[], Iterable[Any]]
 
 
 class Search(NamedTuple):
-    """How long EM looks for the best parameters."""
+    """The limits of EM."""
 
     starts: int
     steps: int
@@ -87,7 +87,7 @@ def _added(parts: Sequence[tuple[Evidence, float]]) -> tuple[Evidence, float]:
 
 
 def climbed(chain: HiddenChain, reader: Reader, search: Search, start: Evidence | None) -> Fitted[HiddenChain]:
-    """EM to the end, from a start that is given, or from the best of several after short runs on a sample of rows."""
+    """EM to convergence, from a given start, or from the best of several after short runs on a sample of rows."""
     begun = best_start(chain, reader, search) if start is None else chain.with_evidence(start)
     evidence, _ = expected(begun, reader)
     return interruptible_em(begun.with_evidence(evidence), reader, steps=search.steps, tolerance=search.tolerance)
@@ -138,7 +138,7 @@ def _in_turn(sample: SequenceBatch, states: int) -> Any:
 
 
 def windowed(points: Array, window: int) -> Array:
-    """Means and mean squares of a row's neighbourhood: states that last differ in them, though single rows don't."""
+    """Means and mean squares of a row's neighbourhood: lasting states differ in them, even if single rows don't."""
     if window == 1 or len(points) < 2:
         return points
     filled = np.nan_to_num(points)
@@ -152,7 +152,7 @@ def windowed(points: Array, window: int) -> Array:
 
 
 class Tried(NamedTuple):
-    """How well the data speak for a number of states."""
+    """The approximate evidence for a number of states."""
 
     states: int
     log_evidence: float  # approximate (Cheeseman and Stutz)
@@ -184,7 +184,7 @@ def expectation_rows(chain: HiddenChain, evidence: Evidence) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Continued:
-    """A chain that has learned before: EM over new rows, with what was expected of the old ones as it is."""
+    """A chain that has learned before: EM over new rows, with the expected counts of the old ones kept."""
 
     chain: HiddenChain
     before: Evidence

@@ -1,4 +1,4 @@
-"""What comes next: distributions of states and columns, some steps after the last row."""
+"""Forecasts: distributions of states and columns, some steps after the last row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from credo import engines
 from credo.blocks.column_laws import column_laws
 from credo.errors import DataError, EvidenceError, counted
 from credo.models.hidden_markov.jobs import LastState
-from credo.numerics.distributions import Categorical
+from credo.numerics.categorical import Categorical
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def forecasts(model: HiddenMarkov, data: object, steps: int) -> list[Forecast]:
     found = engines.map(LastState(model.chain), model._opened(data).partitions())
     last = np.concatenate([each.values for each in found] or [np.empty((0, 0))])
     if len(last) != 1:
-        raise DataError(f"a forecast goes on from the end of one sequence, but there are {len(last)}")
+        raise DataError(f"a forecast starts from the end of one sequence, but there are {len(last)}")
     return ahead(model.names, model.chain, last[0], steps)
 
 

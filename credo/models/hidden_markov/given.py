@@ -1,4 +1,4 @@
-"""States that are given: a column of them, partly filled perhaps, or columns with the probability of each."""
+"""Given states: a column, possibly partly filled, or columns of probabilities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUM = 1e-6  # by which probabilities may miss 1
 
 @dataclass(frozen=True)
 class Given:
-    """What rows say of their states: the value of a column, or P(state) in a column for each state."""
+    """Given states: the value of a column, or P(state) in a column for each state."""
 
     states: tuple[Any, ...]
     column: str | None = None
@@ -36,7 +36,7 @@ class Given:
         return batch.encoded(GivenCodes(self.states, str(self.column)))
 
     def logs(self, batch: Batch) -> Array:
-        """log P(state), 0 where nothing is said. (rows, states)"""
+        """log P(state), 0 where nothing is given. (rows, states)"""
         shares = self._shares(batch)
         with np.errstate(divide="ignore"):
             return np.where(np.isnan(shares), 0.0, np.log(shares))
@@ -137,7 +137,7 @@ def levels_of(table: Source, column: str) -> tuple[Any, ...]:
     found = [*dict.fromkeys(value for own in each for value in own)]
     check_number(column, len(found))
     if not found:
-        raise DataError(f"column {column!r} gives no state: every cell is missing. Leave it out, and say how many")
+        raise DataError(f"column {column!r} gives no state: every cell is missing. Leave it out, and give states=N")
     return tuple(sorted(found, key=lambda value: (isinstance(value, str), value)))
 
 

@@ -1,4 +1,4 @@
-"""What engines do with batches of sequences for a hidden Markov model."""
+"""Engine jobs over batches of sequences for a hidden Markov model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LARGEST = 2**28  # entries of the table that the k best paths of a sequence need
 
 
 class Found(NamedTuple):
-    """What a job finds of each row of a batch, where these are in the table's order, and cells that were ignored."""
+    """The results for each row of a batch, the rows' places in the table, and the ignored cells."""
 
     values: NDArray[Any]  # (rows, ...)
     places: NDArray[np.intp] | None  # of rows that were put in order

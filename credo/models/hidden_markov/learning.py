@@ -1,4 +1,4 @@
-"""How a hidden Markov model learns: states that are given are counted, others are found by EM."""
+"""Learning a hidden Markov model: given states are counted, hidden ones inferred by EM."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ def _with_states(
     _check_columns(model)
     fit = climbed(chain, reader, model._search, start)
     if not fit.converged and len(fit.history) > model.steps:
-        tell(f"EM ended after {counted(model.steps, 'step')}, before it converged: steps= allows more")
+        tell(f"EM ended after {counted(model.steps, 'step')}, before it converged: increase steps=")
     return model._with_evidence(fit.evidence, hidden=True, history=fit.history)
 
 
 def _chosen(model: HiddenMarkov, table: Source, numbers: Numbers, weight: Weight) -> HiddenMarkov:
-    """With as many states as the evidence speaks for."""
+    """With the number of states chosen by evidence."""
     _check_columns(model)
     reader, weights = _read(model, table, (), weight)
     found: list[tuple[Tried, HiddenMarkov]] = []
@@ -107,13 +107,13 @@ def _chosen(model: HiddenMarkov, table: Source, numbers: Numbers, weight: Weight
         after = own._with_evidence(fit.evidence, hidden=True, history=fit.history)
         found.append((judged(fit, model.settings), after))
         best, chosen = max(found, key=lambda pair: pair[0].log_evidence)
-        if size - best.states >= PATIENCE or 2 * (size + 1) > after.n:  # a state of a row or two says nothing
+        if size - best.states >= PATIENCE or 2 * (size + 1) > after.n:  # a state of a row or two is no evidence
             break
     return chosen.replaced(tried=tuple(tried for tried, _ in found))
 
 
 def continued(model: HiddenMarkov, table: Source, target: object, weight: Weight) -> Any:
-    """With more sequences: counted where all states are given; else EM goes on, the old evidence being as it is."""
+    """With more sequences: counted if all states are given; else EM continues and keeps the old evidence."""
     seen = model._seen
     table, given = _given_more(model, table, target)
     reader, weights = _read(model, table, (given,), weight)

@@ -1,4 +1,4 @@
-"""A hidden Markov model beside a stream: one row at a time."""
+"""A hidden Markov model for streams: one row at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from credo.data import source
 from credo.errors import DataError, EvidenceError
 from credo.models.hidden_markov.forecasting import Forecast, ahead
-from credo.numerics.distributions import Categorical
+from credo.numerics.categorical import Categorical
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class LiveStates:
     def forecast(self, steps: int = 1) -> list[Forecast]:
         """What comes next."""
         if self._positions is None:
-            raise EvidenceError("nothing was observed yet: a forecast goes on from the last row")
+            raise EvidenceError("nothing was observed yet: a forecast starts from the last row")
         return ahead(self.model.names, self.chain, self._positions, steps)
 
     def __repr__(self) -> str:

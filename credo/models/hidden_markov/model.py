@@ -58,24 +58,25 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.hidden_markov.forecasting import Forecast
     from credo.models.hidden_markov.live import LiveStates
+    from credo.present.plotting import Figure
 
 NOTHING = "nothing was learned yet: fit(data) first"
 PATIENCE = 2  # numbers of states without a gain, after which it stops
 HIDDEN = (
-    "states were hidden when it was learned, and what was expected of them depends on all rows together: {} is exact "
-    "only where every state is given. update() continues EM with more rows; fit() begins again"
+    "states were hidden when it was learned, and their expected counts depend on all rows: {} is exact "
+    "only where every state is given. update() continues EM with more rows; fit() starts again"
 )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HiddenMarkov(Surface):
-    """p(rows, states) = P(s₁) Π P(sₜ | sₜ₋₁) Π p(rowₜ | sₜ): each row of a sequence depends on its hidden state alone.
+    """p(rows, states) = P(s₁) Π P(sₜ | sₜ₋₁) Π p(rowₜ | sₜ): each row of a sequence depends only on its hidden state.
 
-    Where states are given, they are counted; else EM finds them (Baum-Welch). Shares of states have Dirichlet priors
-    (smoothing; sticky more for staying), columns those of a classifier's classes. emission: how number columns covary
-    in a state; or what all columns are ("count", GammaPoisson(1, 1)), or some: {column: kind or family}. components: of
-    the mixture that each state is. transitions: "any", "left-to-right", a matrix of 0 and 1, or {state: [states that
-    may follow]}. duration: the fewest rows that a state lasts.
+    Given states are counted; hidden ones are inferred by EM (Baum-Welch). State probabilities have Dirichlet priors
+    (smoothing; `sticky` is added for staying), columns those of a classifier. emission: the covariance of number
+    columns; or a kind or family for all columns ("count", GammaPoisson(1, 1)), or for some: {column: kind or family}.
+    components: per state, for mixture emissions. transitions: "any", "left-to-right", a matrix of 0 and 1, or {state:
+    [states that may follow]}. duration: the minimum number of rows in a state.
 
     >>> weather = {"walk": ["yes", "yes", "no", "no"] * 5, "sky": ["sun", "sun", "rain", "rain"] * 5}
     >>> model = HiddenMarkov().fit(weather, target="sky")
@@ -143,7 +144,7 @@ class HiddenMarkov(Surface):
         weight: Weight = None, start: object = None,
     ) -> Self:  # fmt: skip
         """Learn from sequences: runs of one value in the column `sequence`, tables of a list, or all rows as one; rows
-        are in order, or are put in order by the column `order`.
+        are in order, or sorted by the column `order`.
 
         target: the states, as far as they are known (a column, an array, or P(state) in a matrix or in columns).
         weight: of sequences. start: memberships that EM begins with, as target would give them.
@@ -167,8 +168,8 @@ class HiddenMarkov(Surface):
         return SequenceTable(table, tuple(dict.fromkeys([*present, *more])), by, order)
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Learn from more sequences. Where states are hidden, EM continues: over the new rows, with what was expected
-        of the old ones kept as it is."""
+        """Learn from more sequences. With hidden states, EM continues over the new rows; the expected counts of the old
+        ones are kept."""
         from credo.models.hidden_markov.learning import continued
 
         found: Self = continued(self, source(data), target, weight)
@@ -183,7 +184,7 @@ class HiddenMarkov(Surface):
         return self._with_evidence(self._seen.without(given_evidence(self, source(data), target, weight)), hidden=False)
 
     def discount(self, factor: float) -> Self:
-        """All evidence times a factor between 0 and 1, so that old sequences count less beside those of an update."""
+        """Multiply all evidence by a factor between 0 and 1, to fade old sequences."""
         return self._with_evidence(self._seen * check_discount(factor), hidden=self.hidden, history=self.history)
 
     def __add__(self, other: Self) -> Self:
@@ -197,7 +198,7 @@ class HiddenMarkov(Surface):
         return self._with_evidence(Evidence.total([self._seen, other._seen]), hidden=False)
 
     def merge(self, *others: Self) -> Self:
-        """The same as adding them up."""
+        """The same as `+`."""
         found = self
         for other in others:
             found = found + other
@@ -239,7 +240,7 @@ class HiddenMarkov(Surface):
         return Conditional(blocks, self.settings, groups, evidence)
 
     def kinds_of(self, columns: Iterable[str]) -> Mapping[str, Any] | None:
-        """What emission= and kinds= ask for of these columns."""
+        """The kinds of these columns, by emission= and kinds=."""
         return kinds_of(self.emission, self.kinds, columns)
 
     def _chain(
@@ -278,13 +279,19 @@ class HiddenMarkov(Surface):
     def classifier(self) -> GaussianDiscriminant:
         """The states as classes of single rows, whose neighbours aren't known: P(state) is its share of the rows."""
         if self.components > 1:
-            raise EvidenceError("states that are mixtures are no classes of a classifier")
+            raise EvidenceError("states with several components can't be classes of a classifier")
         nothing = Part((None,), Counts.of_rows(Hard.whole(0, np.empty(0))))
         rest = {label: part for label, part in self._seen.parts.items() if label not in (INITIAL, TRANSITIONS)}
         evidence = Evidence(self._seen.schema, {UNLABELLED: nothing, **rest}).ordered()
         kinds, covariance = self.kinds_of(self.views), covariance_of(self.emission)
         model = GaussianDiscriminant(covariance, self.strength, self.estimate, self.smoothing, kinds=kinds)
         return with_fields(model, target=self.column, views=self.views, evidence=evidence)
+
+    def plot(self, columns: Sequence[str] | None = None) -> Figure:
+        """The distribution of each column in each state."""
+        from credo.present.score_plot import plot_classifier
+
+        return plot_classifier(self.classifier, columns)
 
     @property
     def n(self) -> float:
@@ -313,7 +320,7 @@ class HiddenMarkov(Surface):
 
     @property
     def state_posterior(self) -> dict[int, float]:
-        """P(number of states | data) among those that states="auto" tried, all being as probable before."""
+        """P(number of states | data) among those that states="auto" tried, under a uniform prior."""
         if not self.tried:
             raise EvidenceError("the number of states was given: states='auto' compares several")
         logs = np.array([each.log_evidence for each in self.tried])
@@ -381,13 +388,14 @@ class HiddenMarkov(Surface):
         return LiveStates(self)
 
     def forecast(self, data: object, steps: int = 1) -> list[Forecast]:
-        """What follows the last row of a sequence: for each step ahead, P(state) and each column's distribution."""
+        """A forecast from the last row of a sequence: for each step ahead, P(state) and the distribution of each
+        column."""
         from credo.models.hidden_markov.forecasting import forecasts
 
         return forecasts(self, data, steps)
 
     def sample(self, lengths: int | Sequence[int], seed: Any = None) -> Any:
-        """An Arrow table of made-up sequences of these lengths, with their states."""
+        """An Arrow table of sampled sequences of these lengths, with their states."""
         from credo.models.hidden_markov.sampling import sampled_sequences
 
         return sampled_sequences(self, lengths, seed)

@@ -1,4 +1,4 @@
-"""What hidden states are called."""
+"""Names of hidden states."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def checked_states(states: Any) -> Any:
 
 
 def names_of(states: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What states are called; () where their number isn't known yet."""
+    """The names of states; () while their number isn't known."""
     if isinstance(states, str):
         return given
     if not isinstance(states, int):

@@ -1,8 +1,8 @@
 """Forward and backward passes over whole sequences, a stretch of rows at a time.
 
-Log-likelihoods are asked for stretch by stretch. Where all of them fit into memory, they are kept, with the forward
-messages; else each stretch's last message is, and the backward pass computes the rest again. So a sequence of 10⁷ rows
-takes little more memory than its data.
+Log-likelihoods are asked for stretch by stretch. If all fit in memory, they are kept with the forward messages; else
+only each stretch's last message is kept, and the backward pass recomputes the rest. So a sequence of 10⁷ rows takes
+little more memory than its data.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class Counted:
 
 @dataclass(eq=False)
 class Passes:
-    """What the rows of some sequences say of their positions."""
+    """The messages of some sequences."""
 
     links: Links
     logs_of: LogsOf

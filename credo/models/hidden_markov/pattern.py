@@ -1,4 +1,4 @@
-"""Which transitions a hidden chain may make, how long it stays at least, and the prior that follows."""
+"""The allowed transitions of a hidden chain, minimum durations, and the resulting prior."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Pattern:
         return initial, transitions
 
     def of_states(self, firsts: Array, pairs: Array) -> tuple[Array, Array]:
-        """Counts of beginnings and transitions of positions as those of states: forced steps tell nothing."""
+        """Counts of initial positions and transitions as those of states: forced steps are ignored."""
         if self.plain:
             return firsts, pairs
         begin, last = self._ends

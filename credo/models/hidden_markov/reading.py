@@ -1,4 +1,4 @@
-"""Tables as sequences: which column tells sequences apart, what order rows are in, and what they weigh."""
+"""Tables as sequences: the column that identifies sequences, the order of rows, and the weights."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class SequenceTable:
         self.table.require([name for name in (*self.names, self.by, self.order) if name is not None])
 
     def partitions(self) -> Iterable[Any]:
-        """What engines share out: batches of whole sequences."""
+        """The engine's work units: batches of whole sequences."""
         if self.by is None and not self.table.lengths:
             if self.table.home is not None:
                 raise DataError(
-                    "all rows would be one sequence, which can't be shared out to workers: say which column tells "
+                    "all rows would be one sequence, which can't be distributed to workers: say which column tells "
                     "sequences apart, sequence=..."
                 )
             wanted = dict.fromkeys([*self.names, *([self.order] if self.order else [])])

@@ -1,4 +1,4 @@
-"""Made-up sequences."""
+"""Sampled sequences."""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
-"""What mixtures and hidden Markov models share: columns given a hidden group, starts, and approximate evidence."""
+"""The common part of mixtures and hidden Markov models: columns given a hidden group, starts, and approximate evidence.
+"""

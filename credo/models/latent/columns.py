@@ -1,4 +1,5 @@
-"""p(columns | hidden group): the blocks of columns, at the mode while EM runs, and as asked for when it predicts."""
+"""p(columns | hidden group): the blocks of columns, at the mode during EM, and by the chosen estimate for predictions.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,6 @@ from typing import Any
 from credo.blocks.block import Block, Settings
 from credo.blocks.capabilities import Rounds
 from credo.blocks.conjugate import describes_numbers
-from credo.core.evidence import Evidence
 from credo.data import Source
 from credo.errors import PriorError
 from credo.families.family import Family
@@ -27,7 +27,7 @@ def hidden_views(
     table: Source, features: Sequence[str], kinds: Mapping[str, Any] | None
 ) -> tuple[Source, Views, Numbers]:
     """The form of each column, as for a classifier; but a number of few different values, such as a year or a die's
-    face, is a category: to a hidden group, each of them is a place of its own. And how number columns are recorded."""
+    face, is a category: otherwise hidden groups would fit single values. And the resolution of number columns."""
     families = {name: how for name, how in (kinds or {}).items() if isinstance(how, Family)}
     for name, family in families.items():
         check_describes_numbers(family, f"kinds of {name!r}")
@@ -36,13 +36,13 @@ def hidden_views(
     numbers = recorded_numbers(table, views)
     few = [name for name, each in numbers.items() if each.is_few and name not in (kinds or {})]
     if few:
-        tell(f"{listed(few)}: few different numbers, read as a category; kinds= can say 'number'")
+        tell(f"{listed(few)}: few distinct numbers, read as a category; use kinds= to read it as a number")
         views = {**views, **dict.fromkeys(few, ("category",))}
     return table, views, {name: each for name, each in numbers.items() if name not in few}
 
 
 def check_describes_numbers(family: Family, what: str) -> None:
-    """Refuse families that are about something else than one column of numbers."""
+    """Refuse families that aren't about one column of numbers."""
     if not describes_numbers(family):
         raise PriorError(
             f"{what}: {type(family).__name__} isn't about one column of numbers. GammaPoisson, GammaExponential, "
@@ -51,7 +51,7 @@ def check_describes_numbers(family: Family, what: str) -> None:
 
 
 def recorded_numbers(table: Source, views: Views) -> Numbers:
-    """Nothing is known of rows that can be read only once."""
+    """Empty for rows that can be read only once."""
     names = [name for name, forms in views.items() if forms == ("gaussian",) and name in table.names]
     return {} if table.once or not names else recorded(table, names)
 
@@ -59,8 +59,7 @@ def recorded_numbers(table: Source, views: Views) -> Numbers:
 def hidden_blocks(
     views: Views, kinds: Mapping[str, Any] | None, covariance: Covariance, numbers: Numbers | None = None
 ) -> tuple[Block, ...]:
-    """A block for each form; number columns covary as `covariance` says. While EM runs, rounded numbers are known to
-    be."""
+    """A block for each form; number columns covary as `covariance` says. During EM, rounding is modelled."""
     blocks = tuple(block for _, block in with_covariance(blocks_of(views, kinds), covariance))
     return blocks if not numbers else rounded_blocks(blocks, numbers)
 
@@ -77,8 +76,8 @@ def rounded_blocks(blocks: Sequence[Block], numbers: Numbers) -> tuple[Block, ..
 def at_mode(settings: Settings) -> Settings:
     """Settings for EM: the mode of the posterior, or maximum likelihood if that is asked for.
 
-    Shares and rates are taken as their logarithms, whose density has its mode at the posterior's mean of the share:
-    (n + l)/Σ(n + l). So none is 0, and what a group hasn't shown so far stays possible.
+    Shares and rates are taken as their logarithms, whose density has its mode at the posterior's mean of the share: (n
+    + l)/Σ(n + l). So none is 0, and values not yet seen in a group stay possible.
     """
     if settings.estimate == "ml":
         return settings
@@ -89,8 +88,3 @@ def fitting(conditional: Conditional, numbers: Numbers) -> Conditional:
     """The same columns as EM takes them."""
     blocks = rounded_blocks(conditional.blocks, numbers)
     return replace(conditional, blocks=blocks, settings=at_mode(conditional.settings))
-
-
-def predicting(conditional: Conditional, evidence: Evidence) -> Conditional:
-    """The same columns after the evidence, as predictions take them."""
-    return replace(conditional, evidence=evidence)

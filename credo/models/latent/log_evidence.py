@@ -33,6 +33,12 @@ def of_columns(parameters: Conditional, expected: Evidence, settings: Settings) 
     return total
 
 
+def of_completed(parameters: Conditional, expected: Evidence, settings: Settings) -> float:
+    """log p(completed cells), given their groups: the part of `of_columns` that the prior decides."""
+    own = (LogEvidence.needed(block.likelihood(expected, settings)) for block in parameters.blocks)
+    return float(sum(likelihood.log_evidence().sum() for likelihood in own))
+
+
 def of_shares(n: Array, shares: Array, concentration: float) -> float:
     """The same of groups' shares θ ~ Dirichlet(concentration), or of several rows of them (transitions). (..., groups)
 

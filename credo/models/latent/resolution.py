@@ -1,8 +1,8 @@
-"""How finely a column of numbers is recorded: the step of the lattice that its values lie on, as far as there is one.
+"""The resolution of a column of numbers: the step of the lattice of its values, if there is one.
 
-Ages are whole years and lengths come in tenths. A Gaussian on one value that repeats would have a density without
-bound; but a number that was rounded to x lies anywhere in x ± δ/2, and its variance δ²/12 is the least that a group of
-such numbers has.
+Ages are whole years and lengths come in tenths. A Gaussian on one repeated value would have unbounded density; but a
+number that was rounded to x lies anywhere in x ± δ/2, and its variance δ²/12 is the least that a group of such numbers
+has.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Recorded:
     known: int  # cells
     missing: int
     ends: tuple[float, float]  # the smallest and the largest number
-    step: float  # of the lattice from the smallest; 0 where there is none, ∞ where all numbers are alike
+    step: float  # of the lattice from the smallest; 0 where there is none, ∞ where all numbers are equal
 
     @property
     def is_few(self) -> bool:

@@ -87,7 +87,9 @@ def seeded_groups(
     codes = np.where(own >= 0, own, points.distances(centres, shown).argmin(1))
     for _ in range(rounds):
         centres, shown = _middles(filled, there, weight, codes, centres, shown)
-        codes = np.where(own >= 0, own, points.distances(centres, shown).argmin(1))
+        before, codes = codes, np.where(own >= 0, own, points.distances(centres, shown).argmin(1))
+        if np.array_equal(before, codes):
+            break
     return np.asarray(codes, dtype=np.int32)
 
 

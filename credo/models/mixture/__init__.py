@@ -1,1 +1,1 @@
-"""Mixtures: rows of hidden groups, found by EM."""
+"""Mixture models, fitted by EM."""

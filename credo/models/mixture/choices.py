@@ -1,4 +1,4 @@
-"""What was tried, and how probable the rows make it."""
+"""The candidates of a search, and their posterior."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Choice:
 
 
 def posterior_of_components(choices: Sequence[Choice]) -> dict[int, float]:
-    """P(components | rows) over the numbers that all rows were tried with, each with its best covariance, all being
-    equally probable before.
+    """P(components | rows) over the numbers that all rows were tried with, each with its best covariance, under a
+    uniform prior.
 
     >>> tried = [Choice(2, "full", -10.0, -8.0), Choice(2, "tied", -11.0, -9.0), Choice(1, "full", -12.0, -11.0)]
     >>> {k: round(p, 3) for k, p in posterior_of_components(tried).items()}

@@ -1,4 +1,4 @@
-"""What sets each component apart: in which columns, and how."""
+"""What distinguishes each component: the columns, and how they differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN, WORDS = 5, 6  # columns of a component that are shown, and words of a tex
 
 @dataclass(frozen=True)
 class Trait:
-    """A column of a component: what it is there, and in the other components."""
+    """A column in a component, and in the other components."""
 
     column: str
     here: str
@@ -35,7 +35,7 @@ class Trait:
 
 @dataclass(frozen=True)
 class Component:
-    """A component, and its columns, those that set it apart most first."""
+    """A component, and its columns, the most distinctive first."""
 
     name: Any
     share: float
@@ -44,7 +44,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Description:
-    """What sets each component apart from the others."""
+    """What distinguishes each component from the others."""
 
     groups: str
     components: tuple[Component, ...]

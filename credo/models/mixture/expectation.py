@@ -28,7 +28,7 @@ from credo.numerics.exact import Array
 
 @dataclass(frozen=True, eq=False)
 class RowLabels:
-    """Which component each row is known to belong to: what its cell of a column says, if it says anything."""
+    """The known component of each row, from the cell of a column, if any."""
 
     column: str
     values: tuple[Any, ...]  # of the components, in order; a component may have a name that no cell has
@@ -47,7 +47,7 @@ class RowLabels:
 class MixtureEM:
     """p(row) = Σₖ πₖ p(columns | k), with π ~ Dirichlet(concentration).
 
-    π and all that `at_mode` says of are at the mode of their logarithms' density: πₖ = (nₖ + a)/Σ(n + a).
+    π and the parameters of `at_mode` are at the mode of the density of their logarithms: πₖ = (nₖ + a)/Σ(n + a).
     """
 
     conditional: Conditional  # at the mode, after the evidence of a step
@@ -94,7 +94,7 @@ class MixtureEM:
         return replace(self, conditional=conditional)
 
     def log_prior(self) -> float:
-        """That of the parameters; rows that were learned before are a part of it."""
+        """log p(parameters); rows learned before are part of it."""
         found = self.conditional.log_prior()
         if self.conditional.settings.estimate != "ml":
             found += float(xlogy(self.concentration, self.shares).sum())
@@ -112,7 +112,7 @@ class MixtureEM:
     # What the steps are made of
 
     def read(self, batch: Batch) -> tuple[Batch, Array, Codes | None]:
-        """The rows that weigh something, their weights, and which component they are known to belong to."""
+        """The rows with positive weight, their weights, and their known components."""
         weight = self.weights.of_rows(batch)
         if (weight == 0).any():
             kept = np.flatnonzero(weight)
@@ -132,7 +132,7 @@ class MixtureEM:
         return member, _total(log_prob, weight, batch)
 
     def begun(self, batch: Batch, codes: Codes) -> Self:
-        """At the parameters that follow from groups of a batch's rows; those of known rows are as known."""
+        """At the parameters given by groups of a batch's rows; known groups are kept."""
         rows, weight, known = self.read(batch)
         if known is not None:
             codes = np.where(known >= 0, known, codes)
@@ -140,14 +140,14 @@ class MixtureEM:
         return self.with_evidence(evidence)
 
     def begun_from(self, batch: Batch, member: Soft) -> Self:
-        """At the parameters that follow from shares of a batch's rows."""
+        """At the parameters given by responsibilities of a batch's rows."""
         return self.with_evidence(self.conditional.expected(self.read(batch)[0], member, self.levels))
 
     def log_evidence(self, fitted: Fitted[Any], settings: Settings) -> float:
         """log p(rows) of Cheeseman and Stutz: see models/latent/log_evidence.py.
 
-        Of one of the k! ways to name the components. Where they lie apart, all k! add up; components that are empty or
-        lie on each other have fewer, and a factor k! would let their number grow.
+        For one of the k! labellings of the components. Separated components would have all k!; empty or coinciding ones
+        have fewer, and a factor of k! would favour too many.
         """
         n = fitted.evidence[ROWS].n.value[:, 0]
         log_likelihood = fitted.objective - self.log_prior()
@@ -175,7 +175,7 @@ def _total(log_prob: Array, weight: Array, batch: Batch) -> float:
 def unfitted(
     conditional: Conditional, levels: Any, concentration: float, weights: RowWeights, labels: RowLabels | None
 ) -> MixtureEM:
-    """Before there are parameters."""
+    """Without parameters yet."""
     own = replace(conditional, settings=at_mode(conditional.settings), evidence=None)
     return MixtureEM(own, levels, concentration, weights, labels)
 

@@ -20,6 +20,7 @@ from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.forms import Views
 from credo.models.latent.columns import Numbers, hidden_blocks
+from credo.models.latent.log_evidence import of_completed
 from credo.models.latent.starts import ROUNDS, Points, points_of, seeded_groups, whitened
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
@@ -32,23 +33,34 @@ STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01)  # of the prior of numbers, in rows of t
 TUNINGS = 3  # times that the prior and the components are fitted to each other, at most
 
 MOVES = 2  # times that components are split and others merged, as long as that helps
+MOVED = 4  # components, from which on starts may leave two where one should be
 GAIN = 1.0  # nats by which it must help
+OPEN = 100.0  # nats of a sample's evidence that all rows may turn round
+FIRST_STEPS = 3  # of EM on all rows, which decide between what the sample leaves open
 SCOUTED = 2**22  # numbers: rows x components x starts, and rows x products, up to which starts are tried side by side
 
 Fit = Fitted[MixtureEM]
 
 
 class Places(NamedTuple):
-    """Rows as points, NaN where cells are missing; their weights, and the components that they are known to be of."""
+    """Rows as points, NaN where cells are missing; their weights and known components."""
 
     points: Array
     weight: Array
     codes: Codes | None
 
 
+class Reached(NamedTuple):
+    """The best optimum of the sample's rows."""
+
+    fit: Fit
+    objective: float  # under the prior that it was found with
+    rivals: list[MixtureEM]  # other optima, which may be better ones of all rows
+
+
 @dataclass(frozen=True)
 class Fitting:
-    """How far EM goes, and from how many starts."""
+    """The limits of EM, and its number of starts."""
 
     starts: int
     steps: int
@@ -58,7 +70,7 @@ class Fitting:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows whose components are to be found."""
+    """The rows to be clustered."""
 
     rows: Rows
     views: Views
@@ -81,7 +93,7 @@ class Problem:
         return self.sample.rows < self.rows.size
 
     def unfitted(self, components: int, covariance: Covariance) -> MixtureEM:
-        """Before there are parameters."""
+        """Without parameters yet."""
         blocks = hidden_blocks(self.views, self.kinds, covariance, self.numbers)
         conditional = Conditional(blocks, self.settings, self.groups)
         names = component_names(self.known, components)
@@ -99,7 +111,7 @@ class Problem:
 
     @cached_property
     def distinct(self) -> int:
-        """How many different rows the sample has: more components can't be told apart."""
+        """The number of distinct rows in the sample: a limit on the number of components."""
         points = self.places.points
         return len(np.unique(points, axis=0, equal_nan=True)) if points.shape[1] else 1
 
@@ -116,8 +128,8 @@ class Problem:
         return self.begun(components, covariance, self.groupings(components, count))
 
     def groupings(self, components: int, count: int) -> list[Codes]:
-        """Groups around distant seeds of the sample: as they are, moved to their middles, and where columns correlate
-        less than they do."""
+        """Groups around distant seeds of the sample: as they are, after k-means steps, and with decorrelated columns.
+        """
         _, weight, codes = self.places
         found = []
         for i in range(count):
@@ -132,14 +144,15 @@ class Problem:
         model = self.unfitted(components, covariance)
         if len(groupings) < 2 or not self._can_scout(components, covariance, len(groupings)):
             return [model.begun(self.sample, codes) for codes in groupings]
-        shares = self._scouts(model, covariance).highest(groupings, components, self.how.steps, self.how.tolerance)
-        return [model.begun_from(self.sample, Soft(shares))]
+        scouts, how, within = self._scouts(model, covariance), self.how, OPEN if self.sampled else 0.0
+        ends = scouts.highest(groupings, components, how.steps, how.tolerance, within)
+        return [model.begun_from(self.sample, Soft(shares)) for shares in ends]
 
     def _scouts(self, model: MixtureEM, covariance: Covariance) -> Scouts:
         points, weight, _ = self.places
         settings = model.conditional.settings
-        strength = 0.0 if settings.estimate == "ml" else settings.strength
-        return Scouts(points, weight, covariance, strength, self.concentration)
+        prior = (0.0, 0.0) if settings.estimate == "ml" else (settings.strength, self.concentration)
+        return Scouts(points, weight, covariance, *prior)
 
     def _can_scout(self, components: int, covariance: Covariance, starts: int) -> bool:
         """Whether starts can be tried beside each other: all columns are numbers, no cell is missing and no row is
@@ -153,20 +166,22 @@ class Problem:
     def on_sample(
         self, starts: Sequence[MixtureEM], covariance: Covariance, how: Fitting | None = None, finalists: int = 3,
         above: float = -np.inf,
-    ) -> tuple[Fit, float]:  # fmt: skip
-        """The best optimum that the starts lead to, of the sample's rows; with the prior that suits it best. And the
-        objective under the prior that it was found with: other starts are to come `above` it."""
+    ) -> Reached:  # fmt: skip
+        """The best optimum that the starts lead to, of the sample's rows; with the prior that suits it best. Other
+        starts have come `above` a value."""
         how, batches = how or self.how, (self.sample,).__iter__
         steps, tolerance = how.steps, how.tolerance
         climbs = Restarts(em, batches, self.sample.rows, steps, tolerance, finalists=finalists, above=above)
-        found = climbs.best(starts)
+        ends = climbs.ends(starts)
+        found = climbs.highest(ends)
         reached = found.objective
+        rivals = [end.model for end in ends if reached - OPEN < end.objective < reached - GAIN]
         for _ in range(TUNINGS if self.strength is None and reached >= above else 0):
             strength = self.best_strength(found)
             if strength == found.model.conditional.settings.strength:
                 break
             found = em(self._with_strength(found, covariance, strength, how), batches, steps=steps, tolerance=tolerance)
-        return found, reached
+        return Reached(found, reached, rivals)
 
     def _with_strength(self, found: Fit, covariance: Covariance, strength: float, how: Fitting) -> MixtureEM:
         """With another prior: near the end that a fit leads to under it, or at its next step."""
@@ -177,14 +192,15 @@ class Problem:
         return model.begun_from(self.sample, Soft(shares))
 
     def best_strength(self, found: Fit) -> float:
-        """Of the prior of numbers: the one under which the completed rows are most probable, found by climbing from the
-        one that they were fitted with."""
+        """Of the prior of numbers: the one under which the completed rows are most probable, found by hill climbing
+        from the current one."""
         own = found.model.conditional.settings.strength
         evidence: dict[float, float] = {}
 
         def of(strength: float) -> float:
             if strength not in evidence:
-                evidence[strength] = found.model.log_evidence(found, self._integrating(strength))
+                settings = self._integrating(strength)
+                evidence[strength] = of_completed(found.model.conditional, found.evidence, settings)
             return evidence[strength]
 
         at = min(range(len(STRENGTHS)), key=lambda i: abs(np.log(STRENGTHS[i] / own)))
@@ -198,16 +214,21 @@ class Problem:
     def _integrating(self, strength: float) -> Settings:
         return replace(self.settings, estimate="bayes", strength=strength)
 
-    def on_all(self, found: Fit, steps: int | None = None) -> Fit:
-        """EM on all rows, from where it ended on the sample."""
+    def on_all(self, found: Fit, steps: int | None = None, rivals: Sequence[MixtureEM] = ()) -> Fit:
+        """EM on all rows, from where it ended on the sample; or from one of its rivals there, if that begins better."""
         if not self.sampled:
             return found
-        evidence, _ = expected(found.model, self.rows)
-        start = found.model.with_evidence(evidence)
-        return interruptible_em(start, self.rows, steps=steps or self.how.steps, tolerance=self.how.tolerance)
+        strength = found.model.conditional.settings.strength
+        own = [model.with_strength(strength, model.conditional.seen) for model in rivals]
+        starts = [model.with_evidence(expected(model, self.rows)[0]) for model in (found.model, *own)]
+        steps, tolerance = steps or self.how.steps, self.how.tolerance
+        climbs = Restarts(
+            interruptible_em, self.rows, self.rows.size, steps, tolerance, (FIRST_STEPS,), finalists=1, beside=False
+        )
+        return climbs.best(starts)
 
     def continued(self, found: Fit) -> Fit:
-        """To the end of EM on all rows, where it wasn't reached."""
+        """EM on all rows to convergence, if it hasn't converged."""
         how, left = self.how, self.how.steps - len(found.history) + 1
         if (found.converged and self.sampled) or left < 1:
             return found
@@ -215,17 +236,19 @@ class Problem:
         return replace(more, history=(*found.history[:-1], *more.history))
 
     def fitted(self, components: int, covariance: Covariance) -> Fit:
-        found, reached = self.on_sample(self.starts(components, covariance, self.count(components)), covariance)
-        for _ in range(MOVES if self.count(components) > 1 else 0):
+        starts = self.starts(components, covariance, self.count(components))
+        found, reached, rivals = self.on_sample(starts, covariance)
+        for _ in range(MOVES if self.count(components) > 1 and components >= MOVED else 0):
             groupings = [*split_and_merged(self, found)]
             if not groupings:
                 break
             starts = self.begun(components, covariance, groupings)
-            moved, after = self.on_sample(starts, covariance, finalists=1, above=reached)
+            moved, after, others = self.on_sample(starts, covariance, finalists=1, above=reached)
             if after < reached or self.log_evidence(moved) <= self.log_evidence(found) + GAIN:
                 break
+            rivals = [found.model, *others]
             found, reached = moved, after
-        return self.on_all(found)
+        return self.on_all(found, rivals=rivals)
 
     def count(self, components: int) -> int:
         """How many starts: one component has one optimum, and so have components that all rows are labelled with."""
@@ -247,7 +270,7 @@ class Problem:
 
 
 def component_names(known: Sequence[Any], components: int) -> tuple[Any, ...]:
-    """0, 1, ...; labels come first, where rows have some, and then numbers that are no labels."""
+    """0, 1, ...; labels come first, where rows have some, and then numbers that aren't labels."""
     names = list(known)
     text = bool(names) and not all(isinstance(name, int) and not isinstance(name, bool) for name in names)
     number = 0

@@ -1,4 +1,4 @@
-"""Missing cells, filled in: as expected given the row's known cells, or drawn."""
+"""Imputation: expected cells given the observed ones, or draws."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _known(rows: Rows, labels: str) -> tuple[Any, ...]:
     """All labels, in their natural order."""
     found = dict.fromkeys(value for part in engines.map(LabelValues(labels), rows()) for value in part)
     if not found:
-        tell(f"every cell of {labels!r} is missing: the components are found without labels")
+        tell(f"every cell of {labels!r} is missing: the components are fitted without labels")
         return ()
     try:
         return tuple(sorted(found))
@@ -109,7 +109,7 @@ def _known(rows: Rows, labels: str) -> tuple[Any, ...]:
 
 
 def continued(mixture: Mixture, data: object, target: object, weight: Weight) -> Any:
-    """With more rows: EM goes on, the old evidence being as it is."""
+    """With more rows: EM continues and keeps the old evidence."""
     before = mixture.classifier
     groups, names = str(before.target), before.classes
     table = before.opened(data)
@@ -146,7 +146,7 @@ def _concluded(
 ) -> Any:  # fmt: skip
     """The components as classes; the largest first, unless they have names."""
     if not fit.converged:
-        tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged: steps= allows more")
+        tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged: increase steps=")
     evidence = fit.evidence
     if not named:
         weights = fit.model.with_evidence(evidence).conditional.weights

@@ -1,4 +1,4 @@
-"""Mixture: rows of hidden components, of any mix of columns."""
+"""Mixture: a mixture model of mixed columns."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ FIRST_STRENGTH = 0.1  # where the search for it begins
 NOTHING = "nothing was learned yet: fit(data) first"
 COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "diagonal", "spherical")
 HIDDEN = (
-    "a mixture can't {}: which component a row belongs to was inferred from all rows together, so that no part of the "
+    "a mixture can't {}: responsibilities were inferred from all rows together, so no part of the "
     "evidence is the row's alone. {}"
 )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mixture(Surface):
-    """p(row) = Σₖ πₖ p(columns | component k): components and shares are found by EM.
+    """p(row) = Σₖ πₖ p(columns | component k): components and mixing weights are fitted by EM.
 
     Number columns of a component covary (covariance "full", or "tied": one for all components) or don't ("diagonal",
     "spherical"); columns of other kinds are independent of them given the component. components="auto" chooses their
-    number, and the covariance if that isn't given, by approximate evidence. Priors as a classifier's, worth `strength`
-    rows of the pooled means and variances (chosen by evidence, too, if not given), keep components from collapsing.
+    number, and the covariance unless given, by approximate evidence. Priors worth `strength` rows at the pooled means
+    and variances (also chosen by evidence unless given) keep components from collapsing.
 
     >>> rows = {"x": [0.0, 0.2, 0.1, 0.1, 5.0, 5.3, 5.1], "colour": ["red"] * 4 + ["blue"] * 3}
     >>> mixture = Mixture(2).fit(rows)
@@ -96,22 +96,22 @@ class Mixture(Surface):
     # Learning
 
     def fit(self, data: object, target: object = None, *, weight: Weight = None) -> Self:
-        """Find the components. `target` may name a column, or be an array, that says of some rows which component they
-        belong to; the cells of the others are missing."""
+        """Fit the components. `target` may name a column, or be an array, that gives the component of some rows; the
+        others are missing."""
         from credo.models.mixture.learning import learned
 
         found: Self = learned(self, data, target, weight)
         return found
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Continue EM with more rows. Those learned before stay as evidence, in the components where they were."""
+        """Continue EM with more rows. The expected statistics of earlier rows are kept."""
         from credo.models.mixture.learning import continued
 
         found: Self = continued(self, data, target, weight)
         return found
 
     def forget(self, data: object, **_: Any) -> NoReturn:  # noqa: ARG002 - whatever it is, it can't be forgotten
-        """Refused: rows can't be taken out of what EM inferred from all of them."""
+        """Refused: responsibilities depend on all rows, so rows can't be subtracted."""
         raise EvidenceError(HIDDEN.format("forget rows", "Fit the rows that are left"))
 
     def __add__(self, other: object) -> NoReturn:
@@ -123,7 +123,7 @@ class Mixture(Surface):
 
     @property
     def classifier(self) -> GaussianDiscriminant:
-        """The components as classes, with the evidence that EM expects of them."""
+        """The components as classes, with EM's expected evidence."""
         if self.fitted is None:
             raise EvidenceError(NOTHING)
         return self.fitted
@@ -134,7 +134,7 @@ class Mixture(Surface):
 
     @property
     def names(self) -> tuple[Any, ...]:
-        """What the components are called: 0, 1, ..., the largest first; or labels."""
+        """The names of the components: 0, 1, ..., the largest first; or labels."""
         return self.classifier.classes
 
     @property
@@ -144,7 +144,7 @@ class Mixture(Surface):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that components are told apart by."""
+        """The columns of the model."""
         return tuple(self.classifier.views)
 
     @property
@@ -182,7 +182,7 @@ class Mixture(Surface):
         return self.classifier.parameters()
 
     def describe(self) -> Description:
-        """What sets each component apart from the others, in words and numbers."""
+        """What distinguishes each component from the others."""
         from credo.models.mixture.describing import described
 
         return described(self)
@@ -198,7 +198,7 @@ class Mixture(Surface):
         return self.classifier.predict_proba(data)
 
     def log_prob(self, data: object) -> Array:
-        """log p(row), missing cells marginalised: low for rows unlike all that were learned."""
+        """log p(row), missing cells marginalised: low for outliers."""
         return self.classifier.log_prob(data)
 
     def surprise(self, data: object) -> Any:
@@ -209,19 +209,19 @@ class Mixture(Surface):
         return surprise(self, data)
 
     def sample(self, size: int, seed: Any = None) -> Any:
-        """An Arrow table of made-up rows and their components."""
+        """An Arrow table of sampled rows and their components."""
         return self.classifier.sample(size, seed)
 
     def impute(self, data: object, *, draws: bool = False, seed: int = 0) -> Any:
-        """An Arrow table without missing cells: each is as expected given the row's known ones (the mean of a number,
-        the most probable category), or drawn from its distribution. Of a Dask or Spark DataFrame: that frame, its
-        missing cells filled in when it is computed, unless they are drawn."""
+        """An Arrow table without missing cells: each is its expectation given the observed ones (a number's mean, the
+        most probable category), or a draw. Of a Dask or Spark DataFrame: that frame, its missing cells filled in when
+        it is computed, unless they are drawn."""
         from credo.models.mixture.imputing import imputed
 
         return imputed(self, data, draws, seed)
 
     def explain(self, row: object, of: object = None, against: object = None, *, unit: str = "nats") -> Explanation:
-        """Why a row is taken for the component `of` rather than `against` (the two most probable, if not said)."""
+        """Why the component is `of` rather than `against` (by default the two most probable)."""
         return self.classifier.explain(row, of, against, unit=unit)
 
     def plot(
@@ -232,20 +232,20 @@ class Mixture(Surface):
         kind: Literal["ellipses", "profile"] = "ellipses",
     ) -> Figure:
         """Ellipses of the components over two number columns (the first two, or `columns`), with the rows of some data
-        as points; or kind="profile", what sets the components apart in columns of any kind."""
+        as points; or kind="profile", what distinguishes the components in columns of any kind."""
         from credo.present.mixture_plot import ellipses_plot, profile_plot
 
         _ = self.classifier
         return profile_plot(self) if kind == "profile" else ellipses_plot(self, data, columns)
 
     def report(self, path: Any) -> None:
-        """Write an .html page: the components, what sets them apart, and the numbers of components tried."""
+        """Write an .html report: the components, what distinguishes them, and the numbers of components tried."""
         from credo.present.mixture_page import mixture_page
 
         mixture_page(self, path)
 
     def live(self) -> LiveMixture:
-        """A mutable twin for streams: rows are observed one by one, and learned a few at a time."""
+        """A mutable twin for streams: rows are observed one by one and learned in small batches."""
         from credo.streaming.live_mixture import LiveMixture
 
         return LiveMixture(self)

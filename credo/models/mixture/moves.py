@@ -38,7 +38,7 @@ def merges(problem: Problem, fit: Fit) -> Iterator[Codes]:
 
 
 def split_and_merged(problem: Problem, fit: Fit) -> Iterator[Codes]:
-    """One of a pair gives its rows to the other, and half of a third component's rows take its place."""
+    """A pair is merged, and a third component is split in two."""
     size, shares = fit.model.size, problem.responsibilities(fit.model)
     codes = shares.argmax(1)
     for a, b in _pairs(problem, shares)[:TOGETHER]:

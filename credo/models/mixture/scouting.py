@@ -1,8 +1,8 @@
-"""Many starts of Gaussian components, tried beside each other: EM on plain arrays, a step of all starts at once.
+"""Many starts of Gaussian components, run together: EM on plain arrays, one step of all starts at once.
 
-On a small table a step of EM takes longer to prepare than to calculate. Here a step is two products of matrices for
-all starts together: with f(x) = (1, x, products of x), log-densities are f(x)·c, and the sums that components need are
-Σᵢ wᵢ f(xᵢ). It says which start to follow; the fit itself is `core.em`'s.
+On a small table a step of EM takes longer to prepare than to calculate. Here a step is two products of matrices for all
+starts together: with f(x) = (1, x, products of x), log-densities are f(x)·c, and the sums that components need are Σᵢ
+wᵢ f(xᵢ). It chooses the start; the fit itself uses `core.em`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from credo.numerics.exact import Array
 ROUNDS = (4, 6, 10)  # steps, after each of which the worse half of the starts gives up
 FEW = 3  # starts that are followed to their ends
 PATIENCE = 50  # steps as large as the last, in which a start must be able to reach the highest
+SAME = 0.5  # nats: ends that are nearer to each other are one
 LEAST_STRENGTH = 1e-3  # of the prior, in rows: a component on one row would have no bound
 
 
 class Climbed(NamedTuple):
-    """Where starts are: what each component has of each row, times the row's weight, and the objective."""
+    """The state of the starts: responsibilities times row weights, and the objective."""
 
     shares: Array  # (starts, components, rows)
     objective: Array  # (starts,)
@@ -45,32 +46,37 @@ class Scouts:
     points: Array  # (rows, d)
     weight: Array  # (rows,)
     covariance: Covariance  # full, tied or diagonal
-    strength: float  # of the prior, in rows of the pooled mean and variances
-    concentration: float  # of the shares' Dirichlet prior
+    strength: float  # of the prior, in rows of the pooled mean and variances; 0: none, maximum likelihood
+    concentration: float  # of the shares' Dirichlet prior; 0: none
 
-    def highest(self, groupings: Sequence[Codes], components: int, steps: int, tolerance: float) -> Array:
-        """What each component has of each row at the best end that the groupings lead to. (rows, components)"""
+    def highest(
+        self, groupings: Sequence[Codes], components: int, steps: int, tolerance: float, within: float = 0.0
+    ) -> list[Array]:
+        """What each component has of each row at the best end that the groupings lead to (rows, components); and at
+        others, as far as they are this near to it and differ."""
         now = self._stepped(self._begun(groupings, components))
         for steps_of_all in ROUNDS:
             for _ in range(min(steps_of_all, steps)):
                 now = self._stepped(now.shares)
             now = now.best(max(FEW, -(-len(now.objective) // 2)))
-        return self._followed(now.best(FEW), steps, tolerance)
+        ends = self._followed(now.best(FEW), steps, tolerance, within).best(FEW)
+        apart = [i for i, top in enumerate(ends.objective) if not i or ends.objective[i - 1] > top + SAME]
+        return [_by_rows(ends.shares[i]) for i in apart if ends.objective[i] >= ends.objective[0] - within]
 
     def continued(self, shares: Array, steps: int, tolerance: float) -> Array:
         """The same from one start. (rows, components), as the result"""
-        return self._followed(self._stepped(shares.T[None]), steps, tolerance)
+        return _by_rows(self._followed(self._stepped(shares.T[None]), steps, tolerance).shares[0])
 
-    def _followed(self, now: Climbed, steps: int, tolerance: float) -> Array:
-        """To the end of each, and the highest of these; those that won't come near it in many steps are given up."""
+    def _followed(self, now: Climbed, steps: int, tolerance: float, within: float = 0.0) -> Climbed:
+        """To the end of each; those that won't come near the highest in many steps are given up."""
         for _ in range(steps):
             before, now = now.objective, self._stepped(now.shares)
             growth = now.objective - before
             if (growth <= tolerance * np.abs(now.objective)).all():
                 break
-            near = np.flatnonzero(now.objective + PATIENCE * np.maximum(growth, 0.0) >= now.objective.max())
+            near = np.flatnonzero(now.objective + PATIENCE * np.maximum(growth, 0.0) >= now.objective.max() - within)
             now = now if len(near) == len(growth) else Climbed(now.shares[near], now.objective[near])
-        return np.ascontiguousarray(now.best(1).shares[0].T)
+        return now
 
     def _begun(self, groupings: Sequence[Codes], components: int) -> Array:
         return np.asarray((np.stack(groupings)[:, None, :] == np.arange(components)[:, None]) * self.weight)
@@ -122,23 +128,38 @@ class Scouts:
 
     def _of_columns(self, n: Array, mean: Array, scatter: Array) -> tuple[Array, Array, Array, Array]:
         """The prior of each column is NormalInverseGamma(0, s, 1 + s/2, s/2)."""
-        s, n = self._rows, n[..., None]
-        variance = (s + np.maximum(scatter, 0.0) + s * n / (s + n) * mean**2) / (s + n + 5)
-        mean = n / (s + n) * mean
-        log_prior = -0.5 * ((s + 5) * np.log(variance) + (s * mean**2 + s) / variance)
+        s, n, scatter = self._rows, n[..., None], np.maximum(scatter, 0.0)
+        log_prior = np.zeros(len(n))
+        if self.strength:
+            variance = (s + scatter + s * n / (s + n) * mean**2) / (s + n + 5)
+            mean = n / (s + n) * mean
+            log_prior = -0.5 * ((s + 5) * np.log(variance) + (s * mean**2 + s) / variance).sum((1, 2))
+        else:
+            variance = (s + scatter) / (s + n)
         constant = -0.5 * (np.log(variance) + mean**2 / variance).sum(-1)
-        return constant, mean / variance, -0.5 / variance, log_prior.sum((1, 2))
+        return constant, mean / variance, -0.5 / variance, log_prior
 
     def _of_matrices(self, n: Array, mean: Array, scatter: Array) -> tuple[Array, Array, Array, Array]:
-        d, (a, b), tied = mean.shape[-1], self._pairs, self.covariance == "tied"
-        prior = of_joint_numbers(np.zeros(d), np.ones(d), self._rows, self._rows)
+        d, (a, b), tied, s = mean.shape[-1], self._pairs, self.covariance == "tied", self._rows
         matrix = np.empty((*mean.shape, d))
         matrix[..., a, b] = matrix[..., b, a] = scatter
-        law = prior.posterior(n, mean, matrix, tied).mode(n.shape[1] if tied else 1)
-        precision = np.linalg.inv(law.covariance)
-        linear = (precision @ law.mean[..., None])[..., 0]
-        squared, log_size = (linear * law.mean).sum(-1), np.linalg.slogdet(precision)[1]
-        spread = (prior.degrees + d + 1) * log_size - self._rows * np.trace(precision, axis1=-2, axis2=-1)
-        log_prior = 0.5 * (log_size - self._rows * squared + (spread / n.shape[1] if tied else spread)).sum(1)
+        prior = of_joint_numbers(np.zeros(d), np.ones(d), s, s)
+        if self.strength:
+            mean, covariance = prior.posterior(n, mean, matrix, tied).mode(n.shape[1] if tied else 1)
+        else:
+            n, matrix = (n.sum(1, keepdims=True), matrix.sum(1, keepdims=True)) if tied else (n, matrix)
+            covariance = np.broadcast_to((s * np.eye(d) + matrix) / (s + n)[..., None, None], (*mean.shape, d))
+        precision = np.linalg.inv(covariance)
+        linear = (precision @ mean[..., None])[..., 0]
+        squared, log_size = (linear * mean).sum(-1), np.linalg.slogdet(precision)[1]
         products = np.where(a == b, -0.5, -1.0) * precision[..., a, b]
-        return 0.5 * (log_size - squared), linear, products, log_prior
+        terms = 0.5 * (log_size - squared), linear, products
+        if not self.strength:
+            return *terms, np.zeros(len(n))
+        spread = (prior.degrees + d + 1) * log_size - s * np.trace(precision, axis1=-2, axis2=-1)
+        return *terms, 0.5 * (log_size - s * squared + (spread / n.shape[1] if tied else spread)).sum(1)
+
+
+def _by_rows(shares: Array) -> Array:
+    """(components, rows) -> (rows, components)"""
+    return np.ascontiguousarray(shares.T)

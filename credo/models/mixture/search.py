@@ -1,9 +1,9 @@
-"""How many components there are, and how columns covary: by approximate evidence, as AutoClass has it.
+"""The number of components and the covariance, by approximate evidence, as in AutoClass.
 
 Numbers are tried upwards from 1 (or from the number of labels), each from new starts and from splits of the best fit
-with one component less; then downwards by merging, which leads out of poor optima. Where there are many rows, the
-search runs on a sample, and all rows decide between its best number and the next ones. Of numbers between which the
-evidence doesn't decide clearly, the smallest is taken.
+with one component less; then downwards by merging, which escapes poor optima. Where there are many rows, the search
+runs on a sample, and all rows decide between its best number and the next ones. If the evidence doesn't clearly decide,
+the smallest number is chosen.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from credo.errors import DataError
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM
-from credo.models.mixture.fitting import Fit, Problem
+from credo.models.mixture.fitting import OPEN, Fit, Problem
 from credo.models.mixture.moves import merges, splits
 
 TRIED: tuple[Covariance, ...] = ("full", "tied", "diagonal")
 PATIENCE = 2  # so many numbers of components above the best are tried
 NEW_STARTS = 3  # beside the splits
 STEPS, TOLERANCE = 60, 3e-5  # of EM, for a number that is tried
-OPEN = 100.0  # nats of a sample's evidence that all rows may turn round
 CLEARLY = log(20.0)  # nats: odds of 20 to 1, strong evidence in the words of Kass and Raftery (1995)
 FULL_STEPS = 40  # of EM on all rows, for a number that they are to decide on
 
@@ -42,16 +41,17 @@ class Found:
 
     @property
     def best(self) -> int:
-        """The number with the most evidence, the smallest of equal ones."""
+        """The number with the most evidence, the smallest if tied."""
         return max(sorted(self.evidence), key=lambda k: self.evidence[k])
 
     def add(self, problem: Problem, starts: Sequence[MixtureEM]) -> None:
-        """Where the best of the starts leads to, if that is better than what was there."""
+        """The result of the best start, if it is better than the current one."""
         if not starts:
             return
         how = replace(problem.how, steps=min(STEPS, problem.how.steps), tolerance=max(TOLERANCE, problem.how.tolerance))
         k = starts[0].size
-        fit, reached = problem.on_sample(starts, self.covariance, how, finalists=1, above=self.reached.get(k, -np.inf))
+        above = self.reached.get(k, -np.inf)
+        fit, reached, _ = problem.on_sample(starts, self.covariance, how, finalists=1, above=above)
         if reached < self.reached.get(k, -np.inf):
             return
         log_evidence = problem.log_evidence(fit)

@@ -11,13 +11,13 @@ from credo.core.learning import Weight
 from credo.data import Source, cells
 from credo.data.typed import FIRST_ROWS
 from credo.errors import DataError, SchemaError
-from credo.models.forms import TEXT_FORMS, settled_views
+from credo.models.forms import TEXT_FORMS, Kinds, settled_views
 from credo.models.regression.features import Interactions, Readings
 from credo.notices import tell_of_columns
 
 
 def settled_readings(
-    table: Source, target: str, weight: Weight, kinds: Mapping[str, Any] | None, interactions: Interactions,
+    table: Source, target: str, weight: Weight, kinds: Kinds, interactions: Interactions,
     as_numbers: bool = False,
 ) -> tuple[Source, Readings]:  # fmt: skip
     """How each column is read, as asked for or by its kind over all rows; and the table, which may be an iterator.
@@ -45,7 +45,7 @@ def settled_readings(
     return table, readings
 
 
-def without_target(kinds: Mapping[str, Any] | None, target: str) -> Mapping[str, Any] | None:
+def without_target(kinds: Kinds, target: str) -> Kinds:
     """What kinds says of the other columns."""
     if not isinstance(kinds, Mapping) or target not in kinds:
         return kinds
@@ -68,7 +68,7 @@ def check_target(array: Any, target: str) -> None:
         )
 
 
-def _holds_numbers(kind: Any) -> bool:
+def _holds_numbers(kind: object) -> bool:
     return bool(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or cells.is_moment(kind)
     )

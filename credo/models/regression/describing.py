@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 AVERAGE = "(average row)"
 
 
-def parameter_table(model: LinearRegression) -> Any:
+def parameter_table(model: LinearRegression) -> pa.Table:
     """A line for the prediction of an average row, and one for each term."""
     line = model.fitted
     terms, effects = effects_of(line.basis)

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from credo._kernels.blocks.gaussians import count_beyond
 from credo.blocks.one_hot import FEATURES, LABEL, missing_feature, number_feature, one_hot_rows
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import UNLABELLED, Label
 from credo.core.membership import Hard
-from credo.core.moments import CrossMoments
+from credo.core.moments import CrossMoments, magnitudes
 from credo.core.statistics import Counts, Positions
 from credo.data import Batch
 from credo.data.cells import LARGEST
@@ -57,9 +56,11 @@ class Design:
 
     def moments(self, batch: Batch, y: Array, weight: Array, beside: Mapping[Label, Part]) -> Evidence:
         batch, member = self.readings.checked(batch), Hard.whole(batch.rows, weight)
-        bordered = self._whole_numbers(batch, y)
-        if bordered is not None:
-            keys, moments = [*map(number_feature, self.readings.names)], CrossMoments.of_bordered(bordered, member)
+        numbers = self._whole_numbers(batch, y)
+        if numbers is not None:
+            lanes, largest = numbers
+            keys = [*map(number_feature, self.readings.names)]
+            moments = CrossMoments.of_bordered(lanes.T, member, largest)
         else:
             keys, cells = one_hot_rows(batch, self.readings.names, self.readings.categories)
             keys, cells = with_products(keys, cells, self.readings, batch)
@@ -67,17 +68,17 @@ class Design:
         part = Part((None, FEATURES, FEATURES), moments)
         return self.readings.beside(batch, member, [*keys, TARGET], {**beside, LABEL: part})
 
-    def _whole_numbers(self, batch: Batch, y: Array) -> Array | None:
-        """(1, x, y) of each row, column by column in memory, where all columns are numbers and no cell is missing."""
+    def _whole_numbers(self, batch: Batch, y: Array) -> tuple[Array, Array] | None:
+        """(1, x, y) of each row, column by column in memory (columns, rows), and the largest |x| of each column; where
+        all columns are numbers and no cell is missing."""
         names = self.readings.names
-        if self.readings.categories or self.readings.interactions or not names:
+        if self.readings.categories or self.readings.interactions or not names or not batch.rows:
             return None
         found = np.empty((len(names) + 2, batch.rows))
         found[0], found[-1] = 1.0, y
         batch.lanes(names, found[1:-1])
-        if count_beyond(found, LARGEST) or np.isnan(found.sum()):
-            return None
-        return found.T
+        largest = magnitudes(found)
+        return (found, largest) if (largest <= LARGEST).all() else None  # NaN isn't
 
     def complete(self, evidence: Evidence) -> bool:
         """Whether there are sums for the target, each number and each level, as often as the level was counted."""

@@ -10,8 +10,8 @@ import pyarrow as pa
 from credo.data import Batch
 from credo.errors import DataError, counted
 from credo.models.explaining import SHOWN, UNSEEN, cell_text
+from credo.models.known_columns import columns_found
 from credo.models.regression.features import TIMES
-from credo.models.tables import present
 
 if TYPE_CHECKING:
     from credo.models.regression.linear import LinearRegression
@@ -41,7 +41,7 @@ class Contributions:
         """What the row holds there, as text."""
         return f"{cell_text(self.values[name])}{UNSEEN if name in self.unseen else ''}"
 
-    def table(self) -> Any:
+    def table(self) -> pa.Table:
         """An Arrow table: the average and each column, the strongest first."""
         names = self.strongest
         return pa.table(
@@ -76,7 +76,7 @@ def explained(model: LinearRegression, row: object) -> Contributions:
     """Of one row: a dict of its cells, or a table that has but one."""
     rows, _ = model._rows(row)
     table = model.opened(rows)
-    batches = list(table.batches(present(table, model._readings.names, model.target)))
+    batches = list(table.batches(columns_found(table, model._readings.names, model.target)))
     if sum(batch.rows for batch in batches) != 1:
         raise DataError(f"explain takes one row, but the data has {sum(batch.rows for batch in batches)}")
     return explained_row(model, batches[0], 0)

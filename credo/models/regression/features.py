@@ -1,8 +1,8 @@
-"""The numbers that stand for a row of a mixed table in a regression.
+"""The features of a row of a mixed table.
 
-A number stands for itself, about its mean; a category has an indicator for each of its levels, about its share. Where a
-cell is missing, or holds an unseen value, these are 0: the cell counts as the average one. A column with missing cells
-also has an indicator "is missing", so that missing cells may differ from the average.
+A number is centred; a category has an indicator for each of its levels, about its share. Where a cell is missing, or
+holds an unseen value, these are 0: the cell counts as the average one. A column with missing cells also has an
+indicator "is missing", so that missing cells may differ from the average.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Readings:
         return self.beside(batch, member, features, {ROWS: Part((None,), Counts.of_rows(member)), LABEL: moments})
 
     def checked(self, batch: Batch) -> Batch:
-        """With all columns. Refuse more features than a regression can weigh before any is written out."""
+        """With all columns. Refuse too many features before any is built."""
         batch = batch.filled(self.names)
         sizes = {name: len(batch.categories(name)[1]) if name in self.categories else 1 for name in self.names}
         width = sum(sizes.values()) + sum(sizes[a] * sizes[b] for a, b in self.interactions)
@@ -160,7 +160,7 @@ class Features:
         return cls(Schema(tuple(columns)), np.asarray(sums[own] / known), missing, readings.interactions).checked()
 
     def checked(self) -> Features:
-        """Refuse more features than a regression can weigh."""
+        """Refuse too many features."""
         check_width(self.width, {column.name: len(_mains_of(column)) for column in self.schema})
         return self
 

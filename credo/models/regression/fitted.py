@@ -25,7 +25,7 @@ from credo.numerics.exact import Array
 INDEPENDENT = 1e-10  # of a feature's scatter: what others leave of it, below which it is a sum of theirs
 FAINT = 1e-290  # the least scale of the noise
 ROUNDING = 1e-10  # of the target's scatter: what the weakest ridge leaves of an exact fit is less
-EXACT = "the target fits exactly: how large its noise may be is unknown, and intervals are as narrow as rounding errors"
+EXACT = "the target fits exactly: the noise variance is unknown, and intervals are as narrow as rounding errors"
 
 
 class Settings(NamedTuple):

@@ -64,7 +64,7 @@ class Predictives:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Truth, mean, log p(truth) and weight of each row that has a target; without the row itself, if so asked."""
+    """Truth, mean, log p(truth) and weight of each row that has a target; optionally without the row itself."""
 
     line: FittedLine
     target: str

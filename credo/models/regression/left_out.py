@@ -1,4 +1,4 @@
-"""What all rows but one say of that one, for each row, without a refit: the prior, centres and scales stay as they are.
+"""Leave-one-out predictions of each row without refits: prior, centres and scales are held fixed.
 
 Without row i, with h = (1, z)′ precision⁻¹ (1, z), r = y - ŷ and w its weight, the mean is y - r/(1 - wh), the variance
 of the line h/(1 - wh), the noise's scale lower by ½ w r²/(1 - wh), and its shape by ½ w. A row with a value that no

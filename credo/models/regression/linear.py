@@ -1,4 +1,4 @@
-"""LinearRegression: a number as a sum of what the columns add to it, with Gaussian or Student-t noise."""
+"""LinearRegression: Bayesian linear regression with Gaussian or Student-t noise."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.class_predictor import NOTHING
+from credo.models.forms import Kinds
+from credo.models.known_columns import columns_found
 from credo.models.metrics import reuse_of_folds
 from credo.models.regression.columns import settled_readings
 from credo.models.regression.design import Design
@@ -27,13 +29,13 @@ from credo.models.regression.features import Interactions, Readings
 from credo.models.regression.fitted import FittedLine, Settings
 from credo.models.regression.jobs import Means, Predictives, Scored
 from credo.models.regression.scores import NumberScores
-from credo.models.tables import present
 from credo.models.targets import with_known_target, with_target
 from credo.notices import quietly, tell, tell_of_columns
 from credo.numerics.distributions import InverseGamma, Seed, StudentT, plain
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.figure import Figure
 
     from credo.core.description import DescriptionLength
@@ -50,9 +52,9 @@ NUMBERS = {"mean": 0.0, "precision": 1.0, "shape": 1.0, "scale": 1.0}  # of a pr
 class LinearRegression(Additive):
     """y = a + Σ wⱼ zⱼ(row) + noise, w ~ N(0, σ²/ridge) for features z in comparable units: regularised least squares.
 
-    The strength of the prior is the one under which the data is most probable; ridge=0 is least squares itself. Or the
-    numbers of a conjugate prior are given: see LinearGaussian. Categories, missing cells and, if asked for,
-    interactions (products of two columns) are features, too. select: only columns that the evidence speaks for.
+    The ridge is chosen by evidence; ridge=0 is least squares. Alternatively, give the parameters of a conjugate prior:
+    see LinearGaussian. Categories, missing cells and, optionally, interactions (products of two columns) are features,
+    too. select: variable selection by evidence.
 
     >>> rooms = {"rooms": [1, 2, 3, 4, 5, 6], "price": [11.0, 18.0, 32.0, 39.0, 52.0, 58.0]}
     >>> model = LinearRegression(ridge=0).fit(rooms, target="price")
@@ -75,7 +77,7 @@ class LinearRegression(Additive):
 
     given: LinearGaussian | None
     ridge: float | Literal["evidence"]
-    kinds: Mapping[str, Any] | None
+    kinds: Kinds
     interactions: Interactions
     select: bool
     noise: Noise
@@ -87,7 +89,7 @@ class LinearRegression(Additive):
 
     def __init__(
         self, mean: Any = None, precision: Any = None, shape: Any = None, scale: Any = None, *,
-        ridge: float | Literal["evidence"] = "evidence", kinds: Mapping[str, Any] | None = None,
+        ridge: float | Literal["evidence"] = "evidence", kinds: Kinds = None,
         interactions: Interactions = (), select: bool = False, noise: Noise = "gaussian",
     ) -> None:  # fmt: skip
         numbers = {"mean": mean, "precision": precision, "shape": shape, "scale": scale}
@@ -116,13 +118,13 @@ class LinearRegression(Additive):
         return model.update(table, weight=weight)
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Learn from more rows; categories may be new. With Student-t noise, EM goes on from where it was.
+        """Learn from more rows; new categories are allowed. With Student-t noise, EM continues.
 
         Of a model that has learned nothing yet, the same as fit.
         """
         if self.target is None:
             if target is None:
-                raise SchemaError("say which column is the target, as in fit(data, target='price')")
+                raise SchemaError("name the target column, as in fit(data, target='price')")
             return self.fit(data, target, weight=weight)
         before, table = self.unlabelled, self._labelled(data, target)
         if self.robust is not None:
@@ -138,7 +140,7 @@ class LinearRegression(Additive):
         return model
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows: what is left is what would be there had they never come."""
+        """Unlearn rows exactly, as if they had never been learned."""
         self._refuse_robust("forget", "Fit it to the rows that stay")
         table = self._labelled(data, target)
         if absent := [name for name in self._readings.names if name not in table.names]:
@@ -155,8 +157,8 @@ class LinearRegression(Additive):
     def _refuse_robust(self, verb: str, instead: str) -> None:
         if self.noise == "student":
             raise EvidenceError(
-                f"can't {verb}: with Student-t noise, what each row weighs depends on all rows (it is found by EM), so "
-                f"that there are no sums to add to or to take from. {instead}, or use noise='gaussian'"
+                f"can't {verb}: with Student-t noise, the row weights depend on all rows (by EM), so "
+                f"there are no additive statistics. {instead}, or use noise='gaussian'"
             )
 
     def _labelled(self, data: object, target: object) -> Source:
@@ -170,7 +172,7 @@ class LinearRegression(Additive):
 
     def needs(self, data: Source) -> Sequence[str]:
         assert self.target is not None
-        return (self.target, *present(data, self._readings.names, self.target))
+        return (self.target, *columns_found(data, self._readings.names, self.target))
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         return self.design.summarise(batch, weight)
@@ -208,7 +210,7 @@ class LinearRegression(Additive):
 
     @property
     def unlabelled(self) -> float:
-        """The weight of rows without a target: they were left out."""
+        """The weight of rows without a target, which were skipped."""
         return 0.0 if self.evidence is None else float(self.evidence[UNLABELLED].n.value.sum())
 
     @property
@@ -296,7 +298,7 @@ class LinearRegression(Additive):
         chosen = arrow_bits({"": [*map(str, kept)]}, len(features.groups)) if self.select else 0.0
         return target_length(self, scores, features.free(kept) + 2 + (self.noise == "student"), chosen)
 
-    def parameters(self) -> Any:
+    def parameters(self) -> pa.Table:
         """An Arrow table: the prediction for an average row, and each term's weight with its 95% credible interval.
 
         A category's terms are against the average of its levels. With select=True: how probable it is that the term's
@@ -318,17 +320,17 @@ class LinearRegression(Additive):
     def predict(self, data: object) -> Array:
         """The mean of each row's predictive distribution. Missing cells, and unseen values, count as the average.
 
-        Of a Dask or Spark DataFrame: that frame, with a column `predicted`, made when it is computed.
+        Of a Dask or Spark DataFrame: that frame, with a column `predicted`, computed lazily.
         """
         table, job = self.opened(data), Means(self.fitted)
         if table.frame is None:
             return self._collected(table, job)
         from credo.models.frame_columns import numbers
 
-        frame: Array = numbers(table, present(table, self._readings.names, self.target), job)
+        frame: Array = numbers(table, columns_found(table, self._readings.names, self.target), job)
         return frame
 
-    def predictive(self, data: Any) -> StudentT:
+    def predictive(self, data: object) -> StudentT:
         """The distribution of each row's target (mean, interval, log_prob, sample); of one row, that of one number."""
         rows, one = self._rows(data)
         found = self._collected(rows, Predictives(self.fitted)).reshape(-1, 2)
@@ -338,7 +340,7 @@ class LinearRegression(Additive):
     def streamed(self, data: object) -> Iterator[tuple[Batch, StudentT]]:
         """Batches of a table with their predictives, one after another, in constant memory."""
         table, job = self.opened(data), Predictives(self.fitted)
-        present(table, self._readings.names, self.target)
+        columns_found(table, self._readings.names, self.target)
         ignored = Ignored()
         for batch in table.batches([*table.keys, *table.names]):
             found, unseen = job(batch)
@@ -347,23 +349,23 @@ class LinearRegression(Additive):
         _tell_unseen(ignored)
 
     def intervals(self, data: object, mass: float = 0.95) -> tuple[Array, Array]:
-        """Both ends of an interval that holds each row's target with that probability."""
+        """Predictive intervals: both ends, for each row."""
         low, high = self.predictive(data).interval(mass)
         return np.atleast_1d(low), np.atleast_1d(high)
 
-    def log_prob(self, data: Any) -> Array:
+    def log_prob(self, data: object) -> Array:
         """log p(target | row) of each row; NaN where the target is missing."""
         table = self._labelled(data, None)
         y = np.concatenate([batch.numbers(str(self.target)) for batch in table.batches([str(self.target)])])
         return np.asarray(self.predictive(table).log_prob(y)).reshape(-1)
 
     def explain(self, row: object) -> Contributions:
-        """Why that number: the prediction for an average row, and what each column of this one adds to it."""
+        """The prediction for an average row, and how much each column of this one adds to it."""
         from credo.models.regression.explaining import explained
 
         return explained(self, row)
 
-    def _rows(self, given: Any) -> tuple[object, bool]:
+    def _rows(self, given: object) -> tuple[object, bool]:
         """A table, and whether it is one row that was given by itself: {name: cell}, or its cells in order."""
         names = self._readings.names
         if isinstance(given, Mapping) and not any(np.ndim(cell) for cell in given.values()):
@@ -381,7 +383,7 @@ class LinearRegression(Additive):
     ) -> Array:
         """What a job finds of each row, one after another; one notice for unseen values."""
         table = self.opened(data)
-        names = present(table, self._readings.names, self.target) if names is None else names
+        names = columns_found(table, self._readings.names, self.target) if names is None else names
         partitions = table.partitions(names) if weights is None else weights.partitions(table, names)
         parts, ignored = [], Ignored()
         for found, unseen in engines.map(job, partitions):
@@ -393,11 +395,11 @@ class LinearRegression(Additive):
     # Validation
 
     def scores(self, data: object, *, target: object = None, weight: Weight = None) -> NumberScores:
-        """How good its predictions are, on rows that it wasn't taught by."""
+        """Scores on rows that weren't used for training."""
         return self._scored(self._labelled(data, target), weight, "given")
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> NumberScores:
-        """What a model refitted without row i says of row i, for each row that was learned; nothing is refitted.
+        """The prediction for each row i of a model refitted without row i, exactly, but without a refit.
 
         The prior stays as it is: the strength of the ridge, the features' centres and scales, and which are selected.
         """
@@ -420,15 +422,15 @@ class LinearRegression(Additive):
         job = Scored(self.fitted, str(self.target), weights.of_a_row, left_out=how == "leave-one-out")
         found = self._collected(table, job, self.needs(table.without(weight)), weights)
         if not len(found):
-            raise DataError(f"no row has a target: every cell of {self.target!r} is missing, or weighs nothing")
+            raise DataError(f"no row has a target: every cell of {self.target!r} is missing, or has weight 0")
         return NumberScores.of_columns(found, how, reuse_of_folds(len(found)) if job.left_out else 0.0)
 
     def cross_validate(  # type: ignore[override]
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
     ) -> NumberScores:
-        """What models taught by the other folds say of each row: their sums are added up, nothing is refitted.
+        """Predictions for each row by models of the other folds: their sums are added up, without refits.
 
-        Each fold's model finds its own prior, as if the others were all there is.
+        Each fold chooses its own prior from the other folds.
         """
         model = self.fit(data, target, weight=weight) if self.target is None else self
         table = model._labelled(data, target)
@@ -455,11 +457,6 @@ class LinearRegression(Additive):
         from credo.present.regression import described
 
         return described(self)
-
-    def _repr_html_(self) -> str:
-        from credo.present.regression import regression_html
-
-        return regression_html(self)
 
 
 def _add(total: Ignored, more: Ignored) -> None:

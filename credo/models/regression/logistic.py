@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, get_ar
 import numpy as np
 import pyarrow as pa
 
+from credo.blocks.capabilities import Ignored
 from credo.core.description import DescriptionLength
 from credo.core.evidence import Evidence
 from credo.core.labels import ROWS, UNLABELLED
 from credo.core.learning import FoldDraw, Weight, gather
 from credo.data import Batch, source
 from credo.data.schema import Column
-from credo.errors import DataError, EvidenceError, PriorError, check_whole, counted, suggest
+from credo.errors import DataError, EvidenceError, PriorError, check_positive_number, check_whole, counted, suggest
 from credo.models.class_evidence import labelled_table
-from credo.models.class_predictor import NOTHING, ClassPredictor
+from credo.models.class_predictor import NOTHING, ClassPredictor, Shares
 from credo.models.description import target_length
-from credo.models.explaining import Reasons, Spoken, placed_words
-from credo.models.forms import Views, kind_of_form
-from credo.models.jobs import Silent
+from credo.models.explaining import Reasons, TextContributions, placed_words
+from credo.models.forms import Kinds, Views, kind_of_form
 from credo.models.metrics import Scores
 from credo.models.regression.encoding import ColumnSums, RowEncoding
 from credo.models.regression.features import Interactions, Readings
@@ -45,14 +45,14 @@ INTERCEPT, UNCERTAIN = "(intercept)", "(uncertain weights)"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogisticRegression(ClassPredictor):
-    """P(class k | row) = exp(bₖ + z · wₖ)/Σ, the weights w ~ N(0, 1/(strength · s²)); of two classes, one w says all.
+    """P(class k | row) = exp(bₖ + z · wₖ)/Σ, the weights w ~ N(0, 1/(strength · s²)); for two classes, one w.
 
-    z: numbers about their means, an indicator for each level of a category, tf-idf of a text's words and pairs. s: the
-    standard deviation of a number, else 1; always 1 unless `scaled`. strength: a number (scikit-learn's 1/C), or how to
-    choose it: "evidence" (P(classes), weights integrated out by Laplace's method), "cross-validation", or "auto":
-    evidence, except where there are texts or more than 2,000 weights. estimate: "bayes" integrates weights out of
-    predictions, of up to 2,000 weights; "map" uses the most probable ones, "ml" those of least cross-entropy, without a
-    prior. method: "newton", "lbfgs", or "gradient": w ← w + rate · Σ (d - h(z)) z, at most `steps` times.
+    z: centred numbers, an indicator for each level of a category, tf-idf of words and pairs. s: the standard deviation
+    of a number, else 1; always 1 unless `scaled`. strength: a number (scikit-learn's 1/C), or how to choose it:
+    "evidence" (P(classes), weights integrated out by Laplace's method), "cross-validation", or "auto": evidence, except
+    where there are texts or more than 2,000 weights. estimate: "bayes" integrates weights out of predictions, of up to
+    2,000 weights; "map" uses the most probable ones, "ml" those of least cross-entropy, without a prior. method:
+    "newton", "lbfgs", or "gradient": w ← w + rate · Σ (d - h(z)) z, at most `steps` times.
 
     >>> rows = {"hours": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "passed": ["no", "no", "yes", "no", "yes", "yes"]}
     >>> model = LogisticRegression(strength=1).fit(rows, target="passed")
@@ -69,8 +69,8 @@ class LogisticRegression(ClassPredictor):
     interactions: Interactions = ()
     rate: float | None = None
     steps: int = 10_000
-    class_prior: Mapping[Any, float] | None = None
-    kinds: Mapping[str, Any] | None = None
+    class_prior: Shares | None = None
+    kinds: Kinds = None
     target: str | None = field(default=None, init=False)
     views: Views = field(default_factory=dict, init=False)
     class_column: Column | None = field(default=None, init=False)
@@ -93,8 +93,7 @@ class LogisticRegression(ClassPredictor):
         for name, given in (("strength", self.strength), ("rate", self.rate)):
             if isinstance(given, str) or (given is None and name == "rate"):
                 continue
-            if not (isinstance(given, int | float | np.number) and 0 < given < float("inf")):
-                raise PriorError(f"{name} must be positive, but is {given!r:.60}")
+            check_positive_number(name, given, PriorError)
         check_whole("steps", self.steps, 1, PriorError)
 
     # Learning
@@ -122,7 +121,7 @@ class LogisticRegression(ClassPredictor):
             raise DataError(f"no row has a class: {why}")
         if len(sizes) < 2:
             raise DataError(
-                f"column {target!r} holds one class only, {classes.values[0]!r:.60}: there is nothing to tell apart"
+                f"column {target!r} holds one class only, {classes.values[0]!r:.60}: there is nothing to classify"
             )
         if unlabelled:
             tell(f"{counted(unlabelled, 'row')} without {target!r} left out")
@@ -138,10 +137,9 @@ class LogisticRegression(ClassPredictor):
         )
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Learn from more rows, approximately: what was learned, as a Gaussian, is their prior (Laplace).
+        """Learn from more rows, approximately: the Laplace posterior is their prior.
 
-        The features and the strengths stay. A fit of all rows together differs a little, the less the more rows there
-        were before; classes that are new need it.
+        Features and strengths are held fixed. A fit of all rows differs slightly; new classes need one.
         """
         table, before = self._labelled(data, target), self.seen
         sums = ColumnSums(str(self.target), Readings(()), {})
@@ -155,7 +153,7 @@ class LogisticRegression(ClassPredictor):
             )
         sizes = dict(zip(column.values, seen[ROWS].n.value[:, 0].tolist(), strict=True))
         if not sizes:
-            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or weighs nothing")
+            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or has weight 0")
         found = Fitting(self, table, weight).updated(before)
         return self.replaced(
             posterior=found.posterior,
@@ -165,15 +163,15 @@ class LogisticRegression(ClassPredictor):
         )
 
     def forget(self, data: object, **_: object) -> NoReturn:  # noqa: ARG002 - there is nothing to do with it
-        """Refused: the weights don't follow from sums over rows from which some could be subtracted."""
+        """Refused: there are no additive statistics from which rows could be subtracted."""
         raise EvidenceError(
-            "a logistic regression keeps no sums that rows could be subtracted from: fit again without them"
+            "a logistic regression has no additive statistics: rows can't be subtracted, so refit without them"
         )
 
     def __add__(self, other: object) -> NoReturn:
         """Refused, for the same reason."""
         raise EvidenceError(
-            "a logistic regression keeps no sums that could be added: fit all rows together, or update(data) one "
+            "a logistic regression has no additive statistics to merge: fit all rows together, or update(data) one "
             "with the rows of the other"
         )
 
@@ -191,7 +189,7 @@ class LogisticRegression(ClassPredictor):
 
     @property
     def seen(self) -> LaplacePosterior:
-        """What was learned, which is an error before there is anything."""
+        """The fitted state; an error before `fit`."""
         if self.posterior is None:
             raise EvidenceError(NOTHING)
         return self.posterior
@@ -252,7 +250,7 @@ class LogisticRegression(ClassPredictor):
         """L(h) + L(classes | columns, h) in bits; a weight takes ½ log₂ n."""
         return target_length(self, self.scores(data, target=target, weight=weight), self.n_parameters, 0.0)
 
-    def weights(self, *, interval: float = 0.95) -> Any:
+    def weights(self, *, interval: float = 0.95) -> pa.Table:
         """An Arrow table: each feature's weight, what a unit of it adds to the log-odds, and its credible interval.
 
         Of two classes, the log-odds of the second against the first; of more, each class has its own weights. The
@@ -275,26 +273,27 @@ class LogisticRegression(ClassPredictor):
         """Whether predictions integrate the weights out."""
         return self.estimate == "bayes" and self.seen.whole
 
-    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+    def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
         rows, ignored = self.encoding.rows(batch)
         found = self.seen.log_shares(rows, self.integrates) + self._prior_shift
-        return found, ignored if tells else {}
+        return found, ignored if count_ignored else {}
 
     # Validation
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """What a model without row i would say of row i, approximately: one Newton step from the weights of all rows.
+        """The prediction for each row i without row i, approximately: one Newton step from the weights of all rows.
 
-        Strengths and features stay. Where covariances of weights aren't kept, as with texts, use `cross_validate`.
+        Strengths and features are held fixed. Where covariances of weights aren't kept, as with texts, use
+        `cross_validate`.
         """
         return left_out(self, self._labelled(data, target), weight)
 
     def cross_validate(
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
     ) -> Scores:
-        """What models of the other folds say of each row: each is fitted, starting from the weights of all rows.
+        """Predictions for each row by models of the other folds, each refitted from a warm start.
 
-        Strengths and features (means, levels, words) stay as they were learned.
+        Strengths and features (means, levels, words) are held fixed.
         """
         table = self._labelled(data, target)
         if table.once:
@@ -311,15 +310,15 @@ class LogisticRegression(ClassPredictor):
         rows, _ = self.encoding.rows(one)
         z, mode = rows.with_ones(slice(0, 1))[0], self.seen.mode
         terms = _of_classes(z[:, None] * mode)
-        said = {" × ".join(names): terms[1:][at].sum(0) for names, at in self.encoding.places.items()}
+        columns = {" × ".join(names): terms[1:][at].sum(0) for names, at in self.encoding.places.items()}
         prior = terms[0] + self._prior_shift
-        total = prior + sum(said.values(), np.zeros_like(prior))
+        total = prior + sum(columns.values(), np.zeros_like(prior))
         if not self.integrates:
-            return Reasons(prior, said, total)
+            return Reasons(prior, columns, total)
         found = self.seen.log_shares(rows, integrated=True)[0] + self._prior_shift
-        return Reasons(prior, {**said, UNCERTAIN: found - total}, found)
+        return Reasons(prior, {**columns, UNCERTAIN: found - total}, found)
 
-    def _spoken(self, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
+    def _word_contributions(self, one: Batch, first: int, second: int, size: float) -> TextContributions:
         found, filled = {}, one.filled(self.feature_names)
         for text in self.encoding.texts:
             rows, _ = text.read(filled)

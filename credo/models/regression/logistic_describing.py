@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ INTERCEPT = "(intercept)"
 SHOWN = 8  # columns, classes
 
 
-def weight_table(model: LogisticRegression, interval: float) -> Any:
+def weight_table(model: LogisticRegression, interval: float) -> pa.Table:
     """A line for each feature, and for each class if there are more than two."""
     from scipy.special import ndtri
 

@@ -13,11 +13,7 @@ from credo.core.learning import FoldDraw, Weight
 from credo.data import Source
 from credo.errors import SizeError
 from credo.models.regression.laplace import LaplacePosterior, laplace_evidence
-from credo.models.regression.strengths import (
-    WeightGroups,
-    mode_by_evidence,
-    strength_by_held_out_rows,
-)
+from credo.models.regression.strengths import WeightGroups, mode_by_evidence, strength_by_held_out_rows
 from credo.models.regression.table_rows import TableRows
 from credo.notices import tell
 from credo.numerics.exact import Array
@@ -183,7 +179,7 @@ class Fitting:
     def _concluded(self, mode: Mode, strengths: Array) -> Learned:
         if not mode.converged:
             steps = min(len(mode.history), self.model.steps)  # the history of gradient steps begins before the first
-            tell(f"the {steps:,} steps didn't reach the most probable weights: steps= allows more")
+            tell(f"the {steps:,} steps didn't reach the most probable weights: increase steps=")
         posterior = self.posterior(mode, self.groups.prior(strengths), flat_intercept=True)
         named = dict(zip(self.model.encoding.groups, strengths.tolist(), strict=True))
         return Learned(posterior, named, mode.history)
@@ -210,8 +206,8 @@ class Fitting:
         if (moved > SEPARATED).any():
             name = self.model.encoding.names[int(moved.argmax())]
             tell(
-                f"the classes can be separated, by {name!r} and perhaps others: no finite weights are most likely, and "
-                "these are where the likelihood had almost stopped to rise. A prior has an answer: estimate='bayes'"
+                f"the classes are separable, by {name!r} and perhaps others: the likelihood has no maximum, and the "
+                "fit stopped where it hardly increased any more. Use a prior: estimate='bayes'"
             )
 
     def updated(self, posterior: LaplacePosterior) -> Learned:

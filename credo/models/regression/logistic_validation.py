@@ -1,4 +1,4 @@
-"""How well a logistic regression predicts rows that it hasn't learned: folds that are fitted again, rows left out."""
+"""Validation of logistic regression: refitted folds, and approximate leave-one-out."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def left_out(model: LogisticRegression, table: Source, weight: Weight) -> Scores
 def _scores(model: LogisticRegression, rows: TableRows, job: FoldShares | LeftOutShares, how: str) -> Scores:
     log_shares, codes, weights = (np.concatenate(each) for each in zip(*rows.map(job), strict=True))
     if not len(codes):
-        raise DataError(f"no row has a class: every cell of {model.target!r} is missing, or weighs nothing")
+        raise DataError(f"no row has a class: every cell of {model.target!r} is missing, or has weight 0")
     shifted = log_shares + model._prior_shift
     with np.errstate(invalid="ignore"):
         total = np.logaddexp.reduce(np.where(np.isnan(shifted), -np.inf, shifted), axis=1, keepdims=True)

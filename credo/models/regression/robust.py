@@ -1,10 +1,10 @@
 """Student-t noise by EM: rows far from the line count less.
 
-y = w′z + noise, noise ~ t(ν, σ²) = N(0, σ²/u) with u ~ Gamma(ν/2, ν/2) hidden. The E-step expects
-u = (ν + 1)/(ν + r²/σ²) of a row with residual r, and log u. The M-step is the mode of the same posterior as with
-Gaussian noise, of rows that weigh u, and the ν that fits the expected u best. Features and their scales are those of
-the fit with Gaussian noise. So is the strength of the ridge at first, but an outlier makes it too strong: it is chosen
-again by the evidence of the expected sums, and EM goes on, until it stays.
+y = w′z + noise, noise ~ t(ν, σ²) = N(0, σ²/u) with u ~ Gamma(ν/2, ν/2) hidden. The E-step expects u = (ν + 1)/(ν +
+r²/σ²) of a row with residual r, and log u. The M-step is the mode of the same posterior as with Gaussian noise, of rows
+that weigh u, and the ν that fits the expected u best. Features and their scales are those of the fit with Gaussian
+noise. So is the strength of the ridge at first, but an outlier makes it too strong: it is chosen again by the evidence
+of the expected sums, and EM continues, until it is stable.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ STEPS, TOLERANCE = 300, 1e-9
 
 @dataclass(frozen=True, eq=False)
 class StudentNoise:
-    """Where EM ended: what stands for a row, the expected sums, ν, and the objective after each step."""
+    """The result of EM: the features, the expected sums, ν, and the objective after each step."""
 
     features: Features
     scales: Array
@@ -165,7 +165,7 @@ def fitted_with_student_noise(model: Model, table: Source, weight: Weight) -> Mo
 
 
 def continued(model: Model, table: Source, weight: Weight) -> Model:
-    """With more rows: EM goes on, what was expected of the old ones being as it is."""
+    """With more rows: EM continues and keeps the expected sums of the old ones."""
     _refuse_once(table)
     assert model.robust is not None
     evidence = with_fields(model, noise="gaussian", robust=None).update(table, weight=weight).evidence

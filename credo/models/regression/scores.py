@@ -1,4 +1,4 @@
-"""How good predictions of numbers are: squared errors, log-loss, coverage; beside those of the mean alone."""
+"""Scores of predicted numbers: squared errors, log-loss, coverage; with the mean as baseline."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.core.records import Shown
 from credo.models.metrics import variance_of_mean
 from credo.numerics.distributions import LOG_2PI
 from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NumberScores:
+class NumberScores(Shown):
     """Predictions of numbers beside the truth.
 
     >>> scores = NumberScores(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, 2.5]), np.full(3, -1.0), np.ones(3))
@@ -23,11 +24,11 @@ class NumberScores:
     """
 
     truth: Array  # (rows,)
-    predicted: Array  # (rows,); NaN where nothing could be said of a row
+    predicted: Array  # (rows,); NaN where a row has no prediction
     log_probabilities: Array  # log p(truth). (rows,)
     weights: Array  # (rows,)
     how: str = "given"  # how the predictions were made
-    reuse: float = 0.0  # held-out rows for each row that taught the model that predicts them; 0: the model was given
+    reuse: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
 
     @classmethod
     def of_columns(cls, columns: Array, how: str, reuse: float = 0.0) -> NumberScores:
@@ -87,7 +88,7 @@ class NumberScores:
 
     @property
     def r2(self) -> float:
-        """1 - (rmse / baseline rmse)²: the share of the variance that is explained."""
+        """1 - (rmse / baseline rmse)²: the share of variance explained."""
         return 1 - (self.rmse / self.baseline_rmse) ** 2 if self.baseline_rmse > 0 else float("nan")
 
     def summary(self) -> dict[str, float]:

@@ -20,7 +20,7 @@ from credo.models.regression.features import TIMES, Features
 from credo.models.regression.ridge import RESOLVED
 from credo.numerics.exact import Array
 
-EXACT = 12  # columns and interactions of which all subsets are weighed
+EXACT = 12  # columns and interactions of which all subsets are enumerated
 STEPS, WARM_UP = 20_000, 2_000  # of the chain that walks through subsets of more
 SEED = 0
 Subset = frozenset[int]
@@ -32,7 +32,7 @@ class Inclusion:
 
     kept: Positions
     probability: Mapping[tuple[str, ...], float]
-    exact: bool  # whether all subsets were weighed
+    exact: bool  # whether all subsets were enumerated
 
     def table(self) -> dict[str, float]:
         """By name, the most probable first."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,14 +14,17 @@ from credo.blocks.text.tf_idf import idf, to_unit_length
 from credo.core.evidence import Evidence
 from credo.data import Batch
 from credo.data.words import Reading, Vocabulary
-from credo.models.forms import TEXT_FORMS, Text, Views
+from credo.models.forms import TEXT_FORMS, Kinds, Text, Views
 from credo.numerics.exact import Array
 from credo.numerics.softmax import SparseRows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 USUAL = Text(words="bernoulli", ngrams=2, min_count=2)  # what is read, unless kinds says otherwise
 
 
-def text_settings(views: Views, kinds: Mapping[str, Any] | None) -> dict[str, Text]:
+def text_settings(views: Views, kinds: Kinds) -> dict[str, Text]:
     """How each text column is read: as `kinds` says, or words and pairs that at least two texts hold."""
     asked = {name: how for name, how in (kinds or {}).items() if isinstance(how, Text)}
     return {name: asked.get(name, USUAL) for name, (form, *_) in views.items() if form in TEXT_FORMS}
@@ -45,7 +47,7 @@ class TextFeatures:
 
     name: str
     how: Text
-    words: Any  # an Arrow array
+    words: pa.Array  # an Arrow array
     idf: Array  # of each word
 
     @classmethod

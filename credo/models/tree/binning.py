@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +15,13 @@ from credo.blocks.capabilities import Ignored
 from credo.blocks.dependence.cut_points import quantile_starts
 from credo.core.membership import Codes
 from credo.data import Batch
-from credo.data.cells import codes_among
 from credo.data.schema import Column, Kind
 from credo.models.tree.growing import EncodedRows, Gain
 from credo.models.tree.structure import Cells
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BINS = MISSING  # of a column, at most
 
@@ -45,7 +47,7 @@ class Bins(ABC):
         """How the column is split."""
 
     @abstractmethod
-    def of_cells(self, cells: Any) -> Cells:
+    def of_cells(self, cells: object) -> Cells:
         """The bins of numbers, NaN where they are missing; or of codes of the levels, -1 where they are."""
 
     @abstractmethod
@@ -105,7 +107,7 @@ class NumberBins(Bins):
 class LevelBins(Bins):
     """A level is in the bin that stands in its place."""
 
-    levels: Any  # an Arrow array
+    levels: pa.Array  # an Arrow array
     bins: Codes  # (levels,)
 
     @classmethod
@@ -141,7 +143,7 @@ class LevelBins(Bins):
         return found
 
     def read(self, batch: Batch) -> tuple[Cells, int]:
-        codes, unseen = codes_among(batch.column(self.name), self.levels)
+        codes, unseen = batch.codes_among(self.name, self.levels)
         return self.of_cells(codes), unseen
 
     def equals(self, other: Bins) -> bool:

@@ -60,7 +60,7 @@ class Outline:
     note: str = ""
 
 
-def outlined(target: str, classes: Sequence[Any], columns: Sequence[Bins], prunings: Prunings, note: str) -> Outline:
+def outlined(target: str, classes: Sequence[object], columns: Sequence[Bins], prunings: Prunings, note: str) -> Outline:
     """The tree; of an average, the most probable pruning."""
     tree, found = prunings.structure, list[OutlineNode]()
     stops = prunings.most_probable() if prunings.stop is not None else tree.column < 0
@@ -114,7 +114,7 @@ class TreeLength(DescriptionLength):
 
     @property
     def pays(self) -> bool:
-        """Whether the tree is worth its bits: more would be needed without it."""
+        """Whether the tree pays for itself: a single leaf would take more bits."""
         return self.saved > 0
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo.blocks.block import UNSEEN_VALUES
+from credo.blocks.capabilities import Ignored
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED, Label
 from credo.core.learning import FoldDraw, RowWeights, Weight
@@ -22,8 +23,7 @@ from credo.errors import DataError, EvidenceError, PriorError, SchemaError, chec
 from credo.models.class_evidence import NO_COLUMN, ClassEvidence, labelled_rows, labelled_table
 from credo.models.class_predictor import NOTHING, Shares
 from credo.models.explaining import Reasons, Step
-from credo.models.forms import TEXT_FORMS, Views
-from credo.models.jobs import Silent
+from credo.models.forms import TEXT_FORMS, Kinds, Views
 from credo.models.metrics import Scores
 from credo.models.tree.binning import Bins, LevelBins, read_cells
 from credo.models.tree.describing import Outline, TreeLength, outlined, tree_length
@@ -45,13 +45,13 @@ TEXTS = "a tree doesn't read texts (naive Bayes and logistic regression do)"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DecisionTree(ClassEvidence):
-    """P(class | row) from the leaf that a row comes to: (n of the class + a)/(n + K a), a Dirichlet posterior's mean.
+    """P(class | row) from the leaf that the row reaches: (n of the class + a)/(n + K a), the Dirichlet posterior mean.
 
-    prune: "average", the default, weighs all prunings of the grown tree by prior · evidence and predicts with their
+    prune: "average", the default, weights all prunings of the grown tree by prior · evidence and predicts with their
     mixture; "mdl" keeps the pruning with the shortest description (the tree + its exceptions), "evidence" the most
     probable one, None the tree as it was grown. gain: what a split is chosen by; "information" is the textbook's, with
     a branch for each value of a category; "evidence" splits in two, and is the default where prunings are averaged.
-    smoothing is a; by default 1/K. Where a cell is missing, a row goes down all branches, its weight shared out.
+    smoothing is a; by default 1/K. A row with a missing cell goes down all branches, its weight divided among them.
 
     >>> rows = {"sky": ["sun", "rain", "sun", "rain"] * 5, "wind": ["high", "low", "low", "high"] * 5,
     ...         "sail": ["yes", "no", "no", "no"] * 5}
@@ -75,7 +75,7 @@ class DecisionTree(ClassEvidence):
     smoothing: float | None = None
     min_rows: float = 2.0
     max_depth: int | None = None
-    kinds: Mapping[str, Any] | None = None
+    kinds: Kinds = None
     class_prior: Shares | None = None
     target: str | None = field(init=False, default=None)
     views: Views = field(init=False, default_factory=dict)
@@ -118,7 +118,7 @@ class DecisionTree(ClassEvidence):
             raise SchemaError(NO_COLUMN)
         sample = sampled(table, name, views, weight)
         if not len(sample.truth):
-            raise DataError(f"no row has a class: every cell of {name!r} is missing, or weighs nothing")
+            raise DataError(f"no row has a class: every cell of {name!r} is missing, or has weight 0")
         columns, classes = sample.bins(views), len(sample.levels[name].levels)
         rows = sample.encoded(columns, self.growth.gain, classes)
         structure, stop, leaves = learned(rows, self.growth, self.prune)
@@ -135,7 +135,7 @@ class DecisionTree(ClassEvidence):
         return super().update(data, target=target, weight=weight)
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows, exactly: the leaves count what they would, had the rows never come; the branches stay."""
+        """Unlearn rows exactly from the counts of the leaves; the branches stay."""
         return super().forget(data, target=target, weight=weight)
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
@@ -145,7 +145,7 @@ class DecisionTree(ClassEvidence):
         leaves = Counts.of_pairs(*self._tree.leaf_weights(cells, own.codes, own.weight, own.groups))
         return self._evidence(levels, own, leaves, unlabelled)
 
-    def _evidence(self, levels: Any, member: Hard, leaves: Counts, unlabelled: Counts) -> Evidence:
+    def _evidence(self, levels: object, member: Hard, leaves: Counts, unlabelled: Counts) -> Evidence:
         """Rows of each class, in all and in each leaf."""
         assert self.target is not None
         rows = Counts.of_rows(member)
@@ -199,15 +199,15 @@ class DecisionTree(ClassEvidence):
 
     @property
     def depth(self) -> int:
-        """Of the tree that is shown: how many questions are asked at most."""
+        """The depth of the tree that is shown."""
         return max(node.depth for node in self.outline.nodes)
 
     # Prediction
 
-    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+    def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
         cells, ignored = read_cells(self.columns, batch)
         found = np.log(self._tree.spread(cells, self.prunings.predictions))
-        return found + self._prior_shift, ignored if tells else {}
+        return found + self._prior_shift, ignored if count_ignored else {}
 
     @property
     def _share_smoothing(self) -> float:
@@ -216,10 +216,10 @@ class DecisionTree(ClassEvidence):
     # Validation
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """What the tree says of each row without that row in any node: exactly what `forget` would leave.
+        """The prediction for each row without its own counts, exactly as after `forget`.
 
-        The branches, and how likely a node is a leaf, stay as they were grown with the row: on rows that a tree was
-        grown from, this is too good. `cross_validate` grows again.
+        The branches and α are held fixed: on rows from which the tree was grown, the scores are optimistic.
+        `cross_validate` grows again.
         """
         return self._scores_left_out(data, target, weight)
 
@@ -234,16 +234,16 @@ class DecisionTree(ClassEvidence):
             found[row] = np.nan
             if others := [k for k in range(len(self.classes)) if k != own.codes[row]]:
                 fewer = self.with_evidence(self.seen.at_levels(str(self.target), np.array(others)))
-                found[row, others] = fewer._log_joint(batch.slice(int(row), 1), tells=False)[0][0]
+                found[row, others] = fewer._log_joint(batch.slice(int(row), 1), count_ignored=False)[0][0]
         found -= np.logaddexp.reduce(np.where(np.isnan(found), -np.inf, found), axis=1, keepdims=True)
         return found, own
 
     def cross_validate(  # type: ignore[override]
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
     ) -> Scores:
-        """What trees that are grown again from the other folds say of each row.
+        """Predictions for each row by trees grown again from the other folds.
 
-        Copies of a row lie in one fold (in tables of up to 20,000 rows), unless chance explains that rows are alike.
+        Copies of a row go to the same fold (in tables of up to 20,000 rows), unless chance explains the repetition.
         """
         table = self._labelled(data, target)
         if table.once:
@@ -258,7 +258,7 @@ class DecisionTree(ClassEvidence):
 
     def description_length(self, data: object = None, *, target: object = None, weight: Weight = None) -> TreeLength:
         """The bits of the tree and of its exceptions: of the rows that were learned, or of others; and what a single
-        leaf would take. Whatever is known of the columns, the receiver knows too: only classes are sent.
+        leaf would take. The receiver knows the columns: only classes are encoded.
 
         prune="mdl" or None: each node takes a bit, and a split log₂ of the splits there were to choose from. A leaf
         names one of K classes, then how many of its n rows are exceptions, out of at most n (K - 1)/K, which, and of
@@ -276,8 +276,8 @@ class DecisionTree(ClassEvidence):
         of_leaves = found.log_evidence[self._tree.leaves].sum()
         return float(found.log_weighted[0] if self.prune == "average" else of_leaves)
 
-    def log_prob(self, data: Any) -> Array:
-        """log P(class of the row | its other cells): a tree says nothing of how probable these are."""
+    def log_prob(self, data: object) -> Array:
+        """log P(class of the row | its other cells): a tree doesn't model these."""
         table = self._labelled(data, None)
         scores = self.scores(table)
         return np.asarray(scores.of_truth)
@@ -288,7 +288,7 @@ class DecisionTree(ClassEvidence):
         note = "the most probable pruning of those that are averaged" if self.prune == "average" else ""
         return outlined(str(self.target), self.classes, self.columns, self.prunings, note)
 
-    def plot(self, ax: Any = None) -> Figure:
+    def plot(self, ax: object = None) -> Figure:
         """A picture of the tree: what each node asks, and the class shares of the leaves."""
         from credo.present.tree_plot import plot_tree
 
@@ -303,10 +303,10 @@ class DecisionTree(ClassEvidence):
     def _reasons(self, one: Batch) -> Reasons:
         prior, steps = self._path(one)
         prior = prior + self._prior_shift
-        said: dict[str, Array] = {}
+        terms: dict[str, Array] = {}
         for step in steps:
-            said[step.column.name] = said.get(step.column.name, 0.0) + step.added
-        return Reasons(prior, said, prior + sum(said.values(), np.zeros_like(prior)))
+            terms[step.column.name] = terms.get(step.column.name, 0.0) + step.added
+        return Reasons(prior, terms, prior + sum(terms.values(), np.zeros_like(prior)))
 
     def _steps(self, one: Batch, first: int, second: int, size: float) -> tuple[Step, ...]:
         _, steps = self._path(one)

@@ -1,4 +1,4 @@
-"""Why a row is taken for a class: the path that it takes down the tree, and what each step adds to the log-odds."""
+"""Why a row has a class: its path down the tree, and the log-odds of each step."""
 
 from __future__ import annotations
 

@@ -9,21 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from credo.networks.causes.estimand import (
-    Conditional,
-    Expression,
-    free,
-    product_of,
-    quotient_of,
-    sum_of,
-)
+from credo.networks.causes.estimand import Conditional, Expression, free, product_of, quotient_of, sum_of
 from credo.networks.causes.projection import Component, Projection
 
 
 @dataclass(frozen=True)
 class Hedge:
-    """Two c-components, the smaller one without causes of the larger but in it: the effect can't be told from what is
-    observed."""
+    """Two c-components, the smaller one without causes of the larger but in it: the effect isn't identifiable."""
 
     outer: Component
     inner: Component

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from credo.core.records import Shown
 from credo.errors import DataError, NetworkError, SchemaError, suggest
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class CausalGraph(DirectedGraph, Shown):
-    """Causes and effects without tables. Hidden variables are named, or stand behind an arrow with two heads: A <-> B
-    is a hidden common cause of A and B.
+    """Causes and effects without tables. Hidden variables are named, or implied by a bidirected arrow: A <-> B is a
+    hidden common cause of A and B.
 
     >>> smoking = CausalGraph("Smoking -> Tar -> Cancer; Smoking <-> Cancer")
     >>> print(smoking.identify("Smoking", "Cancer").formula)
@@ -39,18 +39,16 @@ class CausalGraph(DirectedGraph, Shown):
     hidden: tuple[str, ...]
 
     def __init__(
-        self,
-        arrows: str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]],
-        hidden: str | Iterable[str] = (),
+        self, arrows: str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]], hidden: str | Iterable[str] = ()
     ) -> None:
         parents, unnamed = _parsed(arrows) if isinstance(arrows, str) else (graph.checked(arrows), ())
         if not parents:
             raise NetworkError("a causal graph must have at least one variable")
         graph.in_order(parents)  # refuses cycles
-        named = [hidden] if isinstance(hidden, str) else list(hidden)
+        named = graph.one_or_several(hidden)
         for name in named:
             if name not in parents:
-                raise SchemaError(f"{name!r} is hidden, but is no variable; {suggest(name, parents)}")
+                raise SchemaError(f"{name!r} is hidden, but isn't a variable; {suggest(name, parents)}")
         object.__setattr__(self, "parents", Fixed(parents))
         object.__setattr__(self, "hidden", tuple(dict.fromkeys([*named, *unnamed])))
         if not self.observed:
@@ -68,8 +66,8 @@ class CausalGraph(DirectedGraph, Shown):
     def identify(
         self, cause: str | Sequence[str], outcome: str | Sequence[str], given: str | Sequence[str] = ()
     ) -> Identification:
-        """How P(outcome | do(cause), given) follows from what is observed: by back-door or front-door adjustment, by
-        the general algorithm, or not at all."""
+        """Whether and how P(outcome | do(cause), given) is identifiable: by back-door or front-door adjustment, or by
+        the general algorithm."""
         from credo.networks.causes.identification import identify
 
         causes, outcomes = self._asked(cause, "a cause"), self._asked(outcome, "an outcome")
@@ -87,13 +85,13 @@ class CausalGraph(DirectedGraph, Shown):
         data: object,
         *,
         given: Given = None,
-        prior: Any = None,
+        prior: object = None,
         weight: Weight = None,
         draws: int | None = None,
         seed: int = 0,
     ) -> Effect:
-        """P(outcome | do(cause)), estimated from rows of the observed variables, with credible intervals; among those
-        with the states that are given.
+        """P(outcome | do(cause)), estimated from rows of the observed variables, with credible intervals, optionally
+        given some states.
 
         The observed variables' distribution is learned as a network, by default with Dirichlet(1) for each row of a
         table; the estimand is evaluated for `draws` (1000) from its posterior. An effect that isn't identifiable is an
@@ -116,7 +114,7 @@ class CausalGraph(DirectedGraph, Shown):
         return Network(self.projection.observed_parents())
 
     def _asked(self, names: str | Sequence[str], what: str) -> tuple[str, ...]:
-        found = (names,) if isinstance(names, str) else tuple(names)
+        found = tuple(graph.one_or_several(names))
         if not found or len({*found}) < len(found):
             raise SchemaError(f"{what} must be a name or several, each once, not {names!r:.60}")
         for name in found:
@@ -144,7 +142,7 @@ class CausalGraph(DirectedGraph, Shown):
         return plot_causal_graph(self, ax)
 
     def __eq__(self, other: object) -> bool:
-        """Whether arrows and hidden variables are the same, in whatever order."""
+        """Whether arrows and hidden variables are the same, in any order."""
         if not isinstance(other, CausalGraph):
             return NotImplemented
         same = {name: {*own} for name, own in self.parents.items()} == {n: {*own} for n, own in other.parents.items()}

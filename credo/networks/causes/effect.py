@@ -53,10 +53,10 @@ class OfInterventions(Shown):
         @property
         def causes(self) -> tuple[str, ...]: ...
 
-    def _cause(self, state: Any) -> int:
+    def _cause(self, state: object) -> int:
         return _place(state, self.cause_states, self.causes)
 
-    def _compared(self, to: Any, base: Any) -> tuple[int, int]:
+    def _compared(self, to: object, base: object) -> tuple[int, int]:
         """Two states of the cause; by default "yes" against "no", or the first against the second."""
         if (to is None or base is None) and len(self.cause_states) != 2:
             known = ", ".join(map(str, self.cause_states))
@@ -69,7 +69,7 @@ class OfInterventions(Shown):
 class Effect(OfInterventions):
     """P(outcome | do(cause)) for each state of the cause; of several variables, states are tuples.
 
-    `seen` is P(outcome | cause) beside it: the association, which common causes may distort.
+    `seen` is P(outcome | cause), the association, which may be confounded.
     """
 
     identification: Identification
@@ -78,23 +78,25 @@ class Effect(OfInterventions):
     table: Array  # (states of the cause, states of the outcome)
     seen: Array
     draws: Array | None = None  # (draws, states of the cause, states of the outcome)
-    given: Mapping[str, Any] = field(default_factory=dict)  # the states of those among whom the effect is
+    given: Mapping[str, object] = field(default_factory=dict)  # the states of those among whom the effect is
 
-    def __getitem__(self, state: Any) -> Posterior:
+    def __getitem__(self, state: object) -> Posterior:
         """P(outcome | do(cause = state)) as {state: probability}."""
         return dict(zip(self.outcome_states, self.table[self._cause(state)].tolist(), strict=True))
 
-    def interval(self, state: Any, mass: float = 0.95) -> dict[Any, tuple[float, float]]:
+    def interval(self, state: object, mass: float = 0.95) -> dict[Any, tuple[float, float]]:
         """Equal-tailed credible intervals of P(outcome | do(cause = state))."""
         if self.draws is None:
             raise EvidenceError(
-                "the tables are fixed, so the effect has no interval: learn them with fit, or say how sure they are, "
+                "the tables are fixed, so the effect has no interval: learn them with fit, or give them a strength, "
                 "as in with_strength(50)"
             )
         low, high = _ends(self.draws[:, self._cause(state)], mass)
         return {each: (float(a), float(b)) for each, a, b in zip(self.outcome_states, low, high, strict=True)}
 
-    def difference(self, to: Any = None, base: Any = None, outcome: Any = None, mass: float = 0.95) -> Difference:
+    def difference(
+        self, to: object = None, base: object = None, outcome: object = None, mass: float = 0.95
+    ) -> Difference:
         """P(outcome | do(to)) - P(outcome | do(base)), the average causal effect; of two states, by default "yes"
         against "no", or the first against the second; and the outcome "yes", or the first."""
         one, two = self._compared(to, base)
@@ -106,7 +108,7 @@ class Effect(OfInterventions):
         return Difference(value, (float(low), float(high)))
 
     @property
-    def told(self) -> list[int]:
+    def shown_states(self) -> list[int]:
         """The states of the outcome that are shown: of two, one says it all."""
         size = len(self.outcome_states)
         return [affirmative(self.outcome_states)] if size == 2 else [*range(size)]
@@ -115,11 +117,11 @@ class Effect(OfInterventions):
     def causes(self) -> tuple[str, ...]:
         return tuple(self.identification.causes)
 
-    def _outcome(self, state: Any) -> int:
+    def _outcome(self, state: object) -> int:
         return _place(state, self.outcome_states, self.identification.outcomes)
 
     def plot(self, ax: Axes | None = None) -> Figure:
-        """Each outcome's probability under each intervention, with intervals, beside what is seen."""
+        """Each outcome's probability under each intervention, with intervals, and the observed association."""
         from credo.present.causes_plot import plot_effect
 
         return plot_effect(self, ax)
@@ -130,7 +132,7 @@ class Effect(OfInterventions):
         return effect_described(self)
 
 
-def _place(state: Any, states: tuple[Any, ...], names: Sequence[str]) -> int:
+def _place(state: object, states: tuple[object, ...], names: Sequence[str]) -> int:
     if state in states:
         return states.index(state)
     spelt = [str(each) for each in states]
@@ -166,11 +168,7 @@ def network_effect(
 
 
 def effect_of(
-    found: Identification,
-    net: Network,
-    draws: int | None = None,
-    seed: int = 0,
-    given: Given = None,
+    found: Identification, net: Network, draws: int | None = None, seed: int = 0, given: Given = None
 ) -> Effect:
     """The estimand with the network's tables, and with tables drawn from their posterior."""
     from credo.networks.table_beliefs import concentrations, drawn_tables, has_posterior
@@ -207,7 +205,7 @@ class Evaluation:
     codes: tuple[int, ...]  # of the states that are given
 
     @classmethod
-    def of(cls, found: Identification, net: Network, given: Mapping[str, Any]) -> Evaluation:
+    def of(cls, found: Identification, net: Network, given: Mapping[str, object]) -> Evaluation:
         assert found.estimand is not None
         codes = tuple(state(net.potentials, net._number(name), given[name]) for name in found.given)
         asked = mentioned(found.estimand) | {*found.causes, *found.outcomes, *found.given}
@@ -262,7 +260,7 @@ class Evaluation:
         return np.array([self.queried(self.net._like(parameters=some)) for some in each])
 
 
-def _undefined(found: Identification, net: Network, table: Array, given: Mapping[str, Any]) -> EvidenceError:
+def _undefined(found: Identification, net: Network, table: Array, given: Mapping[str, object]) -> EvidenceError:
     """Positivity fails: a state of the cause never occurs where it would have to."""
     if given and net.log_probability(dict(given)) == -np.inf:
         return EvidenceError(f"the evidence is impossible: {', '.join(f'{n}={v}' for n, v in given.items())}")

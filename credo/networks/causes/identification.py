@@ -95,7 +95,7 @@ def identify(
     outcomes: tuple[str, ...],
     given: tuple[str, ...] = (),
 ) -> Identification:
-    """The simplest way that there is. `parents` has the hidden variables, too."""
+    """The simplest identification. `parents` includes the hidden variables."""
     after = reached(causes, children(parents))
     if not after & {*outcomes, *given}:
         return Identification(causes, outcomes, "no causal path", Conditional(outcomes, given), given=given)

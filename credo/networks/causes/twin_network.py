@@ -9,13 +9,13 @@ would have had under another cause.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from credo.errors import NetworkError, SchemaError
 from credo.networks.answers import Posterior
-from credo.networks.graph import children, reached
+from credo.networks.graph import children, one_or_several, reached
 from credo.networks.inference.findings import Given
 from credo.networks.network import Network
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def counterfactual(
-    net: Network, variables: str | Sequence[str], given: Given, do: Mapping[str, Any], method: Method = "auto"
+    net: Network, variables: str | Sequence[str], given: Given, do: Mapping[str, object], method: Method = "auto"
 ) -> Posterior:
     """P(variables had do been done | given)"""
     if not isinstance(do, Mapping) or not do:
         raise SchemaError(f"a counterfactual needs what is done, as in do={{'Drug': 'no'}}, not {do!r:.60}")
     twin, copies = twin_network(net, tuple(do))
     net.do(do)  # refuses what can't be done, by its own name and not by its copy's
-    for name in [variables] if isinstance(variables, str) else variables:
+    for name in one_or_several(variables):
         net._known(name)
     asked = copies.get(variables, variables) if isinstance(variables, str) else [copies.get(v, v) for v in variables]
     return twin.do({copies[name]: value for name, value in do.items()}).query(asked, given, method=method)
@@ -61,7 +61,7 @@ def twin_network(net: Network, done: Sequence[str]) -> tuple[Network, dict[str, 
     return Network(parents, tables, states), copies
 
 
-def _unused(name: str, taken: Mapping[str, Any]) -> str:
+def _unused(name: str, taken: Mapping[str, object]) -> str:
     name += "*"
     while name in taken:
         name += "*"

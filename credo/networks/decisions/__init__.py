@@ -1,1 +1,1 @@
-"""Decisions: influence diagrams, optimal policies, and what information is worth."""
+"""Decisions: influence diagrams, optimal policies, and the value of information."""

@@ -1,4 +1,4 @@
-"""Influence diagrams: a network with decisions and utilities, and the policy that has the largest expected utility."""
+"""Influence diagrams: a network with decisions and utilities, and its optimal policy."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from credo.core.records import Surface
-from credo.errors import NetworkError, suggest
+from credo.errors import NetworkError, check_mapping, suggest
 from credo.networks import graph
 from credo.networks.decisions.utilities import utility_table
 from credo.networks.fixed import Fixed
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class InfluenceDiagram(Surface, Unlearned):
     """Chance variables with tables, decisions with options, and utilities, which add up.
 
-    An arrow into a decision means that the variable is known when it is taken; what was known for earlier decisions
-    isn't forgotten. An arrow into a utility means that it depends on the variable.
+    An arrow into a decision means that the variable is observed before it; no-forgetting is assumed. An arrow into a
+    utility means that it depends on the variable.
 
     >>> umbrella = InfluenceDiagram(
     ...     "Weather -> Forecast -> Umbrella; Weather, Umbrella -> Comfort",
@@ -63,14 +63,14 @@ class InfluenceDiagram(Surface, Unlearned):
     def __init__(
         self,
         arrows: str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]],
-        tables: Mapping[str, Any],
-        utilities: Mapping[str, Any],
-        decisions: Mapping[str, Sequence[Any]] | Iterable[str],
-        states: Mapping[str, Sequence[Any]] | None = None,
+        tables: Mapping[str, object],
+        utilities: Mapping[str, object],
+        decisions: Mapping[str, Sequence[object]] | Iterable[str],
+        states: Mapping[str, Sequence[object]] | None = None,
     ) -> None:
         parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
         order = graph.in_order(parents)  # refuses cycles
-        chosen = [decisions] if isinstance(decisions, str) else [*decisions]
+        chosen = graph.one_or_several(decisions)
         _check_kinds(parents, tables, utilities, chosen)
         options = {**(states or {}), **(decisions if isinstance(decisions, Mapping) else {})}
         options |= {name: YES_NO for name in chosen if name not in options}
@@ -99,7 +99,7 @@ class InfluenceDiagram(Surface, Unlearned):
 
     @property
     def chance(self) -> tuple[str, ...]:
-        """The variables that nobody decides about."""
+        """The chance variables."""
         return tuple(self.tables)
 
     @cached_property
@@ -110,7 +110,7 @@ class InfluenceDiagram(Surface, Unlearned):
         return Network(above, {**self.tables, **uniform}, self.states)
 
     def known_before(self, decision: str) -> tuple[str, ...]:
-        """All that is known when a decision is taken: nothing is forgotten."""
+        """Everything observed before a decision (no-forgetting)."""
         place = self.decisions.index(self._checked_decision(decision))
         known = {parent for name in self.decisions[: place + 1] for parent in self.parents[name]}
         return tuple(name for name in self.states if name in known or name in self.decisions[:place])
@@ -121,17 +121,16 @@ class InfluenceDiagram(Surface, Unlearned):
         return name
 
     def policy(self, given: Given = None) -> Policy:
-        """What to do, given what will be known at each decision: the policy with the largest expected utility.
+        """The optimal policy: the best option given the information at each decision.
 
-        `given` is evidence that is there already: of variables that don't depend on decisions to come, and options of
-        decisions that were taken.
+        `given` is evidence on variables that don't depend on later decisions, and options already taken.
         """
         from credo.networks.decisions.solving import solved
 
         return solved(self, given)
 
     def expected_utility(self, given: Given = None) -> float:
-        """The largest that any policy has."""
+        """The expected utility of the optimal policy."""
         return self.policy(given).expected_utility
 
     def following(self, policy: Policy) -> Network:
@@ -141,11 +140,11 @@ class InfluenceDiagram(Surface, Unlearned):
         return policy_network(self, policy)
 
     def value_of_information(
-        self, name: str, before: str | None = None, given: Given = None, *, test: Any = None
+        self, name: str, before: str | None = None, given: Given = None, *, test: object = None
     ) -> float:
-        """How much the expected utility grows if a variable is known before a decision, by default the next one.
+        """The gain in expected utility from observing a variable before a decision, by default the next one.
 
-        With a test, a table of P(reading | state), only the test's reading is known: imperfect information.
+        With a test, a table of P(reading | state), it is the value of imperfect information.
         """
         from credo.networks.decisions.information import value_of_information
 
@@ -154,8 +153,8 @@ class InfluenceDiagram(Surface, Unlearned):
     def what_to_ask(
         self, costs: Mapping[str, float] | None = None, before: str | None = None, given: Given = None
     ) -> InformationValues:
-        """Each variable that could be asked about before a decision, by default the next one: the value of knowing it,
-        less what asking costs; the best first."""
+        """The value of observing each variable before a decision (by default the next one), net of cost; the best
+        first."""
         from credo.networks.decisions.information import information_values
 
         return information_values(self, costs or {}, before, given)
@@ -185,12 +184,11 @@ class InfluenceDiagram(Surface, Unlearned):
 
 
 def _check_kinds(
-    parents: graph.Parents, tables: Mapping[str, Any], utilities: Mapping[str, Any], decisions: Sequence[str]
+    parents: graph.Parents, tables: Mapping[str, object], utilities: Mapping[str, object], decisions: Sequence[str]
 ) -> None:
     """Each node is of one kind, and nothing depends on a utility."""
     for what, value in (("tables", tables), ("utilities", utilities)):
-        if not isinstance(value, Mapping):
-            raise NetworkError(f"{what} must be {{name: numbers}}, but are {value!r:.60}")
+        check_mapping(f"{what} must be {{name: numbers}}, but are", value, NetworkError)
     kinds = {"table": [*tables], "utility": [*utilities], "decision": [*decisions]}
     for what, names in kinds.items():
         for unknown in (name for name in names if name not in parents):

@@ -1,4 +1,4 @@
-"""What information is worth: by how much the expected utility grows if more is known before a decision."""
+"""The value of information: the gain in expected utility from observing more before a decision."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InformationValue:
-    """worth = value - cost: what is gained by asking."""
+    """worth = value - cost."""
 
     name: str
     value: float
@@ -33,14 +33,14 @@ class InformationValue:
 
 @dataclass(frozen=True, repr=False)
 class InformationValues(Shown):
-    """What could be asked before a decision, the best first."""
+    """Candidate questions before a decision, the best first."""
 
     before: str
     questions: tuple[InformationValue, ...]
 
     @property
     def best(self) -> InformationValue | None:
-        """The question that gains most; None where none gains anything."""
+        """The most valuable question; None if none is worth its cost."""
         return self.questions[0] if self.questions and self.questions[0].worth > 0 else None
 
     def __repr__(self) -> str:
@@ -49,7 +49,7 @@ class InformationValues(Shown):
         return questions_described(self)
 
 
-def value_of_information(diagram: InfluenceDiagram, name: str, before: str | None, given: Given, test: Any) -> float:
+def value_of_information(diagram: InfluenceDiagram, name: str, before: str | None, given: Given, test: object) -> float:
     """The largest expected utility with an arrow from the variable, or from a test of it, into the decision, less that
     without it."""
     decision = _decision(diagram, before, given)
@@ -65,7 +65,8 @@ def information_values(
     decision = _decision(diagram, before, given)
     for name in costs:
         if name not in diagram.tables:
-            raise NetworkError(f"a cost is for {name!r}, which is no chance variable; {suggest(name, diagram.tables)}")
+            known = suggest(name, diagram.tables)
+            raise NetworkError(f"a cost is for {name!r}, which isn't a chance variable; {known}")
         if not isinstance(costs[name], float | int | np.number) or not np.isfinite(costs[name]):
             raise NetworkError(f"the cost of asking about {name!r} must be a number, but is {costs[name]!r:.60}")
     now = diagram.expected_utility(given)
@@ -117,7 +118,7 @@ def _informed(diagram: InfluenceDiagram, name: str, decision: str, test: Any) ->
     return InfluenceDiagram(parents, tables, diagram.utilities, diagram.decisions, states)
 
 
-def _unused(name: str, taken: Mapping[str, Any]) -> str:
+def _unused(name: str, taken: Mapping[str, object]) -> str:
     while name in taken:
         name += "'"
     return name

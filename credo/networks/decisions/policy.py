@@ -1,4 +1,4 @@
-"""Policies: what to do at each decision, given what is known then."""
+"""Policies: the best option of each decision given the information at that point."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DecisionTable(Shown):
-    """The expected utility of each option in each state of what is known, later decisions being taken at their best.
+    """The expected utility of each option in each information state, later decisions being optimal.
 
-    Utilities that are settled before the decision don't count.
+    Utilities settled before the decision are excluded.
     """
 
     name: str
     options: tuple[Any, ...]
     known: tuple[str, ...]  # what the decision depends on
     known_states: tuple[tuple[Any, ...], ...]
-    irrelevant: tuple[str, ...]  # what is known, too, and makes no difference
-    utilities: Array  # (states of what is known..., options)
-    possible: NDArray[np.bool_] | None = None  # (states of what is known...); None: all are
+    irrelevant: tuple[str, ...]  # known, too, but irrelevant
+    utilities: Array  # (information states..., options)
+    possible: NDArray[np.bool_] | None = None  # (information states...); None: all are
 
     @property
     def best(self) -> NDArray[np.int64]:
-        """The number of the best option; of equal ones, the first."""
+        """The number of the best option; the first if tied."""
         return np.asarray(self.utilities.argmax(-1))
 
-    def choose(self, known: Mapping[str, Any] | None = None) -> Any:
-        """The best option, given the states of what is known."""
+    def choose(self, known: Mapping[str, object] | None = None) -> Any:
+        """The best option, given the information."""
         return self.options[int(self.best[self._row(known or {})])]
 
-    def expected_utilities(self, known: Mapping[str, Any] | None = None) -> Posterior:
-        """{option: expected utility}, given the states of what is known."""
+    def expected_utilities(self, known: Mapping[str, object] | None = None) -> Posterior:
+        """{option: expected utility}, given the information."""
         return dict(zip(self.options, self.utilities[self._row(known or {})].tolist(), strict=True))
 
     def rows(self) -> Iterator[tuple[tuple[Any, ...], Any, list[float]]]:
-        """The states of what is known that can occur, what to do then, and each option's expected utility."""
+        """The possible information states, the best option, and each option's expected utility."""
         for where in product(*(range(len(states)) for states in self.known_states)):
             if self.possible is None or self.possible[where]:
                 states = tuple(own[i] for own, i in zip(self.known_states, where, strict=True))
                 yield states, self.options[int(self.best[where])], self.utilities[where].tolist()
 
-    def _row(self, known: Mapping[str, Any]) -> tuple[int, ...]:
+    def _row(self, known: Mapping[str, object]) -> tuple[int, ...]:
         where = []
         for name, states in zip(self.known, self.known_states, strict=True):
             if known.get(name) is None:
@@ -78,7 +78,7 @@ class Policy(Shown):
 
     expected_utility: float
     decisions: tuple[DecisionTable, ...]
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, object] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> DecisionTable:
         for table in self.decisions:
@@ -87,8 +87,8 @@ class Policy(Shown):
         known = [table.name for table in self.decisions]
         raise NetworkError(f"there is no decision {name!r} to take; {suggest(name, known)}")
 
-    def choose(self, decision: str, known: Mapping[str, Any] | None = None) -> Any:
-        """The best option of a decision, given the states of what is known then."""
+    def choose(self, decision: str, known: Mapping[str, object] | None = None) -> Any:
+        """The best option of a decision, given the information at that point."""
         return self[decision].choose(known)
 
     def __repr__(self) -> str:

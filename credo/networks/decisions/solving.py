@@ -131,7 +131,7 @@ class Run:
             self._add_chance(summed)
 
     def decide(self, name: str, known: Sequence[str]) -> DecisionTable:
-        """The best option in each state of what is known and matters."""
+        """The best option in each relevant information state."""
         if not self._has(name):  # nothing depends on it
             self.waiting = [each for each in self.waiting if each != name]
             none = np.full(len(self.states[name]), self.constant)
@@ -184,7 +184,7 @@ def _reduced(factor: Factor, name: str) -> Factor:
 def _relevant(
     scope: Sequence[str], table: Array, states: Mapping[str, tuple[object, ...]], known: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[tuple[object, ...], ...], tuple[str, ...], Array]:
-    """Without what is known and makes no difference to any option's utility."""
+    """Without information that is irrelevant to every option's utility."""
     kept, size = [*scope], float(np.abs(table).max(initial=1.0))
     for name in scope:
         axis = kept.index(name)
@@ -196,7 +196,7 @@ def _relevant(
 
 
 def _with_possible(diagram: InfluenceDiagram, table: DecisionTable, given: Given) -> DecisionTable:
-    """With the states of what is known that can occur."""
+    """With the possible information states."""
     if not table.known:
         return table
     found = diagram.network.query([*table.known], given, method="exact")

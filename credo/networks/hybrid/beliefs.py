@@ -1,4 +1,4 @@
-"""What is believed of a node: of a table's row a Dirichlet, of a number's line a normal-inverse-gamma distribution."""
+"""The posterior of a node: a Dirichlet for a row of a table, a normal-inverse-gamma for a Gaussian node."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from credo.core.evidence import Evidence, Part
+from credo.core.statistics import Counts
 from credo.data.schema import Column, Schema
 from credo.errors import EvidenceError, PriorError, SchemaError
 from credo.estimation.belief import OBSERVED, Belief
 from credo.networks.hybrid.learning import HybridLearner, shapes_of
-from credo.networks.hybrid.line_priors import resolved
+from credo.networks.hybrid.line_priors import observed_sums, resolved
 from credo.networks.inference.findings import state
+from credo.networks.missing_information import missing_information, observed_counts
 from credo.networks.table_beliefs import belief_of_row
 from credo.networks.table_priors import dirichlet_of
+from credo.numerics.exact import Exact
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
@@ -33,7 +36,7 @@ def belief(net: HybridNetwork, name: str, given: Given) -> Belief:
     if name in tables:
         return _of_row(net, name, where)
     line = lines[name]
-    statistics = net.evidence[line.label]
+    statistics = observed_sums(net.evidence, line.label)
     prior = resolved(net.prior.line(name), name, statistics)
     if prior is None:
         raise PriorError(f"the line of {name!r} was fitted by maximum likelihood: a belief needs a prior")
@@ -56,7 +59,9 @@ def _where(net: HybridNetwork, name: str, above: tuple[str, ...], given: Mapping
 
 def _of_row(net: HybridNetwork, name: str, where: tuple[int, ...]) -> Belief:
     tables, _ = shapes_of(net.parents, {*net.numbers})
-    counts, prior = net.evidence[tables[name].label], net.prior.tables[name]
+    label, prior = tables[name].label, net.prior.tables[name]
+    missing, n = missing_information(net.evidence, label), net.evidence[label].n.value
+    counts = net.evidence[label] if missing is None else Counts(Exact.of(observed_counts(n, net.tables[name], missing)))
     if prior is None:
         raise PriorError(f"the table of {name!r} was fitted by maximum likelihood: a belief needs a prior")
     return belief_of_row(name, net.states[name], dirichlet_of(prior, counts.n.shape, name), counts, where)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class NumberEffect(OfInterventions):
     """The distribution of a number under each intervention, p(outcome | do(cause)).
 
-    `seen` are p(outcome | cause) beside them: the association, which common causes may distort.
+    `seen` are p(outcome | cause), the associations, which may be confounded.
     """
 
     identification: Identification
@@ -56,8 +56,8 @@ class NumberEffect(OfInterventions):
 def hybrid_effect(
     net: HybridNetwork, cause: str, outcome: str, given: Given, hidden: str | Sequence[str] | None
 ) -> Effect | NumberEffect:
-    """By the truncated product: the network without the arrows into the cause. Where an effect is identified from what
-    is observed, this is its value."""
+    """By the truncated product: the network without the arrows into the cause. If the effect is identifiable, this is
+    its value."""
     net._check_nodes()
     for name in (cause, outcome):
         if not isinstance(name, str):

@@ -20,6 +20,7 @@ from credo.networks.fitting import FIRST_STEPS, SAME_OPTIMUM, Fitting
 from credo.networks.hybrid.expectation import HybridEM
 from credo.networks.hybrid.learning import HybridLearner, shapes_of
 from credo.networks.hybrid.line_priors import ROUNDED, HybridPriors, resolved
+from credo.networks.hybrid.missing_information import missing_parts
 from credo.networks.hybrid.number_node import NumberNode
 from credo.networks.hybrid.rows import HybridRows, RowInference, kept_rows
 from credo.networks.missing_information import hidden_rows
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class HybridFit:
-    """What is to be maximised: log p(rows | nodes) + log p(nodes), from nodes that the known cells tell."""
+    """The objective: log p(rows | nodes) + log p(nodes), starting from the observed cells."""
 
     bare: HybridNetwork  # arrows and prior
     begun: HybridEM
@@ -43,6 +44,8 @@ class HybridFit:
     @classmethod
     def of(cls, learner: HybridLearner, table: Source, weights: Weights, hidden: tuple[str, ...]) -> HybridFit:
         schema = _columns(learner, table, hidden)
+        for column in (each for each in schema if each.levels is not None and not len(each.levels)):
+            raise DataError(f"every cell of {column.name!r} is missing: leave it out")
         bare, numbers = learner.network, learner.numbers
         start, rows, pivot = _start(bare, schema, numbers, table, weights)
         priors: HybridPriors = bare.prior
@@ -54,6 +57,21 @@ class HybridFit:
         begun = HybridEM(start, schema, first.tables, explicit, pivot)
         return cls(bare, begun if hidden else begun.with_evidence(found), rows, hidden)
 
+    @classmethod
+    def of_more_rows(cls, learner: HybridLearner, table: Source, weights: Weights, absent: Sequence[str]) -> HybridFit:
+        """Earlier evidence is kept; EM starts from its nodes. Absent variables aren't columns."""
+        net, old = learner.network, learner.evidence
+        assert old is not None
+        known = old.knowing(Evidence(_columns(learner, table, absent)))
+        grown = net.with_evidence(known, net.history)
+        rows = kept_rows(RowInference(grown), table, weights)
+        priors, (_, lines) = net.prior, shapes_of(net.parents, {*net.numbers})
+        shapes = {name: own.shape for name, own in grown.tables.items()}
+        explicit = {name: resolved(priors.line(name), name, known[line.label]) for name, line in lines.items()}
+        pivot = np.array([float(known[lines[name].label].pooled().mean[0, -1]) for name in RowInference(grown).numbers])
+        begun = HybridEM(grown, known.schema, priors.tables.in_log_odds(shapes), explicit, pivot, known)
+        return cls(net, begun, rows, ())
+
     def solved(self, how: Fitting) -> HybridNetwork:
         """The network at the best optimum found."""
         from credo.networks.hybrid.network import HybridNetwork
@@ -62,16 +80,18 @@ class HybridFit:
             raise NetworkError(f'a network with numbers is fitted by method="em", not by {how.method!r}')
         best = self._best(how)
         if not best.converged:
-            tell(f"EM ended after {counted(len(best.history) - 1, 'step')}, before it converged: steps= allows more")
-        priors: HybridPriors = self.bare.prior
-        kept = HybridPriors(priors.tables, priors.default, self.begun.lines)  # what EM took from the rows at its start
-        return HybridNetwork(self.bare.parents, None, None, kept, self._marked(best.evidence), best.history)
+            tell(f"EM ended after {counted(len(best.history) - 1, 'step')}, before it converged: increase steps=")
+        evidence = self._marked(best)
+        if self.begun.known is not None:
+            evidence = Evidence.total([self.begun.known, evidence]).ordered()
+        return HybridNetwork(self.bare.parents, None, None, self.bare.prior, evidence, best.history)
 
-    def _marked(self, evidence: Evidence) -> Evidence:
-        """With a part for each variable that was hidden: an effect mustn't adjust for it."""
+    def _marked(self, best: Fitted[HybridEM]) -> Evidence:
+        """With what was missing; or a part for each variable that was hidden: an effect mustn't adjust for it."""
         rows = Counts(Exact.of(np.array([sum(float(part.weight.sum()) for part in self.rows)])))
         marks = {hidden_rows(name): Part((None,), rows) for name in self.hidden}
-        return Evidence(evidence.schema, {**evidence.parts, **marks})
+        parts = marks or missing_parts(best.model, self.rows)
+        return Evidence(best.evidence.schema, {**best.evidence.parts, **parts})
 
     def _best(self, how: Fitting) -> Fitted[HybridEM]:
         if not self.hidden:
@@ -110,10 +130,7 @@ def _columns(learner: HybridLearner, table: Source, hidden: Sequence[str]) -> Sc
         found = schema if found is None else found | schema
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
-    ordered = [column if column.levels is None else column.ordered()[0] for column in found]
-    for column in (each for each in ordered if each.levels is not None and not len(each.levels)):
-        raise DataError(f"every cell of {column.name!r} is missing: leave it out")
-    return Schema(tuple(ordered))
+    return Schema(tuple(column if column.levels is None else column.ordered()[0] for column in found))
 
 
 def _start(

@@ -88,7 +88,7 @@ class Particles:
         return JointNumbers(self.names, shares, self.means[chosen], whole, METHOD, self.effective)
 
     def _few(self, j: int) -> tuple[Array, Array, Array]:
-        """Parts that are alike as one; if there are still many, a systematic sample of them."""
+        """Parts that are equal as one; if there are still many, a systematic sample of them."""
         pairs = np.column_stack([self.means[:, j], self.variances[:, j]])
         parts, place = np.unique(pairs, axis=0, return_inverse=True)
         weight = np.asarray(np.bincount(place.reshape(-1), self.weight, len(parts)), dtype=np.float64)
@@ -144,7 +144,7 @@ class Drawing:
         return means, np.zeros((self.size, wide, wide) if self.joint else (self.size, wide))
 
     def draw_categories(self, rows: Codes, known: Mapping[str, int]) -> None:
-        """Some rows' categories, given states and likelihoods, whatever is known of numbers."""
+        """Some rows' categories, given states and likelihoods, ignoring evidence on numbers."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -189,7 +189,7 @@ class Drawing:
                 covariances[np.ix_(here, at)] = np.einsum("nii->ni", covariance)[:, : len(own)]
 
     def _inside(self, component: Component, names: Sequence[str], law: Dense, rows: Codes) -> tuple[Array, Array]:
-        """Numbers that are known by intervals are drawn one after another, each weighed by the mass of its interval
+        """Numbers that are known by intervals are drawn one after another, each weighted by the mass of its interval
         (Geweke, Hajivassiliou and Keane); the others are conditioned on them."""
         mean, covariance = law.mean.copy(), law.whole.copy()
         for name in component.intervals:
@@ -206,7 +206,7 @@ class Drawing:
         return mean, covariance
 
     def forward(self, names: Sequence[str]) -> tuple[Array, Array]:
-        """All variables in order, each given its parents; what is known is weighed instead."""
+        """All variables in order, each given its parents; evidence is weighted instead."""
         net, needed = self.net, {*names}
         self.log_weight = np.zeros(self.size)
         numbers: dict[str, Array] = {}
@@ -283,7 +283,7 @@ def drawn_particles(
         base = float(net.category_network.log_probability(given)) if given and not asked else 0.0
     top = float(making.log_weight.max())
     if not np.isfinite(top):
-        raise EvidenceError(f"{IMPOSSIBLE}, or so small that no draw hit it")
+        raise EvidenceError(f"{IMPOSSIBLE}, or too improbable to be sampled")
     weight = np.exp(making.log_weight - top)
     log_total = top + float(np.log(weight.mean())) + base
     variances = np.einsum("nii->ni", covariances) if joint else covariances

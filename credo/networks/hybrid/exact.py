@@ -1,5 +1,5 @@
-"""Exact answers: numbers are integrated out given the categories that they depend on; what this says of these
-categories is one more factor among their tables."""
+"""Exact answers: numbers are integrated out given the categories that they depend on; the result is one more factor
+over these categories."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from credo.networks.answers import Posterior
     from credo.networks.hybrid.network import HybridNetwork
 
-SMALL_TABLE = 2**12  # configurations of all switches together that are weighed in one table, in logarithms
+SMALL_TABLE = 2**12  # joint configurations of all switches that fit in one log table
 IMPOSSIBLE = "the evidence is impossible: its probability is 0"
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A component's Gaussian at every configuration of its switches, and what the findings say of these."""
+    """A component's Gaussian in every configuration of its switches, and the likelihood of the findings."""
 
     component: Component
     solved: Solved
@@ -120,7 +120,7 @@ class ExactQuery:
 
     @cached_property
     def _directed(self) -> Network:
-        """The categories by themselves, before numbers are heard."""
+        """The categories alone, before evidence on numbers."""
         net = self.net
         if not net.logistic:
             return net.category_network

@@ -11,13 +11,15 @@ import numpy as np
 
 from credo.core.em import Expected
 from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
 from credo.core.moments import CrossMoments
 from credo.core.soft_sums import CentredSums
 from credo.data.schema import Schema
 from credo.errors import EvidenceError
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.networks.hybrid.learning import NodeShape, shapes_of
-from credo.networks.hybrid.line_priors import mode_line
+from credo.networks.hybrid.line_priors import flat, mode_line
+from credo.networks.hybrid.number_node import NumberNode
 from credo.networks.hybrid.rows import HybridRows, Pattern, RowInference
 from credo.networks.nodes.table import Table
 from credo.networks.table_priors import TablePriors
@@ -47,6 +49,7 @@ class HybridEM:
     tables: TablePriors  # of log-odds
     lines: Mapping[str, LinearGaussian | None]
     pivot: Array  # (numbers,): near the means, so that sums of squares lose nothing
+    known: Evidence | None = None  # of rows that were learned before
 
     @cached_property
     def inference(self) -> RowInference:
@@ -118,11 +121,15 @@ class HybridEM:
         nodes: dict[str, Any] = {}
         for name in self.net.parents:
             if name in tables:
-                nodes[name] = tables[name].mode(self.tables[name], evidence[tables[name].label].n.value)
+                nodes[name] = tables[name].mode(self.tables[name], self._total(evidence, tables[name].label).n.value)
             else:
                 line = lines[name]
-                nodes[name] = line.node(mode_line(self.lines[name], name, evidence[line.label]), self.sizes)
+                sums = self._total(evidence, line.label)
+                nodes[name] = line.node(mode_line(self.lines[name], name, sums), self.sizes)
         return self.at(nodes)
+
+    def _total(self, evidence: Evidence, label: Label) -> Any:
+        return evidence[label] if self.known is None else self.known[label] + evidence[label]
 
     def at(self, nodes: Mapping[str, Any]) -> Self:
         """At other nodes."""
@@ -131,8 +138,10 @@ class HybridEM:
         return replace(self, net=HybridNetwork(self.net.parents, nodes, self.net.states))
 
     def log_prior(self) -> float:
+        """The log-likelihood of known rows is added."""
         tables, lines = self.shapes
-        total = sum(table.log_prior(self.tables[name], self.net.tables[name]) for name, table in tables.items())
+        total = 0.0 if self.known is None else self._log_known(self.known)
+        total += sum(table.log_prior(self.tables[name], self.net.tables[name]) for name, table in tables.items())
         for name in lines:
             prior, node = self.lines[name], self.net.numbers[name]
             if prior is None:
@@ -141,3 +150,18 @@ class HybridEM:
             at = Line(weights.reshape(-1, weights.shape[-1]), node.variance.reshape(-1))
             total += float(prior.log_prior(at).sum())
         return total
+
+    def _log_known(self, known: Evidence) -> float:
+        tables, lines = self.shapes
+        total = sum(table.log_likelihood(known, self.net.tables[name]) for name, table in tables.items())
+        return total + sum(_log_likelihood(self.net.numbers[name], known[line.label]) for name, line in lines.items())
+
+
+def _log_likelihood(node: NumberNode, sums: CrossMoments) -> float:
+    """-½ Σ (e² + n log 2πσ²)/σ² of rows at each configuration, e = y - w₀ - w′z: from their mean and scatter."""
+    own = flat(sums)
+    n, variance = own.n.value, node.variance.reshape(-1)
+    along = np.column_stack([-node.weights.reshape(len(n), -1), np.ones(len(n))])
+    away = (along * own.mean).sum(1) - node.intercept.reshape(-1)
+    squares = np.einsum("ci,cij,cj->c", along, own.scatter, along) + n * away**2
+    return float(-0.5 * (squares / variance + n * np.log(2 * np.pi * variance))[n > 0].sum())

@@ -19,7 +19,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class HybridFindings:
-    """What is known: of categories for sure, as likelihoods; of numbers exactly, or that they are in an interval."""
+    """Evidence: of categories, states or likelihoods; of numbers, values or intervals."""
 
     states: dict[str, int] = field(default_factory=dict)
     likelihoods: dict[str, Any] = field(default_factory=dict)  # {name: {state: likelihood}}, the largest being 1

@@ -17,6 +17,7 @@ from credo.networks.fitting import Fitting, stated
 from credo.networks.hybrid.em_fitting import HybridFit
 from credo.networks.hybrid.learning import HybridLearner, NodeShape, logistic_shapes
 from credo.networks.hybrid.line_priors import HybridPriors
+from credo.networks.missing_information import hidden_variables
 from credo.networks.row_queries import check_names
 from credo.notices import listed, tell
 
@@ -59,6 +60,25 @@ def fitted(
     return HybridFit.of(learner, table, Weights.of(weight), tuple(unseen)).solved(how)
 
 
+def updated(net: HybridNetwork, data: object, weight: Weight, how: Fitting) -> HybridNetwork:
+    """With more rows: added up where they are complete; else EM goes on from what is known."""
+    learner, table = HybridLearner.of(net), source(data)
+    learner._check_additive("learn from more rows")
+    table = table.held() if table.once else table
+    columns = table.without(weight).names
+    check_names(columns, net.parents)
+    absent = [name for name in net.parents if name not in columns]
+    if len(absent) == len(net.parents):
+        raise DataError(f"no column is a variable of the network: the table has {', '.join(columns[:8])}")
+    if not absent and not _incomplete(learner, table):
+        return learner.update(table, weight=weight).network
+    if new := [name for name in absent if name not in hidden_variables(net.states, net.evidence)]:
+        tell(f"{listed(new)}: no such column, so missing in all of these rows")
+    if net.history:
+        tell("earlier rows keep what EM expected of their missing cells then: to fit all rows at once, use fit")
+    return HybridFit.of_more_rows(learner, table, Weights.of(weight), absent).solved(how)
+
+
 def _with_logistic(
     learner: HybridLearner, shapes: Mapping[str, NodeShape], table: Source, weight: Weight
 ) -> HybridNetwork:
@@ -92,7 +112,7 @@ def _hidden_states(net: HybridNetwork, given: Given, columns: Sequence[str]) -> 
     found: dict[str, tuple[Any, ...]] = {}
     for name, states in (given or {}).items():
         if name not in net.parents:
-            raise SchemaError(f"{name!r} can't be hidden: it is no variable; {suggest(name, net.parents)}")
+            raise SchemaError(f"{name!r} can't be hidden: it isn't a variable; {suggest(name, net.parents)}")
         if name in columns:
             raise SchemaError(f"{name!r} can't be hidden: the data have a column of it")
         if name in net.numbers:
@@ -106,7 +126,7 @@ def _hidden_states(net: HybridNetwork, given: Given, columns: Sequence[str]) -> 
             )
         found[absent] = net.states[absent]
         if not net.history:
-            tell(f"{absent!r}: no such column, so hidden, and fitted by EM")
+            tell(f"{absent!r}: not a column, so hidden, and fitted by EM")
     return found
 
 
@@ -120,7 +140,7 @@ def _kinds(
 ) -> dict[str, str]:
     """ "number" or "category" of each variable: as it is said, as it is already, or as the column looks."""
     for unknown in (name for name in given or {} if name not in net.parents):
-        raise SchemaError(f"kinds has {unknown!r}, which is no variable; {suggest(unknown, net.parents)}")
+        raise SchemaError(f"kinds has {unknown!r}, which isn't a variable; {suggest(unknown, net.parents)}")
     fixed = dict.fromkeys([*_declared(net), *hidden], "category")
     if net.nodes and net.evidence is None:
         fixed |= dict.fromkeys(net.numbers, "number")

@@ -1,4 +1,4 @@
-"""Products of linear-Gaussian factors: ∏ N(rᵢ; 0, vᵢ), r = A u + c, as a Gaussian in u and a density of what is known.
+"""Products of linear-Gaussian factors: ∏ N(rᵢ; 0, vᵢ), r = A u + c, as a Gaussian in u and a density of the evidence.
 
 Λ = A′V⁻¹A, u ~ N(-Λ⁻¹A′V⁻¹c, Λ⁻¹); log ∫ = -½(c + Au)′V⁻¹(c + Au) - ½ log|2πV| + ½ log|2πΛ⁻¹| at the mean u.
 """
@@ -85,7 +85,8 @@ def solved_dense(coefficients: Array, constant: Array, variance: Array) -> Dense
 def _log_density(coefficients: Any, constant: Array, variance: Array, mean: Array, log_determinant: Array) -> Array:
     away = constant + (coefficients @ mean[..., None])[..., 0]
     known = variance.shape[-1] - mean.shape[-1]
-    quadratic = (away**2 / variance + np.log(variance)).sum(-1)
+    with np.errstate(over="ignore"):  # a number so far away is impossible
+        quadratic = (away**2 / variance + np.log(variance)).sum(-1)
     return np.asarray(-0.5 * (quadratic + known * LOG_2PI + log_determinant))
 
 
@@ -211,6 +212,6 @@ def _among(some: Any, rows: Any) -> bool:
 
 def _degenerate() -> NetworkError:
     return NetworkError(
-        "the numbers depend on each other so closely that floats can't tell them apart: standard deviations of nodes "
-        "differ too much in size"
+        "the covariance is numerically singular: the standard deviations of the nodes "
+        "differ by too many orders of magnitude"
     )

@@ -1,4 +1,4 @@
-"""Interventions: variables that are set, whatever their parents say."""
+"""Interventions: variables set regardless of their parents."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ from credo.errors import DataError, EvidenceError, NetworkError
 from credo.families.linear_gaussian import Line
 from credo.networks.graph import Parents
 from credo.networks.hybrid.declared import Declared, Node, split_parents
-from credo.networks.hybrid.line_priors import HybridPriors, predictive_line
+from credo.networks.hybrid.line_priors import HybridPriors, observed_sums, predictive_line
 from credo.networks.hybrid.number_node import LogisticNode, NumberNode
 from credo.networks.inference.state_index import StateIndex
 from credo.networks.learner import NetworkLearner
 from credo.networks.learning import inferred, state_codes
-from credo.networks.missing_information import hidden_rows, hidden_variables
+from credo.networks.missing_information import hidden_rows, hidden_variables, missing_of
 from credo.networks.nodes.table import Table
 from credo.numerics.exact import Array
 
@@ -131,7 +131,8 @@ def derived(
             nodes[name] = table
         else:
             line = lines[name]
-            nodes[name] = line.node(predictive_line(made.line(name), name, evidence[line.label]), sizes)
+            sums, observed = evidence[line.label], observed_sums(evidence, line.label)
+            nodes[name] = line.node(predictive_line(made.line(name), name, sums, observed), sizes)
     return made, Declared(states, nodes)
 
 
@@ -139,7 +140,7 @@ def derived(
 class HybridLearner(NetworkLearner["HybridNetwork"]):
     """A hybrid network as something that learns by adding evidence."""
 
-    INCOMPLETE: ClassVar[str] = "rows that are added must be complete: `fit` learns from incomplete ones by EM"
+    INCOMPLETE: ClassVar[str] = "only complete rows are added up: fit and update learn from others by EM"
     BY_EM: ClassVar[str] = "the nodes were fitted by EM, from expected sums"
 
     kinds: Mapping[str, str]  # "number" or "category" of each variable
@@ -177,17 +178,18 @@ class HybridLearner(NetworkLearner["HybridNetwork"]):
         return Evidence(schema, parts)
 
     def read(self, batch: Batch) -> tuple[dict[str, Codes], dict[str, Array], Schema]:
-        """Codes of categories, -1 where a cell is missing; numbers, NaN where one is; and the columns."""
-        seen = [name for name in self.network.parents if name not in self.numbers and name not in self.states]
+        """Codes of categories, -1 where missing; numbers, NaN where missing; and the columns that are present."""
+        there = [name for name in self.network.parents if name in batch.names]
+        seen = [name for name in there if name not in self.numbers and name not in self.states]
         codes, schema = inferred(batch, seen) if seen else ({}, Schema(()))
         if self.states:
             names = [name for name in self.states if name in batch.names]  # others are hidden
             index = StateIndex(tuple(names), tuple(self.states[name] for name in names))
             codes |= dict(zip(names, state_codes(index, names, batch), strict=True))
             schema |= declared_schema(self.states)
-        numbers = {name: numbers_of(batch, name) for name in self.network.parents if name in self.numbers}
+        numbers = {name: numbers_of(batch, name) for name in there if name in self.numbers}
         columns = {column.name: column for column in schema} | {name: Column(name, "number") for name in numbers}
-        return codes, numbers, Schema(tuple(columns[name] for name in self.network.parents))
+        return codes, numbers, Schema(tuple(columns[name] for name in self.network.parents if name in columns))
 
     def update(self, data: object, *, weight: Weight = None) -> Self:
         self._check_additive("learn from more rows")
@@ -244,6 +246,11 @@ def is_evidence_of(network: HybridNetwork, evidence: object) -> bool:
     wanted |= {n.label: (n.axes, n.shape(sizes), CrossMoments) for n in lines.values()}
     absent = hidden_variables(network.states, evidence) if network.history else []
     wanted |= {hidden_rows(name): ((None,), (1,), Counts) for name in absent}
+    missing: dict[Label, tuple[Any, tuple[int, ...], type]] = {
+        missing_of(t.label): ((None, *t.axes[:-1]), (1, *t.shape(sizes)[:-1]), Counts) for t in tables.values()
+    }
+    missing |= {missing_of(n.label): ((None, *n.axes), (1, *n.shape(sizes)), Counts) for n in lines.values()}
+    wanted |= missing if network.history and not missing.keys().isdisjoint(evidence.parts) else {}
     if wanted.keys() != evidence.parts.keys():
         return False
     for label, (axes, shape, kind) in wanted.items():

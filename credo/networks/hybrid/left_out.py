@@ -1,4 +1,4 @@
-"""Leave-one-out: what nodes learned from all other rows say of each row, without a refit."""
+"""Leave-one-out: log-probabilities of each row by nodes learned from the others, without refits."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ def leave_one_out(net: HybridNetwork, data: object, weight: Weight) -> Validatio
     learner, table, weights = HybridLearner.of(net), source(data), Weights.of(weight)
     learner._check_additive("leave rows out")
     if net.history:
-        raise EvidenceError(
-            "the nodes were fitted by EM: what they would be without a row takes a refit; fit parts of the rows"
-        )
+        raise EvidenceError("the nodes were fitted by EM: leaving out a row needs a refit; fit parts of the rows")
     if table.once:
         raise DataError("leave-one-out reads the data once more, and an iterator can be read only once: give a table")
     names = learner.needs(table.without(weight))
@@ -50,8 +48,8 @@ def leave_one_out(net: HybridNetwork, data: object, weight: Weight) -> Validatio
 class LeaveOneOut:
     """The job of one batch: each node without the row, by its counts less one, or by a rank-one step back of its line.
 
-    With h = z′P⁻¹z and e = y - w′z: w₋ᵢ = w - P⁻¹z e/(1 - h), scale₋ᵢ = scale - ½ e²/(1 - h), shape₋ᵢ = shape - ½,
-    P₋ᵢ = P - zz′. What all rows say of the prior is held.
+    With h = z′P⁻¹z and e = y - w′z: w₋ᵢ = w - P⁻¹z e/(1 - h), scale₋ᵢ = scale - ½ e²/(1 - h), shape₋ᵢ = shape - ½, P₋ᵢ
+    = P - zz′. The prior is held fixed.
     """
 
     learner: HybridLearner

@@ -1,4 +1,4 @@
-"""Priors of lines: what is believed of a number's intercept, weights and variance before its rows are seen."""
+"""Priors of Gaussian nodes: of intercept, weights and variance."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from credo.core.labels import Label
 from credo.core.moments import CrossMoments
 from credo.errors import DataError, PriorError, suggest
 from credo.families.linear_gaussian import Line, LinearGaussian
+from credo.networks.missing_information import missing_information
 from credo.networks.table_priors import TablePriors
 from credo.numerics.exact import Array
 
@@ -45,7 +47,7 @@ class HybridPriors:
             return cls(TablePriors.of(given, categories), _line(given, "prior") if numbers else 1.0)
         known = {*numbers, *categories}
         for unknown in (name for name in given if name not in known):
-            raise PriorError(f"a prior is for {unknown!r}, which is no node; {suggest(unknown, known)}")
+            raise PriorError(f"a prior is for {unknown!r}, which isn't a node; {suggest(unknown, known)}")
         lines = {name: _line(each, f"the prior of {name!r}") for name, each in given.items() if name in numbers}
         tables = {name: each for name, each in given.items() if name in categories}
         return cls(TablePriors.of(tables, categories), 1.0, lines)
@@ -102,7 +104,7 @@ def pooled_line(name: str, statistics: CrossMoments) -> Pooled:
     own = float(scatter[-1, -1])
     if not own > ROUNDED * float(mean[-1]) ** 2 * 1e-6:
         raise DataError(
-            f"column {name!r} is constant, {mean[-1]:.6g}: a Gaussian of it would have no spread, so leave it out"
+            f"column {name!r} is constant, {mean[-1]:.6g}: a Gaussian of it would have variance 0, so drop it"
         )
     taken = min(float(len(weights)), n)
     left = float(variance) * n / (n - taken) if n > taken else own * n / max(n - 1.0, 1.0)
@@ -149,7 +151,7 @@ def resolved(prior: LinePrior, name: str, statistics: CrossMoments) -> LinearGau
 
 
 class LinePosterior(NamedTuple):
-    """What is believed of the line at each configuration, of numbers less a pivot."""
+    """The posterior of the regression in each configuration, of numbers less a pivot."""
 
     after: LinearGaussian
     pivot: Array  # of the number parents, and of the number itself
@@ -189,8 +191,8 @@ def _posterior(prior: LinearGaussian, name: str, statistics: CrossMoments) -> Li
         return prior.posterior(statistics)
     except np.linalg.LinAlgError:
         raise DataError(
-            f"the line of {name!r} can't be told from its rows: its parents are so far from 0, or depend on each other "
-            "so closely, that floats don't show their spread"
+            f"the regression of {name!r} is numerically singular: its parents are too far from 0, or too strongly "
+            "correlated"
         ) from None
 
 
@@ -200,14 +202,29 @@ def flat(statistics: CrossMoments) -> CrossMoments:
     return statistics._map(lambda x: x.reshape((int(np.prod(shape)), *x.shape[len(shape) :])))
 
 
-def predictive_line(prior: LinePrior, name: str, statistics: CrossMoments) -> Line:
+def observed_sums(evidence: Any, label: Label) -> CrossMoments:
+    """Sums that are as certain as what was observed: those of all rows, times the share of them that wasn't missing."""
+    sums: CrossMoments = evidence[label]
+    missing = missing_information(evidence, label)
+    if missing is None:
+        return sums
+    n = sums.n.value
+    share = np.divide(n - missing, n, out=np.zeros_like(n), where=n > 0).clip(0.0, 1.0)
+    if not (share * n).any():
+        return sums
+    return CrossMoments(sums.n * share, sums.first * share[..., None], sums.second * share[..., None, None])
+
+
+def predictive_line(prior: LinePrior, name: str, statistics: CrossMoments, observed: CrossMoments) -> Line:
     """The mean and the variance of the predictive at each configuration: the posterior means of weights (the intercept
     first), and E[σ²](1 + the leverage of an average row); of maximum likelihood, those of least squares, and where a
-    configuration has too few rows, those of all rows. (configurations, ...)"""
+    configuration has too few rows, those of all rows. What is uncertain follows from the observed part of the
+    statistics. (configurations, ...)"""
     found = line_posterior(prior, name, statistics)
     if found is None:
         return _least_squares(name, flat(statistics))
-    return Line(found.weights, expected_variance(found.after.shape, found.after.scale) * (1.0 + found.leverage))
+    sure = found if observed is statistics else line_posterior(prior, name, observed) or found
+    return Line(found.weights, expected_variance(sure.after.shape, sure.after.scale) * (1.0 + sure.leverage))
 
 
 def expected_variance(shape: Array, scale: Array) -> Array:

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
     """P(all) = ∏ P(name | parents) over categories and numbers.
 
-    A category has a table (or a LogisticOfNumbers, where numbers are among its parents); a number has a Normal, with a
-    line for each configuration of its category parents. Nodes are given, and then fixed; or `fit` learns them.
+    A category has a table (or a LogisticOfNumbers, if it has numeric parents); a number has a Normal, a linear
+    regression for each configuration of its category parents. Nodes are given and fixed, or learned by `fit`.
 
     >>> from credo.networks.nodes.normal import Normal
     >>> net = HybridNetwork("Flu -> Fever", {"Flu": 0.1, "Fever": Normal({"yes": 39.0, "no": 36.8}, sd=0.5)})
@@ -125,7 +125,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
 
     def do(self, values: Mapping[str, Any]) -> HybridNetwork:
         """The network after an intervention, which sets categories to states and numbers to values: the arrows into
-        them are gone."""
+        them are removed."""
         from credo.networks.hybrid.interventions import after_intervention
 
         return after_intervention(self, values)
@@ -138,9 +138,9 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         given: Given = None,
         hidden: str | Sequence[str] | None = None,
     ) -> Effect | NumberEffect:
-        """What each state of a category does to an outcome: P(outcome | do(cause)), or the distribution of a number.
+        """The effect of each state of a category: P(outcome | do(cause)), or the distribution of a number.
 
-        An error says why, where hidden variables prevent it.
+        If hidden variables prevent it, the error says why.
         """
         from credo.networks.hybrid.effects import hybrid_effect
 
@@ -149,8 +149,8 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
     def what_to_ask(
         self, variable: str, given: Given = None, *, costs: Mapping[str, float] | None = None, price: float = 1.0
     ) -> InformationGains:
-        """Each category that isn't known: by how much knowing it is expected to lower the entropy of another, in nats,
-        less its cost times the price of a unit of cost; the best first."""
+        """The expected reduction in the entropy of a category, in nats, from observing each other one, less its cost
+        times the price per unit; the best first."""
         from credo.networks.information import information_gains
 
         return information_gains(self._categories_only("what_to_ask", variable), variable, given, costs, price)
@@ -199,7 +199,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
     def predict(
         self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
     ) -> Any:
-        """The most probable state in each row; of a number, its mean given the row's other cells."""
+        """The most probable state in each row; for a number, its mean given the row's other cells."""
         return self._rows(method, samples, seed).predict(variable, data)
 
     def impute(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
@@ -235,39 +235,43 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         hidden: Mapping[str, Any] | None = None,
         **how: Unpack[FittingOptions],
     ) -> HybridNetwork:
-        """Learn the nodes: tables by counting, lines by conjugate regression at each configuration of category
-        parents; by EM where cells are missing. What was learned before is dropped. Logistic nodes get their most
-        probable weights; they have no statistics that add, so that a network with them is fitted again for more rows.
+        """Learn the nodes: tables by counting, Gaussian nodes by conjugate regression in each configuration of category
+        parents; by EM with missing cells. Earlier evidence is dropped. Logistic nodes get their MAP weights; they have
+        no additive statistics, so more rows need a refit.
 
-        The prior is a number of cases (default 1): Dirichlet(prior) for tables, and for lines so many rows that look
-        like all rows together; "ml" is maximum likelihood; {name: any of these, a DirichletCategorical, or a
-        LinearGaussian} gives some their own. `hidden` tells how many states a category has that is no column, or
-        which; EM then has `starts` (10), and `seed` draws them. It ends after `steps` (1000), or when the objective
-        grows by less than `tolerance` of its size.
+        The prior is a number of cases (default 1): Dirichlet(prior) for tables, and so many rows distributed like the
+        pooled rows for Gaussian nodes; "ml" is maximum likelihood; {name: any of these, a DirichletCategorical, or a
+        LinearGaussian} gives some their own. `hidden` gives the number or names of a hidden category's states; EM then
+        runs from `starts` (10) starts, drawn by `seed`. It stops after `steps` (1000), or when the relative growth of
+        the objective is below `tolerance`.
         """
         from credo.networks.fitting import Fitting
         from credo.networks.hybrid.fitting import fitted
 
         return fitted(self, data, prior, kinds, weight, hidden, Fitting.of(how))
 
-    def update(self, data: object, *, weight: Weight = None) -> HybridNetwork:
-        """Learn from more rows, which must be complete."""
-        return self._learner.update(data, weight=weight).network
+    def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> HybridNetwork:
+        """Learn from more rows. Where their cells are missing, EM continues: what was learned before stays, and counts
+        as known."""
+        from credo.networks.fitting import Fitting
+        from credo.networks.hybrid.fitting import updated
+
+        return updated(self, data, weight, Fitting.of(how))
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
         """log p(row) of each row, by nodes learned from the other folds."""
         return self._learner.cross_validate(data, folds, weight=weight, seed=seed)
 
     def leave_one_out(self, data: object, *, weight: Weight = None) -> Validation:
-        """log p(row) of each learned row, by nodes learned from all others, exactly; nothing is refitted. (What a
-        default prior took from all rows stays as it is.)"""
+        """log p(row) of each learned row, by nodes learned from all others, exactly and without refits. (The default
+        prior, which depends on all rows, is held fixed.)"""
         from credo.networks.hybrid.left_out import leave_one_out
 
         return leave_one_out(self, data, weight)
 
     def belief(self, name: str, given: Given = None) -> Any:
-        """What is believed of a node at some states of its category parents: of a table's row a Dirichlet, of a
-        number's line a LinearGaussian, with mean, interval and so on."""
+        """The posterior of a node given the states of its category parents: a Dirichlet for a row of a table, a
+        LinearGaussian for a number, with mean, interval and so on."""
         from credo.networks.hybrid.beliefs import belief
 
         return belief(self, name, given)

@@ -103,7 +103,7 @@ def answered(method: Method, exact: Callable[[], Result], estimated: Callable[[]
 
 def _told(found: Result) -> Result:
     if not getattr(found, "reliable", True):
-        tell("the estimate is unreliable: few draws have nearly all the weight; more samples= may help")
+        tell("the estimate is unreliable: a few samples carry nearly all the weight; increase samples=")
     return found
 
 

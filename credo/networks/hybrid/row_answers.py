@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,7 +138,7 @@ class RowAnswers:
                 best = pattern.log_joint.argmax(1)
                 chosen = pattern.codes[np.arange(len(best)), best]
                 codes[pattern.rows] = chosen
-                alone = Pattern(pattern.rows, chosen[:, None], np.zeros((len(best), 1)), pattern.numbers, pattern.known)
+                alone = replace(pattern, codes=chosen[:, None], log_joint=np.zeros((len(best), 1)))
                 for where, completed, _ in self.inference.completed(alone):
                     numbers[pattern.rows[where[0]]] = completed
             for row in beyond:

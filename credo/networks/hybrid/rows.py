@@ -58,6 +58,7 @@ class Pattern:
     log_joint: Array  # (rows, states) log p(known cells, missing categories)
     numbers: Array  # (rows, numbers)
     known: NDArray[np.bool_]  # which numbers
+    hidden: NDArray[np.intp]  # the categories that aren't known
 
     @property
     def log_prob(self) -> Array:
@@ -138,7 +139,7 @@ class RowInference:
         numbers = rows.numbers[own]
         log_joint = self._log_tables(codes, numbers)
         log_joint += self._log_complete(codes, numbers) if known.all() else self._log_known(codes, numbers, known)
-        return Pattern(own, codes, log_joint, numbers, known)
+        return Pattern(own, codes, log_joint, numbers, known, hidden)
 
     def _log_tables(self, codes: RowCodes, numbers: Array) -> Array:
         by_name = {name: codes[:, :, i] for i, name in enumerate(self.categories)}
@@ -241,7 +242,7 @@ class RowInference:
         return HybridRows(codes, numbers, np.ones(batch.rows) if weight is None else weight), unknown
 
     def findings(self, rows: HybridRows, row: int) -> dict[str, Any]:
-        """What is known of a row, in the form that queries read."""
+        """A row as findings."""
         codes, numbers = rows.codes[row], rows.numbers[row]
         known = {n: self.net.states[n][code] for n, code in zip(self.categories, codes, strict=True) if code >= 0}
         values = zip(self.numbers, numbers.tolist(), strict=True)
@@ -270,7 +271,7 @@ def kept_rows(inference: RowInference, table: Source, weights: Weight) -> list[H
     for batch in weights.batches(table, names):
         rows, unknown = inference.read(batch, weights.of_rows(batch))
         for name, unseen in unknown.items():
-            raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which is no state")
+            raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which isn't a state")
         rows = rows.take(rows.weight > 0)
         found += [rows.take(slice(at, at + CHUNK)) for at in range(0, rows.rows, CHUNK)]
     return found

@@ -19,13 +19,13 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
 
-PROPOSALS = 20  # draws for each row that is wanted, where they are weighed
-FEWEST = 20_000  # draws that are weighed
+PROPOSALS = 20  # draws per requested row, where they are weighted
+FEWEST = 20_000  # weighted draws
 
 
 def sampled_table(net: HybridNetwork, size: int, given: Given, seed: int | None) -> Any:
     """Forward, each variable given its parents, where nothing is known. Else the categories that numbers depend on from
-    their posterior, other categories given these, numbers given all; where that isn't possible, draws are weighed."""
+    their posterior, other categories given these, numbers given all; where that isn't possible, draws are weighted."""
     import pyarrow as pa
 
     net._check_nodes()
@@ -92,10 +92,10 @@ def _joint_draws(means: Array, covariances: Array, random: np.random.Generator) 
 def _resampled(log_weight: Array, size: int, random: np.random.Generator) -> Any:
     top = float(log_weight.max())
     if not np.isfinite(top):
-        raise EvidenceError(f"{IMPOSSIBLE}, or so small that no draw hit it")
+        raise EvidenceError(f"{IMPOSSIBLE}, or too improbable to be sampled")
     weight = np.exp(log_weight - top)
     weight /= weight.sum()
     effective = 1.0 / float(weight @ weight)
     if effective < size:
-        tell(f"rows are draws weighed by the evidence, about as good as {effective:.2g} independent rows")
+        tell(f"rows are drawn by likelihood weighting, with an effective sample size of {effective:.2g}")
     return random.choice(len(weight), size, p=weight)

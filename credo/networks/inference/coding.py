@@ -32,7 +32,7 @@ class Unseen(NamedTuple):
     """How many cells of a column hold values that aren't states, and one of these values."""
 
     cells: int
-    value: Any
+    value: object
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class Coder:
     def coded(self, batch: Batch) -> Coded:
         """Values that aren't states count as missing."""
         columns, unknown = np.empty((len(self.names), batch.rows), dtype=np.int32), dict[str, Unseen]()
-        fast = pays(batch)
+        fast = pays(batch.rows, batch.start)
         for i, name in enumerate(self.names):
             v = self.index.number[name]
             if fast and _code_strings(batch, name, self._spellings[v], columns[i]):
@@ -114,7 +114,9 @@ class Coder:
         states = {str(state).casefold(): state for state in self.index.states[self.index.number[name]]}
         for value in values:
             if (meant := states.get(str(value).casefold())) is not None:
-                raise DataError(f"column {name!r} has the value {value!r}, which is no state. Did you mean {meant!r}?")
+                raise DataError(
+                    f"column {name!r} has the value {value!r}, which isn't a state. Did you mean {meant!r}?"
+                )
 
     def _check_numbers(self, name: str, values: list[Any]) -> None:
         """Refuse fractions where all states are words, such as names of bins."""
@@ -143,9 +145,9 @@ def _reads_as_number(state: object) -> bool:
     return True
 
 
-def pays(batch: Batch) -> bool:
+def pays(rows: int, start: int = 0) -> bool:
     """Whether compiled code is there already, or rows are so many that it pays to load it."""
-    return batch.rows >= SOME and ("numba" in sys.modules or batch.start >= MANY)
+    return rows >= SOME and ("numba" in sys.modules or start >= MANY)
 
 
 def _spelling(states: tuple[Any, ...]) -> tuple[NDArray[np.int64], NDArray[np.uint8]] | None:

@@ -13,8 +13,8 @@ import numpy as np
 
 from credo.errors import SizeError
 from credo.networks.factor import Factor
+from credo.networks.inference.approximate import estimates, log_total
 from credo.networks.inference.estimate import Estimate, JointQuery, Total
-from credo.networks.inference.estimates import estimates, log_total
 from credo.networks.inference.findings import NOTHING, Findings
 from credo.networks.inference.joint_table import JointTable, is_small
 from credo.networks.inference.potentials import Flags, Integers, Potentials

@@ -15,7 +15,7 @@ Possible = Callable[[Mapping[str, Any]], bool]
 Names = frozenset[str]
 
 
-def smallest_conflict(given: Mapping[str, Any], possible: Possible) -> dict[str, Any]:
+def smallest_conflict(given: Mapping[str, object], possible: Possible) -> dict[str, Any]:
     """A smallest set of findings that contradict each other.
 
     The complement of a consistent set hits every conflict. So a smallest hitting set of the complements seen so far is
@@ -89,7 +89,7 @@ def _apart(sets: Sequence[Names]) -> int:
     return count
 
 
-def impossible(given: Mapping[str, Any], possible: Possible) -> EvidenceError:
+def impossible(given: Mapping[str, object], possible: Possible) -> EvidenceError:
     """The error that names what conflicts."""
     found = smallest_conflict(given, possible)
     if not found:
@@ -100,7 +100,7 @@ def impossible(given: Mapping[str, Any], possible: Possible) -> EvidenceError:
     return EvidenceError(f"the evidence is impossible: {_listed(shown)} can't be true together", found)
 
 
-def said(value: Any) -> str:
+def said(value: object) -> str:
     """A finding, for people: a state, one of several, likelihoods, or an interval of numbers.
 
     >>> said("yes"), said([1.0, 2.0]), said((38.0, None)), said((36, 38.5))

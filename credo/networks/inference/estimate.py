@@ -14,7 +14,7 @@ from credo.networks.inference.potentials import Flags, Integers
 from credo.numerics.exact import Array
 
 Codes = NDArray[np.int32]
-UNRELIABLE = "unreliable: independent runs disagree, and nobody knows which is right; more samples= may help"
+UNRELIABLE = "unreliable: independent runs disagree; increase samples="
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from credo.numerics.exact import Array
 
 @dataclass(frozen=True)
 class Estimated:
-    """How many rows were estimated, and how well."""
+    """The number of estimated rows, and their errors."""
 
     rows: int = 0
     worst: float = 0.0  # the largest standard error

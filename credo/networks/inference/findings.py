@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.errors import EvidenceError, SchemaError, suggest
+from credo.errors import EvidenceError, SchemaError, check_mapping, suggest
 from credo.networks.bins import bin_codes, cuts_of
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.state_index import TRUTH, StateIndex
@@ -33,25 +33,27 @@ class Findings:
         None is no evidence. A state may be given as the text of its value.
         """
         codes, weights, log_scale = potentials.unknown.copy(), NOTHING, 0.0
-        if given is not None and not isinstance(given, Mapping):
-            raise EvidenceError(f"evidence must be {{name: state}}, but is {given!r:.60}")
+        if given is not None:
+            check_mapping("evidence must be {name: state}, but is", given, EvidenceError)
+        number, has_auxiliary = potentials.number, len(codes) > potentials.own
         for name, value in (given or {}).items():
-            v = variable(potentials, name)
+            v = number.get(name)
+            if v is None:
+                v = variable(potentials, name)  # an error
             if value is None:
                 continue
             known = potentials.codes[v].get(value) if type(value) is str else None
             code = _code(potentials, v, value) if known is None else known
             if isinstance(code, int):
                 codes[v] = code
+                if has_auxiliary:
+                    for auxiliary, implied in potentials.implied(v, code):
+                        codes[auxiliary] = implied
             else:
                 if not len(weights):
                     weights = np.ones(int(potentials.places[-1]))
                 weights[potentials.places[v] : potentials.places[v + 1]] = code / code.max()
                 log_scale += float(np.log(code.max()))
-        if len(codes) > potentials.own:
-            for v in np.flatnonzero(codes >= 0).tolist():
-                for auxiliary, code in potentials.implied(v, int(codes[v])):
-                    codes[auxiliary] = code
         return cls(codes, weights, log_scale)
 
     @property
@@ -72,11 +74,10 @@ class Findings:
         return Findings(codes, weights if (weights != 1.0).any() else NOTHING, self.log_scale)
 
 
-def allowed(potentials: Potentials, event: Mapping[str, Any]) -> dict[int, Flags]:
+def allowed(potentials: Potentials, event: Mapping[str, object]) -> dict[int, Flags]:
     """The states that an event allows, of each of its variables."""
     found: dict[int, Flags] = {}
-    if not isinstance(event, Mapping):
-        raise EvidenceError(f"an event is {{name: state}}, but is {event!r:.60}")
+    check_mapping("an event is {name: state}, but is", event, EvidenceError)
     for name, value in event.items():
         v = variable(potentials, name)
         if isinstance(value, Mapping):
@@ -103,8 +104,8 @@ def state(potentials: Potentials, v: int, value: object) -> int:
     return found
 
 
-def affirmative(states: Sequence[Any]) -> int:
-    """Of two states, the one that says yes: what people ask about first; else the first.
+def affirmative(states: Sequence[object]) -> int:
+    """Of two states, the affirmative one; else the first.
 
     >>> affirmative(["no", "yes"]), affirmative(["a", "b"]), affirmative(["1", "0"])
     (1, 0, 0)
@@ -129,7 +130,7 @@ def find_state(index: StateIndex, v: int, value: object) -> int | None:
     return found
 
 
-def _code(potentials: Potentials, v: int, value: Any) -> int | Array:
+def _code(potentials: Potentials, v: int, value: object) -> int | Array:
     """A state's number, or weights of all states."""
     if isinstance(value, str):
         return state(potentials, v, value)

@@ -35,6 +35,7 @@ from credo._kernels.networks.triangulation import FILL, WEIGHT, Order
 from credo.networks.inference import log_messages as logarithms
 from credo.networks.inference.elimination_order import Graph, connected, triangulate
 from credo.networks.inference.findings import NOTHING, Findings
+from credo.networks.inference.merging import LARGE, merged
 from credo.networks.inference.potentials import Flags, Integers, Numbered
 from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.networks.inference.workspace import Space
@@ -141,8 +142,15 @@ class Structure:
 
     @classmethod
     def of(cls, plan: Plan) -> Structure:
-        held = plan.query.potentials
-        return cls(plan.query, assemble(held.heads, held.axes, held.card, held.places, plan.query.stage, plan.found))
+        made = cls(plan.query, _assembled(plan.query, plan.found))
+        if plan.cells < LARGE or (plan.query.potentials.children >= 0).any():  # of tables, EM needs each by itself
+            return made
+        sizes = np.diff(made.assembled.cliques[:, TABLE])
+        fewer = merged(plan.query.potentials, made.assembled.constant.tolist(), made.homes, sizes)
+        if fewer is None:
+            return made
+        query = replace(plan.query, potentials=fewer)
+        return cls(query, _assembled(query, plan.found))
 
     @property
     def cells(self) -> int:
@@ -171,6 +179,11 @@ class Structure:
             for v, step in axes:
                 steps[starts[i] + members.index(v)] = step
         return Families(of_clique, held.heads[order, VALUES], starts, steps)
+
+
+def _assembled(query: TreeQuery, found: Order) -> Assembled:
+    held = query.potentials
+    return assemble(held.heads, held.axes, held.card, held.places, query.stage, found)
 
 
 class Tree:
@@ -236,14 +249,20 @@ class Tree:
 
     def joint(self, codes: Integers, weights: Array) -> tuple[Array, float]:
         """P(variables | evidence) of those the tree was compiled for, an axis for each; and log P(evidence)."""
-        space = self._space.take()
-        members = self.members[self.cliques[-2, MEMBERS] :].tolist()
+        space, (at, shape, axes) = self._space.take(), self._asked_for
         found = self._propagate(SUMS, codes, weights, space)
-        table = space[0][self.cliques[-2, TABLE] : self.cells].reshape(self.potentials.card[members])
-        joint = table.transpose([members.index(v) for v in self.query.together.tolist()]).copy()
+        joint = space[0][at : self.cells].reshape(shape).transpose(axes).copy()
         self._space.give_back(space)
         total = joint.sum()
         return joint / total if total > 0 else joint, self.potentials.log_scale + found
+
+    @cached_property
+    def _asked_for(self) -> tuple[int, list[int], list[int]]:
+        """The last clique, with the variables of the query: the start of its table, its shape, and its axes in
+        the order in which these were named."""
+        members = self.members[self.cliques[-2, MEMBERS] :].tolist()
+        axes = [members.index(v) for v in self.query.together.tolist()]
+        return int(self.cliques[-2, TABLE]), self.potentials.card[members].tolist(), axes
 
     def best(self, codes: Integers, weights: Array) -> tuple[Integers, float]:
         """The most probable joint state of the maximised variables, and the log of its joint probability."""

@@ -22,10 +22,10 @@ COMPARED_ROUNDS, COMPARED_CHANGE = 100, 1e-3  # rounds, and changes, of a compar
 def loopy(potentials: Potentials, findings: Findings, asked: Sequence[JointQuery]) -> list[Estimate]:
     """Marginals of single variables; damped where messages don't converge."""
     if any(len({*group.variables, *group.event}) != 1 for group in asked):
-        raise NetworkError("loopy propagation tells of one variable at a time: ask for each, or sample")
+        raise NetworkError("loopy propagation answers one variable at a time: query each, or sample")
     beliefs, change = _propagated(potentials, findings, ROUNDS)
     if change >= SETTLED:
-        tell(f"loopy propagation didn't settle: its messages still change by {change:.1g}")
+        tell(f"loopy propagation didn't converge: its messages still change by {change:.1g}")
     return [_believed(potentials, beliefs, group, change < SETTLED) for group in asked]
 
 

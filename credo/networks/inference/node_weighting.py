@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from credo.errors import EvidenceError, NetworkError, check_seed
 from credo.networks.answers import Posterior, as_log_total, as_number, as_posterior, exact_or_estimated
-from credo.networks.graph import reached
+from credo.networks.graph import one_or_several, reached
 from credo.networks.inference.estimate import (
     Codes,
     Estimate,
@@ -76,7 +76,7 @@ class WeightedDraws:
 
 @dataclass(frozen=True, eq=False)
 class NodeWeighting:
-    """Answers of a network with a node whose table is too large to be made: estimates, with standard errors."""
+    """Answers of a network with a node whose table is too large to expand: estimates, with standard errors."""
 
     net: DirectedModel
     method: Method
@@ -88,7 +88,7 @@ class NodeWeighting:
         check_samples(self.samples)
         if not is_exact(self.method) and self.method != METHOD:
             name = self.net.without_factors[0]
-            raise NetworkError(f"the table of {name!r} is too large to be made: use method={METHOD!r}")
+            raise NetworkError(f"the table of {name!r} is too large to expand: use method={METHOD!r}")
 
     @property
     def index(self) -> Potentials:
@@ -104,7 +104,7 @@ class NodeWeighting:
         raise AssertionError("a table that doesn't fit was made")
 
     def query(self, variables: str | Sequence[str], given: Given, event: Given) -> Posterior:
-        names = [variables] if isinstance(variables, str) else [*variables]
+        names = one_or_several(variables)
         numbers = [variable(self.index, name) for name in names]
         states = [self.net.states[name] for name in names]
         check_table([len(own) for own in states])
@@ -139,7 +139,7 @@ class NodeWeighting:
         if self.method == "exact":
             self._exact()
         drawn = self.drawn(findings, every, max(size, self.samples))
-        tell(f"rows are drawn by {METHOD}, about as good as {drawn.total.effective:.2g} independent rows")
+        tell(f"rows are drawn by {METHOD}, with an effective sample size of {drawn.total.effective:.2g}")
         weight = np.exp(drawn.log_weight - drawn.log_weight.max())
         chosen = np.random.default_rng([self.seed, 1]).choice(len(weight), size, p=weight / weight.sum())
         return drawn.codes[:, chosen]

@@ -117,7 +117,7 @@ class Numbered:
 
     @cached_property
     def unowned(self) -> Integers:
-        """The factors that are no conditional tables."""
+        """The factors that aren't conditional tables."""
         return np.flatnonzero(self.children < 0)
 
     def part(self, chosen: Integers, together: Integers) -> tuple[Numbered, Integers]:
@@ -148,15 +148,11 @@ class Numbered:
 @dataclass(frozen=True, eq=False)
 class Potentials(Numbered, StateIndex):
     """All factors of a network, with the names of its variables and states. Auxiliary variables, which have no name
-    here, come after the network's own: nobody asks about them."""
+    here, come after the network's own: they can't be queried."""
 
     @classmethod
     def of(
-        cls,
-        states: States,
-        factors: Sequence[Factor],
-        directed: bool,
-        auxiliary: Mapping[str, int] | None = None,
+        cls, states: States, factors: Sequence[Factor], directed: bool, auxiliary: Mapping[str, int] | None = None
     ) -> Potentials:
         """Of a belief network if directed: then each factor is a table of the last variable in its scope."""
         sizes = {**{name: len(values) for name, values in states.items()}, **(auxiliary or {})}
@@ -243,14 +239,6 @@ class Potentials(Numbered, StateIndex):
     def softened(self) -> Factors:
         """The same factors with zeros replaced by small values, so that a chain can leave impossible states."""
         return self.factors._replace(values=np.maximum(self.factors.values, 1e-6))
-
-    def log_value(self, codes: Integers) -> float:
-        """log ∏ factors, where each variable has that state."""
-        at = self.factors.values_at[:-1] + np.bincount(
-            self.factor_of, codes[self.factors.scope] * self.factors.steps, len(self.children)
-        ).astype(np.int64)
-        with np.errstate(divide="ignore"):
-            return float(np.log(self.factors.values[at]).sum()) + self.log_scale
 
 
 def _steps(lengths: Integers, counts: Integers) -> Integers:

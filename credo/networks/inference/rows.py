@@ -27,6 +27,8 @@ from credo.notices import listed, tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.networks.graphical_model import GraphicalModel
 
 UNSHARED, UNFILLED = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)  # outputs that a query doesn't have
@@ -213,7 +215,7 @@ class Answer:
 
 
 def answers(query: RowQuery, table: Source, names: Sequence[str] | None = None) -> Iterator[Any]:
-    """The answers for each batch of a table, in order; notices tell of values that aren't states, and of estimates."""
+    """The answers for each batch of a table, in order; notices report values that aren't states, and estimates."""
     unknown, estimated = dict[str, Unseen](), Estimated()
     for found in engines.map(query, table.partitions(query.names if names is None else names)):
         for name, (cells, value) in found.unknown.items():
@@ -228,7 +230,7 @@ def answers(query: RowQuery, table: Source, names: Sequence[str] | None = None) 
     estimated.tell()
 
 
-def _filled(column: Any, known: Flags, states: Any) -> Any:
+def _filled(column: Any, known: Flags, states: Any) -> pa.Array:
     """A column with its missing cells filled in; as text, if the states aren't of its type."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -244,14 +246,14 @@ def _filled(column: Any, known: Flags, states: Any) -> Any:
     return pc.if_else(pa.array(known), column, states)
 
 
-def spelt(values: Any) -> Any:
+def spelt(values: Any) -> pa.Array:
     """An Arrow array of any type as text, as Python writes it: True, not true."""
     import pyarrow as pa
 
     return pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.string())
 
 
-def states_array(states: tuple[Any, ...]) -> Any:
+def states_array(states: tuple[object, ...]) -> pa.Array:
     """A variable's states as an Arrow array; as text, if they are of different types."""
     import pyarrow as pa
 

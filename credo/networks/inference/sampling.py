@@ -22,6 +22,8 @@ from credo.networks.inference.sizes import ROW_SAMPLES, Method, available, neede
 from credo.notices import tell
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.networks.graphical_model import GraphicalModel
 
 ROWS_PER_TASK = 2**16  # drawn by one thread at a time
@@ -29,7 +31,7 @@ FIRST_PROPOSALS, RARE = 2**18, 1000  # proposals after which at least one in so 
 APART = 10  # rounds between rows of a chain
 
 
-def drawn_table(net: GraphicalModel, size: int, given: Given, seed: int | None, method: Method) -> Any:
+def drawn_table(net: GraphicalModel, size: int, given: Given, seed: int | None, method: Method) -> pa.Table:
     """An Arrow table with a dictionary column for each variable."""
     import pyarrow as pa
 
@@ -143,4 +145,4 @@ def _in_turn(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[An
     out[:] = rows[chosen // each, :, chosen % each].T
     need = needed(error)
     doubt = "" if agree or worth >= LEAST_EFFECTIVE * count else f"; {UNRELIABLE}"
-    tell(f"{need}: drawn by gibbs instead, about as good as {min(effective, size):.2g} independent rows{doubt}")
+    tell(f"{need}: drawn by gibbs instead, with an effective sample size of {min(effective, size):.2g}{doubt}")

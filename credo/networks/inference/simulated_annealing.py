@@ -11,8 +11,8 @@ import numpy as np
 from credo._kernels.networks.sampling import Turns, draw_in_turn, follow, log_chance
 from credo.errors import EvidenceError, SizeError
 from credo.networks.inference.annealed_importance import SOFT_ZERO, SWEPT, log_values, starting_states, turns_of
+from credo.networks.inference.approximate import estimates, log_total
 from credo.networks.inference.estimate import JointQuery, Total, check_samples, no_sample
-from credo.networks.inference.estimates import estimates, log_total
 from credo.networks.inference.findings import NOTHING, Findings
 from credo.networks.inference.forward import mixed_seed
 from credo.networks.inference.potentials import Integers, Potentials

@@ -27,6 +27,8 @@ CACHED_CELLS, CACHED_TREES = (
 )  # cells of all trees that are kept for patterns that come again (unless CREDO_TREES says
 # otherwise), and their largest number
 ALL, NOBODY = np.empty((2, 0), dtype=np.int64)  # sets of variables; ALL is recognised by identity
+SOME, SOFT = b"some", b"soft"  # what the keys of trees for joint tables begin with, without likelihoods and with them
+FEW = 2**9  # variables whose flags are a key
 
 
 class Trees:
@@ -59,6 +61,8 @@ class Trees:
             table, found = self._tree(codes, weights, np.array(free)).joint(codes, weights)
         else:
             table, found = np.ones(()), self.log_total(codes, weights)
+        if len(free) == len(variables):
+            return table, found
         whole = np.zeros([int(self.potentials.card[v]) for v in variables])
         whole[tuple(slice(None) if codes[v] < 0 else int(codes[v]) for v in variables)] = table
         return whole, found
@@ -97,11 +101,16 @@ class Trees:
             if not observed.any():
                 return self._held(b"all ", lambda: self._plan)
             return self._held(b"all " + pattern, lambda: Plan.of(self.query(observed, self._everything, NOBODY)))
-        wanted = observed | self._weighed(weights)
         together = NOBODY if targets is None else targets
-        wanted[together] = True
-        key = b"some" + _key(observed, wanted, together)
-        return self._held(key, lambda: Plan.of(self.query(observed, wanted, together)))
+        weighed = self._weighed(weights) if len(weights) else None
+        key = SOME + _key(observed, together) if weighed is None else SOFT + _key(observed, weighed, together)
+
+        def planned() -> Plan:
+            wanted = observed.copy() if weighed is None else observed | weighed
+            wanted[together] = True
+            return Plan.of(self.query(observed, wanted, together))
+
+        return self._held(key, planned)
 
     def _serves(self, pattern: bytes) -> bool:
         """Whether the tree for any evidence does for this pattern, too."""
@@ -190,10 +199,13 @@ class Trees:
 
     def _name(self, key: bytes) -> bytes:
         """What a structure is kept under: which factors a joint query needs depends on where zeros are, too."""
-        return key + self.potentials.with_zeros.tobytes() if key.startswith(b"some") else key
+        return key + self.potentials.with_zeros.tobytes() if key.startswith((SOME, SOFT)) else key
 
 
 def _key(*about: Flags | Integers) -> bytes:
-    """Sets or lists of variables as one key, as long as these are."""
+    """Sets of variables, and a list of some after them, as one key: of few variables as flags, of many as long as the
+    sets are."""
+    if len(about[0]) <= FEW:
+        return b"".join([each.tobytes() for each in about])
     lists = [np.flatnonzero(each) if each.dtype == np.bool_ else each for each in about]
     return b"".join([np.array([*map(len, lists)]).tobytes(), *(each.tobytes() for each in lists)])

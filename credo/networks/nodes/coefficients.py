@@ -46,7 +46,7 @@ def weights_over_states(
         raise NetworkError(f"the weights of {name!r} must be {{number parent: weight}}, but are {given!r:.60}")
     for unknown in (each for each in given if each not in numbers):
         raise NetworkError(
-            f"{name!r} has a weight of {unknown!r}, which is no number parent; {suggest(unknown, numbers)}"
+            f"{name!r} has a weight of {unknown!r}, which isn't a number parent; {suggest(unknown, numbers)}"
         )
     for missing in (each for each in numbers if each not in given):
         raise NetworkError(

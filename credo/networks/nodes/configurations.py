@@ -62,7 +62,7 @@ class ConfigurationCounts(Statistics):
         return cls(total.reshape((len(cells),)), cells)._seen()
 
     def without(self, other: Self) -> Self | None:
-        """What is left when other is taken away; None if it can't have been part of this."""
+        """This minus other; None if other can't have been part of it."""
         left = self - other
         return left if left.possible() and len(left.cells) <= len(self.cells) else None
 

@@ -91,6 +91,6 @@ def _check_reached(family: NodeFamily, keys: Sequence[Any], patterns: Sequence[t
     for (i, above), (j, own) in combinations(enumerate(patterns), 2):
         if all(a is None or a == b for a, b in zip(above, own, strict=True)):
             raise NetworkError(
-                f"the exception {keys[j]!r:.60} of {family.name!r} never counts, since {keys[i]!r:.60} before it fits "
-                "whenever it does: give special ones first"
+                f"the exception {keys[j]!r:.60} of {family.name!r} is never reached: {keys[i]!r:.60} before it matches "
+                "whenever it does; list specific exceptions first"
             )

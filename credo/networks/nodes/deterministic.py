@@ -101,7 +101,7 @@ class Deterministic(ReadRows):
         if (codes < 0).any():
             where = tuple(np.argwhere(codes < 0)[0])
             shown = ", ".join(f"{p}={family.states[p][i]}" for p, i in zip(family.parents, where, strict=True))
-            raise NetworkError(f"the rule of {family.name!r} says nothing for {shown}")
+            raise NetworkError(f"the rule of {family.name!r} has no case for {shown}")
         size = codes.itemsize
 
         def move(i: int, place: bytes, x: int) -> bytes:
@@ -165,7 +165,7 @@ def _final(family: NodeFamily, rule: Rule, grades: tuple[int, ...]) -> Callable[
 
         def counted(left: Rule) -> int:
             if str(left) not in numbers:
-                raise NetworkError(f"{family.name!r} counts to {left}, which is no state of it")
+                raise NetworkError(f"{family.name!r} counts to {left}, which isn't a state of it")
             return numbers[str(left)]
 
         return counted

@@ -47,7 +47,7 @@ class NodeFamily:
         """A parent's name; anything else is refused."""
         if not isinstance(name, str) or name not in self.parents:
             known = suggest(name, self.parents) if self.parents else "it has none."
-            raise NetworkError(f"{self.name!r} has {what} for {name!r:.60}, which is no parent of it; {known}")
+            raise NetworkError(f"{self.name!r} has {what} for {name!r:.60}, which isn't a parent of it; {known}")
         return name
 
     def code(self, variable: str, state: object) -> int:
@@ -68,7 +68,7 @@ class Distribution(Shown, ABC):
 
     @property
     def learns(self) -> bool:
-        """Whether it has parameters that rows can teach."""
+        """Whether it has learnable parameters."""
         return True
 
     @property

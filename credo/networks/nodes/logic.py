@@ -186,7 +186,7 @@ class Parser:
     def _named(self, tree: ast.Name, names: Mapping[str, str]) -> str:
         found = names.get(tree.id, tree.id)
         if found not in self.parents:
-            raise self._fault(f"names {found!r}, which is no parent of it; {suggest(found, self.parents)}")
+            raise self._fault(f"names {found!r}, which isn't a parent of it; {suggest(found, self.parents)}")
         return found
 
     def _parent(self, tree: ast.expr, names: Mapping[str, str]) -> int:

@@ -1,4 +1,4 @@
-"""Noisy-MAX: each cause brings about a grade of the effect, and the highest one shows."""
+"""Noisy-MAX: each cause produces a grade of the effect, and the highest one shows."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NoisyMax(Noisy):
-    """The highest of the grades that the causes and the leak bring about (Henrion 1989; Díez 1993).
+    """The highest of the grades that the causes and the leak produce (Henrion 1989; Díez 1993).
 
-    Of each cause, {state: row}: a row is {grade: probability}, or a list in the order of the node's states; where only
-    one state of a parent has an effect, its row alone will do. `order` has the node's states from the lowest grade to
-    the highest; by default the state that says no, otherwise the last one, is the lowest, and the first the highest.
+    Of each cause, {state: row}: a row is {grade: probability}, or a list in the order of the node's states; if only one
+    state of a parent has an effect, its row is enough. `order` has the node's states from the lowest grade to the
+    highest; by default the negative state, otherwise the last one, is the lowest, and the first the highest.
 
     >>> from credo.networks.network import Network
     >>> pain = NoisyMax({"Burn": [0.5, 0.3, 0.2], "Cut": [0.1, 0.4, 0.5]})

@@ -1,4 +1,4 @@
-"""Noisy-OR: each cause that is present may bring about the effect, independently of the others."""
+"""Noisy-OR: each present cause may produce the effect, independently of the others."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from credo.networks.nodes.noisy import TwoGraded
 class NoisyOr(TwoGraded):
     """P(effect | causes) = 1 - (1 - leak) ∏ (1 - strength) over the causes that are present (Pearl 1988).
 
-    A strength is the probability that this cause alone, without a leak, has the effect. The state that says no (no,
-    False, 0; otherwise the last) has none. A parent with several others takes {state: strength}. Without strengths,
-    `fit` learns them, and the leak; with leak=0, there is none.
+    A strength is the probability that this cause alone, without the leak, produces the effect. The negative state (no,
+    False, 0; otherwise the last) has no effect. A parent with several other states takes {state: strength}. Without
+    strengths, `fit` learns them, and the leak; with leak=0, there is none.
 
     >>> from credo.networks.network import Network
     >>> fever = NoisyOr({"Flu": 0.8, "Cold": 0.4}, leak=0.1)

@@ -1,4 +1,4 @@
-"""Normal: a number that depends linearly on numbers, by a line for each configuration of its category parents."""
+"""Normal: a conditional linear-Gaussian node, a regression for each configuration of its category parents."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Sensitivity: how table entries and findings move an answer."""
+"""Sensitivity of an answer to table entries and findings."""

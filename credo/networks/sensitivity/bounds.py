@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Row(NamedTuple):
 
 
 def bounds_of(
-    found: Sensitivity, intervals: Sequence[tuple[str, Any, Mapping[str, Any] | None, float, float]]
+    found: Sensitivity, intervals: Sequence[tuple[str, object, Mapping[str, object] | None, float, float]]
 ) -> Bounds:
     """By trying all combinations of vertices."""
     net, rows = found.net, _rows(found, intervals)
@@ -99,7 +99,7 @@ def vertices(row: Array, ends: Mapping[int, tuple[float, float]]) -> Iterator[Ar
         yield made / made.sum()
 
 
-def _rows(found: Sensitivity, intervals: Sequence[Any]) -> list[Row]:
+def _rows(found: Sensitivity, intervals: Sequence[object]) -> list[Row]:
     rows: dict[tuple[str, tuple[int, ...]], dict[int, tuple[float, float]]] = {}
     for each in intervals:
         if not isinstance(each, tuple | list) or len(each) != 5:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from credo.core.description import LN2
 from credo.core.records import Shown
@@ -22,7 +22,7 @@ class FindingImpact:
     findings, in bits."""
 
     name: str
-    value: Any
+    value: object
     alone: Posterior
     without: Posterior
     divergence: float
@@ -30,7 +30,7 @@ class FindingImpact:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EvidenceImpact(Shown):
-    """How findings move P(name | given), the one that moves it most first."""
+    """The effect of findings on P(name | given), the largest first."""
 
     name: str
     before: Posterior  # without any finding

@@ -31,10 +31,10 @@ TOP = 20  # entries that are listed
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of a table, P(name = state | given), and how the answer moves with it."""
+    """An entry of a table, P(name = state | given), and the derivative of the answer."""
 
     name: str
-    state: Any
+    state: object
     given: Mapping[str, Any]
     value: float
     derivative: float
@@ -73,27 +73,27 @@ class OneWay:
         return x if 0 <= x <= 1 else None
 
 
-def listed(sizes: Array, states: Sequence[Any]) -> Array:
+def listed(sizes: Array, states: Sequence[object]) -> Array:
     """The sizes of a table's entries in one row; of two states, 0 for one of them."""
     return (sizes * np.eye(2)[affirmative(states)] if len(states) == 2 else sizes).reshape(-1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sensitivity(Shown):
-    """How P(name = value | given) moves with each entry of each table, exactly.
+    """How P(name = value | given) depends on each entry of each table, exactly.
 
-    When an entry moves, the others of its row share what is left as they did before.
+    When an entry changes, the others of its row are rescaled (proportional covariation).
     """
 
     name: str
-    value: Any
+    value: object
     given: Mapping[str, Any]
     probability: float
     net: Network
     slopes: Mapping[str, Slopes] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, net: Network, name: str, given: Given, value: Any) -> Sensitivity:
+    def of(cls, net: Network, name: str, given: Given, value: object) -> Sensitivity:
         given = {each: finding for each, finding in (given or {}).items() if finding is not None}
         target = net._number(name)
         if name in given:
@@ -101,7 +101,7 @@ class Sensitivity(Shown):
         findings = Findings.of(net.potentials, given)
         labels = [*net.tied.values()]
         if len({*labels}) < len(labels):
-            tell("tied nodes share a table, but the entries of each are moved by themselves here")
+            tell("tied nodes share a table, but the entries of each are varied separately here")
         with exact_only("derivatives aren't estimated"):
             answer = net.query(name, given, method="exact")
             best = max(answer, key=lambda each: answer[each])
@@ -138,19 +138,19 @@ class Sensitivity(Shown):
         derivative = float(self.derivatives[name].reshape(-1)[place])
         return Entry(name, self.net.states[name][int(own)], causes, float(table.reshape(-1)[place]), derivative)
 
-    def place_of(self, name: str, value: Any, given: Given = None) -> tuple[int, ...]:
+    def place_of(self, name: str, value: object, given: Given = None) -> tuple[int, ...]:
         """Where an entry P(name = value | parents' states) stands in its table."""
         if name not in self.slopes:
             raise SchemaError(f"there is no table of {name!r}; {suggest(name, self.slopes)}")
         above, given = self.net.parents[name], given or {}
         if other := next((each for each in given if each not in above), None):
-            raise SchemaError(f"{other!r} is no parent of {name!r}; its parents: {', '.join(above) or 'none'}")
+            raise SchemaError(f"{other!r} isn't a parent of {name!r}; its parents: {', '.join(above) or 'none'}")
         if missing := next((each for each in above if given.get(each) is None), None):
             raise SchemaError(f"an entry of {name!r} needs the state of each parent, and {missing!r} has none")
         states = [*((each, given[each]) for each in above), (name, value)]
         return tuple(state(self.net.potentials, self.net._number(each), value) for each, value in states)
 
-    def function(self, name: str, value: Any, given: Given = None) -> OneWay:
+    def function(self, name: str, value: object, given: Given = None) -> OneWay:
         """The answer as a function of one entry, P(name = value | given): given are the states of its parents."""
         where = self.place_of(name, value, given)
         own = self.slopes[name]
@@ -158,13 +158,13 @@ class Sensitivity(Shown):
         return OneWay(entry, self.probability, (float(own.above[where]), float(own.below[where])))
 
     def tornado(self, mass: float = 0.95, change: float | None = None, top: int = TOP) -> Tornado:
-        """How far each entry alone moves the answer: within its credible interval where the tables were learned; else,
-        or with `change`, by a share of itself, 0.1 for 10%."""
+        """The range of the answer as each entry varies alone: within its credible interval if the tables were learned;
+        else, or with `change`, by a relative change, 0.1 for 10%."""
         from credo.networks.sensitivity.tornado import tornado_of
 
         return tornado_of(self, mass, change, check_whole("top", top, 1))
 
-    def bounds(self, intervals: Sequence[tuple[str, Any, Mapping[str, Any] | None, float, float]]) -> Bounds:
+    def bounds(self, intervals: Sequence[tuple[str, object, Mapping[str, object] | None, float, float]]) -> Bounds:
         """The least and largest P(name = value | given) if some entries are known only as intervals, each given as
         (name, state, parents' states, low, high)."""
         from credo.networks.sensitivity.bounds import bounds_of

@@ -1,4 +1,4 @@
-"""Tornados: how far each entry alone moves an answer, the widest first."""
+"""Tornado charts: the range of an answer as each entry varies alone, the widest first."""
 
 from __future__ import annotations
 

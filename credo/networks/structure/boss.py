@@ -1,4 +1,4 @@
-"""Best order score search: an order of the variables stands for its best graph. (Andrews et al. 2023)"""
+"""Best order score search: an order of the variables represents its best graph. (Andrews et al. 2023)"""
 
 from __future__ import annotations
 

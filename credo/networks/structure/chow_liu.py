@@ -81,7 +81,7 @@ def tan_search(
     """Tree-augmented naive Bayes: the target is a parent of all others, between which is the best tree given it.
     (Friedman, Geiger and Goldszmidt 1997)"""
     if target not in score.variables:
-        raise NetworkError(f"the target {target!r} is no column; {suggest(target, score.variables)}")
+        raise NetworkError(f"the target {target!r} isn't a column; {suggest(target, score.variables)}")
     if constraints.required or constraints.forbidden or constraints.tiers or constraints.most < 2:
         raise NetworkError(
             'search="tan" decides all arrows itself: leave required, forbidden, tiers and max_parents out'

@@ -166,8 +166,8 @@ def hill_climbing(score: Score, constraints: Constraints, start: Parents, seed: 
 def tabu(
     score: Score, constraints: Constraints, start: Parents, seed: int = 0, *, length: int = 100, patience: int = 100
 ) -> Parents:  # noqa: RUF100
-    """Hill climbing that then goes on downhill for a while: changes that would undo one of the last `length` are tabu
-    unless they lead to a new best graph, and it ends after `patience` steps without one. (Glover 1989)"""
+    """Hill climbing that then accepts worse steps for a while: changes that would undo one of the last `length` are
+    tabu unless they lead to a new best graph, and it ends after `patience` steps without one. (Glover 1989)"""
     del seed
     length, patience = check_whole("length", length, 0), check_whole("patience", patience, 1)
     climber = Climber(score, constraints, start)

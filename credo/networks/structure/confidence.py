@@ -1,4 +1,4 @@
-"""How sure the arrows are: the posterior probability of each arrow and of each directed path."""
+"""Edge confidence: the posterior probability of each arrow and of each directed path."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.core.records import Shown
 from credo.errors import NetworkError, SchemaError, check_whole, suggest
 from credo.networks.mixed_graph import MixedGraph
 from credo.networks.structure.exact_confidence import OverGraphs, OverOrders
@@ -29,12 +30,12 @@ STRUCTURES = 100  # that are averaged
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EdgeConfidence(Mapping[tuple[str, str], float]):
+class EdgeConfidence(Shown, Mapping[tuple[str, str], float]):
     """P(parent -> child | data) of each arrow: a mapping from (parent, child). `path` is the probability of a directed
     path, `edge` that of an arrow in either direction.
 
-    Exact probabilities, and those of chains, average over all graphs and all tables; a bootstrap's are the shares of
-    resampled tables in which a search finds the arrow.
+    Exact probabilities, and those of chains, average over all graphs and all tables; a bootstrap's are the frequencies
+    of the arrow in searches on resampled tables.
     """
 
     variables: tuple[str, ...]
@@ -146,7 +147,7 @@ class EdgeConfidence(Mapping[tuple[str, str], float]):
         return NetworkAverage(tuple(self.task.fitted_to_all([*graphs], prior)), np.array([*graphs.values()]))
 
     def plot(self, least: float = 0.1, ax: Axes | None = None) -> Figure:
-        """Lines as wide as an edge is probable, with the arrows' probabilities; those below `least` are left out."""
+        """Edges with line widths proportional to their probabilities; those below `least` are omitted."""
         from credo.present.confidence_plot import plot_confidence
 
         return plot_confidence(self, least, ax)

@@ -159,7 +159,8 @@ def _arrows(given: Named, number: Mapping[str, int], what: str) -> frozenset[Arr
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise NetworkError(f"{what} arrows are pairs of a parent and a child, but one is {pair!r:.60}")
         for unknown in (name for name in pair if not isinstance(name, str) or name not in number):
-            raise NetworkError(f"a {what} arrow names {unknown!r:.60}, which is no column; {suggest(unknown, number)}")
+            known = suggest(unknown, number)
+            raise NetworkError(f"a {what} arrow names {unknown!r:.60}, which isn't a column; {known}")
         if pair[0] == pair[1]:
             raise NetworkError(f"a {what} arrow leads from {pair[0]!r} to itself")
         found.add((number[pair[0]], number[pair[1]]))
@@ -177,7 +178,7 @@ def _tiers(given: Sequence[str | Iterable[str]] | None, number: Mapping[str, int
             raise NetworkError(f"a tier is a list of names, but tier {tier + 1} is {named!r:.60}")
         for name in [named] if isinstance(named, str) else named:
             if not isinstance(name, str) or name not in number:
-                raise NetworkError(f"tier {tier + 1} names {name!r:.60}, which is no column; {suggest(name, number)}")
+                raise NetworkError(f"tier {tier + 1} names {name!r:.60}, which isn't a column; {suggest(name, number)}")
             if name in found:
                 raise NetworkError(f"{name!r} is in two tiers, {found[name] + 1} and {tier + 1}")
             found[name] = tier

@@ -145,7 +145,7 @@ class Augmentation:
         return self._filled(drawn)
 
     def swept(self, complete: Columns, parents: Parents, learned: Columns, sweeps: int) -> Columns:
-        """Every missing cell drawn again, so many times, under the network that some rows tell."""
+        """Every missing cell drawn again, so many times, under the network of some rows."""
         families = self._families(learned, parents)
         children: dict[int, list[Family]] = {v: [] for v in range(len(parents))}
         for node, above in enumerate(parents):

@@ -1,4 +1,4 @@
-"""The probability of each arrow and of each path: exactly, by chains over orders, or by a bootstrap."""
+"""Posterior probabilities of arrows and paths: exact, by order MCMC, or by bootstrap."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def edge_confidence(
 ) -> EdgeConfidence:
     """P(parent -> child | data) of each arrow, averaged over all graphs, and the probability of each directed path.
 
-    "exact" sums over all orders (prior="orders": a graph counts as often as it has topological orders) or over all
-    graphs (prior="dags"); "mcmc" runs chains over orders; "bootstrap" repeats the search on resampled rows. "auto" is
-    exact up to 20 variables. The score is bdeu for categories, bge for numbers; constraints are as in learn_structure.
-    `states` declares the states of some columns, as a network does: no others are allowed.
+    "exact" sums over all orders (prior="orders": a graph's prior is proportional to the number of its topological
+    orders) or over all graphs (prior="dags"); "mcmc" runs chains over orders; "bootstrap" repeats the search on
+    resampled rows. "auto" is exact up to 20 variables. The score is bdeu for categories, bge for numbers; constraints
+    are as in learn_structure. `states` declares the states of some columns, as a network does: no others are allowed.
 
     >>> rain = {"Rain": ["yes", "no"] * 20, "Wet": ["yes", "no"] * 19 + ["no", "no"], "Coin": ["h", "h", "t", "t"] * 10}
     >>> sure = edge_confidence(rain)
@@ -154,13 +154,13 @@ def confidence_of(
     if bound:
         tell(
             f"the chains consider up to {counted(found.limit, 'parent')} of a variable, and {listed(bound)} often "
-            f"{'has' if len(bound) == 1 else 'have'} as many: max_parents={found.limit + 2} would consider more"
+            f"{'reaches' if len(bound) == 1 else 'reach'} that limit: try max_parents={found.limit + 2}"
         )
     elif not found.convergence.reached:
         c = found.convergence
         tell(
-            f"the chains don't agree yet (R-hat {c.r_hat:.2f}, arrows differ by up to {c.largest_difference:.2f}): "
-            f"more sweeps than {sweeps} would help, sweeps={4 * sweeps}"
+            f"the chains haven't converged (R-hat {c.r_hat:.2f}, arrows differ by up to {c.largest_difference:.2f}): "
+            f"run more sweeps than {sweeps}, such as sweeps={4 * sweeps}"
         )
     paths = path_shares(found.graphs, found.arrows)
     return EdgeConfidence(

@@ -1,4 +1,4 @@
-"""What the data and the constraints say about directions: the essential graph, and the graphs that it stands for."""
+"""The essential graph: the directions that the data and the constraints compel, and the graphs of its class."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def greedy_equivalence_search(score: Score, constraints: Constraints, start: Par
 
     Constraints leave a part of a class: its essential graph then has the directions that they determine, too. Steps
     lead from one such part to another, and each has a graph that the constraints allow and that gains. Some steps that
-    a whole class has are missing then: hill climbing goes on from where both directions end.
+    a whole class has are missing then: hill climbing continues from where both directions end.
     """
     whole = constraints == Constraints.none(constraints.variables)
     found = _climbed(score, constraints, start)

@@ -1,16 +1,19 @@
-"""credo.learn_structure: which arrows a table's columns have, and the tables along them."""
+"""credo.learn_structure: learns the arrows of a network, and its parameters, from a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
+from credo.data.schema import Column, Schema
 from credo.engines.local import one_blas_thread
 from credo.errors import DataError, NetworkError, SchemaError, check_seed, check_whole, suggest
 from credo.networks import graph
 from credo.networks.directed_graph import DirectedGraph
 from credo.networks.hybrid.network import HybridNetwork
+from credo.networks.incomplete import counted_at_once
+from credo.networks.inference.coding import pays
 from credo.networks.network import Network
 from credo.networks.structure.columns import Columns, ColumnSearch, read_columns
 from credo.networks.structure.conditional_gaussian import ConditionalGaussian, MixedTable
@@ -33,6 +36,38 @@ if TYPE_CHECKING:
     from credo.core.learning import Weight
 
 MOST_BINS = 1000
+CategoryScore = Literal["bdeu", "bds", "k2", "aic", "mdl", "qnml"]  # scores of tables without numbers
+
+
+@overload
+def learn_structure(data: object, score: CategoryScore, search: str | Search = "auto", **options: Any) -> Network: ...
+
+
+@overload
+def learn_structure(
+    data: object, score: str = "auto", search: str | Search = "auto", *, bins: int, **options: Any
+) -> Network: ...
+
+
+@overload
+def learn_structure(
+    data: object,
+    score: str = "auto",
+    search: str | Search = "auto",
+    *,
+    required: Named = (),
+    forbidden: Named = (),
+    tiers: Sequence[str | Iterable[str]] | None = None,
+    max_parents: int | None = None,
+    start: DirectedGraph | Named | None = None,
+    bins: int | None = None,
+    kinds: Mapping[str, str] | None = None,
+    weight: Weight = None,
+    equivalent: float = 1.0,
+    prior: Any = 1.0,
+    seed: int = 0,
+    **options: Any,
+) -> Network | HybridNetwork: ...
 
 
 def learn_structure(
@@ -52,13 +87,13 @@ def learn_structure(
     prior: Any = 1.0,
     seed: int = 0,
     **options: Any,
-) -> Network | Any:
+) -> Network | HybridNetwork:
     """The network whose arrows have the best score that the search finds; its tables are learned from the same rows.
 
     "auto" is bic for categories, bge for numbers, conditional-gaussian for both; and exact search for up to 10
-    variables, best order score search ("boss") for more. With numbers, it is a HybridNetwork: tables of categories, and
-    a line for each number at each configuration of its category parents. `equivalent` is the prior's weight in rows,
-    `prior` that of the tables and lines; options are the search's own.
+    variables, best order score search ("boss") for more. With numbers, it is a HybridNetwork: tables for categories,
+    and a linear regression for each number in each configuration of its category parents. `equivalent` is the
+    equivalent sample size of the score's prior, `prior` that of the parameters; options are passed to the search.
 
     >>> rain = {"Rain": ["yes", "no"] * 20, "Wet": ["yes", "no"] * 19 + ["no", "no"], "Coin": ["h", "h", "t", "t"] * 10}
     >>> learn_structure(rain, required="Rain -> Wet").parents["Wet"]
@@ -141,7 +176,12 @@ class Task:
 
     def fitted(self, columns: Columns, parents: Parents, prior: Any) -> Network:
         """With tables learned from rows: counted, or by EM where cells are missing."""
-        return self.named(parents).fit(columns.arrow(), prior=prior, weight=columns.weight)
+        bare = self.named(parents)
+        if columns.weight is None and not bare.states and columns.is_complete and pays(columns.rows):
+            schema = Schema(tuple(Column(each.name, "category", each.levels) for each in columns.categories))
+            counts = counted_at_once(bare, {each.name: each.codes for each in columns.categories}, schema)
+            return Network(bare.parents, prior=prior).with_evidence(counts.ordered())
+        return bare.fit(columns.arrow(), prior=prior, weight=columns.weight)
 
     def fitted_with_numbers(self, parents: Parents, prior: Any) -> Network | HybridNetwork:
         """With tables and lines learned from all rows; the arrows alone, where a column can't have a line. (Tests of
@@ -153,7 +193,7 @@ class Task:
             net = HybridNetwork(bare.parents, states=columns.states)
             return net.fit(columns.arrow(), prior=prior, kinds=kinds, weight=columns.weight)
         except (DataError, NetworkError) as error:
-            tell(f"the network has arrows alone: {error}")
+            tell(f"only the arrows were learned: {error}")
             return bare
 
     def fitted_to_all(self, graphs: Sequence[Parents], prior: Any) -> list[Network]:
@@ -243,7 +283,7 @@ def _start(given: DirectedGraph | Named | None, known: Constraints) -> Parents:
     graph.in_order(parents)  # refuses cycles
     number = {name: i for i, name in enumerate(known.variables)}
     for name in (name for name in parents if name not in number):
-        raise NetworkError(f"the starting network has a variable {name!r} that is no column; {suggest(name, number)}")
+        raise NetworkError(f"the starting network has a variable {name!r} that isn't a column; {suggest(name, number)}")
     return known.checked(
         tuple(tuple(sorted(number[parent] for parent in parents.get(name, ()))) for name in known.variables)
     )

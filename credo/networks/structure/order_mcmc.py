@@ -210,7 +210,7 @@ def _random_order(parents: Parents, random: np.random.Generator) -> list[int]:
 
 
 def r_hat(logs: Array) -> float:
-    """Gelman and Rubin's ratio of spreads, each chain in two halves: 1 where all halves are alike.
+    """Gelman and Rubin's ratio of spreads, each chain in two halves: 1 where all halves agree.
 
     >>> r_hat(np.array([[1.0, 2.0, 1.0, 2.0], [1.0, 2.0, 1.0, 2.0]])) <= 1.0
     True

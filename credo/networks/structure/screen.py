@@ -1,4 +1,4 @@
-"""Which pairs of very many variables may be neighbours: searches look at these only."""
+"""Screening: which pairs of very many variables may be neighbours."""
 
 from __future__ import annotations
 

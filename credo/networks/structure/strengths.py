@@ -49,8 +49,8 @@ def node_scores(score: Score, parents: Mapping[str, tuple[str, ...]]) -> dict[st
 
 
 def arrow_strengths(score: Score, parents: Mapping[str, tuple[str, ...]]) -> dict[tuple[str, str], float]:
-    """score(child | parents) - score(child | parents but one): by how much the score falls without the arrow. For a
-    Bayesian score, the logarithm of a Bayes factor."""
+    """score(child | parents) - score(child | parents but one): the loss of score without the arrow. For a Bayesian
+    score, a log Bayes factor."""
     place = {name: i for i, name in enumerate(score.variables)}
     found: dict[tuple[str, str], float] = {}
     for child, above in parents.items():

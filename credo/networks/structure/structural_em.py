@@ -1,4 +1,4 @@
-"""Arrows where cells are missing: search among graphs on expected counts, expect again, and so on. (Friedman 1998)
+"""Structural EM: alternate between completing missing cells and searching. (Friedman 1998)
 
 The expectation is over completed rows: each row with missing cells stands for several, drawn from P(missing | known)
 under the current network, with a part of its weight. Where there are numbers, the draws are Gibbs sampling.
@@ -130,7 +130,7 @@ class Tabulated:
 
 
 def _mutual_information(one: CategoryColumn, other: CategoryColumn, weight: np.ndarray[Any, Any]) -> float:
-    """Of the rows that know both, in nats a row."""
+    """Of the rows that know both, in nats per row."""
     both = (one.codes >= 0) & (other.codes >= 0)
     if not both.any():
         return 0.0

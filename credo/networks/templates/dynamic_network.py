@@ -13,6 +13,7 @@ from credo.core.records import with_fields
 from credo.data import source
 from credo.errors import DataError, NetworkError, check_seed, check_whole, suggest
 from credo.networks.fixed import Fixed
+from credo.networks.graph import one_or_several
 from credo.networks.inference.sizes import SAMPLES, Method
 from credo.networks.network import Network
 from credo.networks.refusals import refused
@@ -23,6 +24,7 @@ from credo.networks.templates.template import Template
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -45,7 +47,7 @@ class DynamicNetwork(Template):
     """P(sequence) = P(slice 0) ∏ P(slice t | slice t − 1): every slice has the same variables, arrows and tables.
 
     Arrows within a slice are those of a `Network`; `previous(Weather)` is Weather one slice back. A variable with
-    previous parents has another table in the first slice, `first`; all others have one table for all slices.
+    previous parents has a separate table in the first slice, `first`; all others have one table for all slices.
 
     >>> umbrella = DynamicNetwork(
     ...     "previous(Rain) -> Rain -> Umbrella",
@@ -84,12 +86,12 @@ class DynamicNetwork(Template):
     def __init__(
         self,
         arrows: Arrows,
-        tables: Mapping[str, Any] | None = None,
-        first: Mapping[str, Any] | None = None,
-        states: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+        tables: Mapping[str, object] | None = None,
+        first: Mapping[str, object] | None = None,
+        states: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
         *,
-        prior: Any = None,
-        evidence: Any = None,
+        prior: object = None,
+        evidence: object = None,
         history: Sequence[float] = (),
         sequence: str | None = None,
         order: str | None = None,
@@ -116,7 +118,7 @@ class DynamicNetwork(Template):
         if prior is not None or evidence is not None:
             self._learn(prior, evidence)
 
-    def _learn(self, prior: Any, evidence: Any) -> None:
+    def _learn(self, prior: object, evidence: object) -> None:
         """Set prior and evidence; derive the tables."""
         from credo.networks.table_priors import TablePriors
 
@@ -213,17 +215,17 @@ class DynamicNetwork(Template):
         *,
         sequence: str | None = None,
         order: str | None = None,
-        prior: Any = None,
+        prior: object = None,
         weight: Weight = None,
-        hidden: Mapping[str, Any] | None = None,
+        hidden: Mapping[str, object] | None = None,
         **how: Unpack[FittingOptions],
     ) -> DynamicNetwork:
-        """Learn the tables from sequences, adding the statistics of all slices: by counting where every cell is known,
-        by EM where cells are missing or variables are hidden. What was learned before is dropped.
+        """Learn the tables from sequences, adding the statistics of all slices: by counting if no cell is missing, else
+        by EM. Earlier evidence is dropped.
 
         Sequences are runs of one value in the column `sequence`, tables of a list, or all rows as one; rows are in
-        order, or are put in order by the column `order`. The other options are those of `Network.fit`; a prior may name
-        the table of the first slice, as in {"first(Rain)": 5}.
+        order, or sorted by the column `order`. The other options are those of `Network.fit`; a prior may name the table
+        of the first slice, as in {"first(Rain)": 5}.
         """
         from credo.networks.fitting import Fitting
         from credo.networks.templates.learning import Read, learned
@@ -240,8 +242,7 @@ class DynamicNetwork(Template):
         weight: Weight = None,
         **how: Unpack[FittingOptions],
     ) -> DynamicNetwork:
-        """Learn from more sequences. Where their cells are missing, EM continues: what was expected of earlier ones
-        stays, and counts as known."""
+        """Learn from more sequences. With missing cells, EM continues; the expected counts of earlier ones are kept."""
         from credo.networks.fitting import Fitting
         from credo.networks.templates.learning import Read, learned
 
@@ -288,7 +289,7 @@ class DynamicNetwork(Template):
         found = self._collected(Marginals(self.chain, names, smooth=True), data, sequence, order)
         return found[variables] if isinstance(variables, str) else found
 
-    def decode(self, data: object, *, sequence: str | None = None, order: str | None = None) -> Any:
+    def decode(self, data: object, *, sequence: str | None = None, order: str | None = None) -> pa.Table:
         """The most probable states of all variables in all rows together (Viterbi): an Arrow table."""
         import pyarrow as pa
 
@@ -299,14 +300,16 @@ class DynamicNetwork(Template):
         columns = {name: states_array(self.states[name]).take(pa.array(found[name])) for name in self.parents}
         return pa.table(columns)
 
-    def streamed(self, data: object, target: str) -> Iterator[tuple[Batch, dict[str, Array]]]:
+    def streamed(
+        self, data: object, target: str, *, sequence: str | None = None, order: str | None = None
+    ) -> Iterator[tuple[Batch, dict[str, Array]]]:
         """Batches of whole sequences, rows as they came, with P(target | the other variables in all rows of the
         sequence)."""
         from credo.networks.templates.jobs import AnswerBeside, Marginals
 
         job = Marginals(self.chain, self._names(target), smooth=True)
         table = source(data)
-        code, rows = self._table(table, None, None)
+        code, rows = self._table(table, sequence, order)
         code = replace(code, names=tuple(name for name in code.names if name != target))
         return engines.map(AnswerBeside(job, code), replace(rows, names=tuple(table.names)).partitions())
 
@@ -327,7 +330,7 @@ class DynamicNetwork(Template):
         parts = [coded for coded, _, _ in self._coded(data, sequence, order)]
         if sum(len(coded.starts) - 1 for coded in parts) != 1:
             sequences = sum(len(coded.starts) - 1 for coded in parts)
-            raise DataError(f"a forecast goes on from the end of one sequence, but there are {sequences}")
+            raise DataError(f"a forecast starts from the end of one sequence, but there are {sequences}")
         live.follow(parts[0])
         return live.forecast(steps)
 
@@ -352,7 +355,7 @@ class DynamicNetwork(Template):
         from credo.networks.templates.jobs import Marginals
         from credo.networks.templates.reading import by_slice, coded_findings, split_name
 
-        names = [variables] if isinstance(variables, str) else list(variables)
+        names = one_or_several(variables)
         places = [split_name(name, self.variables) for name in names]
         size = 1 + max((t for _, t in places), default=0)
         found = by_slice({**(given or {}), **(event or {})}, self.variables, size)
@@ -383,8 +386,8 @@ class DynamicNetwork(Template):
         every = {name: value for each in findings for name, value in (each or {}).items()}
         return self.unrolled(len(by_slice(every, self.variables, 1)))
 
-    def sample(self, lengths: int | Sequence[int], seed: int | None = None) -> Any:
-        """An Arrow table of made-up sequences of these lengths."""
+    def sample(self, lengths: int | Sequence[int], seed: int | None = None) -> pa.Table:
+        """An Arrow table of sampled sequences of these lengths."""
         from credo.networks.templates.sampling import sampled_slices
 
         return sampled_slices(self, lengths, None if seed is None else check_seed(seed))
@@ -396,7 +399,7 @@ class DynamicNetwork(Template):
     # Inside
 
     def _names(self, variables: str | Sequence[str] | None) -> tuple[str, ...]:
-        names = self.variables if variables is None else (variables,) if isinstance(variables, str) else (*variables,)
+        names = self.variables if variables is None else tuple(one_or_several(variables))
         for name in (name for name in names if name not in self.parents):
             raise NetworkError(f"there is no variable {name!r}; {suggest(name, self.parents)}")
         return names
@@ -436,7 +439,7 @@ class DynamicNetwork(Template):
         return described(self)
 
 
-def _given(what: str, given: Any, parents: Mapping[str, Any]) -> dict[str, Any]:
+def _given(what: str, given: object, parents: Mapping[str, object]) -> dict[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -447,7 +450,7 @@ def _given(what: str, given: Any, parents: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_given(
-    tables: Mapping[str, Any], first: Mapping[str, Any], parents: Mapping[str, Any], starting: Sequence[str]
+    tables: Mapping[str, object], first: Mapping[str, object], parents: Mapping[str, object], starting: Sequence[str]
 ) -> None:
     """Each variable has a table, those with previous parents one for the first slice, and no others."""
     for name in (name for name in first if name not in starting):
@@ -460,7 +463,7 @@ def _check_given(
         raise NetworkError(f"{name!r} has previous parents, which the first slice hasn't: give first={{{name!r}: ...}}")
 
 
-def _first_table(name: str, given: Any, above: Sequence[str], states: States) -> Array:
+def _first_table(name: str, given: object, above: Sequence[str], states: States) -> Array:
     try:
         return table_of(name, given, above, states)
     except NetworkError as error:

@@ -1,4 +1,4 @@
-"""Questions about the members of plates, and about many of them: any, all, how many."""
+"""Queries about the members of plates, including any, all and count."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from credo.networks.templates.plates import Codes, Places, Plate, chosen_members
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.networks.answers import Posterior
     from credo.networks.templates.plate_network import PlateNetwork
 
@@ -74,16 +76,16 @@ class GivenTables(Surface):
 
     # Many members
 
-    def any(self, variable: str, value: Any, where: Given = None, *, given: Given = None) -> float:
+    def any(self, variable: str, value: object, where: Given = None, *, given: Given = None) -> float:
         """P(the variable has this value for at least one member | the tables), of all members or of those `where`
         columns of their table have some values: any("Patient.Infected", "yes", where={"ward": 3})."""
         return 1.0 - self._none(variable, value, where, given, holds=True)
 
-    def all(self, variable: str, value: Any, where: Given = None, *, given: Given = None) -> float:
+    def all(self, variable: str, value: object, where: Given = None, *, given: Given = None) -> float:
         """P(the variable has this value for every such member | the tables)."""
         return self._none(variable, value, where, given, holds=False)
 
-    def count(self, variable: str, value: Any, where: Given = None, *, given: Given = None) -> dict[int, float]:
+    def count(self, variable: str, value: object, where: Given = None, *, given: Given = None) -> dict[int, float]:
         """P(the variable has this value for so many of these members | the tables): {number: probability}."""
         asked = self._asked(variable, value, where)
         shares = np.zeros(1 + int((asked.codes == asked.code).sum()))
@@ -92,7 +94,7 @@ class GivenTables(Surface):
             shares = np.convolve(shares, each)
         return dict(enumerate(np.append(shares, np.zeros(1 + len(asked.codes) - len(shares))).tolist()))
 
-    def _none(self, variable: str, value: Any, where: Given, given: Given, *, holds: bool) -> float:
+    def _none(self, variable: str, value: object, where: Given, given: Given, *, holds: bool) -> float:
         """P(no member has the value), or if `holds` is false, P(no member has another)."""
         asked = self._asked(variable, value, where, holds)
         self._further(given)  # refused, whether the tables settle the answer or not
@@ -100,7 +102,7 @@ class GivenTables(Surface):
             return 0.0
         return prod(float(each[0]) for each in self._components(asked, given, counting=False))
 
-    def _asked(self, variable: str, value: Any, where: Given, holds: bool = True) -> Asked:
+    def _asked(self, variable: str, value: object, where: Given, holds: bool = True) -> Asked:
         self._known(variable)
         template, plates = self.network.template, self.ground.plates.by_name
         code = state(template.potentials, template.potentials.number[variable], value)
@@ -133,7 +135,7 @@ class GivenTables(Surface):
     # The copies that matter
 
     def relevant(self, names: Iterable[str]) -> tuple[Network, dict[str, Any]]:
-        """The network of the copies that these depend on, and what is known of its variables."""
+        """The network of the copies that these depend on, and the evidence on its variables."""
         numbers = [self._number(name) for name in names]
         parts = {int(self.ground.components[number]) for number in numbers if self.ground.codes[number] < 0}
         parents, tables, states = dict[str, tuple[str, ...]](), dict[str, Array](), dict[str, tuple[Any, ...]]()
@@ -259,8 +261,8 @@ class _Chain:
         return Network(self.parents, self.tables, self.states)
 
 
-def _table(copies: Copies) -> Any:
-    """What is known of copies of one structure, a row for each component."""
+def _table(copies: Copies) -> pa.Table:
+    """The evidence on copies of one structure, a row for each component."""
     import pyarrow as pa
 
     columns = {}

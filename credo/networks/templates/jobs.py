@@ -95,7 +95,7 @@ class LogProb:
 
 
 class Answered(NamedTuple):
-    """The answers about a batch, values that are no states, and where rows that were put in order came from."""
+    """The answers about a batch, values that aren't states, and where rows that were put in order came from."""
 
     answer: dict[str, Any]
     unknown: dict[str, Unseen]
@@ -130,7 +130,7 @@ class AnswerBeside:
 
 
 def collected(job: SliceJob, parts: Iterable[Answered]) -> dict[str, Any]:
-    """The answers of all batches, rows in the table's order; a notice tells of values that are no states."""
+    """The answers of all batches, rows in the table's order; a notice reports values that aren't states."""
     found, unknown = [job.empty], dict[str, Unseen]()
     for answer, unseen, places in parts:
         ordered = places is not None and job.by_row

@@ -148,7 +148,7 @@ class Read:
 
 
 def learned(
-    model: DynamicNetwork, data: object, read: Read, hidden: Mapping[str, Any] | None, how: Fitting,
+    model: DynamicNetwork, data: object, read: Read, hidden: Mapping[str, object] | None, how: Fitting,
     start: DynamicNetwork,
 ) -> DynamicNetwork:  # fmt: skip
     """With more sequences: counted where they are complete; EM for the others, from the tables of `start` if it has

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from credo.core.records import Shown
-from credo.errors import DataError, EvidenceError, check_whole
+from credo.errors import DataError, EvidenceError, check_mapping, check_whole
 from credo.networks.answers import Posterior
 from credo.networks.templates.reading import coded_findings
 from credo.networks.templates.slice_answers import marginals
@@ -41,10 +41,9 @@ class LiveSlices(Shown):
         self.slices, self.log_prob = 0, 0.0  # log p of the slices so far
         self._message: Array | None = None
 
-    def observe(self, given: Mapping[str, Any]) -> Slice:
+    def observe(self, given: Mapping[str, object]) -> Slice:
         """P(variable) of all variables after one more slice, of which anything, or nothing, may be known."""
-        if not isinstance(given, Mapping):
-            raise DataError(f"a slice's findings are {{variable: state}}, but are {given!r:.60}")
+        check_mapping("a slice's findings are {variable: state}, but are", given, DataError)
         coded = coded_findings(self.network.slice_network.potentials, [given])
         try:
             passes = self.follow(coded)
@@ -66,7 +65,7 @@ class LiveSlices(Shown):
         """P(variable) of the next slices."""
         steps = check_whole("the number of steps ahead", steps, 1, DataError)
         if self._message is None:
-            raise EvidenceError("nothing was observed yet: a forecast goes on from the last slice")
+            raise EvidenceError("nothing was observed yet: a forecast starts from the last slice")
         coded = coded_findings(self.network.slice_network.potentials, [{}] * steps)
         return self._slices(SlicePasses.of(self.chain, coded, self._message))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from credo.networks.templates.plate_network import PlateNetwork
 
 
-def ground_of(net: PlateNetwork, data: Any, hidden: Mapping[str, Any] | None, *, strict: bool) -> Ground:
+def ground_of(net: PlateNetwork, data: object, hidden: Mapping[str, object] | None, *, strict: bool) -> Ground:
     """All copies of all variables over the members that tables have."""
     plates = read_plates(data, net.parents, net.keys)
     there = [
@@ -77,7 +77,7 @@ def _ever_known(name: str, ground: Ground, before: Evidence | None) -> bool:
     return before is not None or bool((ground.plates.codes[name] >= 0).any())
 
 
-def complete_evidence(net: PlateNetwork, data: Any) -> Evidence:
+def complete_evidence(net: PlateNetwork, data: object) -> Evidence:
     """The counts of tables without missing cells."""
     ground = ground_of(net, data, None, strict=True)
     if (ground.codes < 0).any():

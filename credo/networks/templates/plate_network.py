@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class PlateNetwork(Template):
     """P(all) = ∏ over members ∏ P(Plate.Variable | parents): all members of a plate have the same arrows and tables.
 
-    A plate is a table, each of whose rows is a member; `keys` says which column names its members, and a table that has
-    the key of another is within it. A parent is a variable of the same member, or of one that it is within.
+    A plate is a table whose rows are its members; `keys` gives the key column of each plate, and a table that has the
+    key of another is nested in it. A parent is a variable of the same member, or of one that it is nested in.
 
     >>> clinic = PlateNetwork(
     ...     "Ward.Outbreak -> Patient.Infected",
@@ -62,13 +62,13 @@ class PlateNetwork(Template):
 
     def __init__(
         self,
-        arrows: Any,
-        tables: Mapping[str, Any] | None = None,
-        states: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+        arrows: object,
+        tables: Mapping[str, object] | None = None,
+        states: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
         *,
         keys: Mapping[str, str],
-        prior: Any = None,
-        evidence: Any = None,
+        prior: object = None,
+        evidence: object = None,
         history: Sequence[float] = (),
     ) -> None:
         parents = plate_parents(arrows)
@@ -90,7 +90,7 @@ class PlateNetwork(Template):
         return self.template
 
     def __eq__(self, other: object) -> bool:
-        """Whether keys, arrows, states and tables are the same, in whatever order they were given."""
+        """Whether keys, arrows, states and tables are the same, in any order."""
         if not isinstance(other, PlateNetwork):
             return NotImplemented
         return self.template == other.template and dict(self.keys) == dict(other.keys)
@@ -115,15 +115,15 @@ class PlateNetwork(Template):
 
     def fit(
         self,
-        data: Mapping[str, Any],
+        data: Mapping[str, object],
         *,
-        prior: Any = None,
-        hidden: Mapping[str, Any] | None = None,
+        prior: object = None,
+        hidden: Mapping[str, object] | None = None,
         **how: Unpack[FittingOptions],
     ) -> PlateNetwork:
-        """Learn the tables from {plate: data}, adding the statistics of all members: by counting where a variable and
-        its parents are known, by EM where cells are missing or variables are hidden. What was learned before is
-        dropped. The options are those of `Network.fit`; a plate all of whose variables are hidden needs no table."""
+        """Learn the tables from {plate: data}, adding the statistics of all members: by counting observed families, and
+        by EM for the rest. Earlier evidence is dropped. The options are those of `Network.fit`; a plate all of whose
+        variables are hidden needs no table."""
         from credo.networks.fitting import Fitting
         from credo.networks.templates.plate_learning import learned
 
@@ -131,7 +131,7 @@ class PlateNetwork(Template):
         bare = PlateNetwork(self.parents, states=self.states or None, keys=self.keys, prior=prior)
         return learned(bare, data, hidden, Fitting.of(how), self)
 
-    def update(self, data: Mapping[str, Any], **how: Unpack[FittingOptions]) -> PlateNetwork:
+    def update(self, data: Mapping[str, object], **how: Unpack[FittingOptions]) -> PlateNetwork:
         """Learn from more members, which no earlier table had: their evidence adds."""
         from credo.networks.fitting import Fitting
         from credo.networks.templates.plate_learning import learned
@@ -139,7 +139,7 @@ class PlateNetwork(Template):
         self._check_updatable()
         return learned(self, data, None, Fitting.of(how), self)
 
-    def forget(self, data: Mapping[str, Any]) -> PlateNetwork:
+    def forget(self, data: Mapping[str, object]) -> PlateNetwork:
         """Unlearn complete tables, exactly: the result is as if they had never been learned."""
         from credo.networks.templates.plate_learning import complete_evidence
 
@@ -147,15 +147,15 @@ class PlateNetwork(Template):
 
     # Inference
 
-    def given(self, data: Mapping[str, Any]) -> GivenTables:
-        """The members of {plate: data}, and what is known of them: what questions are asked about."""
+    def given(self, data: Mapping[str, object]) -> GivenTables:
+        """The members of {plate: data} and their observed cells, to query."""
         from credo.networks.templates.given_tables import GivenTables
         from credo.networks.templates.plate_learning import ground_of
 
         self._check_known()
         return GivenTables(self, ground_of(self, data, None, strict=False))
 
-    def unrolled(self, data: Mapping[str, Any]) -> Network:
+    def unrolled(self, data: Mapping[str, object]) -> Network:
         """The network of all members, whose variables are called Patient.Infected[ann] and so on."""
         return self.given(data).unrolled()
 

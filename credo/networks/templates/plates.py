@@ -57,14 +57,14 @@ def column_of(name: str) -> str:
     return name.partition(".")[2]
 
 
-def checked_keys(keys: Any, parents: Parents) -> dict[str, str]:
+def checked_keys(keys: object, parents: Parents) -> dict[str, str]:
     """{plate: the column that names its members}."""
     plates = [*dict.fromkeys(map(plate_of, parents))]
     if not isinstance(keys, Mapping):
         raise NetworkError(f"keys must be {{plate: column that names its members}}, but are {keys!r:.60}")
     for plate, column in keys.items():
         if plate not in plates:
-            raise NetworkError(f"a key is for {plate!r}, which is no plate; {suggest(plate, plates)}")
+            raise NetworkError(f"a key is for {plate!r}, which isn't a plate; {suggest(plate, plates)}")
         if not isinstance(column, str):
             raise NetworkError(f"the key of {plate!r} must be a column's name, but is {column!r:.60}")
     if len({*keys.values()}) < len(keys):
@@ -88,7 +88,7 @@ class Plate:
 
 @dataclass(frozen=True, eq=False)
 class Plates:
-    """All plates, and what is known of their variables."""
+    """All plates, and the evidence on their variables."""
 
     by_name: Mapping[str, Plate]
     codes: Mapping[str, Codes]  # of each variable, for each member: the state, -1 where it isn't known
@@ -110,13 +110,13 @@ class Plates:
         return [*found, (name, every)]
 
 
-def read_plates(data: Any, parents: Parents, keys: Mapping[str, str]) -> dict[str, Plate]:
+def read_plates(data: object, parents: Parents, keys: Mapping[str, str]) -> dict[str, Plate]:
     """The members of all plates, and what each refers to."""
     names = [*dict.fromkeys(map(plate_of, parents))]
     if not isinstance(data, Mapping):
         raise DataError(f"plates are read from tables by name, {{plate: table}}, but the data is {data!r:.60}")
     for unknown in (plate for plate in data if plate not in names):
-        raise SchemaError(f"a table is for {unknown!r}, which is no plate; {suggest(unknown, names)}")
+        raise SchemaError(f"a table is for {unknown!r}, which isn't a plate; {suggest(unknown, names)}")
     batches = {plate: _batch(plate, table) for plate, table in data.items()}
     members = {plate: _members(plate, keys.get(plate), batches) for plate in names if plate in batches}
     for plate in (plate for plate in names if plate not in batches):
@@ -167,7 +167,7 @@ def _referred(plate: str, key: str | None, batches: Mapping[str, Batch]) -> Sequ
 
 
 def _references(
-    plate: str, keys: Mapping[str, str], batches: Mapping[str, Batch], members: Mapping[str, Sequence[Any]]
+    plate: str, keys: Mapping[str, str], batches: Mapping[str, Batch], members: Mapping[str, Sequence[object]]
 ) -> dict[str, Places]:
     """To plates whose keys are columns of the table."""
     found: dict[str, Places] = {}
@@ -242,7 +242,7 @@ def found_codes(
     return codes, known
 
 
-def _coded(name: str, batch: Batch, states: tuple[Any, ...], strict: bool) -> tuple[Codes, tuple[Any, ...]]:
+def _coded(name: str, batch: Batch, states: tuple[object, ...], strict: bool) -> tuple[Codes, tuple[Any, ...]]:
     column, own = column_of(name), batch.only([column_of(name)])
     if not states:
         codes, schema = inferred(own, [column])
@@ -260,7 +260,7 @@ def _coded(name: str, batch: Batch, states: tuple[Any, ...], strict: bool) -> tu
 
 
 def chosen_members(
-    plate: Plate, plates: Mapping[str, Plate], where: Mapping[str, Any] | None, keys: Mapping[str, str]
+    plate: Plate, plates: Mapping[str, Plate], where: Mapping[str, object] | None, keys: Mapping[str, str]
 ) -> Places:
     """Members whose cells are as said: columns of their table, or keys of members that they are within."""
     flags = np.ones(plate.size, dtype=np.bool_)

@@ -43,7 +43,7 @@ def _few(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class CodeSlices:
-    """The job that codes a batch of sequences; values that are no states are missing, or refused if it is strict."""
+    """The job that codes a batch of sequences; values that aren't states are missing, or refused if it is strict."""
 
     states: States
     names: tuple[str, ...]  # that are columns
@@ -75,7 +75,7 @@ def sequence_weights(rows: Array, starts: Places) -> Array:
 
 
 def tell_unseen(unknown: Mapping[str, Unseen]) -> None:
-    """Of values that are no states."""
+    """Of values that aren't states."""
     if unknown:
         total = counted(sum(each.cells for each in unknown.values()), "cell")
         example = next(iter(unknown.values())).value
@@ -96,7 +96,7 @@ def is_findings(data: object) -> bool:
     return bool(lists) and (lists < len(values) or not all(data))
 
 
-def coded_findings(potentials: Potentials, rows: Sequence[Mapping[str, Any]]) -> CodedSlices:
+def coded_findings(potentials: Potentials, rows: Sequence[Mapping[str, object]]) -> CodedSlices:
     """One sequence: a mapping of findings for each slice, {} where nothing is known."""
     codes = np.full((len(potentials.names), len(rows)), -1, dtype=np.int32)
     likelihoods: dict[str, list[Array]] = {}
@@ -120,7 +120,7 @@ def coded_findings(potentials: Potentials, rows: Sequence[Mapping[str, Any]]) ->
     return CodedSlices(None, potentials.names, codes, starts, np.ones(1), tables, log_scale)
 
 
-def by_slice(given: Mapping[str, Any], names: Sequence[str], slices: int = 0) -> list[dict[str, Any]]:
+def by_slice(given: Mapping[str, object], names: Sequence[str], slices: int = 0) -> list[dict[str, Any]]:
     """Findings named as Weather[3], slice by slice, at least so many slices.
 
     >>> by_slice({"Weather[1]": "rain"}, ["Weather"])

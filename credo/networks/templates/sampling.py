@@ -1,11 +1,12 @@
-"""Made-up sequences of a dynamic network: all sequences slice by slice."""
+"""Sampled sequences of a dynamic network: all sequences slice by slice."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.models.hidden_markov.given import free_name
 from credo.models.hidden_markov.sampling import checked_lengths
@@ -16,10 +17,12 @@ from credo.networks.templates.slice_factors import Codes
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.networks.templates.dynamic_network import DynamicNetwork
 
 
-def sampled_slices(net: DynamicNetwork, lengths: int | Sequence[int], seed: int | None) -> Any:
+def sampled_slices(net: DynamicNetwork, lengths: int | Sequence[int], seed: int | None) -> pa.Table:
     """An Arrow table: which sequence a row is in, and its states."""
     import pyarrow as pa
 
@@ -48,8 +51,8 @@ def _at(codes: dict[str, Codes], parent: str, t: int) -> Codes:
     return found
 
 
-def _drawn(shares: Array, size: int, rng: np.random.Generator) -> Any:
+def _drawn(shares: Array, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """A state for each of the sequences; shares: the same for all (states,), or of each (sequences, states)."""
     reached = np.cumsum(shares, axis=-1)
     u = rng.random(size) * (reached[..., -1] if reached.ndim > 1 else reached[-1])
-    return np.minimum((reached <= u[:, None]).sum(-1), reached.shape[-1] - 1)
+    return np.asarray(np.minimum((reached <= u[:, None]).sum(-1), reached.shape[-1] - 1))

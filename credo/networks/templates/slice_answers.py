@@ -1,4 +1,4 @@
-"""What is known of all variables of a slice, once the interface's states are: marginals, best states, counts."""
+"""The marginals, best states and counts of a slice's variables given the interface."""
 
 from __future__ import annotations
 

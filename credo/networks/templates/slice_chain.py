@@ -1,4 +1,4 @@
-"""A dynamic network as a chain over the joint states of its interface (Murphy 2002), and what slices say of them."""
+"""A dynamic network as a chain over the joint states of its interface (Murphy 2002), with the likelihoods of slices."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FEW_NUMBERS = 2**16  # of transitions that are kept
 class CodedSlices(Loaded):
     """Sequences as numbers of states: sequence n is rows starts[n] to starts[n + 1].
 
-    A code beyond the states is one of `likelihoods`: what is seen isn't one state, but makes each more or less likely.
+    A code beyond the states is one of `likelihoods`: virtual evidence.
     """
 
     start: int | None  # the number of the first row in the table
@@ -72,7 +72,7 @@ class Cases:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What rows say of the interface's states: log P(seen | state), and the transitions into them."""
+    """The likelihoods log P(evidence | interface state) of rows, and the transitions."""
 
     logs: Array  # (rows, states)
     keys: Places  # (rows,)

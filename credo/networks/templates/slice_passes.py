@@ -20,7 +20,7 @@ from credo.networks.templates.slice_factors import Codes
 from credo.numerics.exact import Array
 
 STRETCH = 2**22  # numbers of a stretch's messages
-KEYED = 2**24  # numbers of a stretch's transitions, where these depend on what is seen
+KEYED = 2**24  # numbers of a stretch's transitions, where these depend on the evidence
 UNWANTED = np.empty((0, 0, 0))
 
 
@@ -44,7 +44,7 @@ class Passed:
 
 @dataclass(frozen=True, eq=False)
 class SlicePasses:
-    """What the rows of some sequences say of the interface."""
+    """The messages of some sequences about the interface."""
 
     chain: SliceChain
     coded: CodedSlices

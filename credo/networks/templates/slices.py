@@ -71,7 +71,7 @@ def slice_parents(arrows: Arrows) -> dict[str, tuple[str, ...]]:
     return parents
 
 
-def _check_previous(name: str, parent: str, parents: Mapping[str, Any]) -> None:
+def _check_previous(name: str, parent: str, parents: Mapping[str, object]) -> None:
     meant = before(parent)
     if meant is None or meant in parents:
         return

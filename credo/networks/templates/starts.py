@@ -26,7 +26,7 @@ def table_starts(
     network: Network, evidence: Evidence, available: Evidence, hidden: Collection[str], given: Mapping[str, Array],
     how: Fitting,
 ) -> Iterator[TableEM]:  # fmt: skip
-    """Tables from what is known; those of hidden variables and of their children as given at first, and then random.
+    """Tables from the observed cells; those of hidden variables and their children as given, then random.
 
     `evidence` counts as known in every step; `available` is what else was counted for the start.
     """
@@ -47,7 +47,7 @@ def table_starts(
 
 
 def best_fit(starts: Sequence[Model], batches: Callable[[], Any], rows: int, how: Fitting) -> Fitted[Model]:
-    """EM from each start, the best few to their ends."""
+    """EM from each start, the best few to convergence."""
     restarts = Restarts(
         accelerated_em,
         batches,
@@ -61,5 +61,5 @@ def best_fit(starts: Sequence[Model], batches: Callable[[], Any], rows: int, how
     )
     best: Fitted[Model] = restarts.best(starts)
     if not best.converged:
-        tell(f"EM ended after {counted(len(best.history) - 1, 'step')}, before it converged: steps= allows more")
+        tell(f"EM ended after {counted(len(best.history) - 1, 'step')}, before it converged: increase steps=")
     return best

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from credo.core.records import Surface
 from credo.errors import EvidenceError, NetworkError, check_discount
-from credo.networks.fixed import Fixed
+from credo.networks.fixed import FixedRecord
 from credo.networks.refusals import Refusals
 from credo.networks.tables import States
 from credo.notices import tell
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
     from credo.core.evidence import Evidence
     from credo.networks.network import Network
 
-FIXED = "the tables are fixed, and no evidence is known behind them: learn them with fit"
+FIXED = "the tables are fixed, without evidence behind them: learn them with fit"
 
 
-class Template(Surface, Refusals, ABC):
+class Template(FixedRecord, Surface, Refusals, ABC):
     """A network of tied copies. Every verb returns a new object."""
 
     _internal: ClassVar[tuple[str, ...]] = ("fixed_tables", "known", "with_evidence")
@@ -37,15 +36,6 @@ class Template(Surface, Refusals, ABC):
     @abstractmethod
     def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> Self:
         """The same arrows and prior, with tables derived from that evidence."""
-
-    def _set(self, *values: Any) -> None:
-        """All fields, in their order."""
-        for field, value in zip(fields(self), values, strict=True):  # type: ignore[arg-type]
-            object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what is derived."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -67,14 +57,14 @@ class Template(Surface, Refusals, ABC):
         """The network that is copied."""
 
     def __eq__(self, other: object) -> bool:
-        """Whether arrows, states and tables are the same, in whatever order they were given."""
+        """Whether arrows, states and tables are the same, in any order."""
         return self._copied == other._copied if isinstance(other, type(self)) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(frozenset(self.parents))
 
     def discount(self, factor: float) -> Self:
-        """All evidence times a factor between 0 and 1, so that what is old counts less."""
+        """Multiply all evidence by a factor between 0 and 1, to fade old data."""
         return self.with_evidence(self._seen * check_discount(factor), self.history)
 
     def __add__(self, other: Self) -> Self:
@@ -89,7 +79,7 @@ class Template(Surface, Refusals, ABC):
         return self.with_evidence(both[0] + both[1])
 
     def merge(self, *others: Self) -> Self:
-        """The same as adding them up."""
+        """The same as `+`."""
         found = self
         for other in others:
             found = found + other
@@ -103,7 +93,7 @@ class Template(Surface, Refusals, ABC):
         return found
 
     def _counted(self, what: str) -> Evidence:
-        """The evidence, if it was counted: expected counts can't be told apart."""
+        """The evidence, if it was counted: expected counts can't be separated by row."""
         if self.history:
             raise EvidenceError(
                 f"the tables were fitted by EM, from expected counts, and can't {what} exactly: fit again; update and "
@@ -116,7 +106,7 @@ class Template(Surface, Refusals, ABC):
         if self.tables and self.evidence is None:
             raise EvidenceError(FIXED)
         if self.history:
-            tell("what EM expected of earlier data stays, and counts as known: to fit all data at once, use fit")
+            tell("the expected counts of earlier data are kept: to fit all data together, use fit")
 
     def _check_known(self) -> None:
         if not self.tables:

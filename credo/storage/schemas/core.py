@@ -7,21 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.storage.field_types import (
-    ANYTHING,
-    CODES,
-    FLAG,
-    FLOATS,
-    INTEGERS,
-    TEXT,
-    WHOLE,
-    class_at,
-    either,
-    mapping,
-    one_of,
-    optional,
-    tuple_of,
-)
+from credo.storage import field_types as t
 from credo.storage.schemas.string_labels import with_labels
 from credo.storage.stored import Stored
 
@@ -87,53 +73,49 @@ def _over_levels(evidence: Evidence, part: Part) -> bool:
     return True
 
 
-STATISTICS = class_at("credo.core.statistics:Statistics")
-DERIVATION = one_of("", "pairs", "weekday", "month", "hour", "features", "cells")
+STATISTICS = t.class_at("credo.core.statistics:Statistics")
+DERIVATION = t.one_of("", "pairs", "weekday", "month", "hour", "features", "cells")
 
-DERIVED = Stored("Derived", "credo.data.schema:Derived", {"what": DERIVATION, "column": TEXT})
-AXIS = either(TEXT, DERIVED.type)
+DERIVED = Stored("Derived", "credo.data.schema:Derived", {"what": DERIVATION, "column": t.TEXT})
+AXIS = t.either(t.TEXT, DERIVED.type)
 LABEL = Stored(
     "Label",
     "credo.core.labels:Label",
-    {"counted": TEXT, "name": TEXT, "derived": DERIVATION, "pattern": tuple_of(FLAG)},
+    {"counted": t.TEXT, "name": t.TEXT, "derived": DERIVATION, "pattern": t.tuple_of(t.FLAG)},
 )
 
 COLUMN = Stored(
     "Column",
     "credo.data.schema:Column",
     {
-        "name": TEXT,
-        "kind": one_of("category", "number", "count", "date", "text", "ignore"),
-        "levels": ANYTHING,
-        "declared": WHOLE,
+        "name": t.TEXT,
+        "kind": t.one_of("category", "number", "count", "date", "text", "ignore"),
+        "levels": t.ANYTHING,
+        "declared": t.WHOLE,
         "derived": DERIVATION,
     },
     upgrades=(lambda values: {**values, "derived": ""},),
     consistent=_has_levels,
 )
-SCHEMA = Stored("Schema", "credo.data.schema:Schema", {"columns": tuple_of(COLUMN.type)})
+SCHEMA = Stored("Schema", "credo.data.schema:Schema", {"columns": t.tuple_of(COLUMN.type)})
 EXACT = Stored(
     "Exact",
     "credo.numerics.exact:Exact",
-    {"high": FLOATS, "low": FLOATS},
+    {"high": t.FLOATS, "low": t.FLOATS},
     consistent=lambda exact: bool(exact.high.shape == exact.low.shape),
 )
-LARGEST = Stored("Largest", "credo.numerics.exact:Largest", {"value": FLOATS})
+LARGEST = Stored("Largest", "credo.numerics.exact:Largest", {"value": t.FLOATS})
 SPARSE = Stored(
     "Sparse",
     "credo.core.sparse:Sparse",
-    {"starts": INTEGERS, "columns": CODES, "high": FLOATS, "low": FLOATS, "width": WHOLE},
+    {"starts": t.INTEGERS, "columns": t.CODES, "high": t.FLOATS, "low": t.FLOATS, "width": t.WHOLE},
     consistent=_rows_in_order,
 )
-PART = Stored(
-    "Part",
-    "credo.core.evidence:Part",
-    {"axes": tuple_of(optional(AXIS)), "statistics": STATISTICS},
-)
+PART = Stored("Part", "credo.core.evidence:Part", {"axes": t.tuple_of(t.optional(AXIS)), "statistics": STATISTICS})
 EVIDENCE = Stored(
     "Evidence",
     "credo.core.evidence:Evidence",
-    {"schema": SCHEMA.type, "parts": mapping(LABEL.type, PART.type)},
+    {"schema": SCHEMA.type, "parts": t.mapping(LABEL.type, PART.type)},
     upgrades=(with_labels,),
     consistent=_over_its_schema,
 )
@@ -161,16 +143,10 @@ SCHEMAS = (
         consistent=_possible,
     ),
     Stored(
-        "Extremes",
-        "credo.core.statistics:Extremes",
-        {"n": EXACT.type, "largest": LARGEST.type},
-        consistent=_possible,
+        "Extremes", "credo.core.statistics:Extremes", {"n": EXACT.type, "largest": LARGEST.type}, consistent=_possible
     ),
     Stored(
-        "GroupCounts",
-        "credo.core.sparse:GroupCounts",
-        {"n": either(EXACT.type, SPARSE.type)},
-        consistent=_possible,
+        "GroupCounts", "credo.core.sparse:GroupCounts", {"n": t.either(EXACT.type, SPARSE.type)}, consistent=_possible
     ),
     Stored("WordSums", "credo.core.sparse:WordSums", {"n": SPARSE.type}, consistent=_possible),
 )

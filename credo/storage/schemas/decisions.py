@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from credo.storage.field_types import ANYTHING, FLOATS, TEXT, mapping, tuple_of
+from credo.storage import field_types as t
 from credo.storage.stored import Stored
 
 SCHEMAS = (
     Stored(
         "CausalGraph",
         "credo.networks.causes.causal_graph:CausalGraph",
-        {"parents": mapping(TEXT, tuple_of(TEXT)), "hidden": tuple_of(TEXT)},
+        {"parents": t.NAMES_BY_NAME, "hidden": t.NAMES},
         arguments={"parents": "arrows"},
     ),
     Stored(
         "InfluenceDiagram",
         "credo.networks.decisions.influence_diagram:InfluenceDiagram",
         {
-            "parents": mapping(TEXT, tuple_of(TEXT)),
-            "tables": mapping(TEXT, FLOATS),
-            "utilities": mapping(TEXT, FLOATS),
-            "states": mapping(TEXT, tuple_of(ANYTHING)),
-            "decisions": tuple_of(TEXT),
+            "parents": t.NAMES_BY_NAME,
+            "tables": t.mapping(t.TEXT, t.FLOATS),
+            "utilities": t.mapping(t.TEXT, t.FLOATS),
+            "states": t.mapping(t.TEXT, t.VALUES),
+            "decisions": t.NAMES,
         },
         arguments={"parents": "arrows"},
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.storage.field_types import ANYTHING, TEXT, one_of, optional, tuple_of
+from credo.storage import field_types as t
 from credo.storage.schemas.core import EVIDENCE
 from credo.storage.schemas.families import FAMILY
 from credo.storage.schemas.learned import learned
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from credo.estimation.beliefs import Beliefs
     from credo.families import Family
 
-RULE = one_of("given", "default", "empirical")
+RULE = t.one_of("given", "default", "empirical")
 
 
 def _belief_holds(belief: Belief) -> bool:
@@ -72,9 +72,9 @@ SCHEMAS = (
         {
             "family": FAMILY,
             "rule": RULE,
-            "evidence": optional(EVIDENCE.type),
-            "columns": optional(tuple_of(TEXT)),
-            "success": ANYTHING,
+            "evidence": t.optional(EVIDENCE.type),
+            "columns": t.optional(t.NAMES),
+            "success": t.ANYTHING,
         },
         learned=("evidence",),
         consistent=_belief_holds,
@@ -83,12 +83,12 @@ SCHEMAS = (
         "Beliefs",
         "credo.estimation.beliefs:Beliefs",
         {
-            "columns": tuple_of(TEXT),
-            "by": TEXT,
+            "columns": t.NAMES,
+            "by": t.TEXT,
             "family": FAMILY,
             "rule": RULE,
-            "evidence": optional(EVIDENCE.type),
-            "success": ANYTHING,
+            "evidence": t.optional(EVIDENCE.type),
+            "success": t.ANYTHING,
         },
         learned=("evidence",),
         consistent=_groups_hold,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from credo.storage.field_types import ANYTHING, FLOATS, NUMBER, FieldType, class_at, either, one_of, optional, tuple_of
+from credo.storage import field_types as t
 from credo.storage.stored import Stored
 
-FAMILY = class_at("credo.families.family:Family")
-REAL = either(NUMBER, FLOATS)
+FAMILY = t.class_at("credo.families.family:Family")
+REAL = t.either(t.NUMBER, t.FLOATS)
 GAMMA = {"shape": REAL, "rate": REAL}
-DIRICHLET = {"concentration": FLOATS, "levels": optional(tuple_of(ANYTHING))}
+DIRICHLET = {"concentration": t.FLOATS, "levels": t.optional(t.VALUES)}
 
 
-def floats(*names: str) -> dict[str, FieldType]:
-    return dict.fromkeys(names, FLOATS)
+def floats(*names: str) -> dict[str, t.FieldType]:
+    return dict.fromkeys(names, t.FLOATS)
 
 
 LINEAR_GAUSSIAN = Stored(
@@ -39,7 +39,7 @@ SCHEMAS = (
         "credo.families.normal_inverse_wishart:NormalInverseWishart",
         {
             **floats("location", "strength", "degrees", "scale"),
-            "covariance": one_of("full", "tied", "diagonal", "spherical"),
+            "covariance": t.one_of("full", "tied", "diagonal", "spherical"),
         },
         arguments={"location": "mean"},
     ),

@@ -6,20 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.storage.field_types import (
-    ANYTHING,
-    FLAG,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    either,
-    mapping,
-    optional,
-    tuple_of,
-)
+from credo.storage import field_types as t
 from credo.storage.schemas.core import EVIDENCE
 from credo.storage.schemas.learned import learned
-from credo.storage.schemas.models import ESTIMATE, FORMS
+from credo.storage.schemas.models import ESTIMATE
 from credo.storage.stored import Stored
 
 if TYPE_CHECKING:
@@ -79,41 +69,41 @@ def _shares_hold(model: HiddenMarkov) -> bool:
 TRIED = Stored(
     "StatesTried",
     "credo.models.hidden_markov.fitting:Tried",
-    {"states": WHOLE, "log_evidence": NUMBER, "bic": NUMBER, "log_likelihood": NUMBER},
+    {"states": t.WHOLE, "log_evidence": t.NUMBER, "bic": t.NUMBER, "log_likelihood": t.NUMBER},
 )
 LEARNED = {
-    "column": optional(TEXT),
-    "sequence": optional(TEXT),
-    "order": optional(TEXT),
-    "views": FORMS,
-    "names": tuple_of(ANYTHING),
-    "hidden": FLAG,
-    "evidence": optional(EVIDENCE.type),
-    "history": tuple_of(NUMBER),
-    "tried": tuple_of(TRIED.type),
+    "column": t.optional(t.TEXT),
+    "sequence": t.optional(t.TEXT),
+    "order": t.optional(t.TEXT),
+    "views": t.NAMES_BY_NAME,
+    "names": t.VALUES,
+    "hidden": t.FLAG,
+    "evidence": t.optional(EVIDENCE.type),
+    "history": t.NUMBERS,
+    "tried": t.tuple_of(TRIED.type),
 }
 SCHEMAS = (
     TRIED,
-    Stored("Word", "credo.models.forms:Word", {"endings": WHOLE, "strength": NUMBER}),
+    Stored("Word", "credo.models.forms:Word", {"endings": t.WHOLE, "strength": t.NUMBER}),
     Stored(
         "HiddenMarkov",
         "credo.models.hidden_markov.model:HiddenMarkov",
         {
-            "states": either(WHOLE, TEXT, tuple_of(ANYTHING)),
-            "emission": either(TEXT, mapping(TEXT, ANYTHING), ANYTHING),
-            "components": WHOLE,
-            "transitions": either(TEXT, mapping(ANYTHING, tuple_of(ANYTHING)), tuple_of(tuple_of(NUMBER))),
-            "initial": optional(tuple_of(ANYTHING)),
-            "sticky": NUMBER,
-            "duration": either(WHOLE, mapping(ANYTHING, WHOLE)),
-            "smoothing": NUMBER,
-            "strength": NUMBER,
+            "states": t.either(t.WHOLE, t.TEXT, t.VALUES),
+            "emission": t.either(t.TEXT, t.mapping(t.TEXT, t.ANYTHING), t.ANYTHING),
+            "components": t.WHOLE,
+            "transitions": t.either(t.TEXT, t.mapping(t.ANYTHING, t.VALUES), t.tuple_of(t.NUMBERS)),
+            "initial": t.optional(t.VALUES),
+            "sticky": t.NUMBER,
+            "duration": t.either(t.WHOLE, t.mapping(t.ANYTHING, t.WHOLE)),
+            "smoothing": t.NUMBER,
+            "strength": t.NUMBER,
             "estimate": ESTIMATE,
-            "kinds": optional(mapping(TEXT, ANYTHING)),
-            "starts": WHOLE,
-            "steps": WHOLE,
-            "tolerance": NUMBER,
-            "seed": WHOLE,
+            "kinds": t.KINDS,
+            "starts": t.WHOLE,
+            "steps": t.WHOLE,
+            "tolerance": t.NUMBER,
+            "seed": t.WHOLE,
             **LEARNED,
         },
         learned=tuple(LEARNED),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.storage.field_types import ANYTHING, FLOATS, NUMBER, TEXT, either, mapping, optional, tuple_of
+from credo.storage import field_types as t
 from credo.storage.schemas.core import EVIDENCE
 from credo.storage.schemas.families import LINEAR_GAUSSIAN
 from credo.storage.schemas.networks import PRIORS
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.hybrid.number_node import LogisticNode, NumberNode
 
-NAMES = tuple_of(TEXT)
-LINE_PRIOR = optional(either(NUMBER, LINEAR_GAUSSIAN.type))
+LINE_PRIOR = t.optional(t.either(t.NUMBER, LINEAR_GAUSSIAN.type))
 
 
 def _number_node_holds(node: NumberNode) -> bool:
@@ -53,19 +52,26 @@ def _hybrid_holds(net: HybridNetwork) -> bool:
 NUMBER_NODE = Stored(
     "NumberNode",
     "credo.networks.hybrid.number_node:NumberNode",
-    {"name": TEXT, "categories": NAMES, "numbers": NAMES, "intercept": FLOATS, "weights": FLOATS, "variance": FLOATS},
+    {
+        "name": t.TEXT,
+        "categories": t.NAMES,
+        "numbers": t.NAMES,
+        "intercept": t.FLOATS,
+        "weights": t.FLOATS,
+        "variance": t.FLOATS,
+    },
     consistent=_number_node_holds,
 )
 LOGISTIC_NODE = Stored(
     "LogisticNode",
     "credo.networks.hybrid.number_node:LogisticNode",
-    {"name": TEXT, "categories": NAMES, "numbers": NAMES, "intercept": FLOATS, "weights": FLOATS},
+    {"name": t.TEXT, "categories": t.NAMES, "numbers": t.NAMES, "intercept": t.FLOATS, "weights": t.FLOATS},
     consistent=_logistic_node_holds,
 )
 HYBRID_PRIORS = Stored(
     "HybridPriors",
     "credo.networks.hybrid.line_priors:HybridPriors",
-    {"tables": PRIORS.type, "default": LINE_PRIOR, "lines": mapping(TEXT, LINE_PRIOR)},
+    {"tables": PRIORS.type, "default": LINE_PRIOR, "lines": t.mapping(t.TEXT, LINE_PRIOR)},
 )
 SCHEMAS = (
     NUMBER_NODE,
@@ -75,13 +81,13 @@ SCHEMAS = (
         "HybridNetwork",
         "credo.networks.hybrid.network:HybridNetwork",
         {
-            "parents": mapping(TEXT, NAMES),
-            "nodes": mapping(TEXT, either(FLOATS, NUMBER_NODE.type, LOGISTIC_NODE.type)),  # that are fixed
-            "states": mapping(TEXT, tuple_of(ANYTHING)),  # of fixed nodes; others follow from the evidence
-            "prior": optional(HYBRID_PRIORS.type),
-            "evidence": optional(EVIDENCE.type),
-            "history": tuple_of(NUMBER),  # of EM's objective
-            "done": mapping(TEXT, NUMBER),  # numbers that an intervention set
+            "parents": t.NAMES_BY_NAME,
+            "nodes": t.mapping(t.TEXT, t.either(t.FLOATS, NUMBER_NODE.type, LOGISTIC_NODE.type)),  # that are fixed
+            "states": t.mapping(t.TEXT, t.VALUES),  # of fixed nodes; others follow from the evidence
+            "prior": t.optional(HYBRID_PRIORS.type),
+            "evidence": t.optional(EVIDENCE.type),
+            "history": t.NUMBERS,  # of EM's objective
+            "done": t.mapping(t.TEXT, t.NUMBER),  # numbers that an intervention set
         },
         attributes={"nodes": "fixed_nodes", "states": "fixed_states"},
         arguments={"parents": "arrows", "nodes": "nodes", "states": "states"},

@@ -6,21 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.storage.field_types import (
-    ANYTHING,
-    FLOATS,
-    INTEGERS,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    FieldType,
-    class_at,
-    either,
-    mapping,
-    optional,
-    pair_of,
-    tuple_of,
-)
+from credo.storage import field_types as t
 from credo.storage.stored import Stored
 
 if TYPE_CHECKING:
@@ -64,7 +50,7 @@ def _concepts_hold(model: Concepts) -> bool:
 ROWS = Stored(
     "LabelledRows",
     "credo.models.concepts.rows:LabelledRows",
-    {"codes": INTEGERS, "counts": INTEGERS, "first": INTEGERS, "unlabelled": WHOLE},
+    {"codes": t.INTEGERS, "counts": t.INTEGERS, "first": t.INTEGERS, "unlabelled": t.WHOLE},
     consistent=_rows_hold,
 )
 SCHEMAS = (
@@ -72,11 +58,11 @@ SCHEMAS = (
         "Hypotheses",
         "credo.models.hypotheses:Hypotheses",
         {
-            "hypotheses": either(tuple_of(ANYTHING), FieldType("an array", lambda v: isinstance(v, np.ndarray))),
-            "prior": FLOATS,
-            "n": WHOLE,
-            "evidence": class_at("credo.numerics.exact:Exact"),
-            "impossible": INTEGERS,
+            "hypotheses": t.either(t.VALUES, t.FieldType("an array", lambda v: isinstance(v, np.ndarray))),
+            "prior": t.FLOATS,
+            "n": t.WHOLE,
+            "evidence": t.class_at("credo.numerics.exact:Exact"),
+            "impossible": t.INTEGERS,
         },
         learned=("n", "evidence", "impossible"),
         consistent=_hypotheses_hold,
@@ -86,12 +72,12 @@ SCHEMAS = (
         "Concepts",
         "credo.models.concepts.model:Concepts",
         {
-            "attributes": optional(mapping(TEXT, tuple_of(ANYTHING))),
-            "target": optional(TEXT),
-            "positive": ANYTHING,
-            "noise": NUMBER,
+            "attributes": t.optional(t.mapping(t.TEXT, t.VALUES)),
+            "target": t.optional(t.TEXT),
+            "positive": t.ANYTHING,
+            "noise": t.NUMBER,
             "rows": ROWS.type,
-            "labels": pair_of(ANYTHING),
+            "labels": t.pair_of(t.ANYTHING),
         },
         attributes={"attributes": "schema"},
         arguments={"attributes": "schema"},

@@ -1,4 +1,4 @@
-"""How logistic regressions are stored: settings, what stands for a row, and the posterior of the weights."""
+"""How logistic regressions are stored: settings, features, and the posterior of the weights."""
 
 from __future__ import annotations
 
@@ -6,20 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.storage.field_types import (
-    ANYTHING,
-    FLAG,
-    FLOATS,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    class_at,
-    either,
-    mapping,
-    one_of,
-    optional,
-    tuple_of,
-)
+from credo.storage import field_types as t
 from credo.storage.schemas.core import COLUMN
 from credo.storage.schemas.regression import FEATURES, PAIRS
 from credo.storage.stored import Stored
@@ -66,31 +53,31 @@ def _model_holds(model: LogisticRegression) -> bool:
 TEXT_FEATURES = Stored(
     "TextFeatures",
     "credo.models.regression.texts:TextFeatures",
-    {"name": TEXT, "how": class_at("credo.models.forms:Text"), "words": ANYTHING, "idf": FLOATS},
+    {"name": t.TEXT, "how": t.class_at("credo.models.forms:Text"), "words": t.ANYTHING, "idf": t.FLOATS},
     consistent=_words_hold,
 )
 ROW_ENCODING = Stored(
     "RowEncoding",
     "credo.models.regression.encoding:RowEncoding",
-    {"features": optional(FEATURES.type), "scale": FLOATS, "texts": tuple_of(TEXT_FEATURES.type)},
+    {"features": t.optional(FEATURES.type), "scale": t.FLOATS, "texts": t.tuple_of(TEXT_FEATURES.type)},
     consistent=_encoding_holds,
 )
 LAPLACE_POSTERIOR = Stored(
     "LaplacePosterior",
     "credo.models.regression.laplace:LaplacePosterior",
-    {"mode": FLOATS, "precision": FLOATS, "log_likelihood": NUMBER, "log_evidence": optional(NUMBER)},
+    {"mode": t.FLOATS, "precision": t.FLOATS, "log_likelihood": t.NUMBER, "log_evidence": t.optional(t.NUMBER)},
     consistent=_posterior_holds,
 )
 LEARNED = {
-    "target": optional(TEXT),
-    "views": mapping(TEXT, tuple_of(TEXT)),
-    "class_column": optional(COLUMN.type),
-    "class_sizes": FLOATS,
-    "unlabelled": NUMBER,
+    "target": t.optional(t.TEXT),
+    "views": t.NAMES_BY_NAME,
+    "class_column": t.optional(COLUMN.type),
+    "class_sizes": t.FLOATS,
+    "unlabelled": t.NUMBER,
     "encoding": ROW_ENCODING.type,
-    "posterior": optional(LAPLACE_POSTERIOR.type),
-    "strengths": mapping(TEXT, NUMBER),
-    "history": tuple_of(NUMBER),
+    "posterior": t.optional(LAPLACE_POSTERIOR.type),
+    "strengths": t.mapping(t.TEXT, t.NUMBER),
+    "history": t.NUMBERS,
 }
 SCHEMAS = (
     TEXT_FEATURES,
@@ -100,15 +87,15 @@ SCHEMAS = (
         "LogisticRegression",
         "credo.models.regression.logistic:LogisticRegression",
         {
-            "strength": either(NUMBER, one_of("auto", "evidence", "cross-validation")),
-            "estimate": one_of("bayes", "map", "ml"),
-            "method": one_of("auto", "newton", "lbfgs", "gradient"),
-            "scaled": FLAG,
-            "interactions": either(one_of("all"), PAIRS),
-            "rate": optional(NUMBER),
-            "steps": WHOLE,
-            "class_prior": optional(mapping(ANYTHING, NUMBER)),
-            "kinds": optional(mapping(TEXT, ANYTHING)),
+            "strength": t.either(t.NUMBER, t.one_of("auto", "evidence", "cross-validation")),
+            "estimate": t.one_of("bayes", "map", "ml"),
+            "method": t.one_of("auto", "newton", "lbfgs", "gradient"),
+            "scaled": t.FLAG,
+            "interactions": t.either(t.one_of("all"), PAIRS),
+            "rate": t.optional(t.NUMBER),
+            "steps": t.WHOLE,
+            "class_prior": t.CLASS_PRIOR,
+            "kinds": t.KINDS,
             **LEARNED,
         },
         learned=tuple(LEARNED),

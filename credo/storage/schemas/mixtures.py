@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from credo.storage.field_types import (
-    ANYTHING,
-    FLAG,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    class_at,
-    either,
-    mapping,
-    one_of,
-    optional,
-    tuple_of,
-)
+from credo.storage import field_types as t
 from credo.storage.schemas.models import ESTIMATE
 from credo.storage.stored import Stored
 
 if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture
 
-COVARIANCE = one_of("full", "tied", "diagonal", "spherical")
+COVARIANCE = t.one_of("full", "tied", "diagonal", "spherical")
 
 
 def _holds(mixture: Mixture) -> bool:
@@ -43,11 +31,11 @@ CHOICE = Stored(
     "Choice",
     "credo.models.mixture.choices:Choice",
     {
-        "components": WHOLE,
+        "components": t.WHOLE,
         "covariance": COVARIANCE,
-        "log_evidence": NUMBER,
-        "log_likelihood": NUMBER,
-        "whole": FLAG,
+        "log_evidence": t.NUMBER,
+        "log_likelihood": t.NUMBER,
+        "whole": t.FLAG,
     },
 )
 SCHEMAS = (
@@ -56,21 +44,21 @@ SCHEMAS = (
         "Mixture",
         "credo.models.mixture.model:Mixture",
         {
-            "components": either(WHOLE, one_of("auto")),
-            "covariance": optional(either(COVARIANCE, one_of("auto"))),
-            "strength": optional(NUMBER),
-            "smoothing": NUMBER,
-            "share_smoothing": NUMBER,
+            "components": t.either(t.WHOLE, t.one_of("auto")),
+            "covariance": t.optional(t.either(COVARIANCE, t.one_of("auto"))),
+            "strength": t.optional(t.NUMBER),
+            "smoothing": t.NUMBER,
+            "share_smoothing": t.NUMBER,
             "estimate": ESTIMATE,
-            "kinds": optional(mapping(TEXT, ANYTHING)),
-            "starts": WHOLE,
-            "steps": WHOLE,
-            "tolerance": NUMBER,
-            "most_components": WHOLE,
-            "seed": WHOLE,
-            "fitted": optional(class_at("credo.models.discriminant:GaussianDiscriminant")),
-            "history": tuple_of(NUMBER),
-            "choices": tuple_of(CHOICE.type),
+            "kinds": t.KINDS,
+            "starts": t.WHOLE,
+            "steps": t.WHOLE,
+            "tolerance": t.NUMBER,
+            "most_components": t.WHOLE,
+            "seed": t.WHOLE,
+            "fitted": t.optional(t.class_at("credo.models.discriminant:GaussianDiscriminant")),
+            "history": t.NUMBERS,
+            "choices": t.tuple_of(CHOICE.type),
         },
         learned=("fitted", "history", "choices"),
         consistent=_holds,

@@ -8,22 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.storage.field_types import (
-    ANYTHING,
-    FLAG,
-    FLOATS,
-    INTEGERS,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    class_at,
-    either,
-    mapping,
-    one_of,
-    optional,
-    pair_of,
-    tuple_of,
-)
+from credo.storage import field_types as t
 from credo.storage.schemas.core import AXIS, EVIDENCE
 from credo.storage.schemas.learned import learned
 from credo.storage.schemas.regression import FEATURES as REGRESSION_FEATURES
@@ -199,35 +184,30 @@ def _joint_holds(label: Label, part: Part, block: Joint, target: str) -> bool:
     return bool(whole and isinstance(part.statistics, CrossMoments) and shapes == [(), (d,), (d, d)])
 
 
-ESTIMATE = one_of("bayes", "mean", "map", "ml")
-FORMS = mapping(TEXT, tuple_of(TEXT))
+ESTIMATE = t.one_of("bayes", "mean", "map", "ml")
 
 TUNING = Stored(
     "Tuning",
     "credo.selection.tuning:Tuning",
     {
-        "forms": FORMS,
-        "weights": mapping(TEXT, mapping(TEXT, NUMBER)),
-        "classes": tuple_of(ANYTHING),
-        "biases": tuple_of(NUMBER),
-        "smoothing": NUMBER,
-        "strength": NUMBER,
-        "rows": NUMBER,
-        "log_loss": NUMBER,
-        "mixed": optional(TEXT),
-        "mixture": tuple_of(tuple_of(NUMBER)),
-        "odds": mapping(AXIS, pair_of(NUMBER)),
-        "shrinkage": NUMBER,
-        "discount": NUMBER,
-        "backoff": NUMBER,
-        "label_noise": NUMBER,
-        "parts": tuple_of(class_at("credo.selection.linear_terms:DiscriminativeTerm")),
+        "forms": t.NAMES_BY_NAME,
+        "weights": t.mapping(t.TEXT, t.mapping(t.TEXT, t.NUMBER)),
+        "classes": t.VALUES,
+        "biases": t.NUMBERS,
+        "smoothing": t.NUMBER,
+        "strength": t.NUMBER,
+        "rows": t.NUMBER,
+        "log_loss": t.NUMBER,
+        "mixed": t.optional(t.TEXT),
+        "mixture": t.tuple_of(t.NUMBERS),
+        "odds": t.mapping(AXIS, t.pair_of(t.NUMBER)),
+        "shrinkage": t.NUMBER,
+        "discount": t.NUMBER,
+        "backoff": t.NUMBER,
+        "label_noise": t.NUMBER,
+        "parts": t.tuple_of(t.class_at("credo.selection.linear_terms:DiscriminativeTerm")),
     },
-    upgrades=(
-        odds_by_axis,
-        lambda values: {**values, "backoff": 5.0},
-        lambda values: {**values, "parts": ()},
-    ),
+    upgrades=(odds_by_axis, lambda values: {**values, "backoff": 5.0}, lambda values: {**values, "parts": ()}),
     consistent=_tuning_holds,
 )
 LINEAR_CELLS = Stored(
@@ -235,11 +215,11 @@ LINEAR_CELLS = Stored(
     "credo.selection.linear_terms:LinearCells",
     {
         "features": REGRESSION_FEATURES.type,
-        "scale": FLOATS,
-        "lowest": FLOATS,
-        "highest": FLOATS,
-        "weights": FLOATS,
-        "share": NUMBER,
+        "scale": t.FLOATS,
+        "lowest": t.FLOATS,
+        "highest": t.FLOATS,
+        "weights": t.FLOATS,
+        "share": t.NUMBER,
     },
     consistent=_cells_hold,
 )
@@ -247,13 +227,13 @@ LINEAR_WORDS = Stored(
     "LinearWords",
     "credo.selection.linear_terms:LinearWords",
     {
-        "name": TEXT,
-        "text": class_at("credo.models.forms:Text"),
-        "words": ANYTHING,
-        "rarity": FLOATS,
-        "typical": FLOATS,
-        "weights": FLOATS,
-        "share": NUMBER,
+        "name": t.TEXT,
+        "text": t.class_at("credo.models.forms:Text"),
+        "words": t.ANYTHING,
+        "rarity": t.FLOATS,
+        "typical": t.FLOATS,
+        "weights": t.FLOATS,
+        "share": t.NUMBER,
     },
     consistent=_words_hold,
 )
@@ -261,13 +241,13 @@ SCORES = Stored(
     "Scores",
     "credo.models.metrics:Scores",
     {
-        "classes": tuple_of(ANYTHING),
-        "log_probabilities": FLOATS,
-        "truth": INTEGERS,
-        "weights": FLOATS,
-        "how": TEXT,
-        "estimated": NUMBER,
-        "reuse": NUMBER,
+        "classes": t.VALUES,
+        "log_probabilities": t.FLOATS,
+        "truth": t.INTEGERS,
+        "weights": t.FLOATS,
+        "how": t.TEXT,
+        "estimated": t.NUMBER,
+        "reuse": t.NUMBER,
     },
     consistent=_scores_hold,
     upgrades=(lambda values: values | {"reuse": 0.0},),
@@ -275,65 +255,60 @@ SCORES = Stored(
 READ = Stored(
     "Read",
     "credo.selection.report:Read",
-    {"name": TEXT, "kind": TEXT, "form": TEXT, "missing": NUMBER, "weight": NUMBER},
+    {"name": t.TEXT, "kind": t.TEXT, "form": t.TEXT, "missing": t.NUMBER, "weight": t.NUMBER},
 )
 TRIED = Stored(
     "Tried",
     "credo.selection.report:Tried",
-    {"name": TEXT, "log_loss": NUMBER, "accuracy": NUMBER, "share": NUMBER, "difference_error": NUMBER},
+    {"name": t.TEXT, "log_loss": t.NUMBER, "accuracy": t.NUMBER, "share": t.NUMBER, "difference_error": t.NUMBER},
     upgrades=(lambda values: values | {"difference_error": 0.0},),
 )
 REPORT = Stored(
     "Report",
     "credo.selection.report:Report",
     {
-        "target": TEXT,
-        "rows": NUMBER,
-        "unlabelled": NUMBER,
-        "columns": tuple_of(READ.type),
-        "tried": tuple_of(TRIED.type),
-        "why": TEXT,
+        "target": t.TEXT,
+        "rows": t.NUMBER,
+        "unlabelled": t.NUMBER,
+        "columns": t.tuple_of(READ.type),
+        "tried": t.tuple_of(TRIED.type),
+        "why": t.TEXT,
         "scores": SCORES.type,
-        "seconds": NUMBER,
+        "seconds": t.NUMBER,
     },
 )
 SETTINGS = {
-    "smoothing": NUMBER,
-    "class_smoothing": optional(NUMBER),
+    "smoothing": t.NUMBER,
+    "class_smoothing": t.optional(t.NUMBER),
     "estimate": ESTIMATE,
-    "strength": NUMBER,
-    "class_prior": optional(mapping(ANYTHING, NUMBER)),
-    "kinds": optional(mapping(TEXT, ANYTHING)),
+    "strength": t.NUMBER,
+    "class_prior": t.CLASS_PRIOR,
+    "kinds": t.KINDS,
 }
-LEARNED = {
-    "target": optional(TEXT),
-    "views": FORMS,
-    "evidence": optional(EVIDENCE.type),
-}
-CUTS = mapping(TEXT, tuple_of(NUMBER))
+LEARNED = {"target": t.optional(t.TEXT), "views": t.NAMES_BY_NAME, "evidence": t.optional(EVIDENCE.type)}
+CUTS = t.mapping(t.TEXT, t.NUMBERS)
 AUGMENTED = {
-    "smoothing": NUMBER,
-    "backoff": NUMBER,
-    "bins": optional(either(WHOLE, CUTS)),
-    "class_smoothing": optional(NUMBER),
-    "class_prior": optional(mapping(ANYTHING, NUMBER)),
-    "kinds": optional(mapping(TEXT, ANYTHING)),
+    "smoothing": t.NUMBER,
+    "backoff": t.NUMBER,
+    "bins": t.optional(t.either(t.WHOLE, CUTS)),
+    "class_smoothing": t.optional(t.NUMBER),
+    "class_prior": t.CLASS_PRIOR,
+    "kinds": t.KINDS,
 }
 CELLS = {"cuts": CUTS, **LEARNED}
-PARENTS = mapping(TEXT, tuple_of(TEXT))
-FAMILIES = {"cuts": CUTS, "parents": PARENTS, **LEARNED}
+FAMILIES = {"cuts": CUTS, "parents": t.NAMES_BY_NAME, **LEARNED}
 TUNED = Stored(
     "TunedClassifier",
     "credo.selection.tuned:TunedClassifier",
     {
-        "model": either(
-            class_at("credo.models.naive_bayes:NaiveBayes"),
-            class_at("credo.models.discriminant:GaussianDiscriminant"),
-            class_at("credo.models.augmented:Augmented"),
+        "model": t.either(
+            t.class_at("credo.models.naive_bayes:NaiveBayes"),
+            t.class_at("credo.models.discriminant:GaussianDiscriminant"),
+            t.class_at("credo.models.augmented:Augmented"),
         ),
         "tuning": TUNING.type,
-        "report": optional(REPORT.type),
-        "joint": FLAG,
+        "report": t.optional(REPORT.type),
+        "joint": t.FLAG,
     },
     consistent=_tuned_holds,
 )
@@ -342,11 +317,11 @@ AVERAGE = Stored(
     "ModelAverage",
     "credo.models.average:ModelAverage",
     {
-        "models": tuple_of(class_at("credo.models.class_predictor:ClassPredictor")),
-        "names": tuple_of(TEXT),
-        "by": one_of("evidence", "loo", "folds"),
-        "class_prior": optional(mapping(ANYTHING, NUMBER)),
-        "stacked": optional(tuple_of(NUMBER)),
+        "models": t.tuple_of(t.class_at("credo.models.class_predictor:ClassPredictor")),
+        "names": t.NAMES,
+        "by": t.one_of("evidence", "loo", "folds"),
+        "class_prior": t.CLASS_PRIOR,
+        "stacked": t.optional(t.NUMBERS),
     },
     consistent=_average_holds,
 )
@@ -354,7 +329,7 @@ AVERAGE = Stored(
 TREE_TERM = Stored(
     "TreeTerm",
     "credo.selection.tree_terms:TreeTerm",
-    {"tree": class_at("credo.models.tree.model:DecisionTree"), "places": tuple_of(WHOLE), "share": NUMBER},
+    {"tree": t.class_at("credo.models.tree.model:DecisionTree"), "places": t.tuple_of(t.WHOLE), "share": t.NUMBER},
     consistent=lambda term: term.tree.evidence is not None,
 )
 SCHEMAS = (
@@ -366,20 +341,20 @@ SCHEMAS = (
     READ,
     TRIED,
     REPORT,
-    Stored("Number", "credo.models.forms:Number", {"likelihood": one_of("gaussian", "log", "binned")}),
+    Stored("Number", "credo.models.forms:Number", {"likelihood": t.one_of("gaussian", "log", "binned")}),
     Stored(
         "Text",
         "credo.models.forms:Text",
         {
-            "words": one_of("multinomial", "bernoulli"),
-            "ngrams": WHOLE,
-            "lowercase": FLAG,
-            "min_count": WHOLE,
-            "drop_most_common": WHOLE,
-            "max_words": optional(WHOLE),
-            "hashed": either(FLAG, WHOLE),
-            "stop_words": optional(tuple_of(TEXT)),
-            "token_pattern": optional(TEXT),
+            "words": t.one_of("multinomial", "bernoulli"),
+            "ngrams": t.WHOLE,
+            "lowercase": t.FLAG,
+            "min_count": t.WHOLE,
+            "drop_most_common": t.WHOLE,
+            "max_words": t.optional(t.WHOLE),
+            "hashed": t.either(t.FLAG, t.WHOLE),
+            "stop_words": t.optional(t.NAMES),
+            "token_pattern": t.optional(t.TEXT),
         },
     ),
     TUNED,
@@ -387,7 +362,7 @@ SCHEMAS = (
     Stored(
         "TreeAugmented",
         "credo.models.augmented:TreeAugmented",
-        {**AUGMENTED, "tree": optional(mapping(TEXT, TEXT)), **CELLS},
+        {**AUGMENTED, "tree": t.optional(t.mapping(t.TEXT, t.TEXT)), **CELLS},
         learned=tuple(CELLS),
         consistent=_cuts_hold,
     ),
@@ -401,14 +376,21 @@ SCHEMAS = (
     Stored(
         "KDependence",
         "credo.models.several_parents:KDependence",
-        {"k": WHOLE, **AUGMENTED, "arrows": optional(PARENTS), **FAMILIES},
+        {"k": t.WHOLE, **AUGMENTED, "arrows": t.optional(t.NAMES_BY_NAME), **FAMILIES},
         learned=tuple(FAMILIES),
         consistent=_parents_hold,
     ),
     Stored(
         "NetworkClassifier",
         "credo.models.several_parents:NetworkClassifier",
-        {"score": TEXT, "search": TEXT, "max_parents": WHOLE, **AUGMENTED, "arrows": optional(PARENTS), **FAMILIES},
+        {
+            "score": t.TEXT,
+            "search": t.TEXT,
+            "max_parents": t.WHOLE,
+            **AUGMENTED,
+            "arrows": t.optional(t.NAMES_BY_NAME),
+            **FAMILIES,
+        },
         learned=tuple(FAMILIES),
         consistent=_parents_hold,
     ),
@@ -416,7 +398,7 @@ SCHEMAS = (
     Stored(
         "GaussianDiscriminant",
         "credo.models.discriminant:GaussianDiscriminant",
-        {"covariance": one_of("full", "tied", "diagonal", "spherical"), **SETTINGS, **LEARNED},
+        {"covariance": t.one_of("full", "tied", "diagonal", "spherical"), **SETTINGS, **LEARNED},
         learned=tuple(LEARNED),
         upgrades=(_tuning_apart("GaussianDiscriminant"),),
         consistent=_classifier_holds,
@@ -426,9 +408,9 @@ SCHEMAS = (
         "credo.models.naive_bayes:NaiveBayes",
         {
             **SETTINGS,
-            "m": optional(NUMBER),
-            "p": optional(mapping(TEXT, mapping(ANYTHING, NUMBER))),
-            "average": FLAG,
+            "m": t.optional(t.NUMBER),
+            "p": t.optional(t.mapping(t.TEXT, t.mapping(t.ANYTHING, t.NUMBER))),
+            "average": t.FLAG,
             **FAMILIES,
         },
         learned=tuple(FAMILIES),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from credo.storage.field_types import ANYTHING, FLOATS, NUMBER, TEXT, class_at, either, mapping, optional, tuple_of
+from credo.storage import field_types as t
 from credo.storage.schemas.core import EVIDENCE
 from credo.storage.schemas.node_distributions import DISTRIBUTION
 from credo.storage.stored import Stored
@@ -12,15 +12,15 @@ from credo.storage.stored import Stored
 if TYPE_CHECKING:
     from credo.networks.network import Network
 
-STATES = mapping(TEXT, tuple_of(ANYTHING))
-FACTOR = Stored("Factor", "credo.networks.factor:Factor", {"scope": tuple_of(TEXT), "table": FLOATS})
-BIN = Stored("Bin", "credo.networks.bins:Bin", {"name": TEXT, "low": NUMBER, "high": NUMBER})
-BDEU = Stored("BDeu", "credo.networks.table_priors:BDeu", {"sample_size": NUMBER})
-TABLE_PRIOR = optional(either(class_at("credo.families.dirichlet:DirichletCategorical"), BDEU.type))
+STATES = t.mapping(t.TEXT, t.VALUES)
+FACTOR = Stored("Factor", "credo.networks.factor:Factor", {"scope": t.NAMES, "table": t.FLOATS})
+BIN = Stored("Bin", "credo.networks.bins:Bin", {"name": t.TEXT, "low": t.NUMBER, "high": t.NUMBER})
+BDEU = Stored("BDeu", "credo.networks.table_priors:BDeu", {"sample_size": t.NUMBER})
+TABLE_PRIOR = t.optional(t.either(t.class_at("credo.families.dirichlet:DirichletCategorical"), BDEU.type))
 PRIORS = Stored(
     "TablePriors",
     "credo.networks.table_priors:TablePriors",
-    {"default": TABLE_PRIOR, "by_label": mapping(TEXT, TABLE_PRIOR)},
+    {"default": TABLE_PRIOR, "by_label": t.mapping(t.TEXT, TABLE_PRIOR)},
 )
 
 
@@ -42,14 +42,14 @@ SCHEMAS = (
         "Network",
         "credo.networks.network:Network",
         {
-            "parents": mapping(TEXT, tuple_of(TEXT)),
-            "tables": mapping(TEXT, FLOATS),  # that are fixed; others follow from prior and evidence
+            "parents": t.NAMES_BY_NAME,
+            "tables": t.mapping(t.TEXT, t.FLOATS),  # that are fixed; others follow from prior and evidence
             "states": STATES,
-            "tied": mapping(TEXT, TEXT),
-            "prior": optional(PRIORS.type),
-            "evidence": optional(EVIDENCE.type),
-            "history": tuple_of(NUMBER),  # of EM's objective
-            "forms": mapping(TEXT, DISTRIBUTION),  # of distributions that aren't tables; with parameters that are fixed
+            "tied": t.mapping(t.TEXT, t.TEXT),
+            "prior": t.optional(PRIORS.type),
+            "evidence": t.optional(EVIDENCE.type),
+            "history": t.NUMBERS,  # of EM's objective
+            "forms": t.mapping(t.TEXT, DISTRIBUTION),  # of distributions that aren't tables
         },
         attributes={"tables": "fixed_tables", "forms": "fixed_distributions"},
         arguments={"parents": "arrows", "tables": "tables", "forms": "distributions"},
@@ -63,6 +63,6 @@ SCHEMAS = (
     Stored(
         "MarkovNetwork",
         "credo.networks.markov_network:MarkovNetwork",
-        {"states": STATES, "factors": tuple_of(FACTOR.type)},
+        {"states": STATES, "factors": t.tuple_of(FACTOR.type)},
     ),
 )

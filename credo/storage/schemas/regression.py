@@ -1,4 +1,4 @@
-"""How regressions are stored: what stands for a row, settings, and evidence."""
+"""How regressions are stored: features, settings, and evidence."""
 
 from __future__ import annotations
 
@@ -6,20 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.storage.field_types import (
-    ANYTHING,
-    FLAG,
-    FLOATS,
-    INTEGERS,
-    NUMBER,
-    TEXT,
-    either,
-    mapping,
-    one_of,
-    optional,
-    pair_of,
-    tuple_of,
-)
+from credo.storage import field_types as t
 from credo.storage.schemas.core import EVIDENCE, SCHEMA
 from credo.storage.schemas.families import LINEAR_GAUSSIAN
 from credo.storage.schemas.learned import learned
@@ -31,11 +18,11 @@ if TYPE_CHECKING:
     from credo.models.regression.robust import StudentNoise
     from credo.models.regression.scores import NumberScores
 
-PAIRS = tuple_of(pair_of(TEXT))
+PAIRS = t.tuple_of(t.pair_of(t.TEXT))
 
 
 def _features_hold(features: Features) -> bool:
-    """Whether there is a centre for each number and level, and the other fields speak of known columns."""
+    """Whether there is a centre for each number and level, and the other fields name known columns."""
     from credo.models.regression.features import features_of
 
     known = set(features.columns)
@@ -96,13 +83,13 @@ def _noise_holds(noise: StudentNoise) -> bool:
 FEATURES = Stored(
     "Features",
     "credo.models.regression.features:Features",
-    {"schema": SCHEMA.type, "centre": FLOATS, "missing": mapping(TEXT, NUMBER), "interactions": PAIRS},
+    {"schema": SCHEMA.type, "centre": t.FLOATS, "missing": t.mapping(t.TEXT, t.NUMBER), "interactions": PAIRS},
     consistent=_features_hold,
 )
 READINGS = Stored(
     "Readings",
     "credo.models.regression.features:Readings",
-    {"names": tuple_of(TEXT), "categories": tuple_of(TEXT), "interactions": PAIRS},
+    {"names": t.NAMES, "categories": t.NAMES, "interactions": PAIRS},
     consistent=_readings_hold,
 )
 STUDENT_NOISE = Stored(
@@ -110,12 +97,12 @@ STUDENT_NOISE = Stored(
     "credo.models.regression.robust:StudentNoise",
     {
         "features": FEATURES.type,
-        "scales": FLOATS,
-        "kept": INTEGERS,
-        "ridge": NUMBER,
+        "scales": t.FLOATS,
+        "kept": t.INTEGERS,
+        "ridge": t.NUMBER,
         "expected": EVIDENCE.type,
-        "degrees": NUMBER,
-        "history": tuple_of(NUMBER),
+        "degrees": t.NUMBER,
+        "history": t.NUMBERS,
     },
     consistent=_noise_holds,
 )
@@ -123,12 +110,12 @@ SCORES = Stored(
     "NumberScores",
     "credo.models.regression.scores:NumberScores",
     {
-        "truth": FLOATS,
-        "predicted": FLOATS,
-        "log_probabilities": FLOATS,
-        "weights": FLOATS,
-        "how": TEXT,
-        "reuse": NUMBER,
+        "truth": t.FLOATS,
+        "predicted": t.FLOATS,
+        "log_probabilities": t.FLOATS,
+        "weights": t.FLOATS,
+        "how": t.TEXT,
+        "reuse": t.NUMBER,
     },
     consistent=_scores_hold,
     upgrades=(lambda values: values | {"reuse": 0.0},),
@@ -136,28 +123,28 @@ SCORES = Stored(
 TRIED = Stored(
     "TriedRegression",
     "credo.selection.report:TriedRegression",
-    {"name": TEXT, "log_loss": NUMBER, "rmse": NUMBER, "r2": NUMBER, "chosen": FLAG},
+    {"name": t.TEXT, "log_loss": t.NUMBER, "rmse": t.NUMBER, "r2": t.NUMBER, "chosen": t.FLAG},
 )
 REPORT = Stored(
     "RegressionReport",
     "credo.selection.report:RegressionReport",
     {
-        "target": TEXT,
-        "rows": NUMBER,
-        "unlabelled": NUMBER,
-        "tried": tuple_of(TRIED.type),
-        "why": TEXT,
+        "target": t.TEXT,
+        "rows": t.NUMBER,
+        "unlabelled": t.NUMBER,
+        "tried": t.tuple_of(TRIED.type),
+        "why": t.TEXT,
         "scores": SCORES.type,
-        "seconds": NUMBER,
+        "seconds": t.NUMBER,
     },
 )
 LEARNED = {
-    "given": optional(LINEAR_GAUSSIAN.type),
-    "target": optional(TEXT),
-    "readings": optional(READINGS.type),
-    "evidence": optional(EVIDENCE.type),
-    "robust": optional(STUDENT_NOISE.type),
-    "report": optional(REPORT.type),
+    "given": t.optional(LINEAR_GAUSSIAN.type),
+    "target": t.optional(t.TEXT),
+    "readings": t.optional(READINGS.type),
+    "evidence": t.optional(EVIDENCE.type),
+    "robust": t.optional(STUDENT_NOISE.type),
+    "report": t.optional(REPORT.type),
 }
 SCHEMAS = (
     SCORES,
@@ -170,11 +157,11 @@ SCHEMAS = (
         "LinearRegression",
         "credo.models.regression.linear:LinearRegression",
         {
-            "ridge": either(NUMBER, one_of("evidence")),
-            "kinds": optional(mapping(TEXT, ANYTHING)),
-            "interactions": either(one_of("all"), PAIRS),
-            "select": FLAG,
-            "noise": one_of("gaussian", "student"),
+            "ridge": t.either(t.NUMBER, t.one_of("evidence")),
+            "kinds": t.KINDS,
+            "interactions": t.either(t.one_of("all"), PAIRS),
+            "select": t.FLAG,
+            "noise": t.one_of("gaussian", "student"),
             **LEARNED,
         },
         learned=tuple(LEARNED),

@@ -53,7 +53,7 @@ def odds_by_axis(values: Values) -> Values:
 
 
 class _Names:
-    """What the strings in the evidence of a classifier stand for."""
+    """The meaning of the strings in the evidence of a classifier."""
 
     def __init__(self, schema: Schema, parts: Mapping[str, Part]) -> None:
         self.kinds = schema.kinds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from credo.storage.field_types import FLOATS, NUMBER, TEXT, mapping, optional, tuple_of
+from credo.storage import field_types as t
 from credo.storage.schemas.core import EVIDENCE
 from credo.storage.schemas.networks import PRIORS, STATES
 from credo.storage.stored import Stored
@@ -41,22 +41,22 @@ def _plates_hold(net: PlateNetwork) -> bool:
 
 LEARNED = {
     "states": STATES,
-    "prior": optional(PRIORS.type),
-    "evidence": optional(EVIDENCE.type),
-    "history": tuple_of(NUMBER),
+    "prior": t.optional(PRIORS.type),
+    "evidence": t.optional(EVIDENCE.type),
+    "history": t.NUMBERS,
 }
-TABLES = mapping(TEXT, FLOATS)  # that are fixed; others follow from prior and evidence
+TABLES = t.mapping(t.TEXT, t.FLOATS)  # that are fixed; others follow from prior and evidence
 SCHEMAS = (
     Stored(
         "DynamicNetwork",
         "credo.networks.templates.dynamic_network:DynamicNetwork",
         {
-            "parents": mapping(TEXT, tuple_of(TEXT)),
+            "parents": t.NAMES_BY_NAME,
             "tables": TABLES,
             "first": TABLES,
             **LEARNED,
-            "sequence": optional(TEXT),
-            "order": optional(TEXT),
+            "sequence": t.optional(t.TEXT),
+            "order": t.optional(t.TEXT),
         },
         attributes={"tables": "fixed_tables", "first": "fixed_first"},
         arguments={"parents": "arrows", "tables": "tables", "first": "first"},
@@ -65,7 +65,7 @@ SCHEMAS = (
     Stored(
         "PlateNetwork",
         "credo.networks.templates.plate_network:PlateNetwork",
-        {"parents": mapping(TEXT, tuple_of(TEXT)), "keys": mapping(TEXT, TEXT), "tables": TABLES, **LEARNED},
+        {"parents": t.NAMES_BY_NAME, "keys": t.mapping(t.TEXT, t.TEXT), "tables": TABLES, **LEARNED},
         attributes={"tables": "fixed_tables"},
         arguments={"parents": "arrows", "tables": "tables"},
         consistent=_plates_hold,

@@ -6,19 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.storage.field_types import (
-    ANYTHING,
-    CODES,
-    FLOATS,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    class_at,
-    mapping,
-    one_of,
-    optional,
-    tuple_of,
-)
+from credo.storage import field_types as t
 from credo.storage.schemas.core import EVIDENCE
 from credo.storage.schemas.learned import learned
 from credo.storage.stored import Stored
@@ -98,55 +86,55 @@ def _tree_holds(model: DecisionTree) -> bool:
     return learned(model.evidence, model.summarise(row, np.ones(1))) and model.crowded(model.evidence) is None
 
 
-BINS = class_at("credo.models.tree.binning:Bins")
+BINS = t.class_at("credo.models.tree.binning:Bins")
 STRUCTURE = Stored(
     "TreeStructure",
     "credo.models.tree.structure:Structure",
     {
-        "column": CODES,
-        "first": CODES,
-        "ways": CODES,
-        "route": CODES,
-        "routes": CODES,
-        "share": FLOATS,
-        "choices": FLOATS,
-        "charge": FLOATS,
+        "column": t.CODES,
+        "first": t.CODES,
+        "ways": t.CODES,
+        "route": t.CODES,
+        "routes": t.CODES,
+        "share": t.FLOATS,
+        "choices": t.FLOATS,
+        "charge": t.FLOATS,
     },
     consistent=_structure_holds,
 )
 LEARNED = {
-    "target": optional(TEXT),
-    "views": mapping(TEXT, tuple_of(TEXT)),
-    "columns": tuple_of(BINS),
-    "structure": optional(STRUCTURE.type),
-    "stop": optional(NUMBER),
-    "evidence": optional(EVIDENCE.type),
+    "target": t.optional(t.TEXT),
+    "views": t.NAMES_BY_NAME,
+    "columns": t.tuple_of(BINS),
+    "structure": t.optional(STRUCTURE.type),
+    "stop": t.optional(t.NUMBER),
+    "evidence": t.optional(EVIDENCE.type),
 }
 SCHEMAS = (
     STRUCTURE,
     Stored(
         "NumberBins",
         "credo.models.tree.binning:NumberBins",
-        {"name": TEXT, "kind": one_of("number", "count", "date"), "cuts": FLOATS},
+        {"name": t.TEXT, "kind": t.one_of("number", "count", "date"), "cuts": t.FLOATS},
         consistent=_cuts_hold,
     ),
     Stored(
         "LevelBins",
         "credo.models.tree.binning:LevelBins",
-        {"name": TEXT, "levels": ANYTHING, "bins": CODES},
+        {"name": t.TEXT, "levels": t.ANYTHING, "bins": t.CODES},
         consistent=_levels_hold,
     ),
     Stored(
         "DecisionTree",
         "credo.models.tree.model:DecisionTree",
         {
-            "prune": optional(one_of("average", "mdl", "evidence")),
-            "gain": optional(one_of("information", "evidence")),
-            "smoothing": optional(NUMBER),
-            "min_rows": NUMBER,
-            "max_depth": optional(WHOLE),
-            "kinds": optional(mapping(TEXT, ANYTHING)),
-            "class_prior": optional(mapping(ANYTHING, NUMBER)),
+            "prune": t.optional(t.one_of("average", "mdl", "evidence")),
+            "gain": t.optional(t.one_of("information", "evidence")),
+            "smoothing": t.optional(t.NUMBER),
+            "min_rows": t.NUMBER,
+            "max_depth": t.optional(t.WHOLE),
+            "kinds": t.KINDS,
+            "class_prior": t.CLASS_PRIOR,
             **LEARNED,
         },
         learned=tuple(LEARNED),

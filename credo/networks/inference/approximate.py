@@ -1,4 +1,4 @@
-"""Estimates by sampling, with standard errors, and by loopy propagation."""
+"""Approximate inference: by sampling, with standard errors, and by loopy propagation."""
 
 from __future__ import annotations
 

@@ -1,0 +1,60 @@
+"""Columns of categories as codes of their joint values, for EM, which reads the same rows in each step.
+
+Where columns have few values, rows outnumber joint values by far. What is said of a joint value, or counted of it, is
+said or counted of all its rows at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from credo.core.membership import Codes
+from credo.data import Batch
+from credo.data.batches import CategoryCodes
+
+MANY = 4096  # rows from which on joining columns pays
+SPARSE = 8  # rows, at least, for each joint value
+
+
+class JoinedColumns(NamedTuple):
+    """Columns that follow each other. A joint value has a code of each, -1 being a missing cell."""
+
+    start: int  # the place of the first among all columns
+    levels: tuple[Any, ...]  # of each, an Arrow array
+    rows: Codes  # the joint value of each row. (rows,)
+    values: Codes  # (columns, joint values)
+
+
+@dataclass(frozen=True)
+class JointCodes:
+    """As few joined columns as there can be without more joint values than rows are many enough for."""
+
+    names: tuple[str, ...]
+
+    def of(self, batch: Batch) -> tuple[JoinedColumns, ...]:
+        coded = [CategoryCodes(name).of(batch) for name in self.names]
+        found, start, most = [], 0, batch.rows // SPARSE
+        while start < len(coded):
+            end = start + 1
+            while end < len(coded) and prod(len(levels) + 1 for _, levels in coded[start : end + 1]) <= most:
+                end += 1
+            found.append(_joined(start, coded[start:end]))
+            start = end
+        return tuple(found)
+
+
+def _joined(start: int, coded: Sequence[tuple[Codes, Any]]) -> JoinedColumns:
+    """Joint values are numbered as the digits of a number, that of the last column changing fastest."""
+    sizes = [len(levels) + 1 for _, levels in coded]
+    rows = coded[0][0] + np.int32(1)
+    for (codes, _), size in zip(coded[1:], sizes[1:], strict=True):
+        rows *= np.int32(size)
+        rows += codes
+        rows += np.int32(1)
+    values = np.indices(sizes, dtype=np.int32).reshape(len(sizes), -1) - np.int32(1)
+    return JoinedColumns(start, tuple(levels for _, levels in coded), rows, values)
