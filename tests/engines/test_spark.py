@@ -111,6 +111,23 @@ def test_models_answer_with_frames(parts: list[pd.DataFrame], frame: Any) -> Non
     np.testing.assert_array_equal(numbers.toArrow()["predicted"], line.predict(here))
 
 
+def test_decisions_and_hidden_states_are_columns(spark: Any) -> None:
+    """Decisions that may be withheld; states of whole sequences, whose rows are put in order."""
+    rows = table().assign(when=np.random.default_rng(0).permutation(700))
+    parts = parts_of(rows, (0, 153, 477, 477, 700))
+    frame, here = spark_frame(spark, parts).cache(), local(parts)
+    model: Any = credo.GaussianDiscriminant("tied", kinds={**FEW, "word": "ignore", "mass": "ignore", "when": "ignore"})
+    model, costs = model.fit(here, target="kind"), {"loss": {"a": {"b": 5.0}}, "reject": 0.3}
+    found = model.decide(frame, **costs).toArrow()["decision"].to_pylist()
+    assert found == model.decide(here, **costs).tolist()
+    assert None in found
+    kinds = {"note": "ignore", "seen": "ignore", "kind": "ignore"}
+    hmm: Any = credo.HiddenMarkov(states=2, kinds=kinds, starts=1, steps=4).fit(here, sequence="run", order="when")
+    assert hmm.decode(frame).toArrow()["predicted"].to_pylist() == hmm.decode(here).tolist()
+    shares = hmm.smooth(frame).toArrow()
+    np.testing.assert_array_equal(np.column_stack([shares[f"P({each})"] for each in hmm.names]), hmm.smooth(here))
+
+
 def test_it_listens_on_this_machine_alone(frame: Any) -> None:
     """Java, and the Python workers that it starts."""
     import psutil
