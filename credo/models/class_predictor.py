@@ -384,7 +384,7 @@ class ClassPredictor(Surface, ABC):
             frame: NDArray[Any] = of_classes(table, self._present(table), job, decisions, "decision")
             return frame
         codes = self._collected(table, job, width=1)[:, 0].astype(np.intp)
-        return np.append(_array_of(self.classes).astype(object), None)[codes]
+        return np.array([*self.classes, None], dtype=object)[codes]
 
     def _collected(self, data: object, job: Job, width: int | None = None) -> Array:
         """What a job finds of each row, one after another. (rows, width: one column a class, unless said)"""
