@@ -14,7 +14,7 @@ BENCHMARKS = (
     "first_use", "beta_intervals", "group_by", "million_groups", "classifiers", "learning_time", "quality", "trust",
     "text", "text_quality", "networks", "network_learning", "structure", "structure_scale", "arrow_confidence",
     "linear_gaussian", "soft_membership", "em_iteration", "mixtures", "hidden_markov", "nodes", "templates",
-    "regression", "logistic", "trees", "hypotheses", "explorer", "scale",
+    "regression", "logistic", "trees", "hypotheses", "explorer", "scale", "spark",
 )  # fmt: skip
 PEERS = (
     "credo-bayes", "numpy", "scipy", "numba", "pyarrow", "duckdb", "conjugate-models", "scikit-learn", "river",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.data.batches import Batch
-from credo.data.frames import of_any_rows
+from credo.data.frames import made_columns, of_any_rows
 from credo.data.partitions import FramePartition, Partition, PartStep
 from credo.data.sources import AddColumns, Filing, Source, first_of
 from credo.data.tables import check_names, open_table
@@ -154,7 +154,7 @@ class Added:
     def __call__(self, frame: Any, partition_info: Any = None) -> Any:
         own = Partition(DaskRows(Computed(frame)), self.wanted, steps=self.steps)
         try:
-            found = [self.job(batch) for batch in own.batches()]
+            found = made_columns(self.job, own.batches())
         except CredoError as error:
             raise (in_partition(error, partition_info["number"]) if partition_info else error) from None
         columns = {}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from credo.data.batches import Batch
 from credo.data.partitions import EachRow, Partition
 from credo.data.sources import AddColumns, Source
 from credo.errors import DataError
@@ -27,6 +28,12 @@ def with_columns(table: Source, wanted: Sequence[str], job: AddColumns) -> Any:
     """A frame of the same engine with further columns, made of those that are wanted when it is computed."""
     assert table.frame is not None
     return table.frame.with_columns(wanted, job)
+
+
+def made_columns(job: AddColumns, batches: Iterator[Batch]) -> list[Mapping[str, Any]]:
+    """What a job makes of a partition's rows, part by part."""
+    parts: Iterator[Any] = batches if job.sequences is None else job.sequences.over(batches)
+    return [job(part) for part in parts]
 
 
 def of_any_rows(partition: Partition) -> Partition:

@@ -24,6 +24,7 @@ from credo.data.cutting import joined
 from credo.data.partitions import Partition, Unopened
 from credo.engines import Partition as AnyPartition
 from credo.engines.partitions import Engine, Loaded
+from credo.engines.remote import SPLIT_SEQUENCE
 from credo.errors import DataError
 
 if TYPE_CHECKING:
@@ -231,6 +232,15 @@ def partitions_of(
         for i, own in enumerate(found)
         if ends[i].rows > _begun(ends, i)
     ]
+
+
+def whole_sequences(table: Source, by: str) -> Sequences:
+    """The sequences of a DataFrame, whose partitions are worked on by themselves: one in two of them is an error."""
+    found = partitions_of(table, [by], by, None)
+    assert isinstance(found, Sequence)
+    if any(own.more for own in found if isinstance(own, SequencePartition)):
+        raise DataError(SPLIT_SEQUENCE)
+    return Sequences(by)
 
 
 def _begun(ends: Sequence[Ends], i: int) -> int:

@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.data.batches import Batch
 from credo.data.cutting import chunks_of, recut
-from credo.data.partitions import Beside, Chosen, Held, Partition, PartStep, Renamed, Unopened, Weighted, numbered
+from credo.data.partitions import (
+    Beside,
+    Chosen,
+    EachRow,
+    Held,
+    Partition,
+    PartStep,
+    Renamed,
+    Unopened,
+    Weighted,
+    numbered,
+)
 from credo.data.schema import other_currency
 from credo.engines import Engine
 from credo.engines import Partition as AnyPartition
@@ -22,7 +33,7 @@ from credo.errors import DataError, SchemaError, counted, suggest
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.data.sequences import SequenceBatch
+    from credo.data.sequences import SequenceBatch, Sequences
 
 class Frame(Protocol):
     """A DataFrame of an engine."""
@@ -52,12 +63,17 @@ class AddColumns(Protocol):
     """A job that makes columns."""
 
     @property
+    def sequences(self) -> Sequences | None:
+        """What rows it must see together, in order; None: each row by itself."""
+        ...
+
+    @property
     def columns(self) -> Mapping[str, Any]:
         """Of each, an array of its type; None: a column that is there already, and keeps its type."""
         ...
 
-    def __call__(self, batch: Batch, /) -> Mapping[str, Any]:
-        """As arrays."""
+    def __call__(self, batch: Any, /) -> Mapping[str, Any]:
+        """As arrays: of a batch, or of one of whole sequences."""
         ...
 
 
@@ -135,7 +151,8 @@ class Source:
         """The first batch, or no more than so many of its rows; None if there are no rows."""
         if self.frame is not None:
             self.require(names)
-            return self.frame.first(names, rows)
+            if not any(isinstance(step, EachRow) for own in self.frame.template(names) for step in own.steps):
+                return self.frame.first(names, rows)
         partitions = self.partitions(names)
         if self.nearby:
             found = next((batch for own in partitions for batch in own.batches()), None)

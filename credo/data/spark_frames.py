@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from credo.data import cutting
 from credo.data.batches import Batch
-from credo.data.frames import of_any_rows
+from credo.data.frames import made_columns, of_any_rows
 from credo.data.partitions import FramePartition, Held, Partition, PartStep
 from credo.data.sources import AddColumns, Filing, Source
 from credo.data.tables import batch_of, check_names
@@ -28,7 +28,7 @@ CHANGED = (
     "each time that it is computed; keep them with frame.cache()"
 )
 FEW_COLUMNS = 100  # of which the first rows are read with one job, whichever are wanted first
-TYPES = {"f": "double", "i": "bigint", "b": "boolean"}
+TYPES = {pa.types.is_floating: "double", pa.types.is_integer: "bigint", pa.types.is_boolean: "boolean"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,8 @@ class SparkFrame:
         schema = StructType([*self.frame.schema.fields])
         new = {name: values for name, values in job.columns.items() if values is not None}
         for name, values in new.items():
-            schema = schema.add(name, TYPES.get(values.dtype.kind, "string"))
+            kind = _arrow_type(values)
+            schema = schema.add(name, next((own for is_one, own in TYPES.items() if is_one(kind)), "string"))
         with explained():
             return self.frame.mapInArrow(Added(job, of_any_rows(own).wanted, own.steps), schema)
 
@@ -160,22 +161,36 @@ class Added:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         start = 0
-        for part in batches:
+        for part in batches if self.job.sequences is None else _as_one(batches):
             found: Iterator[Batch] = iter([batch_of(part.select(list(self.wanted)))])
             for step in self.steps:
                 found = step.over(found)
             (batch,) = found
             try:
-                columns = self.job(replace(batch, start=start))
+                columns = made_columns(self.job, iter([replace(batch, start=start)]))
             except CredoError as error:
                 raise in_partition(error, partition_number()) from None
             start += part.num_rows
             arrays = dict(zip(part.schema.names, part.columns, strict=True))
-            for name, values in columns.items():
-                arrays[name] = _of_type(values, arrays[name].type) if name in arrays else pa.array(values)
+            for name, kind in self.job.columns.items():
+                values = [each[name] for each in columns]
+                arrays[name] = _joined(values, arrays[name].type if kind is None else _arrow_type(kind))
             yield pa.RecordBatch.from_pydict(arrays)
 
 
-def _of_type(values: Any, form: Any) -> Any:
-    whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    return whole.cast(form)
+def _as_one(batches: Iterator[Any]) -> Iterator[Any]:
+    """All rows of a partition together, which is empty if there are none."""
+    whole = [*batches]
+    return iter([pa.concat_batches(whole)] if whole else [])
+
+
+def _joined(values: Sequence[Any], form: Any) -> Any:
+    arrays = [each if isinstance(each, pa.Array | pa.ChunkedArray) else pa.array(each, form) for each in values]
+    chunks = [chunk for each in arrays for chunk in (each.chunks if isinstance(each, pa.ChunkedArray) else [each])]
+    return pa.chunked_array([chunk.cast(form) for chunk in chunks], form).combine_chunks()
+
+
+def _arrow_type(values: Any) -> Any:
+    """That of a new column, given values of its kind."""
+    found = pa.array(values).type
+    return pa.string() if pa.types.is_null(found) else found

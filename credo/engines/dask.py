@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
-from itertools import islice, pairwise, repeat
+from itertools import islice, pairwise
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -15,12 +14,13 @@ from dask.delayed import Delayed, delayed
 
 from credo.engines.dask_trees import Computed, FrameWork, Sum, frame_tree, task_of, total_of
 from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, Sized, pair_total, run_total, tree
-from credo.engines.remote import NOTHING, Done, Remote, Task, in_partition, watched
+from credo.engines.remote import Done, Remote, Task, in_partition, watched
 from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, EngineError
 
 Rows = TypeVar("Rows", bound=Sized)
 Result = TypeVar("Result")
+Work = TypeVar("Work", bound=tuple[Any, ...])
 Begun = list[Delayed]  # nodes that Dask works on, or that it has worked on
 
 WINDOW = 8 * FAN_IN  # partitions that are handed to Dask at a time: whole trees, so that sums are those of any engine
@@ -36,12 +36,15 @@ class DaskPieces(Piece):
     def __init__(self, frame: Any) -> None:
         self.frame = frame
 
-    @cached_property
-    def _nodes(self) -> list[Delayed]:
-        return [*self.frame.to_delayed()]
+        self._nodes: dict[int, list[Delayed]] = {}
 
     def at(self, place: int) -> DaskPiece:
-        return DaskPiece(self._nodes[place])
+        """Nodes are spelt out for runs of partitions, each as long as all before it: the first rows need one node."""
+        run = place.bit_length()
+        start = 1 << run >> 1
+        if run not in self._nodes:
+            self._nodes[run] = [*self.frame.partitions[start : 1 << run].to_delayed()]
+        return DaskPiece(self._nodes[run][place - start])
 
     @property
     def rows(self) -> Any:
@@ -130,21 +133,10 @@ class Dask(Remote):
 
         def done() -> Iterator[Done]:
             nonlocal found
-            waiting = deque[tuple[int, int, Any]]()
-            try:
-                for start, end in [*bounds, *repeat((0, 0), AHEAD - 1)]:
-                    if end:
-                        waiting.append((start, end, begin(start, end)))
-                    if waiting and (len(waiting) == AHEAD or not end):
-                        first, last, begun = waiting[0]
-                        whole = self._sum_of_frame(begun, partitions, first, last)
-                        waiting.popleft()
-                        found = pair_total([found, whole.results[0]], total)
-                        yield whole
-                        yield from repeat(NOTHING, last - first - 1)
-            finally:
-                if waiting and (client := self.client) is not None:
-                    client.cancel([begun for _, _, begun in waiting])
+            for start, end, begun in self._ahead((start, end, begin(start, end)) for start, end in bounds):
+                whole = self._sum_of_frame(begun, partitions, start, end)
+                found = pair_total([found, whole.results[0]], total)
+                yield whole
 
         for _ in watched(done(), partitions):
             pass
@@ -181,11 +173,22 @@ class Dask(Remote):
     ) -> Iterator[tuple[int, Begun]]:
         """The place of each window's first partition, and its nodes; further ones are begun before."""
         size = WINDOW if isinstance(partitions, Sequence) else FAN_IN  # what isn't a list are rows of this process
-        rest, place, waiting = iter(partitions), 0, deque[tuple[int, Begun]]()
-        try:
+
+        def begun() -> Iterator[tuple[int, Begun]]:
+            rest, place = iter(partitions), 0
             while window := [*islice(rest, size)]:
-                waiting.append((place, begin(place, window)))
+                yield place, begin(place, window)
                 place += len(window)
+
+        return self._ahead(begun())
+
+    def _ahead(self, begun: Iterable[Work]) -> Iterator[Work]:
+        """Work that was begun, the last item of each being what Dask works on; the next is begun before one is waited
+        for. What nobody waits for any more, after an error say, is cancelled."""
+        waiting = deque[Work]()
+        try:
+            for work in begun:
+                waiting.append(work)
                 if len(waiting) == AHEAD:
                     yield waiting[0]
                     waiting.popleft()
@@ -193,8 +196,8 @@ class Dask(Remote):
                 yield waiting[0]
                 waiting.popleft()
         finally:
-            if waiting and (client := self.client) is not None:  # an error, or nobody wants the rest
-                client.cancel([nodes for _, nodes in waiting])
+            if waiting and (client := self.client) is not None:
+                client.cancel([work[-1] for work in waiting])
 
     def _leaf(self, sent: Any, name: str, place: int, partition: Partition[Any]) -> Delayed:
         blob, pieces = packed(partition)

@@ -21,12 +21,19 @@ Watch = Callable[[int, int | None], None]  # is told how many partitions of a pa
 partition_progress: ContextVar[Watch | None] = ContextVar("partition_progress", default=None)
 
 
+SPLIT_SEQUENCE = (
+    "a sequence continues in the next partition of the frame: keep each in one, as with Dask's frame.shuffle(sequence) "
+    "or Spark's frame.repartition(sequence).sortWithinPartitions(sequence, order)"
+)
+
+
 class Done(NamedTuple):
-    """What a worker found in a partition."""
+    """What workers found in a partition, or in several."""
 
     results: list[Any]  # of each batch; or their sum alone, which is None of no batches
     rows: int
     notices: list[str]  # that were told there
+    partitions: int = 1  # of which these are
 
 
 NOTHING = Done([None], 0, [])  # of a partition without rows
@@ -35,7 +42,7 @@ NOTHING = Done([None], 0, [])  # of a partition without rows
 def joined(results: list[Any], parts: Sequence[Done]) -> Done:
     """Those results; and the rows and notices of the parts that they come of, equal notices as one."""
     notices = [*dict.fromkeys(notice for done in parts for notice in done.notices)]
-    return Done(results, sum(done.rows for done in parts), notices)
+    return Done(results, sum(done.rows for done in parts), notices, sum(done.partitions for done in parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +115,9 @@ def watched(done: Iterable[Done], partitions: Iterable[Partition[Any]]) -> Itera
     """What comes back, in order; notices are told, and progress is reported, as it comes."""
     report, watch = progress.get(), partition_progress.get()
     count = len(partitions) if isinstance(partitions, Sequence) else None
-    for number, each in enumerate(done, 1):
+    number = 0
+    for each in done:
+        number += each.partitions
         for notice in each.notices:
             tell(notice)
         if report:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice, repeat
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,24 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, run_total
-from credo.engines.remote import NOTHING, Done, Remote, Task, added_runs, in_partition, joined, of_pairs, watched
+from credo.engines.remote import (
+    NOTHING,
+    SPLIT_SEQUENCE,
+    Done,
+    Remote,
+    Task,
+    added_runs,
+    in_partition,
+    joined,
+    of_pairs,
+    watched,
+)
 from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, DataError, EngineError
 
 SCHEMA = "place long, shard long, blob binary"  # of what a partition, or several of them, become
 WINDOW = 8 * FAN_IN  # partitions of files that are one job of Spark
 FEW = 2 * FAN_IN  # sums that the driver adds
-SPLIT = (
-    "a sequence continues in the next partition of the Spark frame: keep each in one, as in "
-    "frame.repartition(sequence).sortWithinPartitions(sequence, order)"
-)
 
 
 class SparkPiece(Piece):
@@ -98,8 +105,7 @@ class Spark(Remote):
                 whole = self._total(task, window, len(sums))
                 for own, result in zip(sums, whole.results, strict=True):
                     own.append(result)
-                yield whole
-                yield from repeat(NOTHING, len(window) - 1)  # each partition of a window is done with it
+                yield whole._replace(partitions=len(window))
 
         for _ in watched(done(), partitions):
             pass
@@ -124,7 +130,7 @@ class Spark(Remote):
         for number, partition in enumerate(window):
             blob, pieces = packed(partition)
             if len(pieces) > 1:
-                raise DataError(SPLIT)
+                raise DataError(SPLIT_SEQUENCE)
             place = number
             if pieces and isinstance(piece := pieces[0], SparkPiece):
                 frame, place = piece.frame, piece.place

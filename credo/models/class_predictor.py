@@ -26,6 +26,7 @@ from credo.models.decisions import Loss, loss_matrix
 from credo.models.explaining import Reasons, Step, TextContributions
 from credo.models.jobs import (
     Job,
+    LeastLoss,
     LeftOut,
     LogProbabilities,
     MostProbable,
@@ -363,9 +364,9 @@ class ClassPredictor(Surface, ABC):
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict(data)
         if (table := self.opened(data)).frame is not None:
-            from credo.models.frame_columns import most_probable
+            from credo.models.frame_columns import of_classes
 
-            frame: NDArray[Any] = most_probable(table, self._present(table), MostProbable(self), self.classes)
+            frame: NDArray[Any] = of_classes(table, self._present(table), MostProbable(self), self.classes)
             return frame
         return self._named(self._collected(table, MostProbable(self), width=1)[:, 0].astype(np.intp))
 
@@ -376,14 +377,19 @@ class ClassPredictor(Surface, ABC):
         """The decision of least expected loss for each row; None where rejecting (at that loss) is cheaper.
 
         loss[truth][decision] is the cost of a decision; by default 0 if it is right, else 1.
+        Of a Dask or Spark DataFrame: that frame, with a column `decision`, made when it is computed.
         """
-        expected = self._collected(data, Probabilities(self)) @ loss_matrix(loss, self.classes)
-        decided = self._named(expected.argmin(1)).astype(object)
-        if reject is not None:
-            if not isinstance(reject, int | float | np.number) or np.isnan(reject):
-                raise DataError(f"reject must be a number, the loss of not deciding, but is {reject!r}")
-            decided[expected.min(1) > reject] = None
-        return decided
+        if reject is not None and (not isinstance(reject, int | float | np.number) or np.isnan(reject)):
+            raise DataError(f"reject must be a number, the loss of not deciding, but is {reject!r}")
+        job = LeastLoss(self, loss_matrix(loss, self.classes), np.inf if reject is None else float(reject))
+        table, decisions = self.opened(data), self.classes if reject is None else (*self.classes, None)
+        if table.frame is not None:
+            from credo.models.frame_columns import of_classes
+
+            frame: NDArray[Any] = of_classes(table, self._present(table), job, decisions, "decision")
+            return frame
+        codes = self._collected(table, job, width=1)[:, 0].astype(np.intp)
+        return np.array([*self.classes, None], dtype=object)[codes]
 
     def _collected(self, data: object, job: Job, width: int | None = None) -> Array:
         """What a job finds of each row, one after another. (rows, width: one column a class, unless said)"""

@@ -65,8 +65,11 @@ class Classifier(Labelled):
     # Prediction
 
     def log_joint(self, data: object) -> Array:
-        """log p(row, class), untuned, as in worked examples. (rows, classes)"""
-        return self._collected(data, LogJoint(self))
+        """log p(row, class), untuned, as in worked examples. (rows, classes)
+
+        Of a Dask or Spark DataFrame: that frame, with a column for each class, made when it is computed.
+        """
+        return self._found(data, LogJoint(self), "log P(row, {})")
 
     def log_prob(self, data: object) -> Array:
         """log p(row), untuned: low for outliers.
@@ -83,7 +86,7 @@ class Classifier(Labelled):
 
     def _log_prob_here(self, data: object) -> Array:
         """The same as an array, wherever the rows live. (rows,)"""
-        return np.asarray(np.logaddexp.reduce(self.log_joint(data), axis=1))
+        return np.asarray(np.logaddexp.reduce(self._collected(data, LogJoint(self)), axis=1))
 
     def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
         """log P(class, row), up to what all classes share; and the cells that were ignored."""

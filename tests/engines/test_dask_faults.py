@@ -13,6 +13,8 @@ import pandas as pd
 import pytest
 
 import credo
+from credo import engines
+from tests.engines.files import check_files_that_differ
 from tests.engines.verbs import LONG, QUICK, local, parts_of, table
 
 pytest.importorskip("dask.dataframe", reason="Dask isn't installed: pip install 'credo-bayes[dask]'")
@@ -85,6 +87,12 @@ def test_a_bad_partition_is_one_clear_error(how: Any, kind: Any, text: str, dask
     with pytest.raises(kind, match=text):
         credo.estimate(frame, "z", prior=credo.NormalMean(0, 1, 1), weight="mass")
     assert dask_client.scheduler_info()["n_workers"] == 2
+
+
+@pytest.mark.slow
+def test_a_file_that_differs_is_one_clear_error(tmp_path: Path, dask_client: Any) -> None:
+    with engines.using(engines.Dask(dask_client)):
+        check_files_that_differ(parts_of(table()), tmp_path)
 
 
 def test_a_frame_whose_rows_change_is_refused(tmp_path: Path, dask_client: Any) -> None:

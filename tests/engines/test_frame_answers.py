@@ -61,3 +61,31 @@ def test_regressions(parts: list[pd.DataFrame]) -> None:
     steep = credo.LogisticRegression(kinds={**FEW, "mass": "ignore"}).fit(here, target="kind")
     names = [f"P({each})" for each in steep.classes]
     np.testing.assert_array_equal(columns(steep.predict_proba(frame), names), steep.predict_proba(here))
+
+
+def test_joint_probabilities_and_decisions(parts: list[pd.DataFrame]) -> None:
+    frame, here = dask_frame(parts), local(parts)
+    model: Any = credo.GaussianDiscriminant("tied", kinds={**FEW, "word": "ignore", "mass": "ignore"}).fit(
+        here, target="kind"
+    )
+    for what, name in ((model.log_joint, "log P(row, {})"), (model.mahalanobis, "distance to {}")):
+        names = [name.format(each) for each in model.classes]
+        np.testing.assert_array_equal(columns(what(frame), names), what(here))
+    costs = {"loss": {"a": {"b": 5.0}}, "reject": 0.3}
+    found = model.decide(frame, **costs).compute()["decision"]
+    assert found.where(found.notna(), None).tolist() == model.decide(here, **costs).tolist()
+    assert found.isna().any()
+
+
+def test_hidden_states(parts: list[pd.DataFrame]) -> None:
+    """Of whole sequences; one that goes on in the next partition is an error that says what to do."""
+    kinds = {"note": "ignore", "seen": "ignore", "kind": "ignore"}
+    whole = pd.concat(parts).assign(when=np.random.default_rng(0).permutation(700))
+    parts = parts_of(whole, (0, 153, 477, 477, 700))
+    frame, here = dask_frame(parts), local(parts)
+    model: Any = credo.HiddenMarkov(states=2, kinds=kinds, starts=1, steps=4).fit(here, sequence="run", order="when")
+    assert columns(model.decode(frame), ["predicted"])[:, 0].tolist() == model.decode(here).tolist()
+    for what in (model.smooth, model.filter):
+        np.testing.assert_array_equal(columns(what(frame), [f"P({each})" for each in model.names]), what(here))
+    with pytest.raises(credo.DataError, match="shuffle"):
+        model.smooth(dask_frame(parts_of(whole)))

@@ -9,23 +9,24 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 import credo
 from credo import engines
 from credo.engines.partitions import FAN_IN, SHARDS
+from tests.engines.files import check_files_that_differ
 from tests.engines.verbs import ESTIMATES, FEW, LONG, QUICK, local, many_groups, parts_of, spark_frame, table
 from tests.laws.test_engines import VERBS, as_form, evidence_bits
 
 pytest.importorskip("pyspark", reason="Spark isn't installed: pip install 'credo-bayes[spark]'")
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.spark,
     pytest.mark.usefixtures("bounded"),
     pytest.mark.filterwarnings("ignore::credo.Notice"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
 ]
-FRAMES = ["fitted", "weighed", "estimated", "mixed", "incomplete", "structured"]
+FRAMES = [verb for verb in (*QUICK, *LONG) if verb != "sequential"]  # which has a test of its own
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +111,34 @@ def test_models_answer_with_frames(parts: list[pd.DataFrame], frame: Any) -> Non
     np.testing.assert_array_equal(numbers.toArrow()["predicted"], line.predict(here))
 
 
+def test_decisions_and_hidden_states_are_columns(spark: Any) -> None:
+    """Decisions that may be withheld; states of whole sequences, whose rows are put in order."""
+    rows = table().assign(when=np.random.default_rng(0).permutation(700))
+    parts = parts_of(rows, (0, 153, 477, 477, 700))
+    frame, here = spark_frame(spark, parts).cache(), local(parts)
+    model: Any = credo.GaussianDiscriminant("tied", kinds={**FEW, "word": "ignore", "mass": "ignore", "when": "ignore"})
+    model, costs = model.fit(here, target="kind"), {"loss": {"a": {"b": 5.0}}, "reject": 0.3}
+    found = model.decide(frame, **costs).toArrow()["decision"].to_pylist()
+    assert found == model.decide(here, **costs).tolist()
+    assert None in found
+    kinds = {"note": "ignore", "seen": "ignore", "kind": "ignore"}
+    hmm: Any = credo.HiddenMarkov(states=2, kinds=kinds, starts=1, steps=4).fit(here, sequence="run", order="when")
+    assert hmm.decode(frame).toArrow()["predicted"].to_pylist() == hmm.decode(here).tolist()
+    shares = hmm.smooth(frame).toArrow()
+    np.testing.assert_array_equal(np.column_stack([shares[f"P({each})"] for each in hmm.names]), hmm.smooth(here))
+
+
+def test_it_listens_on_this_machine_alone(frame: Any) -> None:
+    """Java, and the Python workers that it starts."""
+    import psutil
+
+    assert frame.count() == 700
+    own = psutil.Process().children(recursive=True)
+    listening = {each.laddr.ip for one in own for each in one.net_connections("inet") if each.status == "LISTEN"}
+    assert listening
+    assert listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+
+
 def test_predictions_are_columns_of_the_frame(parts: list[pd.DataFrame], frame: Any) -> None:
     whole = pd.concat(parts)
     model: Any = credo.NaiveBayes(kinds={"run": "ignore"}).fit(whole, target="kind")
@@ -168,19 +197,6 @@ def test_a_bad_partition_is_one_clear_error(parts: list[pd.DataFrame], spark: An
 def test_a_file_that_differs_is_one_clear_error(
     parts: list[pd.DataFrame], spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another schema, and a corrupt file."""
     monkeypatch.setattr("credo.data.partitions.BYTES", 1)
-    for i, part in enumerate((parts[0], parts[3], parts[4])):
-        part[["x", "z"]].to_parquet(tmp_path / f"{i}.parquet")
-    data, prior = str(tmp_path / "*.parquet"), credo.NormalMean(0, 1, 1)
     with engines.using(engines.Spark(spark)):
-        assert credo.estimate(data, "z", prior=prior).n == 699
-        pages = bytearray((tmp_path / "1.parquet").read_bytes())
-        at = pq.read_metadata(tmp_path / "1.parquet").row_group(0).column(1).data_page_offset
-        pages[at : at + 300] = b"\xff" * 300
-        (tmp_path / "1.parquet").write_bytes(pages)
-        with pytest.raises(credo.CredoError, match=r"1\.parquet|partition 2"):
-            credo.estimate(data, "z", prior=prior)
-        parts[3][["x"]].to_parquet(tmp_path / "1.parquet")
-        with pytest.raises(credo.CredoError, match=r"1\.parquet"):
-            credo.estimate(data, "z", prior=prior)
+        check_files_that_differ(parts, tmp_path)

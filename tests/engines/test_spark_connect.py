@@ -15,6 +15,7 @@ from tests.laws.test_engines import evidence_bits
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_spark_connect_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("pyspark", "grpc", "grpc_status", "zstandard"):
         pytest.importorskip(package, reason=f"Spark Connect isn't installed: {package}; pip install 'pyspark[connect]'")

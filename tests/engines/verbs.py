@@ -115,6 +115,28 @@ def estimated(data: Any) -> Any:
     return bits(found.mean()), evidence_bits(one)
 
 
+def regressed(data: Any) -> Any:
+    """Newton's method: each step sums gradients and curvatures over the partitions."""
+    kinds = {**FEW, "mass": "ignore"}
+    steep = credo.LogisticRegression(kinds=kinds).fit(data, target="kind")
+    line = credo.LinearRegression(kinds=kinds).fit(data, target="z")
+    return bits(steep.predict_proba(table())), bits(line.predict(table()))
+
+
+def tuned(data: Any) -> Any:
+    model = credo.NaiveBayes(kinds={"note": "text", "run": "ignore"}).fit(data, target="kind").tune(data)
+    return evidence_bits(model), bits(model.predict_proba(table()))
+
+
+def worded(data: Any) -> Any:
+    """Words pruned, and words hashed, in every sum of the tree."""
+    found = []
+    for text in (credo.Text(max_words=5), credo.Text(hashed=16)):
+        model: Any = credo.NaiveBayes(kinds={"note": text, "run": "ignore"}).fit(data, target="kind")
+        found.append((evidence_bits(model), model.evidence.size))
+    return found
+
+
 def mixed(data: Any) -> Any:
     mix = credo.Mixture(components=2, kinds={**FEW, "kind": "ignore"}, starts=2, steps=6).fit(data)
     return bits(mix.history), evidence_bits(mix)
@@ -143,8 +165,15 @@ def learned(data: Any) -> Any:
     return model.report.scores.log_loss, evidence_bits(model)
 
 
-QUICK: dict[str, Callable[[Any], Any]] = {each.__name__: each for each in (fitted, weighed, validated, estimated)}
-LONG = {each.__name__: each for each in (mixed, incomplete, sequential, structured, learned)}
+def learned_number(data: Any) -> Any:
+    model = credo.learn(data, target="z", kinds={**FEW, "mass": "ignore"})
+    return evidence_bits(model), bits(model.predict(table()))
+
+
+QUICK: dict[str, Callable[[Any], Any]] = {
+    each.__name__: each for each in (fitted, weighed, validated, estimated, worded)
+}
+LONG = {each.__name__: each for each in (regressed, tuned, mixed, incomplete, sequential, structured, learned)}
 ESTIMATES: dict[str, Callable[[Any], Any]] = {
     "number": lambda data: credo.estimate(data, "z", by="who", prior=credo.NormalInverseGamma(0, 1, 1, 1)),
     "category": lambda data: credo.estimate(data, "word", by="who", prior="empirical"),

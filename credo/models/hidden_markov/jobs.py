@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,6 +28,17 @@ class Found(NamedTuple):
     values: NDArray[Any]  # (rows, ...)
     places: NDArray[np.intp] | None  # of rows that were put in order
     ignored: Ignored
+
+
+@dataclass(frozen=True, eq=False)
+class InTableOrder:
+    """What a job finds of each row, as the rows came. (rows, columns)"""
+
+    job: Callable[[SequenceBatch], Found]
+
+    def __call__(self, batch: SequenceBatch) -> tuple[NDArray[Any]]:
+        values, places, _ = self.job(batch)
+        return ((values if places is None else values[places]).reshape(batch.rows, -1),)
 
 
 def _places(batch: SequenceBatch) -> NDArray[np.intp] | None:

@@ -22,6 +22,7 @@ from credo.core.records import Surface, with_fields
 from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
 from credo.data.schema import Column, Kind, Schema
+from credo.data.sequences import Sequences, whole_sequences
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_discount, check_seed, counted, suggest
 from credo.families.family import Family
 from credo.families.normal_inverse_wishart import Covariance
@@ -35,7 +36,17 @@ from credo.models.hidden_markov.emission import COMPONENT, Emission
 from credo.models.hidden_markov.expecting import EQUAL, HiddenChain
 from credo.models.hidden_markov.fitting import Search, Tried
 from credo.models.hidden_markov.given import Given, free_name
-from credo.models.hidden_markov.jobs import BestPaths, Decode, DecodeAndSmooth, Filter, Found, LogProb, Path, Smooth
+from credo.models.hidden_markov.jobs import (
+    BestPaths,
+    Decode,
+    DecodeAndSmooth,
+    Filter,
+    Found,
+    InTableOrder,
+    LogProb,
+    Path,
+    Smooth,
+)
 from credo.models.hidden_markov.naming import checked_states, names_of
 from credo.models.hidden_markov.pattern import Pattern, Transitions, pattern_of, plain_transitions
 from credo.models.hidden_markov.reading import SequenceTable
@@ -324,9 +335,18 @@ class HiddenMarkov(Surface):
 
     def decode(self, data: object, paths: int | None = None) -> Any:
         """The most probable path of states (Viterbi), a state for each row; of paths=k, the k best of each sequence,
-        each with its log-probability given the rows."""
+        each with its log-probability given the rows.
+
+        Of a Dask or Spark DataFrame whose partitions hold whole sequences: that frame, with a column `predicted`.
+        """
         if paths is None:
-            return self._array[self._collected(data, Decode(self.chain), np.empty(0, np.int32))]
+            if (table := self.opened(data)).frame is not None:
+                from credo.models.frame_columns import of_classes
+
+                wanted, sequences = self._whole(table)
+                job = InTableOrder(Decode(self.chain))
+                return of_classes(table, wanted, job, self._named(), sequences=sequences)
+            return self._array[self._collected(table, Decode(self.chain), np.empty(0, np.int32))]
         if not isinstance(paths, int | np.integer) or paths < 1:
             raise DataError(f"the number of paths must be whole and at least 1, but is {paths!r}")
         found = engines.map(BestPaths(self.chain, int(paths)), self._opened(data).partitions())
@@ -342,12 +362,12 @@ class HiddenMarkov(Surface):
         return found
 
     def smooth(self, data: object) -> Array:
-        """P(state | all rows of its sequence). (rows, states)"""
-        return np.asarray(self._collected(data, Smooth(self.chain), np.empty((0, self.n_states))))
+        """P(state | all rows of its sequence); of a DataFrame as in decode, with a column each. (rows, states)"""
+        return self._for_each_state(data, Smooth(self.chain))
 
     def filter(self, data: object) -> Array:
-        """P(state | the rows of its sequence up to this one). (rows, states)"""
-        return np.asarray(self._collected(data, Filter(self.chain), np.empty((0, self.n_states))))
+        """P(state | the rows of its sequence up to this one); of a DataFrame likewise. (rows, states)"""
+        return self._for_each_state(data, Filter(self.chain))
 
     def log_prob(self, data: object) -> Array:
         """log p of each sequence, states summed out. (sequences,)"""
@@ -385,6 +405,25 @@ class HiddenMarkov(Surface):
 
     def _opened(self, data: object) -> SequenceTable:
         return self._table(self.opened(data))
+
+    def _for_each_state(self, data: object, job: Any) -> Array:
+        table = self.opened(data)
+        if table.frame is None:
+            return np.asarray(self._collected(table, job, np.empty((0, self.n_states))))
+        from credo.models.frame_columns import for_each_class
+
+        wanted, sequences = self._whole(table)
+        frame: Array = for_each_class(table, wanted, InTableOrder(job), "P({})", self._named(), sequences)
+        return frame
+
+    def _whole(self, table: Source) -> tuple[list[str], Sequences]:
+        """The columns of a frame that are read, and its sequences, each of which must be in one partition."""
+        rows = self._table(table)
+        if rows.by is None:
+            rows.partitions()  # which refuses one sequence of all rows
+        assert rows.by is not None
+        wanted = dict.fromkeys([*rows.names, rows.by, *([rows.order] if rows.order else [])])
+        return [*wanted], replace(whole_sequences(table, rows.by), order=rows.order)
 
     def _collected(self, data: object, job: Any, empty: NDArray[Any]) -> Any:
         """What a job finds of each row, in the table's order."""

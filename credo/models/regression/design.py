@@ -119,7 +119,8 @@ def with_products(keys: list[str], cells: Array, readings: Readings, batch: Batc
     parts, found = [cells], [*keys]
     for a, b in readings.interactions:
         found += [product_key(keys[i], keys[j]) for i in own[a] for j in own[b]]
-        parts.append((cells[:, own[a], None] * cells[:, None, own[b]]).reshape(batch.rows, -1))
+        products = cells[:, own[a], None] * cells[:, None, own[b]]
+        parts.append(products.reshape(batch.rows, products.shape[1] * products.shape[2]))
     return found, np.hstack(parts)
 
 
