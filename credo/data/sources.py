@@ -257,7 +257,7 @@ class Source:
         return replace(self, read=found.read, files=found.files, frame=found.frame, signs=found.signs, spelt=None)
 
     def in_currencies(self, known: Mapping[str, str]) -> Source:
-        """The same, refused where amounts of a column have another sign than those that are known."""
+        """The same, refused if the amounts of a column have another currency sign than the known one."""
         here = [name for name in known if name in self.names]
         for name, sign in ({} if self.signs is None or not here else self.signs(here)).items():
             if sign != known[name]:

@@ -157,7 +157,7 @@ class OddsLikelihood(OneTerm, WordByWord):
         return out
 
     def _odds_left_out(self, cells: Documents, own: Hard, keep: bool) -> OddsLeftOut:
-        """What no setting changes of few documents. That of a grid is kept: a coarse one is followed by a fine one."""
+        """The log-odds of few documents before damping. Those of a grid are cached: a fine one follows a coarse one."""
         for before, member, found in self._latest:
             same = np.array_equal(member.codes, own.codes) and np.array_equal(member.weight, own.weight)
             if before is cells and same:

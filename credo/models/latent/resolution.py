@@ -71,8 +71,8 @@ class Recorded:
 
 
 def _differences(values: Array) -> Array:
-    """From the smallest, and from neighbour to neighbour: beside a distant value, others seem to lie in one place.
-    Those of equal values that were calculated in two ways are left out."""
+    """From the smallest, and from neighbour to neighbour: with a distant value, others would coincide. Differences of
+    rounding alone are excluded."""
     gaps = np.diff(values)
     return np.append(values - values[0], gaps[gaps > ROUNDED * np.abs(values).max()])
 

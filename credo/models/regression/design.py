@@ -173,7 +173,7 @@ def _weighted(sums: Exact, places: Positions, numbers: Array, axis: int) -> Exac
 
 
 def require_squares(features: Features, sums: CrossMoments, target: str) -> None:
-    """Refuse numbers that are so small that their squares leave the floats, as those beyond 1e150 are refused."""
+    """Refuse numbers whose squares underflow, as those beyond 1e150 are refused."""
     scatter = np.einsum("ii->i", sums.scatter[0])
     first: dict[str, int] = {}
     for i, (name, *others) in enumerate(features.sources):
