@@ -111,7 +111,7 @@ def _run(server: uvicorn.Server, listening: socket.socket) -> None:
         listening.close()
 
 
-def explore(model: object, *, data: object = None, port: int = 0) -> Explorer:
+def explore(model: Any, *, data: object = None, port: int = 0) -> Explorer:
     """A page about a model, or about one in a file, optionally with rows. A notebook displays it; `start()` serves it.
 
     >>> from credo import Network

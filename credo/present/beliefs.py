@@ -67,7 +67,7 @@ def _shown(value: object) -> str:
     return " ".join(text.split())
 
 
-def _ends(ends: tuple[object, object]) -> str:
+def _ends(ends: tuple[Any, Any]) -> str:
     low, high = ends
     if np.ndim(low) == 0:
         return f"[{float(low):.4g}, {float(high):.4g}]"

@@ -35,7 +35,7 @@ def causal_picture(graph: CausalGraph) -> NetworkPicture:
     return laid_out(seen.parents, arrows, place)
 
 
-def plot_causal_graph(graph: CausalGraph, ax: object = None) -> AnyFigure:
+def plot_causal_graph(graph: CausalGraph, ax: Any = None) -> AnyFigure:
     return drawn_picture(causal_picture(graph), ax)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,5 +48,5 @@ def _short(p: float) -> str:
     return "1.0" if p >= 0.995 else f"{p:.2f}".removeprefix("0")
 
 
-def plot_confidence(found: EdgeConfidence, least: float = 0.1, ax: object = None) -> AnyFigure:
+def plot_confidence(found: EdgeConfidence, least: float = 0.1, ax: Any = None) -> AnyFigure:
     return drawn_picture(confidence_picture(found, least), ax)

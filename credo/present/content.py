@@ -122,7 +122,7 @@ def plain(value: Any) -> Any:
     return [*value] if _is_plain(value) else [plain(each) for each in value]
 
 
-def _is_plain(values: Sequence[object]) -> bool:
+def _is_plain(values: Sequence[Any]) -> bool:
     """Whether all of them are texts and finite numbers: long lists are looked at as a whole, which takes less time."""
     kinds = {*map(type, values)}
     if float in kinds:

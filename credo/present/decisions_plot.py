@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from credo.networks.graph import in_order
 from credo.present.graph_plot import laid_out
@@ -29,5 +29,5 @@ def diagram_picture(diagram: InfluenceDiagram) -> NetworkPicture:
     return replace(picture, cards=[replace(card, given=card.name in chosen) for card in picture.cards])
 
 
-def plot_diagram(diagram: InfluenceDiagram, ax: object = None) -> Figure:
+def plot_diagram(diagram: InfluenceDiagram, ax: Any = None) -> Figure:
     return drawn_picture(diagram_picture(diagram), ax)

@@ -68,7 +68,7 @@ def _likelihood(model: Classifier, name: str) -> tuple[str, Likelihood | None]:
     return form, None
 
 
-def _log_density(model: Classifier, likelihood: Likelihood, name: str, cells: object) -> Array:
+def _log_density(model: Classifier, likelihood: Likelihood, name: str, cells: Any) -> Array:
     """log p(cell | class), the other columns marginalised; of the logarithm where that is the form. (classes, cells)"""
     batch = Batch(0, len(cells), {name: cells}).filled(model.views)
     out = np.zeros((len(cells), len(model.classes)))

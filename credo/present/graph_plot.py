@@ -27,7 +27,7 @@ def graph_picture(graph: MixedGraph) -> NetworkPicture:
     return laid_out(graph.variables, {**arrows, **edges}, _order(graph))
 
 
-def plot_graph(graph: MixedGraph, ax: object = None) -> AnyFigure:
+def plot_graph(graph: MixedGraph, ax: Any = None) -> AnyFigure:
     """Layers from top to bottom, arrows with heads and edges without."""
     return drawn_picture(graph_picture(graph), ax)
 
@@ -45,7 +45,7 @@ def comparison_picture(found: GraphComparison) -> NetworkPicture:
     return laid_out(found.truth.variables, arrows, _order(found.truth))
 
 
-def plot_comparison(found: GraphComparison, ax: object = None) -> AnyFigure:
+def plot_comparison(found: GraphComparison, ax: Any = None) -> AnyFigure:
     """Both graphs in one picture, with a legend of what they share and where they differ."""
     from matplotlib.lines import Line2D
 

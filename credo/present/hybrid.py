@@ -128,7 +128,7 @@ def hybrid_content(net: HybridNetwork, top: int | None = None) -> list[Content]:
     return [Paragraph(headline(net), "title"), *lines, GAP, table, *(rest if len(net.parents) > top else [])]
 
 
-def plot_hybrid(net: HybridNetwork, given: Given = None, ax: object = None) -> Figure:
+def plot_hybrid(net: HybridNetwork, given: Given = None, ax: Any = None) -> Figure:
     """Layers from top to bottom, each variable with a bar for each state or range of numbers."""
     marginals = net.marginals(given) if net.nodes and len(net.parents) <= MARGINALS else {}
     places, bends = layout(net.parents)

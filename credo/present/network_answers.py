@@ -86,7 +86,7 @@ def identification_content(found: Identification, top: int | None = None) -> lis
     return [Paragraph(title, "title"), Paragraph(found.formula), Paragraph(found.reason, "note")]
 
 
-def node_content(node: object, top: int | None = None) -> list[Content]:
+def node_content(node: Any, top: int | None = None) -> list[Content]:
     """A node's distribution, as it was given: a row for each parameter, or for each of its entries.
 
     >>> from credo import nodes

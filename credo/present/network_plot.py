@@ -66,7 +66,7 @@ def network_picture(net: Network, given: Given = None) -> NetworkPicture:
     return NetworkPicture(cards, [Arrow(*ends, way) for ends, way in bends.items()])
 
 
-def plot_network(net: Network, given: Given = None, ax: object = None) -> AnyFigure:
+def plot_network(net: Network, given: Given = None, ax: Any = None) -> AnyFigure:
     """Layers from top to bottom, each variable with a bar for each state; of many variables the names alone."""
     return drawn_picture(network_picture(net, given), ax)
 
@@ -110,7 +110,7 @@ def drawn_picture(picture: NetworkPicture, ax: Any = None) -> AnyFigure:
 HEADS = {"child": "-|>", "parent": "<|-", "none": "-", "both": "<|-|>"}
 
 
-def _draw_arrow(ax: Any, arrow: Arrow, path: object, scale: float) -> None:
+def _draw_arrow(ax: Any, arrow: Arrow, path: Any, scale: float) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     size = scale * max(1.0, arrow.width) ** 0.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import get_args
+from typing import Any, get_args
 
 from credo.data import source
 from credo.errors import DataError
@@ -12,7 +12,7 @@ from credo.selection.choose import fitted_on, learned, names_of
 
 
 def average(
-    models: Sequence[object] | Mapping[str, object],
+    models: Sequence[Any] | Mapping[str, Any],
     data: object = None,
     by: Weighing | None = None,
     *,

@@ -156,7 +156,7 @@ def _range(sizes: Sequence[int], first: bool, last: bool) -> str:
 def compare(
     data: object, target: object, *, generative: ClassPredictor | None = None,
     discriminative: ClassPredictor | None = None, sizes: Sequence[int] | None = None, draws: int = 10,
-    withheld: float = 1 / 3, kinds: Mapping[str, object] | None = None, weight: Weight = None, seed: int = 0,
+    withheld: float = 1 / 3, kinds: Mapping[str, Any] | None = None, weight: Weight = None, seed: int = 0,
 ) -> Comparison:  # fmt: skip
     """Learning curves of a generative and a discriminative model, and which to prefer at which size.
 
@@ -205,7 +205,7 @@ def _codes(table: Source, target: str) -> NDArray[np.intp]:
 
 
 def _models(
-    table: Source, target: str, kinds: Mapping[str, object] | None, weight: Weight, generative: ClassPredictor | None,
+    table: Source, target: str, kinds: Mapping[str, Any] | None, weight: Weight, generative: ClassPredictor | None,
     discriminative: ClassPredictor | None,
 ) -> tuple[ClassPredictor, ClassPredictor]:  # fmt: skip
     others = check_classes(table, target, kinds)

@@ -78,7 +78,7 @@ def learn(
     target: object,
     *,
     model: Kind = "auto",
-    kinds: Mapping[str, object] | None = None,
+    kinds: Mapping[str, Any] | None = None,
     weight: Weight = None,
     seed: int = 0,
 ) -> TunedClassifier | LinearRegression | LogisticRegression | DecisionTree:

@@ -78,7 +78,7 @@ def _about(c: float, p: float) -> Grid:
 
 
 def _best_of_grids(
-    model: Any, sample: Sample, likelihoods: Sequence[tuple[str, object]], grids: Sequence[Grid]
+    model: Any, sample: Sample, likelihoods: Sequence[tuple[str, Any]], grids: Sequence[Grid]
 ) -> list[tuple[tuple[float, float], TermScores]]:
     """The c and p of each likelihood's grid that predict best, and their scores."""
     *said, prior, truth, weight = sample.mapped(GridScores(model, likelihoods, grids), len(model.classes))

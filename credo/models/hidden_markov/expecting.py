@@ -174,7 +174,7 @@ class HiddenChain:
         firsts, pairs = counted_pairs(batch.starts, member)
         return self._chain_evidence(firsts, pairs)
 
-    def _chain_evidence(self, firsts: object, pairs: object) -> Evidence:
+    def _chain_evidence(self, firsts: Any, pairs: Any) -> Evidence:
         schema = Schema((Column(self.column, "category", self.emission.levels),))
         return Evidence(schema, chain_parts(firsts, pairs, self.column))
 

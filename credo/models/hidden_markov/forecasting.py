@@ -50,7 +50,7 @@ def forecasts(model: HiddenMarkov, data: object, steps: int) -> list[Forecast]:
     return ahead(model.names, model.chain, last[0], steps)
 
 
-def ahead(names: tuple[object, ...], chain: HiddenChain, positions: Array, steps: int) -> list[Forecast]:
+def ahead(names: tuple[Any, ...], chain: HiddenChain, positions: Array, steps: int) -> list[Forecast]:
     """From P(position) of the last row on: P(position) times the transitions, as often as there are steps."""
     if not isinstance(steps, int | np.integer) or steps < 1:
         raise DataError(f"the number of steps ahead must be whole and at least 1, but is {steps!r}")

@@ -118,7 +118,7 @@ def with_given(
     return table, Given(tuple(states) if states is not None else levels_of(table, name), name)
 
 
-def _with_probabilities(table: Source, shares: Array, states: Sequence[object] | None) -> tuple[Source, Given]:
+def _with_probabilities(table: Source, shares: Array, states: Sequence[Any] | None) -> tuple[Source, Given]:
     own = tuple(states) if states is not None else tuple(range(shares.shape[1]))
     if len(own) != shares.shape[1]:
         raise DataError(f"{len(own)} states have as many probabilities in each row, but there are {shares.shape[1]}")

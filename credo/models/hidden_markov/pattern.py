@@ -148,7 +148,7 @@ def _listed(transitions: Mapping[Any, Any], states: Sequence[object]) -> Flags:
     return step
 
 
-def _durations(duration: int | Mapping[Any, int], states: Sequence[object]) -> NDArray[np.intp]:
+def _durations(duration: int | Mapping[Any, int], states: Sequence[Any]) -> NDArray[np.intp]:
     given = dict(duration) if isinstance(duration, Mapping) else dict.fromkeys(states, duration)
     found = np.ones(len(states), dtype=np.intp)
     for state, rows in given.items():

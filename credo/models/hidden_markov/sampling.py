@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from credo.models.hidden_markov.model import HiddenMarkov
 
 
-def sampled_sequences(model: HiddenMarkov, lengths: int | Sequence[int], seed: object) -> pa.Table:
+def sampled_sequences(model: HiddenMarkov, lengths: int | Sequence[int], seed: Any) -> pa.Table:
     """An Arrow table: the columns, the state of each row, and which sequence it is in."""
     import pyarrow as pa
 
@@ -45,7 +45,7 @@ def checked_lengths(lengths: Any) -> list[int]:
     return sizes
 
 
-def _walk(initial: object, transitions: object, rows: int, rng: np.random.Generator) -> Any:
+def _walk(initial: Any, transitions: Any, rows: int, rng: np.random.Generator) -> Any:
     """Positions of one sequence."""
     found = np.empty(rows, dtype=np.intp)
     reached = np.cumsum(transitions, axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from credo.blocks.block import Block, Settings
 from credo.blocks.capabilities import Rounds
@@ -22,7 +23,7 @@ Numbers = Mapping[str, Recorded]  # how number columns are recorded
 
 
 def hidden_views(
-    table: Source, features: Sequence[str], kinds: Mapping[str, object] | None
+    table: Source, features: Sequence[str], kinds: Mapping[str, Any] | None
 ) -> tuple[Source, Views, Numbers]:
     """The form of each column, as for a classifier; but a number of few different values, such as a year or a die's
     face, is a category: otherwise hidden groups would fit single values. And the resolution of number columns."""
@@ -55,7 +56,7 @@ def recorded_numbers(table: Source, views: Views) -> Numbers:
 
 
 def hidden_blocks(
-    views: Views, kinds: Mapping[str, object] | None, covariance: Covariance, numbers: Numbers | None = None
+    views: Views, kinds: Mapping[str, Any] | None, covariance: Covariance, numbers: Numbers | None = None
 ) -> tuple[Block, ...]:
     """A block for each form; number columns covary as `covariance` says. During EM, rounding is modelled."""
     blocks = tuple(block for _, block in with_covariance(blocks_of(views, kinds), covariance))

@@ -173,7 +173,7 @@ def _total(log_prob: Array, weight: Array, batch: Batch) -> float:
 
 
 def unfitted(
-    conditional: Conditional, levels: object, concentration: float, weights: RowWeights, labels: RowLabels | None
+    conditional: Conditional, levels: Any, concentration: float, weights: RowWeights, labels: RowLabels | None
 ) -> MixtureEM:
     """Without parameters yet."""
     own = replace(conditional, settings=at_mode(conditional.settings), evidence=None)

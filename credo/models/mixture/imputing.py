@@ -70,9 +70,7 @@ def _drawn_codes(shares: Array, rng: np.random.Generator) -> Any:
     return np.minimum((rng.random((len(shares), 1)) * reached[:, -1:] >= reached).sum(1), shares.shape[1] - 1)
 
 
-def _cells(
-    likelihood: Likelihood, rows: Batch, shares: Array, codes: object, rng: np.random.Generator
-) -> dict[str, Any]:
+def _cells(likelihood: Likelihood, rows: Batch, shares: Array, codes: Any, rng: np.random.Generator) -> dict[str, Any]:
     if codes is None:
         expects = Expects.of(likelihood)
         return {} if expects is None else expects.expected_cells(likelihood.read(rows), shares)

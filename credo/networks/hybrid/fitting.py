@@ -31,10 +31,10 @@ NUMERIC = ("number", "count", "date")
 def fitted(
     net: HybridNetwork,
     data: object,
-    prior: object,
+    prior: Any,
     kinds: Mapping[str, str] | None,
     weight: Weight,
-    hidden: Mapping[str, object] | None,
+    hidden: Mapping[str, Any] | None,
     how: Fitting,
 ) -> HybridNetwork:
     from credo.networks.hybrid.network import HybridNetwork

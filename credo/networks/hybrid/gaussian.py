@@ -202,7 +202,7 @@ def _columns_of(lower: Any) -> tuple[list[Any], list[Array]]:
     return rows, weights
 
 
-def _among(some: object, rows: Any) -> bool:
+def _among(some: Any, rows: Any) -> bool:
     """Whether these are among others, both in order."""
     if len(rows) < len(some):
         return False

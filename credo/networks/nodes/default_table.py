@@ -77,7 +77,7 @@ class DefaultTable(ReadRows):
         return replace(self, default=default, exceptions=dict(zip(self.exceptions, special, strict=True)))
 
 
-def _pattern(family: NodeFamily, key: object) -> tuple[int | None, ...]:
+def _pattern(family: NodeFamily, key: Any) -> tuple[int | None, ...]:
     states = key if isinstance(key, tuple) and len(family.parents) > 1 else (key,)
     if len(states) != len(family.parents):
         named = ", ".join(family.parents)

@@ -113,7 +113,7 @@ def false_state(states: Sequence[object]) -> int:
     return words[0] if len(words) == 1 else len(states) - 1
 
 
-def checked_probability(what: str, given: object) -> float:
+def checked_probability(what: str, given: Any) -> float:
     """A number between 0 and 1."""
     try:
         found = float(given)

@@ -75,7 +75,7 @@ class NoisyMax(Noisy):
         return replace(self, causes=causes, leak=self.kept_leak(float(rows[0, 1:].sum()), _named(node, rows[0])))
 
 
-def _graded(node: CausesNode, row: object, where: str) -> Array:
+def _graded(node: CausesNode, row: Any, where: str) -> Array:
     """A row in the order of grades."""
     found = row_of(node.name, row, node.family.own, where)
     return found[list(node.grades)]

@@ -84,7 +84,7 @@ def learn_structure(
     kinds: Mapping[str, str] | None = None,
     weight: Weight = None,
     equivalent: float = 1.0,
-    prior: object = 1.0,
+    prior: Any = 1.0,
     seed: int = 0,
     **options: object,
 ) -> Network | HybridNetwork:
@@ -117,7 +117,7 @@ def task_of(
     data: object,
     score: str = "auto",
     search: str | Search = "auto",
-    constraints: Mapping[str, object] | None = None,
+    constraints: Mapping[str, Any] | None = None,
     options: Mapping[str, object] | None = None,
     bins: int | None = None,
     kinds: Mapping[str, str] | None = None,
@@ -183,7 +183,7 @@ class Task:
             return Network(bare.parents, prior=prior).with_evidence(counts.ordered())
         return bare.fit(columns.arrow(), prior=prior, weight=columns.weight)
 
-    def fitted_with_numbers(self, parents: Parents, prior: object) -> Network | HybridNetwork:
+    def fitted_with_numbers(self, parents: Parents, prior: Any) -> Network | HybridNetwork:
         """With tables and lines learned from all rows; the arrows alone, where a column can't have a line. (Tests of
         independence find arrows from numbers to categories, too, which get logistic nodes if no cell is missing.)"""
         columns, bare = self.columns, self.named(parents)
@@ -196,7 +196,7 @@ class Task:
             tell(f"only the arrows were learned: {error}")
             return bare
 
-    def fitted_to_all(self, graphs: Sequence[Parents], prior: object) -> list[Network]:
+    def fitted_to_all(self, graphs: Sequence[Parents], prior: Any) -> list[Network]:
         """A network of each graph, with tables learned from all rows."""
         for column in self.columns.numbers:
             raise SchemaError(
@@ -252,7 +252,7 @@ def _check_equivalence(search: str | Search, score: str, columns: Columns) -> No
         )
 
 
-def _checked_bins(bins: object) -> int:
+def _checked_bins(bins: Any) -> int:
     if check_whole("bins", bins, 2, DataError) > MOST_BINS:
         raise DataError(f"bins must be at most {MOST_BINS}, but is {bins}")
     return int(bins)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
 
 
-def scored_nodes(net: Network, data: object, score: str, weight: object, equivalent: float) -> dict[str, float]:
+def scored_nodes(net: Network, data: object, score: str, weight: Any, equivalent: float) -> dict[str, float]:
     """Each variable's part of the score."""
     table = source(data)
     how: dict[str, Any] = {"kinds": _ignored(net, table, weight), "weight": weight, "equivalent": equivalent}
@@ -23,7 +23,7 @@ def scored_nodes(net: Network, data: object, score: str, weight: object, equival
     return node_scores(task.scored(task.columns), net.parents)
 
 
-def averaged(net: Network, data: object, prior: object, structures: int, how: Mapping[str, Any]) -> NetworkAverage:
+def averaged(net: Network, data: object, prior: Any, structures: int, how: Mapping[str, Any]) -> NetworkAverage:
     """The average over structures of a network's variables."""
     from credo.networks.structure.edge_confidence import edge_confidence
 
@@ -34,7 +34,7 @@ def averaged(net: Network, data: object, prior: object, structures: int, how: Ma
     return found.average(prior=prior, structures=structures)
 
 
-def _ignored(net: Network, table: Source, weight: object) -> dict[str, str]:
+def _ignored(net: Network, table: Source, weight: Any) -> dict[str, str]:
     """Columns that are no variables aren't read."""
     names = table.names
     for name in (name for name in net.variables if name not in names):

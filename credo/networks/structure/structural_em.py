@@ -50,7 +50,7 @@ class Completing(Protocol):
         ...
 
 
-def structural_em(task: Task, start: Parents, prior: object) -> Completed:
+def structural_em(task: Task, start: Parents, prior: Any) -> Completed:
     """A graph and its parameters, each the best for rows that are completed under the other, until the graph stays."""
     completing: Completing = Augmented(task) if task.columns.numbers else Tabulated(task, repeated(task.columns), prior)
     now = completing.begun(start)
