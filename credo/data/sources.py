@@ -35,6 +35,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.data.sequences import SequenceBatch, Sequences
 
+
 class Frame(Protocol):
     """A DataFrame of an engine."""
 
