@@ -60,7 +60,8 @@ def _tried(mixture: Mixture) -> str:
     if not mixture.choices:
         return ""
     about = "log p(rows), parameters integrated out approximately (Cheeseman and Stutz)."
-    return f'<h2>Numbers of clusters tried</h2>\n{html.table(choices_table(mixture), "sortable")}\n<p class="faint">{about}</p>'
+    tried = html.table(choices_table(mixture), "sortable")
+    return f'<h2>Numbers of clusters tried</h2>\n{tried}\n<p class="faint">{about}</p>'
 
 
 def _climb(mixture: Mixture) -> str:
