@@ -158,6 +158,7 @@ PICTURES: dict[str, Callable[[Any], None]] = {
 
 
 def main() -> None:
+    from PIL import Image
     from playwright.sync_api import sync_playwright
 
     warnings.simplefilter("ignore", credo.Notice)
@@ -165,6 +166,8 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name in sys.argv[1:] or PICTURES:
             PICTURES[name](browser)
+            with Image.open(IMAGES / f"{name}.png") as drawn:
+                drawn.convert("RGB").quantize(128).save(IMAGES / f"{name}.png", optimize=True)
             print(IMAGES / f"{name}.png")
 
 
