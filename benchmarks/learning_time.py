@@ -98,6 +98,8 @@ def beside(what: str, x: pd.DataFrame, y: Any) -> Line:
 
 
 def run() -> Iterator[Line | str]:
+    import sklearn.ensemble  # noqa: F401 - threads of what is loaded later wouldn't be limited
+
     with one_thread():
         yield from _lines()
 
