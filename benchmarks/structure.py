@@ -106,7 +106,9 @@ def _ours(name: str, rows: int, seed: int, score: str, search: str) -> Found:
     learn_structure(frame[:2000], score, search)  # kernels are compiled
     start = time.process_time()
     found = learn_structure(frame, score, search)
-    return _judged(name, rows, seed, score, found, time.process_time() - start)
+    seconds = time.process_time() - start
+    assert isinstance(found, Network)
+    return _judged(name, rows, seed, score, found, seconds)
 
 
 @cache

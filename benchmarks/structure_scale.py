@@ -45,6 +45,7 @@ def _large() -> Iterator[Any]:
     kinds = dict.fromkeys(net.variables, "category")  # its states are whole numbers
     start = time.process_time()
     found = learn_structure(table, kinds=kinds)
+    assert isinstance(found, Network)
     what = f"{VARIABLES} variables, {ARROWS} arrows, {FEW // 1000}k rows"
     yield Limit(f"{what}: the default search, CPU time", time.process_time() - start, 300, "s")
     truth, guess = _edges(net), _edges(found)

@@ -77,9 +77,9 @@ def test_answers_of_networks_are_tables() -> None:
 
 ANSWERS: dict[str, Callable[[], Any]] = {
     "marginals": lambda: credo.Network.example("asia").marginals({"XRay": "yes"}),
-    "how sure arrows are": lambda: credo.edge_confidence({"y": ROWS["y"], EVIL: ROWS[EVIL]}),
+    "how sure arrows are": lambda: credo.edge_confidence({"y": ROWS["y"], EVIL: [f"{EVIL}{y}" for y in ROWS["y"]]}),
     "prior": lambda: credo.GammaPoisson(2, 1),
-    "graph": lambda: credo.edge_confidence({"y": ROWS["y"], EVIL: ROWS[EVIL]}).graph(),
+    "graph": lambda: credo.edge_confidence({"y": ROWS["y"], EVIL: [f"{EVIL}{y}" for y in ROWS["y"]]}).graph(),
     "learning curve": lambda: credo.NaiveBayes().fit(ROWS, target="y").learning_curve(ROWS, sizes=[20, 40]),
     "evolution": lambda: credo.Hypotheses({EVIL: 0.1, "b": 0.9}).evolution([{EVIL: 0.9, "b": 0.2}]),
     "means": lambda: credo.em_means(ROWS["x"], k=2, sd=1),
@@ -92,7 +92,7 @@ def test_html_of_an_answer(name: str) -> None:
     found = ANSWERS[name]()
     page = Reader(found._repr_html_())
     tags = {tag for tag, _ in page.seen}
-    assert tags & {"table", "img", "pre"}
+    assert tags & {"table", "img", "pre", "p"}
     assert "script" not in tags
     assert not re.search(r"\d\.\d{9}", page.text)  # no noise of floats
     if name in ("marginals", "how sure arrows are"):

@@ -70,7 +70,8 @@ class EventQuestion:
         whole = self.net.probability(event, self.given, **self.inference) if event else 1.0
         none: dict[str, Any] = {}
         for name, weights in left.items():
-            allowed = [*event[name]] if isinstance(event.get(name), list) else [event[name]] if name in event else None
+            found = event.get(name)
+            allowed = [*found] if isinstance(found, list) else None if found is None else [found]
             own = zip(self.net.states[name], weights, strict=True)
             states = [state for state, weight in own if weight and (allowed is None or state in allowed)]
             if not states:

@@ -80,8 +80,8 @@ class ExpectsHidden(Capability):
     def expected_hidden(
         self, batch: Batch, before: Before, groups: str, now: Likelihood
     ) -> tuple[Evidence, HiddenGroups] | None:
-        """What is expected at the parameters now; None where it takes the responsibilities first. What other blocks
-        say of the rows becomes their responsibilities."""
+        """The expected statistics at the current parameters; None if responsibilities are needed first. The other
+        blocks' log-likelihoods of the rows become their responsibilities."""
 
 
 class Rounds(Capability):

@@ -1,7 +1,7 @@
 """Columns of categories as codes of their joint values, for EM, which reads the same rows in each step.
 
-Where columns have few values, rows outnumber joint values by far. What is said of a joint value, or counted of it, is
-said or counted of all its rows at once.
+Where columns have few values, rows outnumber joint values by far. A log-likelihood or count of a joint value serves all
+its rows at once.
 """
 
 from __future__ import annotations

@@ -108,12 +108,12 @@ class JointGaussians:
             return parts[0]
         nowhere = Distances(np.empty((0, len(self.belief.strength))), None, np.empty((0, 1)), 0)
         each = [nowhere, *(distances for _, distances in parts)]
-        along = [own.along for own in each if own.along is not None]
+        along = [one.along for one in each if one.along is not None]
         return np.concatenate([np.empty(0, dtype=np.intp), *(rows for rows, _ in parts)]), Distances(
-            np.concatenate([own.squared for own in each]),
+            np.concatenate([one.squared for one in each]),
             np.concatenate(along) if along else None,
-            np.concatenate([np.broadcast_to(own.log_determinant, own.squared.shape) for own in each]),
-            np.concatenate([np.broadcast_to(own.d, (len(own.squared), 1)) for own in each]),
+            np.concatenate([np.broadcast_to(one.log_determinant, one.squared.shape) for one in each]),
+            np.concatenate([np.broadcast_to(one.d, (len(one.squared), 1)) for one in each]),
         )
 
     def parts(self, z: Array, own: Hard | None) -> Iterator[tuple[Any, Distances]]:

@@ -55,8 +55,9 @@ class JointScorer(Scorer):
         return found
 
     def reads_like(self, other: Scorer) -> bool:
-        same = isinstance(other, JointScorer) and other.likelihood.moments is self.likelihood.moments
-        return same and other.names == self.names
+        if not isinstance(other, JointScorer) or other.names != self.names:
+            return False
+        return other.likelihood.moments is self.likelihood.moments
 
     def knowing(self, other: JointScorer) -> JointScorer:
         moments, summary = other.likelihood.moments, other.likelihood.summary

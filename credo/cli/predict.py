@@ -17,8 +17,8 @@ from credo.cli.reading import opened_data, reads_data
 @click.option("--target", metavar="NAME", help="The variable to predict, if MODEL is a network.")
 @click.option("--proba", is_flag=True, help="Add a column with each class's probability.")
 @click.option("--class-prior", metavar="SHARES", help="Class prior to use instead of the learned one: no=0.9,yes=0.1.")
-@click.option("--sequence", metavar="COLUMN", help="The column that tells the sequences of a dynamic network apart.")
-@click.option("--order", metavar="COLUMN", help="The column that the rows of a sequence are put in order by.")
+@click.option("--sequence", metavar="COLUMN", help="Column that identifies the sequences of a dynamic network.")
+@click.option("--order", metavar="COLUMN", help="Column that orders the rows of a sequence.")
 @runs_on_engines
 @reads_data
 def predict(

@@ -19,7 +19,7 @@ from credo.core.lazy import lazy
 from credo.core.statistics import Positions, Statistics, exceeds
 from credo.data.arrow_arrays import number_array
 from credo.data.fingerprints import column_prints
-from credo.data.schema import LITTLE, Axis, Column, Schema, agree, unite
+from credo.data.schema import LITTLE, Axis, Column, Schema, agree, currencies, currency, unite
 from credo.engines.partitions import SHARDS
 from credo.errors import EvidenceError
 from credo.numerics.exact import Array
@@ -139,6 +139,17 @@ class Evidence:
             left[label] = Part(part.axes, statistics)
         return Evidence(self.schema, left)._without_empty_levels()
 
+    def in_currencies(self, signs: Mapping[str, str]) -> Evidence:
+        """With the signs of amounts, which the schema keeps."""
+        if not signs:
+            return self
+        return Evidence.total([self, Evidence(Schema(tuple(currency(*each) for each in signs.items())))])
+
+    @property
+    def currencies(self) -> dict[str, str]:
+        """The sign of each column of amounts."""
+        return currencies(self.schema)
+
     def crowded(self, slack: float = 0.0) -> Label | None:
         """The part, if there is one, with more observations of a group than the group has rows: no rows have such sums.
 
@@ -198,9 +209,10 @@ class Evidence:
         return Evidence(schema, parts).ordered()
 
     def keeping(self, labels: Collection[Label]) -> Evidence:
-        """Those parts, and the levels that they run over."""
+        """Those parts, and the levels that they run over; the signs of currencies stay."""
         parts = {label: part for label, part in self.parts.items() if label in labels}
         over = {axis for part in parts.values() for axis in part.axes}
+        over |= {column.axis for column in self.schema if column.derived == "currency"}
         columns = (replace(c, levels=None, declared=0) if c.axis not in over else c for c in self.schema)
         return Evidence(Schema(tuple(columns)), parts)
 

@@ -115,7 +115,9 @@ class Additive(Surface, ABC):
     def gathered(self, data: object, weight: Weight = None) -> Evidence:
         """The evidence in a table, in one pass over it."""
         table = source(data)
-        return gather(self.summarise, table, self.needs(table.without(weight)), weight, self.total)
+        names = self.needs(table.without(weight))
+        found = gather(self.summarise, table, names, weight, self.total)
+        return found.in_currencies({} if table.signs is None else table.signs(names))
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
         """The predictive log-probability of each row by models of the other folds."""

@@ -266,7 +266,7 @@ class Batch(Loaded):
             cells.check_distinct(levels, name)
         return codes, levels
 
-    def codes_among(self, name: str, levels: Any) -> tuple[Codes, int]:
+    def codes_among(self, name: str, levels: pa.Array) -> tuple[Codes, int]:
         """Codes by these levels, -1 where a cell is missing or holds another value; and how many hold another one.
 
         Words, and numbers that EM has encoded already, are encoded once for all who ask.

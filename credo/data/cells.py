@@ -40,7 +40,7 @@ def numbered(start: int) -> Numbering:
     return (start + 1).__add__
 
 
-def entered(array: Any, name: str) -> Any:
+def entered(array: pa.Array, name: str) -> pa.Array:
     """An Arrow array of bools, int64 (uint64 where those don't do), doubles or strings, or a dictionary of these."""
     if isinstance(array, pa.ChunkedArray):
         array = in_one(array)
@@ -62,14 +62,14 @@ def entered(array: Any, name: str) -> Any:
         ) from None
 
 
-def in_one(array: Any) -> Any:
+def in_one(array: pa.Array) -> pa.Array:
     """Of several chunks; copied into memory that is given back at once, where Arrow's own would keep it for a while."""
     if array.num_chunks < 2:
         return array.chunk(0) if array.num_chunks else array.combine_chunks()
     return pa.concat_arrays(array.chunks, pa.system_memory_pool())
 
 
-def _cast(array: Any) -> Any:
+def _cast(array: pa.Array) -> pa.Array:
     kind = array.type
     if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
         try:  # exactly, since integers may be names of groups
@@ -87,7 +87,7 @@ def _cast(array: Any) -> Any:
     raise pa.ArrowNotImplementedError(f"nothing that credo reads: {kind}")
 
 
-def _moments(array: Any) -> Any:
+def _moments(array: pa.Array) -> Any:
     """Dates and times as ISO writes them, with no more digits than needed: in what units they came doesn't matter."""
     encoded = array.dictionary_encode()
     words = encoded.dictionary.cast(pa.string())
@@ -96,7 +96,7 @@ def _moments(array: Any) -> Any:
     return words.take(encoded.indices)
 
 
-def missing(array: Any) -> Any:
+def missing(array: pa.Array) -> pa.Array:
     """The array with nulls for NaN and for empty strings."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -109,7 +109,7 @@ def missing(array: Any) -> Any:
     return pc.if_else(absent, scalar(None, array.type), array) if pc.any(absent).as_py() else array
 
 
-def numbers(array: Any, name: str, number: Numbering) -> Array:
+def numbers(array: pa.Array, name: str, number: Numbering) -> Array:
     """Floats, NaN where a cell is missing."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -118,7 +118,7 @@ def numbers(array: Any, name: str, number: Numbering) -> Array:
     return numpy_array(array.cast(pa.float64(), safe=False))
 
 
-def _parsed(array: Any, name: str, number: Numbering) -> Any:
+def _parsed(array: pa.Array, name: str, number: Numbering) -> pa.Array:
     """Strings that all spell numbers, or that nothing is known, as numbers."""
     array = pc.utf8_trim_whitespace(without_tokens(array))
     try:
@@ -134,12 +134,12 @@ def _parsed(array: Any, name: str, number: Numbering) -> Any:
         ) from None
 
 
-def is_moment(kind: Any) -> bool:
+def is_moment(kind: object) -> bool:
     """Of an Arrow type: a date, with or without the time of the day."""
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
-def days(array: Any) -> Any:
+def days(array: pa.Array) -> pa.Array:
     """Dates and moments as days since 1970, those with a zone in UTC: doubles."""
     if isinstance(array, pa.ChunkedArray):
         array = in_one(array)
@@ -147,7 +147,7 @@ def days(array: Any) -> Any:
     return pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), DAY)
 
 
-def instants(x: Array) -> Any:
+def instants(x: Array) -> pa.Array:
     """Days since 1970 as moments, to the second; those that calendars don't have are missing."""
     seconds = np.round(x * 86_400)
     known = np.abs(seconds) < 2e11  # about the years -4400 to 8300
@@ -176,12 +176,12 @@ def check_finite(x: Array, name: str, number: Numbering) -> None:
         )
 
 
-def holds_floats(array: Any) -> bool:
+def holds_floats(array: pa.Array) -> bool:
     kind = array.type
     return bool(pa.types.is_floating(kind.value_type if pa.types.is_dictionary(kind) else kind))
 
 
-def check_distinct(levels: Any, name: str) -> None:
+def check_distinct(levels: pa.Array, name: str) -> None:
     """Refuse values that stood for several whole numbers before they became floats."""
     if not len(levels) or not (pa.types.is_integer(levels.type) or pa.types.is_floating(levels.type)):
         return
@@ -202,7 +202,7 @@ def check_positive(x: Array, name: str, number: Numbering, whole: bool = False) 
         raise DataError(f"column {name!r} has the value {x[row]:g} (row {number(row)}) where {wanted} is needed")
 
 
-def truths(array: Any, name: str, number: Numbering, success: object = None, option: str = "success") -> Codes:
+def truths(array: pa.Array, name: str, number: Numbering, success: object = None, option: str = "success") -> Codes:
     """1 and 0, -1 where a cell is missing; true/false, yes/no, 1/0 explain themselves, others need `success`, which is
     given as the option of that name."""
     codes, levels = categories(array)
@@ -225,7 +225,7 @@ def _truth_word(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value in (0, 1) else str(value).strip().lower()
 
 
-def categories(array: Any) -> tuple[Codes, Any]:
+def categories(array: pa.Array) -> tuple[Codes, Any]:
     """Codes (-1 where a cell is missing) and the values that they stand for."""
     if pa.types.is_int64(array.type) and (found := _narrow_integers(array)):
         return found
@@ -277,7 +277,7 @@ def _used(codes: Codes, size: int) -> tuple[Codes, NDArray[np.intp]]:
     return codes if whole else place[codes], np.array(used, dtype=np.intp)
 
 
-def _are_proper_words(levels: Any) -> bool:
+def _are_proper_words(levels: pa.Array) -> bool:
     """Whether they are a few strings, none of them missing or twice there, which Arrow takes longer to see."""
     if not pa.types.is_string(levels.type) or len(levels) > FEW_LEVELS:
         return False
@@ -285,7 +285,7 @@ def _are_proper_words(levels: Any) -> bool:
     return "" not in values and None not in values and len({*values}) == len(values)
 
 
-def _narrow_integers(array: Any) -> tuple[Codes, Any] | None:
+def _narrow_integers(array: pa.Array) -> tuple[Codes, Any] | None:
     """The same for integers that lie close together: looking them up is several times faster than hashing."""
     return None if array.null_count else integers(numpy_array(array))
 
@@ -365,14 +365,14 @@ def _counts_within(
     return [(values[start:end], counts[:, start:end]) for start, end in pairwise(cuts)]
 
 
-def codes_among(array: Any, levels: Any) -> tuple[Codes, int]:
+def codes_among(array: pa.Array, levels: pa.Array) -> tuple[Codes, int]:
     """Codes by these levels, -1 where a cell is missing or holds another value; and how many hold another value."""
     if pa.types.is_int64(array.type) and not array.null_count and (found := integers_among(numpy_array(array), levels)):
         return found
     return recoded(*categories(array), levels)
 
 
-def recoded(codes: Codes, own: Any, levels: Any) -> tuple[Codes, int]:
+def recoded(codes: Codes, own: Any, levels: pa.Array) -> tuple[Codes, int]:
     """The same for cells that are codes already, of their own levels."""
     if own.equals(levels):
         return codes, 0
@@ -387,7 +387,7 @@ def recoded(codes: Codes, own: Any, levels: Any) -> tuple[Codes, int]:
     return among, int(np.count_nonzero((among < 0) & (codes >= 0)))
 
 
-def _same_values(values: Any, kind: Any) -> Any:
+def _same_values(values: Any, kind: object) -> pa.Array:
     """As that type; null where it has no such number, as floats haven't 2^53 + 1."""
     try:
         return values.cast(kind)
@@ -399,7 +399,7 @@ def _same_values(values: Any, kind: Any) -> Any:
         return pc.if_else(pa.array(known), near, None)
 
 
-def integers_among(x: NDArray[np.int64], levels: Any) -> tuple[Codes, int] | None:
+def integers_among(x: NDArray[np.int64], levels: pa.Array) -> tuple[Codes, int] | None:
     """The same for whole numbers, if the levels are whole numbers that lie close together."""
     if not pa.types.is_int64(levels.type) or not len(levels):
         return None
@@ -447,7 +447,7 @@ class IntegerLevels:
         return codes, look_up(x, self.low[j], self.table[self.starts[j] : self.starts[j + 1]], codes)
 
 
-def _whole_numbers(levels: Any) -> Any:
+def _whole_numbers(levels: pa.Array) -> pa.Array:
     """1.0 and 2.0 as 1 and 2: a missing cell makes floats of integers on the way in. And no -0.0 beside 0.0."""
     if pa.types.is_floating(levels.type):
         try:

@@ -27,7 +27,7 @@ LITTLE = 1 / 16  # of what is there already: so much is added in place
 Kind = Literal["category", "number", "count", "date", "text", "ignore"]
 KINDS = get_args(Kind)
 CalendarPart = Literal["weekday", "month", "hour"]
-Derivation = Literal["", "pairs", "features", "cells"] | CalendarPart
+Derivation = Literal["", "pairs", "features", "cells", "currency"] | CalendarPart
 
 
 class Derived(NamedTuple):
@@ -209,8 +209,26 @@ def _check_kinds(columns: Sequence[Column]) -> None:
             raise SchemaError(_disagreement(first, first.kind, column.kind))
 
 
+def currency(name: str, sign: str) -> Column:
+    """What a schema says of amounts: the sign of their currency, or %."""
+    return Column(name, "category", pa.array([sign]), declared=1, derived="currency")
+
+
+def currencies(schema: Iterable[Column]) -> dict[str, str]:
+    """The sign of each column of amounts."""
+    return {column.name: column.values[0] for column in schema if column.derived == "currency"}
+
+
+def other_currency(name: str, known: str, sign: str) -> SchemaError:
+    return SchemaError(f"column {name!r} has amounts with the sign {sign!r}, but those before had {known!r}")
+
+
 def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
     first = columns[0]
+    if first.derived == "currency":
+        signs = [*dict.fromkeys(sign for column in columns for sign in column.values)]
+        if len(signs) > 1:
+            raise other_currency(first.name, *signs[:2])
     if all(column is first for column in columns):
         size = 0 if first.levels is None else len(first.levels)
         return first, [np.arange(size)] * len(columns)

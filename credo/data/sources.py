@@ -26,6 +26,7 @@ from credo.data.partitions import (
     Weighted,
     numbered,
 )
+from credo.data.schema import other_currency
 from credo.engines import Engine
 from credo.engines import Partition as AnyPartition
 from credo.errors import DataError, SchemaError, counted, suggest
@@ -94,6 +95,7 @@ class Source:
     unnamed: str = ""  # a column that is called so for want of a name: x of a list, text of documents
     advice: str = ""  # added to an error about an unknown column
     spelt: Callable[[Collection[str]], Source] | None = None  # the table with those columns as they are written
+    signs: Callable[[Sequence[str]], Mapping[str, str]] | None = None  # of the currencies of amounts in some columns
     plain: bool = False  # whether no cell spells anything that it isn't: texts, or an array of numbers
     keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from
     lengths: tuple[int, ...] = ()  # of tables that it is made of: each is a sequence
@@ -157,6 +159,18 @@ class Source:
             found = next((batch for own in partitions for batch in own.batches()), None)
             return found if found is None or rows is None else found.slice(0, rows)
         return first_of(partitions, rows)
+
+    def repeatable(self) -> Source:
+        """In memory, if it can be read only once."""
+        if not self.once:
+            return self
+        parts = [*self.read(self.names)]
+        rows = sum(part.rows for part in parts)
+
+        def read(wanted: Sequence[str]) -> Iterator[Batch]:
+            return (part.only(wanted) for part in parts)
+
+        return replace(self, read=read, once=False, rows=rows, near=True)
 
     def held(self, most: int = 2**28) -> Source:
         """In memory, if it can be read here and the rows take at most so many bytes, for those who read them several
@@ -241,7 +255,15 @@ class Source:
         if not names or self.spelt is None:
             return self
         found = self.spelt(names)
-        return replace(self, read=found.read, files=found.files, frame=found.frame, spelt=None)
+        return replace(self, read=found.read, files=found.files, frame=found.frame, signs=found.signs, spelt=None)
+
+    def in_currencies(self, known: Mapping[str, str]) -> Source:
+        """The same, refused if the amounts of a column have another currency sign than the known one."""
+        here = [name for name in known if name in self.names]
+        for name, sign in ({} if self.signs is None or not here else self.signs(here)).items():
+            if sign != known[name]:
+                raise other_currency(name, known[name], sign)
+        return self
 
     def without(self, name: object) -> Source:
         """All columns but one."""

@@ -192,7 +192,7 @@ def _column(values: Any, name: str) -> Any:
     return values if hasattr(values, "__len__") else list(values)
 
 
-def array_of(values: object, name: str, start: int = 0, pool: object = None) -> Any:
+def array_of(values: object, name: str, start: int = 0, pool: object = None) -> pa.Array:
     """A Python sequence, or any kind of array, as an Arrow array."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values

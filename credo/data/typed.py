@@ -37,12 +37,14 @@ def typed(table: Source, missing: Collection[object] = (), words: Collection[str
     if asked:
         table = replace(table, read=partial(_asked, table.read, asked))
     known: dict[str, Spelt] = dict.fromkeys(words, "words")
+    signs: dict[str, str] = {}
     whole: dict[str, Any] = {}  # columns as they were parsed, if the table lies in memory
 
     def plan(wanted: Sequence[str]) -> Planned:
         if new := [name for name in wanted if name not in known]:
             seen = _spellings(table, new, asked)
             known.update({name: _settled(spelling, name in seen.lost) for name, spelling in seen.found.items()})
+            signs.update({n: each.sign for n, each in seen.found.items() if each.sign and known[n] != "words"})
             _tell({name: each for name, each in seen.found.items() if known[name] != "words"})
             _tell_commas(seen.found)
         chosen = {name: known[name] for name in wanted if known[name] != "words"}
@@ -50,7 +52,14 @@ def typed(table: Source, missing: Collection[object] = (), words: Collection[str
             return wanted, None
         return wanted, Kept(asked, chosen, table.rows, whole) if table.near else ReadAs(asked, chosen)
 
-    found = table.then((lambda wanted: (wanted, ReadOnce(asked, frozenset(words)))) if table.once else plan)
+    def signs_of(wanted: Sequence[str]) -> Mapping[str, str]:
+        plan([name for name in wanted if name in table.names])
+        return {name: signs[name] for name in wanted if name in signs}
+
+    if table.once:
+        found = table.then(lambda wanted: (wanted, ReadOnce(asked, frozenset(words))))
+    else:
+        found = replace(table.then(plan), signs=signs_of)
     return replace(found, spelt=lambda names: typed(table, missing, names))
 
 

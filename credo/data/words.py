@@ -137,7 +137,7 @@ class Counted(NamedTuple):
     progress: Integers
 
 
-def learned(array: Any, how: Reading) -> tuple[Documents, Any]:
+def learned(array: pa.Array, how: Reading) -> tuple[Documents, Any]:
     """Documents and their vocabulary, as Arrow strings, in the order in which they come first.
 
     >>> documents, words = learned(pa.array(["To be, or not to be", None]), Reading())
@@ -159,7 +159,7 @@ def learned(array: Any, how: Reading) -> tuple[Documents, Any]:
     return documents, _spelt(_own_keys(table, rules), table.arena)
 
 
-def pairs_alone(documents: Documents, words: Any) -> tuple[Documents, Any]:
+def pairs_alone(documents: Documents, words: pa.Array) -> tuple[Documents, Any]:
     """Without the words that are no pairs.
 
     >>> documents, words = pairs_alone(*learned(pa.array(["to be or"]), Reading(ngrams=2)))
@@ -169,14 +169,14 @@ def pairs_alone(documents: Documents, words: Any) -> tuple[Documents, Any]:
     return _only(documents, words, numpy_array(pc.match_substring(words, " ")))
 
 
-def of_some(documents: Documents, words: Any) -> tuple[Documents, Any]:
+def of_some(documents: Documents, words: pa.Array) -> tuple[Documents, Any]:
     """Without the words that none of the documents has: they are some of those the words are of."""
     there = np.zeros(len(words), dtype=np.bool_)
     there[documents.words] = True
     return _only(documents, words, there)
 
 
-def _only(documents: Documents, words: Any, there: Truths) -> tuple[Documents, Any]:
+def _only(documents: Documents, words: pa.Array, there: Truths) -> tuple[Documents, Any]:
     codes = np.where(there, np.cumsum(there) - 1, -1).astype(np.int32)
     return _recoded(documents, codes), words.filter(number_array(there))
 
@@ -189,7 +189,7 @@ class Vocabulary:
     ([1, 0], [2, 2], 2)
     """
 
-    def __init__(self, words: Any, how: Reading) -> None:
+    def __init__(self, words: pa.Array, how: Reading) -> None:
         self.words = words
         self.how = how
         self._latest: tuple[str, Codes] = "", np.zeros(0, np.int32)  # several ask for the same document in turn
@@ -200,11 +200,11 @@ class Vocabulary:
         return Vocabulary, (self.words, self.how)
 
     @classmethod
-    def of(cls, words: Any, how: Reading) -> Vocabulary:
+    def of(cls, words: pa.Array, how: Reading) -> Vocabulary:
         """Of Arrow strings; they are indexed once, when that is needed first."""
         return cls(words, how)
 
-    def read(self, array: Any) -> Documents:
+    def read(self, array: pa.Array) -> Documents:
         if (cut := _latest.find(array, self.how)) is not None:
             return self.recoded(*cut)
         if _plainly(array.nbytes, self.how):
@@ -215,7 +215,7 @@ class Vocabulary:
         documents, _ = _counted(array, self.how.lowercase, rules, table)
         return documents if codes is None else _recoded(documents, codes)
 
-    def recoded(self, documents: Documents, words: Any) -> Documents:
+    def recoded(self, documents: Documents, words: pa.Array) -> Documents:
         """The same for documents whose words are known already, by other codes."""
         codes = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(scalar(-1, pa.int32()))
         return _recoded(documents, numpy_array(codes))
@@ -344,17 +344,17 @@ class _Latest:
     def __init__(self) -> None:
         self._found: tuple[tuple[Any, Any, tuple[Documents, Any]], ...] = ()  # where it lies; the column; what it is
 
-    def find(self, array: Any, how: Reading) -> tuple[Documents, Any] | None:
+    def find(self, array: pa.Array, how: Reading) -> tuple[Documents, Any] | None:
         where = self._where(array, how) if self._found else None
         return next((found for known, _, found in self._found if known == where), None)
 
-    def keep(self, array: Any, how: Reading, found: tuple[Documents, Any]) -> tuple[Documents, Any]:
+    def keep(self, array: pa.Array, how: Reading, found: tuple[Documents, object]) -> tuple[Documents, Any]:
         if array.nbytes <= KEPT_BYTES:
             self._found = (*self._found[1 - KEPT_COLUMNS :], (self._where(array, how), array, found))
         return found
 
     @staticmethod
-    def _where(array: Any, how: Reading) -> tuple[Any, ...]:
+    def _where(array: pa.Array, how: Reading) -> tuple[Any, ...]:
         """Arrow's buffers don't change, and no other one lies there while the column is kept."""
         buffers = tuple(None if buffer is None else buffer.address for buffer in array.buffers())
         return buffers, array.offset, len(array), array.type, how
@@ -374,7 +374,7 @@ def _plainly(length: int, how: Reading) -> bool:
     return True
 
 
-def _counted_plainly(array: Any, how: Reading) -> tuple[Documents, Any]:
+def _counted_plainly(array: pa.Array, how: Reading) -> tuple[Documents, Any]:
     codes = defaultdict[str, int](count().__next__)
     starts, words, counts, known = packed("q", [0]), packed("i"), packed("i"), []
     for cell in array:
@@ -395,7 +395,7 @@ def _counted_plainly(array: Any, how: Reading) -> tuple[Documents, Any]:
     return documents, string_array(list(codes), kind)
 
 
-def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[Documents, Table]:
+def _counted(array: pa.Array, lowercase: bool, rules: Rules, table: Table) -> tuple[Documents, Table]:
     """Documents by numbers from the table on, and the table with what was learned."""
     from credo._kernels.text.words import DONE, FULL, NOTHING, count_documents, new_desk
 
@@ -423,7 +423,7 @@ def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[D
     return Documents(counted.starts, words, counts, lengths > 0, counted.unseen), table
 
 
-def _text(array: Any, lowercase: bool) -> Text:
+def _text(array: pa.Array, lowercase: bool) -> Text:
     """Documents as kernels take them."""
     from credo._kernels.text.words import mark_foreign
 
@@ -438,7 +438,7 @@ def _text(array: Any, lowercase: bool) -> Text:
     return plain, foreign, starts, ends, is_foreign, _letters(lowercase), alphabet
 
 
-def _buffers(array: Any) -> tuple[Bytes, Integers, Integers]:
+def _buffers(array: pa.Array) -> tuple[Bytes, Integers, Integers]:
     """The bytes of Arrow strings as they lie there, and where each begins and ends; a null has none."""
     _, offsets, data = array.buffers()
     kind = np.int64 if pa.types.is_large_string(array.type) else np.int32
@@ -502,7 +502,7 @@ def _with_room(table: Table, counted: Counted, rules: Rules) -> tuple[Table, Cou
     return table, counted._replace(latest=_grown(counted.latest, len(table.keys)))
 
 
-def _grown(array: Any, size: int) -> Any:
+def _grown(array: NDArray[Any], size: int) -> Any:
     """The array if it has room for so many, or a longer one. What isn't used of that takes no memory."""
     if size <= len(array):
         return array
@@ -525,7 +525,7 @@ def _settled(documents: Documents, table: Table, rules: Rules) -> Keys:
     return keys
 
 
-def _spelt(keys: Keys, arena: Bytes, first: int = 0) -> Any:
+def _spelt(keys: Keys, arena: Bytes, first: int = 0) -> pa.Array:
     """The words of keys, as Arrow strings; pairs are of words before them, which are numbered from `first` on."""
     from credo._kernels.text.words import measure_words, spell_words
 

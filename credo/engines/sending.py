@@ -18,7 +18,7 @@ class _Pickler(pickle.Pickler):
         super().__init__(stream)
         self.pieces: list[Piece] = []
 
-    def persistent_id(self, thing: Any) -> int | None:
+    def persistent_id(self, thing: object) -> int | None:
         if not isinstance(thing, Piece):
             return None
         self.pieces.append(thing)
@@ -40,13 +40,13 @@ class _Unpickler(pickle.Unpickler):
         return self.rows[place]
 
 
-def packed(partition: Any) -> tuple[bytes, list[Piece]]:
+def packed(partition: object) -> tuple[bytes, list[Piece]]:
     """The partition, and the pieces that were left out of it."""
     pickler = _Pickler(stream := io.BytesIO())
     pickler.dump(partition)
     return stream.getvalue(), pickler.pieces
 
 
-def unpacked(blob: bytes, rows: Sequence[Any]) -> Any:
+def unpacked(blob: bytes, rows: Sequence[object]) -> Any:
     """The partition, with rows in place of its pieces."""
     return _Unpickler(io.BytesIO(blob), rows).load()

@@ -78,5 +78,5 @@ async def _answer(work: Callable[[], Any]) -> Response:
         return _json({"error": f"no answer within {PATIENCE:.0f} seconds"}, 503)
 
 
-def _json(data: Any, status: int = 200) -> Response:
+def _json(data: object, status: int = 200) -> Response:
     return Response(json_text(data), status, media_type="application/json")

@@ -9,6 +9,7 @@ import numpy as np
 
 from credo.core.membership import Membership
 from credo.core.moments import Moments
+from credo.data.cells import LARGEST
 from credo.errors import EvidenceError
 from credo.families.family import Family
 from credo.numerics.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT, shown
@@ -265,8 +266,10 @@ def require_scale(n: Array, mean: Array, scatter: Array) -> None:
         found = "there are no observations"
     elif spread > 0:
         found = f"the weights of the observations sum to {shown(rows)}, and must exceed 1"
+    elif 0 < abs(place) < 1 / LARGEST:
+        found = f"squares of numbers as small as {shown(place)} can't be told from 0, so they need another unit"
     else:
-        found = f"every observation is {shown(place)}, which doesn't determine the scale"
+        found = f"every observation is {shown(place)}"
     raise EvidenceError(
         f"the scale is unknown: {found}. Observe different numbers, or give a proper prior (mean, strength, "
         "shape and scale of a NormalInverseGamma)"

@@ -59,7 +59,7 @@ class ClassPredictor(Surface, ABC):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "codes_of", "feature_names", "features", "impossible", "lone_text", "members", "needs", "opened",
+        "codes_of", "currencies", "feature_names", "features", "impossible", "lone_text", "members", "needs", "opened",
         "probabilities", "replaced", "streamed", "text_columns", "word_columns",
     )  # fmt: skip
 
@@ -160,6 +160,11 @@ class ClassPredictor(Surface, ABC):
         return ()
 
     @property
+    def currencies(self) -> Mapping[str, str]:
+        """The signs of columns of amounts."""
+        return {}
+
+    @property
     def text_columns(self) -> frozenset[str]:
         """Columns that are read as texts."""
         return frozenset()
@@ -197,7 +202,7 @@ class ClassPredictor(Surface, ABC):
 
         Columns whose values are words have words here, too, though all of these could be numbers.
         """
-        table = source(data).as_words(self.word_columns)
+        table = source(data).as_words(self.word_columns).in_currencies(self.currencies)
         if table.unnamed and (name := self.lone_text) is not None and name not in table.names:
             return table.renamed({table.unnamed: name})
         return table

@@ -84,20 +84,18 @@ class Conditional:
         """EM's whole E-step of rows whose group is hidden: the same under P(group | row), the groups having these
         shares, and log p(row). (rows,)"""
         rows, last = batch.filled(self.names), self._in_one_pass
-        logs = np.zeros((batch.rows, len(log_shares))) if len(self.blocks) > 1 or last is None else None
-        if logs is not None:
-            for i, likelihood in enumerate(self.likelihoods):
-                if i != last:
-                    _add_again(likelihood, rows, logs)
+        logs, alone = np.zeros((batch.rows, len(log_shares))), len(self.blocks) == 1
+        for i, likelihood in enumerate(self.likelihoods):
+            if i != last:
+                _add_again(likelihood, rows, logs)
         if last is not None:
             block, now = self.blocks[last], self.likelihoods[last]
-            before = Before(log_shares, weight, logs)
+            before = Before(log_shares, weight, None if alone else logs)
             found = ExpectsHidden.needed(block).expected_hidden(rows, before, self.groups, now)
             if found is not None:
                 evidence, (n, log_prob) = found
-                every = [evidence] if logs is None else self._expected(rows, Soft(logs), {block: evidence})
+                every = [evidence] if alone else self._expected(rows, Soft(logs), {block: evidence})
                 return self._beside(every, Counts(Exact.of(n[:, None])), levels), log_prob
-            logs = np.zeros((batch.rows, len(log_shares))) if logs is None else logs
             _add_again(now, rows, logs)
         member, log_prob = Soft.responsibilities(logs + log_shares, weight)
         return self.expected(batch, member, levels), log_prob

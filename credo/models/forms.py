@@ -150,7 +150,8 @@ class Word:
         return Spelled((name,), self.endings, self.strength)
 
 
-Kinds = Mapping[str, str | Number | Text | Word] | None  # how to read columns, where it is given
+# How to read columns, where it is given: a kind, a Number, a Text or a Word (which type checkers join as object).
+Kinds = Mapping[str, Any] | None
 
 
 BUCKETS, MOST_BUCKETS = 2**18, 2**26

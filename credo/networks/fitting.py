@@ -205,8 +205,7 @@ class Problem:
 
 
 def hidden_states(network: Network, given: Given, columns: Collection[str]) -> Hidden:
-    """The states of variables that are no columns: as known, as many as stated, or as named. Undeclared ones get a
-    notice."""
+    """The states of hidden variables: as known, as many as stated, or as named. Undeclared ones get a notice."""
     found: dict[str, tuple[Any, ...]] = {}
     if given is not None:
         check_mapping("hidden must be {variable: number of states}, but is", given, NetworkError)

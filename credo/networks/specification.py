@@ -38,7 +38,7 @@ class Specification:
         graph.in_order(parents)  # refuses cycles
         if given is not None:
             check_mapping("tables must be {name: table}, but are", given, NetworkError)
-        tables: dict[str, Any] = dict(given or {})
+        tables: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {}
         for what, named in (("table", tables), ("list of states", states if isinstance(states, Mapping) else ())):
             for unknown in (name for name in named if name not in parents):
                 raise NetworkError(f"a {what} is for {unknown!r}, which isn't there; {suggest(unknown, parents)}")

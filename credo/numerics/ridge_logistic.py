@@ -244,7 +244,8 @@ class _Search:
             pairs.append(_Pair.of(moved - theta, slope - other))
             if not going.all():
                 pairs = deque((pair.take(going) for pair in pairs), maxlen=MEMORY)
-                open_, moved, new, other, scale = (each[going] for each in (open_, moved, new, other, scale))
+                open_, scale = open_[going], scale[going]
+                moved, new, other = moved[going], new[going], other[going]
             theta, value, slope = moved, new, other
         else:
             result[open_] = theta

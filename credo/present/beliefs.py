@@ -16,6 +16,8 @@ from credo.present.numbers import count_of, number_form, percent
 from credo.present.tables import schema_table
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.estimation.belief import Belief
     from credo.estimation.beliefs import Beliefs
 
@@ -57,7 +59,7 @@ def parameter_name(belief: Belief) -> str:
     return "rate" if isinstance(belief.family, GammaExponential) else names.get(belief.family.reads, "upper end")
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     array = np.asarray(value)
     if array.ndim == 0:
         return f"{float(array):.4g}"
@@ -91,7 +93,7 @@ def belief_html(belief: Belief) -> str:
 # As tables
 
 
-def parameter_table(belief: Belief, mass: float) -> Any:
+def parameter_table(belief: Belief, mass: float) -> pa.Table:
     """An Arrow table: each parameter's estimates."""
     import pyarrow as pa
 

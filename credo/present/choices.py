@@ -11,6 +11,8 @@ from credo.present.html import table as html_table
 from credo.present.numbers import written
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.selection.choose import Compared, Comparison
 
 HEADERS = {"mdl": "bits", "evidence": "log evidence", "loo": "log-loss", "folds": "log-loss"}
@@ -71,7 +73,7 @@ def choice_html(found: Comparison) -> str:
     return f"<p>{escape(title(found))}</p>{html_table(choice_content(found))}"
 
 
-def choice_table(found: Comparison) -> Any:
+def choice_table(found: Comparison) -> pa.Table:
     """As an Arrow table."""
     import pyarrow as pa
 

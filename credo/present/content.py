@@ -130,6 +130,6 @@ def _is_plain(values: Sequence[Any]) -> bool:
     return kinds <= PLAIN
 
 
-def json_text(data: Any) -> str:
+def json_text(data: object) -> str:
     """One line of JSON. Infinite numbers are text, which most languages read as a number again; NaN is null."""
     return json.dumps(plain(data))

@@ -1,4 +1,4 @@
-"""Hypotheses: what is believed of each, before and after the data."""
+"""Hypotheses: the prior and the posterior of each."""
 
 from __future__ import annotations
 

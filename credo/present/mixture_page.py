@@ -31,7 +31,7 @@ def mixture_page_of(mixture: Mixture) -> str:
     """The page's HTML: everything that comes from the data is escaped."""
     model = mixture.classifier
     shown = [*range(len(model.classes))][:COLOURED]
-    parts = [_heading(mixture), html.table(components_table(mixture))]
+    parts = [_heading(mixture), html.table(components_table(mixture), "sortable")]
     parts += [_traits(mixture), _tried(mixture), _climb(mixture)]
     parts += [decision_regions(model, shown), columns_by_class(model, shown), footer(model)]
     return whole_page(f"Clusters of {len(model.views)} columns", parts)
@@ -51,7 +51,7 @@ def _traits(mixture: Mixture) -> str:
             if isinstance(content, Paragraph):
                 parts.append(f"<h3>{escape(content.text)}</h3>")
             elif isinstance(content, Table):
-                parts.append(html.table(content, "words"))
+                parts.append(html.table(content, "sortable words"))
     about = "Nats: the mean weight of evidence of a cell for its cluster against the others."
     return "\n".join(parts) + f'\n<p class="faint">{about}</p>'
 
@@ -60,7 +60,8 @@ def _tried(mixture: Mixture) -> str:
     if not mixture.choices:
         return ""
     about = "log p(rows), parameters integrated out approximately (Cheeseman and Stutz)."
-    return f'<h2>Numbers of clusters tried</h2>\n{html.table(choices_table(mixture))}\n<p class="faint">{about}</p>'
+    table = html.table(choices_table(mixture), "sortable")
+    return f'<h2>Numbers of clusters tried</h2>\n{table}\n<p class="faint">{about}</p>'
 
 
 def _climb(mixture: Mixture) -> str:

@@ -23,7 +23,7 @@ PAGES = {  # of kinds that have more to show than tables
 
 
 def model_page(model: Any, path: FilePath, more: Sequence[Content] = (), file: str = "") -> None:
-    """Write the page, whole or not at all; at its end what more there is to say, as scores, and the model's file."""
+    """Write the page atomically, ending with further contents such as scores, and the model's file."""
     text = model_page_of(model, more, file).encode(errors="replace")
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), [text])
@@ -46,7 +46,7 @@ def model_page_of(model: Any, more: Sequence[Content] = (), file: str = "") -> s
 
 
 def _picture(model: Any) -> str:
-    """What `plot` draws, if the model has something to draw."""
+    """The model's `plot`, if it has one."""
     try:
         drawn = model.plot()
     except (AttributeError, EvidenceError, DataError):

@@ -106,7 +106,7 @@ def _entries(name: str, value: Any) -> list[tuple[str, str, str]]:
     return [(name, "", _cell(value))]
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(_cell, value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)

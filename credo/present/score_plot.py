@@ -93,7 +93,7 @@ def plot_classifier(model: Classifier, columns: Any = None) -> Figure:
 
 
 def _plot_words(model: Classifier, column: str) -> Figure:
-    """Weights of evidence of the words that tell a class most."""
+    """Weights of evidence of a class's most informative words."""
     heaviest = np.argsort(-model.class_weights, kind="stable")[:CLASSES].tolist()
     across = min(3, len(heaviest))
     down = -(-len(heaviest) // across)

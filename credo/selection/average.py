@@ -12,7 +12,11 @@ from credo.selection.choose import fitted_on, learned, names_of
 
 
 def average(
-    models: Sequence[Any] | Mapping[str, Any], data: object = None, by: Weighing | None = None, *, target: object = None
+    models: Sequence[Any] | Mapping[str, Any],
+    data: object = None,
+    by: Weighing | None = None,
+    *,
+    target: object = None,
 ) -> ModelAverage:
     """The Bayes-optimal mixture P(class | row) = Σ P(class | row, model) P(model | data), as a classifier.
 

@@ -99,7 +99,7 @@ class Comparison(Shown):
     def _said(self, side: int | None) -> str:
         return f"prefer {self.names[side]} ({SIDES[side]})" if side is not None else "there is no clear difference"
 
-    def table(self) -> Any:
+    def table(self) -> pa.Table:
         """An Arrow table: a line for each size."""
         columns: dict[str, Any] = {"rows": self.sizes}
         for i, side in enumerate(SIDES):

@@ -40,7 +40,7 @@ class Piece(Loaded):
 
 
 class Drawn(NamedTuple):
-    """Rows that were drawn from a batch, and what is known of each. A row of weight 3 is here three times."""
+    """Rows that were drawn from a batch, with class and weight. A row of weight 3 is here three times."""
 
     batch: Batch
     codes: Codes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +41,7 @@ class LearningCurve(Shown):
     def log_loss(self) -> tuple[float, ...]:
         return tuple(each.log_loss for each in self.scores)
 
-    def table(self) -> Any:
+    def table(self) -> pa.Table:
         """An Arrow table."""
         return pa.table({"rows": self.sizes, "accuracy": self.accuracy, "log-loss": self.log_loss})
 

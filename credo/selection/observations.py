@@ -1,8 +1,8 @@
-"""Rows as observations: what weights and repeated rows stand for.
+"""Rows as observations: the meaning of weights and repeated rows.
 
-A row of weight 3 is the row three times. Rows that are the same by chance are as many observations; copies are one
-(models.copies), which is held out whole. A copy that the table repeats counts once, a row that its own weight repeats
-as much as it says; but all weights together count as so many rows as would tell as much (Kish's effective sample size).
+A row of weight 3 is the row three times. Rows that are equal by chance are separate observations; copies are one
+(models.copies), held out together. A copy in the table counts once, a row with a weight as often as the weight says;
+all weights together count as Kish's effective sample size.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Parts(NamedTuple):
 
 
 class Observations(NamedTuple):
-    """Which of the parts are observations, and what each weighs."""
+    """The observations among the parts, and their weights."""
 
     chosen: NDArray[np.bool_]  # (parts,)
     mass: Array  # (chosen,) of all its copies, as the evidence has it
@@ -69,5 +69,5 @@ class Observations(NamedTuple):
 
 
 def _rescaled(weight: Array) -> Array:
-    """Weights whose sum is at most the number of equally weighed rows that would tell as much: (Σw)²/Σw²"""
+    """Weights whose sum is at most the effective sample size: (Σw)²/Σw²"""
     return weight * min(1.0, float(weight.sum() / (weight**2).sum()))

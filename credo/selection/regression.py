@@ -248,8 +248,10 @@ def _cross_fitted(tried: Mapping[tuple[str, ...], NumberScores]) -> NumberScores
 
 
 def _some(scores: NumberScores, rows: Any) -> NumberScores:
-    parts: list[Array] = [scores.truth, scores.predicted, scores.log_probabilities, scores.weights]
-    return NumberScores(*(part[rows] for part in parts), how=scores.how, reuse=scores.reuse)
+    return replace(
+        scores, truth=scores.truth[rows], predicted=scores.predicted[rows],
+        log_probabilities=scores.log_probabilities[rows], weights=scores.weights[rows],
+    )  # fmt: skip
 
 
 def _name(names: tuple[str, ...]) -> str:

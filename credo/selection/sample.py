@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -31,6 +31,9 @@ from credo.selection.design import Design
 from credo.selection.jobs import Draw, Piece
 from credo.selection.observations import Observations
 from credo.selection.tree_terms import TreeRows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FEW_ROWS = 2000  # rows of a part, up to which all its texts are cut into words once: many folds read them
 ROWS, CELLS = 20_000, 4_000_000  # at most, and of their scores (rows x classes x terms): more rows are sampled
@@ -216,7 +219,7 @@ def encoded(model: Any, sample: Sample) -> Sample:
     return replace(sample, encoded=Encoded(tuple(scorers), arrays, tuple(which), missing, names))
 
 
-def _without(array: Any, absent: Any) -> Any:
+def _without(array: Any, absent: object) -> pa.Array:
     return pc.if_else(absent, scalar(None, array.type), array)
 
 

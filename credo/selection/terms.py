@@ -126,7 +126,7 @@ def taught(model: Any, sample: Sample) -> Taught:
     if sample.encoded is None:
         if sample.stride == 1 and not whole_numbers([sample.mass, model.class_weights]):
             evidence = sample.evidence(model)  # of weights as they were added up, so that nothing is left of them
-            return TaughtByEvidence(model.taught_by(evidence, evidence))
+            return TaughtByEvidence(model.fitted_to(evidence, evidence))
         return TaughtByEvidence(model)
     found = TaughtByScorers(model, model.class_weights, sample.encoded.scorers)
     whole = float(sample.mass.sum()) == float(model.n)
@@ -212,7 +212,8 @@ class TaughtByScorers(Taught):
 
     def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByScorers:
         assert sample.encoded is not None
-        own, left, scorers = sample.member(len(self.class_weights)), dict[int, Scorer](), []
+        own, left = sample.member(len(self.class_weights)), dict[int, Scorer]()
+        scorers = list[tuple[str, Scorer]]()
         for (form, scorer), i in zip(self.scorers, sample.encoded.which, strict=True):
             new = scorer.knowing(left[i]) if i in left else scorer.without(sample.encoded.arrays[i], own, gone)
             left.setdefault(i, new)

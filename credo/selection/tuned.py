@@ -239,7 +239,7 @@ def missing_share(model: Classifier, batch: Batch, names: Sequence[str], own: Ha
     return found
 
 
-def untuned_classes(target: str | None, values: Collection[Any]) -> str:
+def untuned_classes(target: str | None, values: Collection[object]) -> str:
     """A notice about classes that came after tuning."""
     which = ", ".join(sorted(map(repr, values))[:3]) + (", ..." if len(values) > 3 else "")
     came = "came" if len(values) > 1 else "comes"

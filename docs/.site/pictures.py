@@ -30,6 +30,7 @@ COMMANDS = (
     f"credo explain pumps.credo {PUMPS.name} --row 7",
     'credo ask storm.bif "P(ForestFire | Storm=yes, Thunder=no)"',
 )
+CUT = "Models tried"  # where the output of learn is long enough for a picture
 TERMINAL = """<!doctype html><meta charset="utf-8"><style>{stylesheet}
 body {{ margin: 0; background: #1f2328; color: #d7dce2; display: inline-block; padding: 18px 24px; }}
 pre {{ font: 17px/1.28 "DejaVu Sans Mono", monospace; margin: 0; }}
@@ -117,8 +118,13 @@ def terminal(browser: Any) -> None:
         for line in COMMANDS:
             call = [sys.executable, "-m", *shlex.split(line)]
             said = subprocess.run(call, cwd=folder, env=coloured, capture_output=True, text=True, check=True)
-            screen.print(Text(f"$ {line}", "bold green"))
-            screen.print(Text.from_ansi(said.stdout.rstrip()))
+            screen.print(Text(f"$ {line}", "bold #9ccf6a"))
+            text = Text.from_ansi(said.stdout.rstrip())
+            if CUT in text.plain:
+                text = text[: text.plain.index(CUT)]
+                text.rstrip()
+                text.append("\n⋮")
+            screen.print(text)
             screen.print()
         path = Path(folder) / "terminal.html"
         path.write_text(screen.export_html(code_format=TERMINAL))
@@ -138,11 +144,11 @@ def em(_: Any) -> None:
 
 
 def sure(_: Any) -> None:
-    credo.edge_confidence(storm().sample(1000, seed=1)).plot().savefig(IMAGES / "edge-confidence.png", dpi=80)
+    credo.edge_confidence(storm().sample(1000, seed=1)).plot().savefig(IMAGES / "edge-confidence.png", dpi=120)
 
 
 def thunder(_: Any) -> None:
-    storm().plot({"Thunder": "yes"}).savefig(IMAGES / "storm.png", dpi=80)
+    storm().plot({"Thunder": "yes"}).savefig(IMAGES / "storm.png", dpi=120)
 
 
 PICTURES: dict[str, Callable[[Any], None]] = {
@@ -152,6 +158,7 @@ PICTURES: dict[str, Callable[[Any], None]] = {
 
 
 def main() -> None:
+    from PIL import Image
     from playwright.sync_api import sync_playwright
 
     warnings.simplefilter("ignore", credo.Notice)
@@ -159,6 +166,8 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name in sys.argv[1:] or PICTURES:
             PICTURES[name](browser)
+            with Image.open(IMAGES / f"{name}.png") as drawn:
+                drawn.convert("RGB").quantize(128).save(IMAGES / f"{name}.png", optimize=True)
             print(IMAGES / f"{name}.png")
 
 

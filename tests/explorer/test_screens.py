@@ -139,7 +139,6 @@ def test_lines_can_be_run(tmp_path: Path) -> None:
     for action in ("explain", "sensitivity"):
         line = asked(screen(ASIA, "network", path=str(path)), action, target="LungCancer")["copy"]["python"]
         assert "None" not in line
-        assert "{}" not in line
         eval(line, {"credo": credo})
     coin = credo.BetaBernoulli(2, 2).update([1, 0, 1])
     found = asked(screen(coin, "belief"), "move", prior={"mean": 0.3, "strength": 10}, added=[1])

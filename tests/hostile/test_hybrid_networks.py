@@ -117,7 +117,7 @@ def test_learning() -> None:
     assert "isn't a node" in refused(HybridNetwork("A -> x").fit, table, prior={"z": 1})
     assert "LinearGaussian" in refused(HybridNetwork("A -> x").fit, table, prior={"x": credo.BDeu(1)})
     assert "finite" in refused(HybridNetwork("A -> x").fit, {**table, "x": [1.0, np.inf] * 10})
-    assert "no variable" in refused(HybridNetwork("A -> x").fit, table, kinds={"z": "number"})
+    assert "isn't a variable" in refused(HybridNetwork("A -> x").fit, table, kinds={"z": "number"})
     with pytest.warns(credo.Notice, match="every cell"):
         assert "every cell" in refused(HybridNetwork("A -> x").fit, {**table, "x": [None] * 20}, kinds={"x": "number"})
     assert "fixed" in refused(NET.update, table)

@@ -129,7 +129,7 @@ def test_a_bootstrap_counts_how_often_a_search_finds_an_arrow() -> None:
     assert found["Rain", "WetGrass"] + found["WetGrass", "Rain"] > 0.9
     again = bootstrap(found_in, np.ones(400), known, 20, 1)
     np.testing.assert_array_equal(found.arrows, arrow_shares(again))
-    assert "Shares of 20 bootstrap samples" in repr(found)
+    assert "in searches on 20 bootstrap samples" in repr(found)
     with pytest.raises(NetworkError, match="replicates must be a whole number of at least 2"):
         bootstrap_confidence(found_in, np.ones(400), known, replicates=1)
 

@@ -368,7 +368,7 @@ def test_rows_without_the_number_do_not_narrow_its_belief() -> None:
     (low, high), (least, most) = (each.belief("y").interval(0.9).weights for each in (half, found))
     np.testing.assert_allclose(most - least, high - low, rtol=0.15)  # the parents' spread is that of all 200 rows
     assert float(found.numbers["y"].variance) == pytest.approx(float(half.numbers["y"].variance), rel=0.04)
-    words = {"A": ["u", "v"] * 30, "x": np.random.default_rng(0).normal(size=60)}
+    words: dict[str, Any] = {"A": ["u", "v"] * 30, "x": np.random.default_rng(0).normal(size=60)}
     known = HybridNetwork("A -> x").fit(words)
     twice = HybridNetwork("A -> x").fit({"A": [*words["A"], *[None] * 60], "x": [*words["x"], *[np.nan] * 60]})
     one, two = (np.ptp(each.belief("A").interval(0.9)["u"]) for each in (known, twice))
@@ -390,6 +390,14 @@ def test_updating_with_incomplete_rows_goes_on_with_em(prior: Any) -> None:
     with pytest.warns(credo.Notice, match="earlier rows keep what EM expected"):
         again = found.update(with_holes(rows(20, seed=4), 0.1))
     assert again.n == pytest.approx(260)
+
+
+def test_an_iterator_is_read_once_and_kept() -> None:
+    table = rows(60, seed=5)
+    batches = [part(table, slice(0, 40)), part(table, slice(40, 60))]
+    assert close(HybridNetwork(ARROWS).fit(iter(batches)), HybridNetwork(ARROWS).fit(table), 1e-9)
+    holes = with_holes(table, 0.1)
+    assert close(NET.update(iter([holes])), NET.update(holes), 1e-12)
 
 
 def test_updating_by_em_learns_new_states(tmp_path: Path) -> None:

@@ -24,11 +24,11 @@ def texts(table: Any) -> dict[str, list[str]]:
     return {name: table[name].to_pylist() for name in table.column_names}
 
 
-def arrows(net: credo.Network) -> set[tuple[str, str]]:
+def arrows(net: credo.Network | credo.HybridNetwork) -> set[tuple[str, str]]:
     return {(parent, child) for child, above in net.parents.items() for parent in above}
 
 
-def skeleton(net: credo.Network) -> set[frozenset[str]]:
+def skeleton(net: credo.Network | credo.HybridNetwork) -> set[frozenset[str]]:
     return {frozenset(pair) for pair in arrows(net)}
 
 
@@ -73,7 +73,9 @@ def test_every_score_with_every_search(score: str, search: str) -> None:
 
 @cache
 def best_of(score: str) -> credo.Network:
-    return credo.learn_structure(SHORT, score, "exact", max_parents=2)
+    found = credo.learn_structure(SHORT, score, "exact", max_parents=2)
+    assert isinstance(found, credo.Network)
+    return found
 
 
 def test_every_form_of_a_table_is_the_same(tmp_path: Path) -> None:

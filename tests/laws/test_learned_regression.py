@@ -78,7 +78,7 @@ def test_copies_are_held_out_together() -> None:
 
 
 def test_a_table_of_counts_is_its_rows_repeated() -> None:
-    counts = {"size": ["s", "s", "m", "m", "l"], "price": [1.5, 2.5, 2.5, 3.5, 4.0]}
+    counts: dict[str, list[Any]] = {"size": ["s", "s", "m", "m", "l"], "price": [1.5, 2.5, 2.5, 3.5, 4.0]}
     times = np.array([30, 10, 40, 20, 25])
     repeated = credo.learn({name: np.repeat(cells, times) for name, cells in counts.items()}, "price", model="linear")
     counted = credo.learn(counts, "price", model="linear", weight=times)

@@ -206,17 +206,19 @@ def test_update_continues_em() -> None:
 def test_restarts_end_no_lower_than_each_start() -> None:
     table, _ = mixed_rows(150)
     problem = begun(table, strength=0.3)
-    best, _ = problem.on_sample(problem.starts(3, "full", 4), "full")
+    best = problem.on_sample(problem.starts(3, "full", 4), "full").fit
     for start in problem.starts(3, "full", 4):
         assert problem.on_sample([start], "full")[0].objective <= best.objective + 1e-6 * abs(best.objective)
 
 
+@pytest.mark.parametrize(("estimate", "apart_by"), [("bayes", 1e-7), ("ml", 1e-2)])
 @pytest.mark.parametrize("covariance", ["full", "tied", "diagonal"])
-def test_starts_beside_each_other_climb_as_each_does(covariance: Any) -> None:
-    """A step of all starts at once is EM's own: the same responsibilities, and objectives that differ by a constant."""
+def test_starts_beside_each_other_climb_as_each_does(covariance: Any, estimate: Any, apart_by: float) -> None:
+    """A step of all starts at once is EM's own: the same responsibilities, and objectives that differ by a constant.
+    Under maximum likelihood, a thousandth of a row keeps covariances from being singular, and leads away from EM's."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)) + np.repeat(rng.normal(0, 4, (2, 3)), 100, axis=0)
-    problem = begun({f"x{j}": x[:, j] for j in range(3)}, kinds=None, strength=0.3)
+    problem = begun({f"x{j}": x[:, j] for j in range(3)}, kinds=None, strength=0.3, estimate=estimate)
     groupings = problem.groupings(3, 5)
     model = problem.unfitted(3, covariance)
     scouts = problem._scouts(model, covariance)
@@ -225,12 +227,12 @@ def test_starts_beside_each_other_climb_as_each_does(covariance: Any) -> None:
         [*islice(em_steps(model.begun(problem.sample, codes), lambda: [problem.sample]), 6)] for codes in groupings
     ]
     apart = []
-    for step in range(6):
+    for step in range(6 if estimate == "bayes" else 2):
         for own, climb in zip(zip(found.shares, found.objective, strict=True), climbs, strict=True):
-            assert np.allclose(own[0].T, problem.responsibilities(climb[step].model), atol=1e-7)
+            assert np.allclose(own[0].T, problem.responsibilities(climb[step].model), atol=apart_by)
             apart.append(own[1] - climb[step].objective)
         found = scouts._stepped(found.shares)
-    assert np.ptp(apart) < 1e-6 * abs(np.mean(apart)) + 1e-6
+    assert np.ptp(apart) < 1e-6 * abs(np.mean(apart)) + 10 * apart_by
 
 
 def test_the_best_of_starts_beside_each_other() -> None:
@@ -256,6 +258,21 @@ def test_sampled_starts_lead_to_an_optimum_of_all_rows() -> None:
     assert np.diff(mixture.history).min() >= -1e-9 * abs(mixture.history[-1])
 
 
+def test_all_rows_decide_between_optima_of_the_sample() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(12_000, 2)) + 8.0 * np.array([[0, 0], [1, 0], [0, 1]])[np.arange(12_000) % 3]
+    problem = begun({"a": x[:, 0], "b": x[:, 1]}, kinds=None, strength=0.3)
+    model, place = problem.unfitted(3, "full"), problem.sample.matrix(("a", "b"))
+    good = np.where(place[:, 0] > 4, 1, np.where(place[:, 1] > 4, 2, 0)).astype(np.int32)
+    poor = np.where(good == 0, (place[:, 0] > 0).astype(np.int32), 2).astype(np.int32)
+    low, high = (problem.on_sample([model.begun(problem.sample, codes)], "full").fit for codes in (poor, good))
+    assert problem.sampled
+    assert low.objective < high.objective - 100.0
+    alone, both = problem.on_all(low), problem.on_all(low, rivals=[high.model])
+    assert both.objective > alone.objective + 100.0
+    assert both.objective == pytest.approx(problem.on_all(high).objective, rel=1e-6)
+
+
 def test_surprise_puts_outliers_first() -> None:
     rng = np.random.default_rng(0)
     table = {"x": np.append(rng.normal(size=99), 30.0), "y": rng.normal(size=100)}
@@ -271,6 +288,27 @@ def test_what_sets_components_apart_is_described() -> None:
     assert "cluster 0" in text
     assert "says" in text
     assert "higher" in text
+
+
+def test_dates_and_alike_components_are_described() -> None:
+    when = np.array(["2020-01-01", "2020-01-05", "2021-01-01", "2021-01-03"] * 5, dtype="datetime64[D]")
+    rows = credo.Mixture(2).fit({"when": when}).describe().table().to_pylist()
+    early, late = sorted(rows, key=lambda row: row["here"])
+    assert (early["here"][:19], early["elsewhere"]) == ("earlier: 2020-01-03", "2021-01-02")
+    assert late["here"].startswith("later: 2021-01-02 ± ")
+    assert late["here"].endswith(" days")
+    alike = credo.Mixture(3).fit({"c": ["a", "b", "a"]}).describe().table()  # more components than values
+    assert {here[:2] for here in alike["here"].to_pylist()} == {"a:"}
+
+
+@pytest.mark.parametrize("far", [1e2, 1e4, 1e6])
+def test_distant_rows_leave_the_others_as_they_are(far: float) -> None:
+    """They have components of their own, and the prior, which knows the pooled variance, gives way to the evidence."""
+    x = np.append(np.random.default_rng(5).normal(size=300), [far, far * 1.01, -far, -far * 1.01])
+    mixture = credo.Mixture().fit({"x": x})
+    assert len(mixture.names) > 1
+    (deviations,) = (line for line in mixture.classifier.terms.likelihoods[0][1].parameters() if line.name == "sd")
+    assert deviations.estimates[0] < max(1.3, 1e-4 * far)
 
 
 def test_numbers_of_few_values_are_categories() -> None:

@@ -119,7 +119,7 @@ def test_weights_of_findings_add_up(data: st.DataObject) -> None:
     assert found.prior + sum(each.weight for each in found.findings) == pytest.approx(found.log_odds, abs=1e-9)
     p = net.query(name, findings)[found.value]
     assert found.log_odds == pytest.approx(np.log(p / (1 - p)), abs=1e-6)
-    assert found.value in repr(found)
+    assert str(found.value) in repr(found)
 
 
 @CASES

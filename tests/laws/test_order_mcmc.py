@@ -89,7 +89,7 @@ def test_a_limit_that_matters_is_told() -> None:
     rows = six_causes()
     tiers = [[name for name in rows if name != "y"], ["y"]]
     no_search = lambda score, constraints, start, seed: start  # noqa: E731, ARG005
-    with pytest.warns(credo.Notice, match=r"up to 4 parents.*column 'y' often has as many: max_parents=6"):
+    with pytest.warns(credo.Notice, match=r"up to 4 parents.*column 'y' often reaches that limit: try max_parents=6"):
         credo.edge_confidence(rows, "mcmc", chains=2, sweeps=20, tiers=tiers, search=no_search)
 
 

@@ -27,12 +27,15 @@ from tests.laws.test_conditional import Mixture as Summarising
 COLUMNS = ("x", "y")
 LEVELS = pa.array("ab")
 BLOCKS = (Numbers(COLUMNS), Spherical(COLUMNS), Joint(COLUMNS, "full"), Joint(COLUMNS, "tied"))
-CASES: tuple[tuple[str, float], ...] = (("ages", 1.0), ("tenths", 0.1), ("fives", 5.0), ("drawn", 0.0))
+CASES: tuple[tuple[str, float], ...] = (
+    ("ages", 1.0), ("tenths", 0.1), ("fives", 5.0), ("drawn", 0.0), ("one far away", 0.0),
+)  # fmt: skip
 
 
 def column(case: str, rows: int = 400) -> Array:
     x = np.random.default_rng(0).normal(40, 12, rows)
     rounded = {"ages": np.round(x), "tenths": np.round(x / 10, 1), "fives": np.round(x / 5) * 5, "drawn": x}
+    rounded["one far away"] = np.append(x[1:], -1e9)  # beside which all others seem to lie in one place
     return np.asarray(rounded[case])
 
 

@@ -33,6 +33,18 @@ def test_numbers_that_do_not_differ_leave_the_scale_unknown(x: list[float], grou
     assert np.allclose(belief.maximum_likelihood().variance, 0)
 
 
+@pytest.mark.parametrize("size", [1e-160, 1e-300])
+def test_numbers_whose_squares_are_lost_are_said_to_be(size: float) -> None:
+    """As those beyond 1e150 are refused, whose squares are infinite."""
+    with pytest.raises(EvidenceError, match="can't be told from 0"):
+        estimated([size, 2 * size, 3 * size]).interval()
+    x = np.random.default_rng(0).normal(size=(30, 2)).sum(1)
+    for table in ({"x": size * x, "y": x + 1}, {"x": x, "y": size * x}):
+        model = credo.LinearRegression().fit(table, target="y")
+        with pytest.raises(credo.DataError, match="so small that their squares can't be told from 0"):
+            model.predict(table)
+
+
 def test_a_weight_is_no_second_number() -> None:
     belief = credo.estimate({"x": [19.9], "w": [40.0]}, "x", weight="w", kinds=NUMBER)
     with pytest.raises(EvidenceError, match=r"every observation is 19\.9"):

@@ -478,3 +478,16 @@ def test_batches_of_texts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(rows == 1 or sum(len(t or "") for t in texts[at : at + rows]) <= 50 for at, rows in whole)
     for _ in range(5):
         assert sizes(sorted(rng.integers(0, len(texts) + 1, rng.integers(0, 6)).tolist())) == whole
+
+
+@pytest.mark.parametrize("lengths", [[3], [0, 5, 0], [60_000, 1, 0, 59_999, 70_000, 7], [1] * 1000])
+def test_arrays_below_each_other_are_one_array(lengths: list[int]) -> None:
+    """In batches of one size, wherever one array ends and the next begins."""
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(n, 2)) for n in lengths]
+    found, whole = source(arrays), np.concatenate(arrays)
+    assert (found.rows, found.lengths) == (len(whole), tuple(lengths))
+    for names, columns in ((("x0", "x1"), whole), (("x1",), whole[:, 1:])):
+        batches = [*found.batches(names)]
+        assert [batch.rows for batch in batches[:-1]] == [60_000] * (len(batches) - 1)
+        np.testing.assert_array_equal(np.concatenate([batch.matrix(names) for batch in batches]), columns)

@@ -54,6 +54,8 @@ def test_real_tables_are_read() -> None:
         net = credo.learn_structure(str(SHARED / "samples" / f"{name}.csv"), search="exact")
         best = credo.learn_structure(str(SHARED / "samples" / f"{name}.csv"), search="ges")
         data = str(SHARED / "samples" / f"{name}.csv")
+        assert isinstance(net, credo.Network)
+        assert isinstance(best, credo.Network)
         assert sum(best.score(data).values()) <= sum(net.score(data).values()) + 1e-6
     marks = credo.learn_structure(str(SHARED / "samples" / "marks.csv"), search="ges")
     assert marks.graph().arrows

@@ -93,6 +93,24 @@ def test_a_sample_of_the_rows_is_taken_out_of_all_evidence(monkeypatch: pytest.M
     )
 
 
+def test_scorers_that_read_the_same_cells_share_them_and_their_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(widening, "FEW_ROWS", 0)
+    model, _, coded = both_ways(mixed())
+    assert coded.encoded is not None
+    forms, cells = [form for form, _ in coded.encoded.scorers], coded.encoded.cells
+    which = dict(zip(forms, coded.encoded.which, strict=True))
+    for one, other in (("tied", "full"), ("binned", "coarse"), ("one-dependence", "pairwise")):
+        assert which[one] == which[other]
+    assert len(set(which.values())) == len(coded.encoded.arrays) == len(forms) - 3
+    gone, own = coded.folds(5, 0) == 2, coded.member(len(model.classes))
+    fast = taught(model, coded).without(coded, gone)
+    assert isinstance(fast, TaughtByScorers)
+    for (_, found), (_, whole), read in zip(fast.scorers, coded.encoded.scorers, cells, strict=True):
+        places = np.arange(len(found.names))
+        alone = whole.without(read, own, gone).each(read[gone], places)
+        np.testing.assert_allclose(found.each(read[gone], places), alone, rtol=1e-9)
+
+
 @pytest.mark.parametrize("names", [["height"], ["sky"], ["height", "sky"]])
 def test_few_columns_have_the_terms_of_many(names: list[str]) -> None:
     """A single column that is read together with no other has the term of columns that are."""

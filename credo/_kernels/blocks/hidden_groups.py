@@ -132,7 +132,7 @@ def weigh_tile(
 
 @fast_kernel
 def add_others(others: Array, start: int, size: int, groups: int, logs: Array) -> None:
-    """logs (groups, tile) += what other columns say of a tile's rows."""
+    """logs (groups, tile) += the other columns' log-likelihoods of a tile's rows."""
     for r in range(size):
         for k in range(groups):
             logs[k, r] += others[start + r, k]

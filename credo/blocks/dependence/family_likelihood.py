@@ -162,11 +162,11 @@ class FamilyLikelihood(CellLikelihood):
         return [said if said.shape == shape else np.broadcast_to(said, shape) for said in found]
 
     def _terms(self, codes: Codes, shape: tuple[int, int], own: Hard | None = None) -> Array:
-        out = np.zeros((*shape, len(self.term_names)))
+        out = np.zeros((len(self.term_names), *shape))
         for j in np.flatnonzero(self.cells.sizes).tolist():
-            for term, said in enumerate(self._said(j, codes, own)):
-                out[:, :, term] += said
-        return out
+            for term, said in zip(out, self._said(j, codes, own), strict=True):
+                term += said
+        return np.moveaxis(out, 0, 2)
 
     def each(self, cells: Codes, shape: tuple[int, int]) -> Array:
         return self._terms(self.seen(cells), shape)

@@ -113,8 +113,9 @@ class BinScorer(Scorer):
         return self._table.each_left_out(self._coded(cells), own, places)
 
     def reads_like(self, other: Scorer) -> bool:
-        same = isinstance(other, BinScorer) and other.names == self.names and np.array_equal(other.pooled, self.pooled)
-        return same and all(map(np.array_equal, other.values, self.values))
+        if not isinstance(other, BinScorer) or other.names != self.names:
+            return False
+        return np.array_equal(other.pooled, self.pooled) and all(map(np.array_equal, other.values, self.values))
 
     def knowing(self, other: BinScorer) -> BinScorer:
         return replace(self, pooled=other.pooled, entries=other.entries, bins=None)

@@ -1,4 +1,4 @@
-"""EM's E-step of rows of numbers whose group is hidden, in one pass over them: what is expected of the rows.
+"""EM's E-step of rows of numbers whose group is hidden, in one pass: the expected moments.
 
 Log-densities become responsibilities, and these sums, while a few rows are in the processor's cache. What other blocks
 say of the rows is known before.
@@ -25,7 +25,7 @@ class HiddenGroups(NamedTuple):
 
 
 class Before(NamedTuple):
-    """What is known of rows before their numbers are read."""
+    """The log-likelihoods and weights of rows before their numbers are read."""
 
     log_shares: Array  # (groups,)
     weight: Array  # (rows,)

@@ -92,7 +92,7 @@ class NumbersLikelihood(
         if self.part_of is not None:
             whole, at = self.part_of
             return np.asarray(whole.varying[at])
-        return self.pooled.scatter[0] > 0
+        return np.asarray(self.pooled.scatter[0] > 0)
 
     @cached_property
     def shift(self) -> Array:

@@ -1,8 +1,8 @@
 """Words of a text as log-odds of each class against all others, damped where they are uncertain.
 
-This is no likelihood, but scores that often predict better than one. Tuning chooses their two settings by leave-one-out
-and weights them with the other terms. The statistics are sums again: each document adds the logarithms of its counts,
-divided by their Euclidean norm, to the words of its class.
+This isn't a likelihood, but a score that often predicts better than one. Tuning chooses their two settings by
+leave-one-out and weights them with the other terms. The statistics are sums again: each document adds the logarithms of
+its counts, divided by their Euclidean norm, to the words of its class.
 """
 
 from __future__ import annotations
@@ -145,7 +145,8 @@ class OddsLikelihood(OneTerm, WordByWord):
     def scores(self, cells: Documents, own: Hard, damping: Sequence[float], powers: Sequence[float]) -> Array:
         """Under each damping c and power p. (documents, classes, damping, powers)"""
         if few_log_odds.are_few_scores(cells, self.table, len(damping) * len(powers)):
-            return few_log_odds.scores_left_out(self._odds_left_out(cells, own), np.array(damping), np.array(powers))
+            words = self._odds_left_out(cells, own, keep=len(damping) * len(powers) > 1)
+            return few_log_odds.scores_left_out(words, np.array(damping), np.array(powers))
         holding, totals, everything = self._sums
         out = np.zeros((own.rows, self.table.width, len(damping), len(powers)))
         table = self.table.starts, self.table.columns, self.table.high
@@ -155,14 +156,15 @@ class OddsLikelihood(OneTerm, WordByWord):
         )  # fmt: skip
         return out
 
-    def _odds_left_out(self, cells: Documents, own: Hard) -> OddsLeftOut:
-        """What no setting changes of few documents. The last is kept: a coarse grid is followed by a fine one."""
+    def _odds_left_out(self, cells: Documents, own: Hard, keep: bool) -> OddsLeftOut:
+        """The log-odds of few documents before damping. Those of a grid are cached: a fine one follows a coarse one."""
         for before, member, found in self._latest:
             same = np.array_equal(member.codes, own.codes) and np.array_equal(member.weight, own.weight)
             if before is cells and same:
                 return found
-        self._latest[:] = [(cells, own, few_log_odds.odds_left_out(cells, own, self._word_sums))]
-        return self._latest[0][2]
+        found = few_log_odds.odds_left_out(cells, own, self._word_sums)
+        self._latest[:] = [(cells, own, found)] if keep else []
+        return found
 
     @cached_property
     def _latest(self) -> list[tuple[Documents, Hard, OddsLeftOut]]:

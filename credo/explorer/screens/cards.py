@@ -36,22 +36,22 @@ def laid_out(parents: Parents, asked: Asked) -> Answer:
 
 def _around(parents: Parents, name: str, asked: Asked) -> tuple[set[str], int]:
     """The variables around one, and how many blankets far."""
-    if asked.get("reach") is not None:
-        reach = int(min(max(number_in(asked, "reach", REACH), 1), FURTHEST))
-        return neighbourhood(parents, name, reach), reach
-    wide = neighbourhood(parents, name, REACH)
-    return (wide, REACH) if len(wide) <= LEGIBLE else (blanket(parents, name), 1)
+    if asked.get("reach") is None:
+        return neighbourhood(parents, name, REACH, LEGIBLE)
+    reach = int(min(max(number_in(asked, "reach", REACH), 1), FURTHEST))
+    return neighbourhood(parents, name, reach, WHOLE)[0], reach
 
 
-def neighbourhood(parents: Parents, name: str, reach: int) -> set[str]:
-    """A variable's Markov blanket, with the blankets of those in it and so on, as long as a page can show them all."""
+def neighbourhood(parents: Parents, name: str, reach: int, most: int) -> tuple[set[str], int]:
+    """A variable's Markov blanket, with the blankets of those in it and so on, as long as there are no more than so
+    many variables; and how far that is."""
     found = blanket(parents, name)
-    for _ in range(reach - 1):
+    for far in range(1, reach):
         wider = set().union(*(blanket(parents, each) for each in found))
-        if len(wider) > WHOLE:
-            break
+        if len(wider) > most:
+            return found, far
         found = wider
-    return found
+    return found, reach
 
 
 def _hidden_neighbours(parents: Parents, names: set[str]) -> dict[str, int]:

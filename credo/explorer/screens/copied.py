@@ -33,7 +33,7 @@ def question(file: str, asked: str, done: Mapping[str, Any], seen: Mapping[str, 
 
 def call(verb: str, *given: object) -> str:
     """A call in Python, without what it leaves out at its end."""
-    while given and (given[-1] is None or given[-1] == {}):
+    while given and given[-1] is None:
         given = given[:-1]
     return f"{verb}({', '.join(map(repr, given))})"
 

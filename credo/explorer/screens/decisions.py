@@ -74,7 +74,7 @@ class DecisionsScreen:
                  "more": max(0, sum(1 for _ in each.rows()) - TABLE_ROWS)}
                 for each in policy.decisions
             ],
-            "copy": {"python": call(f"{own}.policy", given), "cli": f"credo show {file}"},
+            "copy": {"python": call(f"{own}.policy", given or None), "cli": f"credo show {file}"},
         }  # fmt: skip
 
     def _expected(self, net: Network, name: str, given: Mapping[str, Any]) -> float | None:
@@ -96,7 +96,7 @@ class DecisionsScreen:
         given, costs = mapping_in(asked, "given"), priced(asked)
         found = self.diagram.what_to_ask(costs, before, given)
         own, _ = called(self.subject)
-        line = call(f"{own}.what_to_ask", costs, found.before, given)
+        line = call(f"{own}.what_to_ask", costs, found.before, given or None)
         questions = [
             {"name": each.name, "value": each.value, "cost": each.cost, "worth": each.worth} for each in found.questions
         ]

@@ -101,7 +101,7 @@ class HybridScreen:
         name = target if isinstance(target, str) else next((x for x in self.net.variables if x not in known), None)
         changed = f".do({done!r})" if done else ""
         cli = "" if name is None or name in known else question(file, f"P({word(name)})", done, seen)
-        return {"python": call(f"{net}{changed}.marginals", seen), "cli": cli}
+        return {"python": call(f"{net}{changed}.marginals", seen or None), "cli": cli}
 
     def explain(self, asked: Asked) -> Answer:
         """What each finding adds to the log-odds of a state; of a number, to those of lying above its mean before."""

@@ -162,7 +162,7 @@ class NetworkScreen:
             raise DataError("a Markov network has no causes: nothing can be set in it")
         return self._after(done), done, {name: value for name, value in seen.items() if name not in done}
 
-    def _after(self, done: Mapping[str, Any]) -> Network:
+    def _after(self, done: Mapping[str, object]) -> Network:
         """The network after what was set; the last one is kept, with the trees that were compiled for it."""
         assert isinstance(self.net, Network)
         if self._last is None or self._last[0] != done:
@@ -193,7 +193,7 @@ class NetworkScreen:
         changed = f".do({done!r})" if done else ""
         unasked = self.template or name is None or name in known
         cli = "" if unasked else question(file, f"P({word(name)})", done, seen)
-        return {"python": call(f"{net}{changed}.marginals", seen), "cli": cli}
+        return {"python": call(f"{net}{changed}.marginals", seen or None), "cli": cli}
 
     def explain(self, asked: Asked) -> Answer:
         """What each finding adds to the log-odds of a state."""

@@ -119,7 +119,7 @@ class SlicesScreen:
         return question(file, f"P({word(f'{name}[{len(data) - 1}]')})", {}, seen)
 
 
-def _turned(shares: Any) -> list[list[float]]:
+def _turned(shares: object) -> list[list[float]]:
     """A list for each state, of the slices that are drawn."""
     found: list[list[float]] = np.asarray(shares)[:DRAWN].T.tolist()
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from shlex import quote
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from credo.data import Source
 from credo.data.profile import profile
@@ -57,5 +57,5 @@ class TableScreen:
         return {"learn": learn, "estimate": estimate}
 
 
-def _shown(cell: Any) -> str:
+def _shown(cell: object) -> str:
     return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)[:200]

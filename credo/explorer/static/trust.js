@@ -82,7 +82,7 @@ function Reliability({ points }) {
   return html`<svg class="lines reliability" viewBox=${`0 0 ${size} ${size}`} role="img" aria-label="Reliability diagram: ${points.map((each) => `stated ${percent(each.stated)}, right ${percent(each.right)}`).join("; ")}">
     <line class="axis" x1=${at(0)} y1=${up(0)} x2=${at(1)} y2=${up(1)} stroke-dasharray="4 4" />
     ${[0, 0.5, 1].map((p) => html`<text x=${at(p)} y=${size - pad + 14} text-anchor="middle">${p}</text><text x=${pad - 6} y=${up(p) + 3} text-anchor="end">${p}</text>`)}
-    <text x=${at(0.5)} y=${size - 4} text-anchor="middle">predicted probability</text><text transform=${`translate(10 ${up(0.5)}) rotate(-90)`} text-anchor="middle">share that was right</text>
+    <text x=${at(0.5)} y=${size - 4} text-anchor="middle">predicted probability</text><text transform=${`translate(10 ${up(0.5)}) rotate(-90)`} text-anchor="middle">fraction correct</text>
     ${points.map((each) => html`<line class="error" x1=${at(each.stated)} x2=${at(each.stated)} y1=${up(each.low)} y2=${up(each.high)} /><circle cx=${at(each.stated)} cy=${up(each.right)} r=${2.5 + 5 * Math.sqrt(each.rows / most)} />`)}</svg>`;
 }
 

@@ -38,12 +38,12 @@ def checked_emission(emission: Any) -> Any:
     )
 
 
-def covariance_of(emission: Any) -> Covariance:
+def covariance_of(emission: object) -> Covariance:
     """How number columns covary in a state."""
     return next((name for name in COVARIANCES if isinstance(emission, str) and name == emission), "full")
 
 
-def kinds_of(emission: Any, kinds: Mapping[str, Any] | None, names: Iterable[str]) -> Mapping[str, Any] | None:
+def kinds_of(emission: object, kinds: Mapping[str, object] | None, names: Iterable[str]) -> Mapping[str, Any] | None:
     """The requested kinds of the columns: by kinds=, and by emission= for the others."""
     if isinstance(emission, Mapping):
         return {**emission, **(kinds or {})}

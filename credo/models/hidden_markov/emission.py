@@ -35,7 +35,7 @@ class Emission:
         return len(self.levels)
 
     @cached_property
-    def group_levels(self) -> Any:
+    def group_levels(self) -> pa.Array:
         return self.levels if self.components == 1 else pa.array(np.arange(self.states * self.components))
 
     @cached_property

@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from credo.present.plotting import Figure
 
 NOTHING = "nothing was learned yet: fit(data) first"
-PATIENCE = 2  # numbers of states without a gain, after which it stops
 HIDDEN = (
     "states were hidden when it was learned, and their expected counts depend on all rows: {} is exact "
     "only where every state is given. update() continues EM with more rows; fit() starts again"
@@ -448,4 +447,5 @@ class HiddenMarkov(Surface):
             return f"HiddenMarkov(states={self.states!r}), nothing learned yet"
         columns = ", ".join([*self.views][:5]) + (", ..." if len(self.views) > 5 else "")
         how = "hidden" if self.hidden else "given"
-        return f"HiddenMarkov({self.n_states} states, {how}; {columns}; {counted(self.n_sequences, 'sequence')})"
+        sizes = counted(self.n_states, "state"), counted(self.n_sequences, "sequence")
+        return f"HiddenMarkov({sizes[0]}, {how}; {columns}; {sizes[1]})"

@@ -130,14 +130,14 @@ def pattern_of(
     return Pattern(first, step, durations)
 
 
-def _matrix(transitions: Any, size: int) -> Flags:
+def _matrix(transitions: object, size: int) -> Flags:
     found = np.asarray(transitions, dtype=bool)
     if found.shape != (size, size):
         raise PriorError(f"transitions of {size} states are a matrix of {size} by {size}, but have shape {found.shape}")
     return found
 
 
-def _listed(transitions: Mapping[Any, Any], states: Sequence[Any]) -> Flags:
+def _listed(transitions: Mapping[Any, Any], states: Sequence[object]) -> Flags:
     """A state that isn't named may be followed by any."""
     step = np.ones((len(states), len(states)), dtype=bool)
     for state, following in transitions.items():
@@ -158,7 +158,7 @@ def _durations(duration: int | Mapping[Any, int], states: Sequence[Any]) -> NDAr
     return found
 
 
-def _place(state: Any, states: Sequence[Any], what: str) -> int:
+def _place(state: object, states: Sequence[object], what: str) -> int:
     for k, known in enumerate(states):
         if known == state and isinstance(known, bool) == isinstance(state, bool):
             return k

@@ -12,10 +12,12 @@ from credo.errors import DataError, check_seed
 from credo.models.hidden_markov.given import free_name
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.models.hidden_markov.model import HiddenMarkov
 
 
-def sampled_sequences(model: HiddenMarkov, lengths: int | Sequence[int], seed: Any) -> Any:
+def sampled_sequences(model: HiddenMarkov, lengths: int | Sequence[int], seed: Any) -> pa.Table:
     """An Arrow table: the columns, the state of each row, and which sequence it is in."""
     import pyarrow as pa
 

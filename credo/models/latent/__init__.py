@@ -1,2 +1,0 @@
-"""The common part of mixtures and hidden Markov models: columns given a hidden group, starts, and approximate evidence.
-"""

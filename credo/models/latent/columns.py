@@ -1,5 +1,4 @@
-"""p(columns | hidden group): the blocks of columns, at the mode during EM, and by the chosen estimate for predictions.
-"""
+"""p(columns | hidden group): blocks of columns, at the mode during EM, by the chosen estimate for predictions."""
 
 from __future__ import annotations
 

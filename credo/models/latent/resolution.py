@@ -19,6 +19,7 @@ from credo.numerics.exact import Array
 FEW_VALUES, FEW_TIMES = 10, 5  # so few numbers, each in so many rows on average, are a category
 FIRST_ROWS = 2000  # of a batch, which show most columns to have more values, and no lattice
 FINEST = 1e-6  # of a column's range: a lattice finer than that is none
+ROUNDED = 8 * np.finfo(np.float64).eps  # of a number: by which calculations may move it
 NEARLY = 1e-5  # of a lattice's step: by which rounding may move its values
 
 
@@ -51,12 +52,12 @@ class Recorded:
             return cls(known, 0, missing, (np.inf, -np.inf), np.inf)
         ends = float(known.min()), float(known.max())
         first = np.unique(known[:FIRST_ROWS])
-        many, step = len(first) > FEW_VALUES, lattice_step(first - first[0])
+        many, step = len(first) > FEW_VALUES, lattice_step(_differences(first))
         if many and not step:
             return cls(None, len(known), missing, ends, 0.0)
         values = np.unique(known)
         few = values if len(values) <= FEW_VALUES else None
-        return cls(few, len(known), missing, ends, lattice_step(values - values[0]))
+        return cls(few, len(known), missing, ends, lattice_step(_differences(values)))
 
     def __add__(self, other: Recorded) -> Recorded:
         both = None if self.values is None or other.values is None else np.union1d(self.values, other.values)
@@ -67,6 +68,13 @@ class Recorded:
         ended = not (self.step and other.step)
         step = 0.0 if ended else lattice_step(np.append(steps, ends[1] - ends[0]))
         return Recorded(few, self.known + other.known, self.missing + other.missing, ends, step)
+
+
+def _differences(values: Array) -> Array:
+    """From the smallest, and from neighbour to neighbour: with a distant value, others would coincide. Differences of
+    rounding alone are excluded."""
+    gaps = np.diff(values)
+    return np.append(values - values[0], gaps[gaps > ROUNDED * np.abs(values).max()])
 
 
 def lattice_step(away: Array) -> float:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from scipy.special import rel_entr
 
 from credo.blocks.block import Parameter
+from credo.data.cells import instants
 from credo.errors import counted
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.forms import TEXT_FORMS
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 EVERY = "(all)"  # the column of a parameter that all columns of a block share
 SLIGHT = 0.01  # of a mean: by less, it is neither higher nor lower
+ALIKE = 1e-4  # nats: columns that differ by less are described by their commonest value
 SHOWN, WORDS = 5, 6  # columns of a component that are shown, and words of a text
 
 
@@ -49,7 +51,7 @@ class Description:
     groups: str
     components: tuple[Component, ...]
 
-    def table(self) -> Any:
+    def table(self) -> pa.Table:
         """An Arrow table: a row for each column of each component."""
         rows = [(each.name, each.share, trait) for each in self.components for trait in each.traits]
         return pa.table(
@@ -117,9 +119,9 @@ def _trait(column: str, lines: list[Parameter], k: int, weights: Array) -> Trait
     if not len(table):
         return None
     own, others = table[:, k], table @ rest
-    v = int(own.argmax() if alone else rel_entr(own, others).argmax())
-    value = [*known][v][2:-1]
     nats = 0.0 if alone else float(rel_entr(own, others).sum())
+    v = int(own.argmax() if nats < ALIKE else rel_entr(own, others).argmax())
+    value = [*known][v][2:-1]
     return Trait(column, f"{value}: {own[v]:.0%}", "" if alone else f"{others[v]:.0%}", nats)
 
 
@@ -132,9 +134,18 @@ def _number(column: str, mean: Array, sd: Array | None, k: int, rest: Array, uni
     if not alone and variance > 0 and wider > 0:
         nats = 0.5 * (np.log(wider / variance) + (variance + (here - there) ** 2) / wider - 1)
     deviation = "" if sd is None else f" ± {spread[k]:.3g}"
+    if "1970" in unit:
+        said = "" if alone or abs(here - there) < 1 else "later: " if here > there else "earlier: "
+        return Trait(column, f"{said}{_day(here)}{deviation} days", "" if alone else _day(there), float(nats))
     return Trait(
         column, f"{_compared(here, there, alone)}{deviation}{unit}", "" if alone else f"{there:.4g}", float(nats)
     )
+
+
+def _day(days: float) -> str:
+    """Days since 1970 as a date."""
+    date = instants(np.round([days]))[0].as_py()
+    return f"day {days:.4g}" if date is None else date.date().isoformat()
 
 
 def _compared(here: float, there: float, alone: bool) -> str:

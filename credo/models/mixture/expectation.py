@@ -180,7 +180,7 @@ def unfitted(
     return MixtureEM(own, levels, concentration, weights, labels)
 
 
-def renamed_levels(evidence: Evidence, groups: str, order: Sequence[int], names: Any) -> Evidence:
+def renamed_levels(evidence: Evidence, groups: str, order: Sequence[int], names: object) -> Evidence:
     """With the components in another order, under these names (an Arrow array)."""
     taken = evidence.only_levels(groups, np.asarray(order, dtype=np.intp))
     return Evidence(taken.schema.replaced([replace(taken.schema[groups], levels=names)]), taken.parts)

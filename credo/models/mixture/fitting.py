@@ -29,7 +29,8 @@ from credo.models.mixture.rows import Rows
 from credo.models.mixture.scouting import Scouts
 from credo.numerics.exact import Array
 
-STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01)  # of the prior of numbers, in rows of the pooled means and variances
+# Of the prior of numbers, in rows of the pooled means and variances
+STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4)
 TUNINGS = 3  # times that the prior and the components are fitted to each other, at most
 
 MOVES = 2  # times that components are split and others merged, as long as that helps
@@ -128,8 +129,7 @@ class Problem:
         return self.begun(components, covariance, self.groupings(components, count))
 
     def groupings(self, components: int, count: int) -> list[Codes]:
-        """Groups around distant seeds of the sample: as they are, after k-means steps, and with decorrelated columns.
-        """
+        """Groups around distant seeds of the sample: as they are, after k-means steps, with decorrelated columns."""
         _, weight, codes = self.places
         found = []
         for i in range(count):
@@ -269,7 +269,7 @@ class Problem:
         return Choice(found.model.size, covariance, self.log_evidence(found), log_likelihood, whole)
 
 
-def component_names(known: Sequence[Any], components: int) -> tuple[Any, ...]:
+def component_names(known: Sequence[object], components: int) -> tuple[Any, ...]:
     """0, 1, ...; labels come first, where rows have some, and then numbers that aren't labels."""
     names = list(known)
     text = bool(names) and not all(isinstance(name, int) and not isinstance(name, bool) for name in names)

@@ -49,7 +49,7 @@ class Fill:
     draws: bool
     seed: int
 
-    def __call__(self, batch: Batch) -> Any:
+    def __call__(self, batch: Batch) -> pa.Table:
         model, rows = self.model, batch.filled(self.model.views)
         shares = model.probabilities(batch)
         rng = np.random.default_rng([self.seed, batch.start])
@@ -80,7 +80,7 @@ def _cells(likelihood: Likelihood, rows: Batch, shares: Array, codes: Any, rng: 
     return {} if draws is None or Expects.of(likelihood) is None else draws.sample(codes, rng)
 
 
-def _filled(column: Any, values: Any, form: str) -> Any:
+def _filled(column: Any, values: Any, form: str) -> pa.Array:
     """The column with these values where it has none; a column of whole numbers has fractions then."""
     if form == "date":
         filled = instants(np.asarray(values, dtype=np.float64))

@@ -80,6 +80,6 @@ def _of_one_type(parts: Sequence[Batch]) -> Sequence[Batch]:
     return [part.with_columns({name: part.columns[name].cast(kind) for name, kind in wider.items()}) for part in parts]
 
 
-def _common(kinds: Sequence[Any]) -> Any:
+def _common(kinds: Sequence[Any]) -> pa.DataType:
     numbers = (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind) for kind in kinds)
     return pa.float64() if all(numbers) else pa.string()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture
 
 
-def surprise(mixture: Mixture, data: object) -> Any:
+def surprise(mixture: Mixture, data: object) -> pa.Table:
     """Rows, counted from 1, the most surprising first.
 
     `column` is the one whose surprise exceeds its mean over these rows most, by `excess` nats; it is empty for a row

@@ -21,11 +21,13 @@ from credo.core.moments import CrossMoments, magnitudes
 from credo.core.statistics import Counts, Positions
 from credo.data import Batch
 from credo.data.cells import LARGEST
+from credo.errors import DataError
 from credo.models.regression.features import Features, Readings, features_of
 from credo.numerics.exact import Array, Exact
 
 TARGET = json.dumps(["target"])  # no column's feature is called so
 ONE = ""  # the key of what is 1 in every row
+LOST = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)  # sums of squares below it have lost digits
 SMALL = 1e-28  # of its mean square: a variance below it is rounding, and the column constant
 INDICATOR = np.sqrt(0.5)  # the scale of an indicator: two levels then differ as much as numbers two deviations apart
 
@@ -168,6 +170,25 @@ def _weighted(sums: Exact, places: Positions, numbers: Array, axis: int) -> Exac
     for own, times in zip(places[1:], numbers[1:], strict=True):
         found = found + sums.take(axis, own) * times
     return found
+
+
+def require_squares(features: Features, sums: CrossMoments, target: str) -> None:
+    """Refuse numbers whose squares underflow, as those beyond 1e150 are refused."""
+    scatter = np.einsum("ii->i", sums.scatter[0])
+    first: dict[str, int] = {}
+    for i, (name, *others) in enumerate(features.sources):
+        if not others:
+            first.setdefault(name, i)
+    numbers = {column.name: first[column.name] for column in features.schema if column.levels is None}
+    centres = {name: float(features.centre[i]) for name, i in numbers.items()}
+    centres[target], numbers[target] = float(sums.mean[0, -1]), len(scatter) - 1
+    for name, i in numbers.items():
+        lost = 0 < scatter[i] < LOST if scatter[i] else 0 < abs(centres[name]) < 1 / LARGEST
+        if lost:
+            raise DataError(
+                f"the numbers of column {name!r} are about {centres[name]:.3g}, so small that their squares can't be "
+                "told from 0: give them in another unit"
+            )
 
 
 def scales_of(features: Features, sums: CrossMoments) -> tuple[Array, Array]:

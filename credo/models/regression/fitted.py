@@ -14,7 +14,7 @@ from credo.core.moments import CrossMoments
 from credo.core.statistics import Positions
 from credo.data import Batch
 from credo.families.linear_gaussian import Line, LinearGaussian
-from credo.models.regression.design import Design, scales_of
+from credo.models.regression.design import Design, require_squares, scales_of
 from credo.models.regression.features import Features
 from credo.models.regression.ridge import RidgeEvidence
 from credo.models.regression.subsets import Inclusion, inclusion
@@ -106,6 +106,7 @@ class FittedLine:
             basis = Basis(plain, np.ones(plain.width), np.arange(plain.width))
             return cls(basis, basis.taken(design.sums(evidence, plain)), settings.given, None)
         sums = design.sums(evidence, features)
+        require_squares(features, sums, design.target)
         scales, varying = scales_of(features, sums)
         basis = Basis(features, scales, np.flatnonzero(varying))
         found = None

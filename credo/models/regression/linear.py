@@ -168,7 +168,9 @@ class LinearRegression(Additive):
 
     def opened(self, data: object) -> Source:
         """The table; columns whose values are words have words here, too, though all of these could be numbers."""
-        return source(data).as_words(() if self.evidence is None else self.evidence.word_columns)
+        if self.evidence is None:
+            return source(data)
+        return source(data).as_words(self.evidence.word_columns).in_currencies(self.evidence.currencies)
 
     def needs(self, data: Source) -> Sequence[str]:
         assert self.target is not None

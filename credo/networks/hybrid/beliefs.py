@@ -36,7 +36,7 @@ def belief(net: HybridNetwork, name: str, given: Given) -> Belief:
     if name in tables:
         return _of_row(net, name, where)
     line = lines[name]
-    statistics = observed_sums(net.evidence, line.label)
+    statistics: Any = observed_sums(net.evidence, line.label)
     prior = resolved(net.prior.line(name), name, statistics)
     if prior is None:
         raise PriorError(f"the line of {name!r} was fitted by maximum likelihood: a belief needs a prior")

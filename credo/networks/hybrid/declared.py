@@ -27,7 +27,7 @@ class Declared(NamedTuple):
     nodes: dict[str, Node]
 
 
-def declared(parents: Parents, nodes: Mapping[str, Any], given: Mapping[str, Sequence[Any]] | None) -> Declared:
+def declared(parents: Parents, nodes: Mapping[str, Any], given: Mapping[str, Sequence[object]] | None) -> Declared:
     """Of nodes that users give: tables, Normal and LogisticOfNumbers, one for each variable."""
     for unknown in (name for name in nodes if name not in parents):
         raise NetworkError(f"a node is for {unknown!r}, which isn't there; {suggest(unknown, parents)}")

@@ -82,7 +82,7 @@ def hybrid_effect(
     return Effect(found, states, own, table, beside, None, known)
 
 
-def _seen(net: HybridNetwork, outcome: str, given: Mapping[str, Any]) -> Any:
+def _seen(net: HybridNetwork, outcome: str, given: Mapping[str, object]) -> Any:
     try:
         return net.query(outcome, given)
     except EvidenceError:  # never occurs

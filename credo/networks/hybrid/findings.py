@@ -47,7 +47,7 @@ class HybridFindings:
             return found
         return found._with_categories(net, Findings.of(net.category_index, categories))
 
-    def _know(self, name: str, value: Any) -> None:
+    def _know(self, name: str, value: object) -> None:
         """A number's finding, put where it belongs."""
         read = number_or_interval(name, value)
         if isinstance(read, tuple):
@@ -80,7 +80,7 @@ class HybridFindings:
         return known | {name: each for name, each in self.likelihoods.items() if name in names}
 
 
-def number_or_interval(name: str, value: Any) -> float | Interval | None:
+def number_or_interval(name: str, value: object) -> float | Interval | None:
     """A finding about a number: the number, an interval (low, high) in which None is no end, or None."""
     if value is None:
         return None
@@ -100,7 +100,7 @@ def number_or_interval(name: str, value: Any) -> float | Interval | None:
     return float(value)
 
 
-def _end(name: str, value: Any, unbounded: float) -> float:
+def _end(name: str, value: object, unbounded: float) -> float:
     if value is None:
         return unbounded
     if isinstance(value, bool) or not isinstance(value, Real) or isnan(value):

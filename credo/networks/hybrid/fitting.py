@@ -39,8 +39,7 @@ def fitted(
 ) -> HybridNetwork:
     from credo.networks.hybrid.network import HybridNetwork
 
-    table = source(data)
-    table = table.held() if table.once else table
+    table = source(data).repeatable()
     unseen = _hidden_states(net, hidden, table.without(weight).names)
     known, states = _kinds(net, table, kinds, unseen), {**_declared(net), **unseen}
     numbers = {name for name, kind in known.items() if kind == "number"}
@@ -61,10 +60,9 @@ def fitted(
 
 
 def updated(net: HybridNetwork, data: object, weight: Weight, how: Fitting) -> HybridNetwork:
-    """With more rows: added up where they are complete; else EM goes on from what is known."""
-    learner, table = HybridLearner.of(net), source(data)
+    """With more rows: added if they are complete; else EM continues."""
+    learner, table = HybridLearner.of(net), source(data).repeatable()
     learner._check_additive("learn from more rows")
-    table = table.held() if table.once else table
     columns = table.without(weight).names
     check_names(columns, net.parents)
     absent = [name for name in net.parents if name not in columns]

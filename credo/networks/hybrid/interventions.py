@@ -35,7 +35,7 @@ def after_intervention(net: HybridNetwork, values: Mapping[str, Any]) -> HybridN
     return HybridNetwork(parents, nodes, net.states, done=done)
 
 
-def _chances(net: HybridNetwork, name: str, value: Any) -> Any:
+def _chances(net: HybridNetwork, name: str, value: object) -> Any:
     """A state's row of a table, or the probabilities that are given."""
     from credo.networks.tables import ROUNDING
 

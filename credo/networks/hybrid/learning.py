@@ -107,7 +107,7 @@ def logistic_shapes(parents: Parents, numbers: set[str]) -> dict[str, NodeShape]
 
 
 def derived(
-    parents: Parents, prior: Any, evidence: Evidence, logistic: Mapping[str, LogisticNode]
+    parents: Parents, prior: object, evidence: Evidence, logistic: Mapping[str, LogisticNode]
 ) -> tuple[HybridPriors, Declared]:
     """The prior, and the states and nodes that follow from it and the evidence, beside logistic nodes."""
     if {column.name for column in evidence.schema} != {*parents}:

@@ -56,12 +56,12 @@ class HybridPriors:
         return self.lines.get(name, self.default)
 
 
-def _line(given: Any, what: str) -> LinePrior:
+def _line(given: object, what: str) -> LinePrior:
     if isinstance(given, LinearGaussian):
         return given
     if isinstance(given, str) and given == ML:
         return None
-    if isinstance(given, Real) and given is not True and 0 < float(given) < np.inf:
+    if isinstance(given, Real) and type(given) is not bool and 0 < float(given) < np.inf:
         return float(given)
     raise PriorError(
         f"{what} of a number must be 'ml', a number of cases above 0 or a LinearGaussian, but is {given!r:.60}"

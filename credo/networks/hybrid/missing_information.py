@@ -1,8 +1,8 @@
-"""How much of the information in expected counts and sums was missing, where cells of rows were.
+"""The missing information in expected counts and sums of rows with missing cells.
 
-Of a line, e = y - w′z is what a row says of it. Where the configuration c of its category parents, z or y are missing,
-so is Var(1ᶜ e | the known cells)/σ² of a complete row (Louis 1982): 0 where all is known, 1 where y is missing and
-nothing below it is known. Of a table's row, see `credo.networks.missing_information`. Both add up over rows.
+Of a line, e = y - w′z is a row's residual. Where the configuration c of its category parents, z or y are missing, so is
+Var(1ᶜ e | the known cells)/σ² of a complete row (Louis 1982): 0 where all is known, 1 where y is missing and nothing
+below it is known. Of a table's row, see `credo.networks.missing_information`. Both add up over rows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def missing_parts(model: HybridEM, rows: Iterable[HybridRows]) -> dict[Label, Pa
                     found[name] += _of_line(model, line, pattern, weight)
     axes = {name: (None, *table.axes[:-1]) for name, table in tables.items()}
     axes |= {name: (None, *line.axes) for name, line in lines.items()}
-    labels = {name: node.label for name, node in (*tables.items(), *lines.items())}
+    labels = {name: table.label for name, table in tables.items()} | {name: line.label for name, line in lines.items()}
     return {missing_of(labels[name]): Part(axes[name], Counts(Exact.of(own[None]))) for name, own in found.items()}
 
 
@@ -62,8 +62,10 @@ def _of_table(model: HybridEM, table: Table, pattern: Pattern, weight: Array) ->
     for start in range(0, len(cells), step):
         own, shares = cells[start : start + step], pattern.responsibilities[start : start + step]
         flat = (np.arange(len(own))[:, None] * size + own).reshape(-1)
-        counts = np.bincount(flat, shares.reshape(-1), len(own) * size).reshape(len(own), *shape)
-        found += missing_rows(counts, model.net.tables[table.name], weight[start : start + step])
+        counts: Array = np.bincount(flat, shares.reshape(-1), len(own) * size).astype(np.float64)
+        found += missing_rows(
+            counts.reshape(len(own), *shape), model.net.tables[table.name], weight[start : start + step]
+        )
     return found
 
 

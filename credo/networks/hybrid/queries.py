@@ -373,13 +373,13 @@ def explained(net: HybridNetwork, variable: str, given: Given, value: Any) -> Qu
         if not isinstance(read, tuple):
             raise EvidenceError(f"{variable!r} is a number: explain an interval of it, as in (39, None)")
 
-        def ask(some: Mapping[str, Any]) -> Posterior:
+        def ask(some: Mapping[str, object]) -> Posterior:
             p = chance(net, {variable: read}, some, "exact", 1, 0)
             return {value: p, OTHERWISE: 1.0 - p}
 
         return QueryExplanation.by(ask, variable, known, value)
 
-    def states(some: Mapping[str, Any]) -> Posterior:
+    def states(some: Mapping[str, object]) -> Posterior:
         found = net.query(variable, some, method="exact")
         assert isinstance(found, dict)
         return found

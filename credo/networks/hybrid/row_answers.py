@@ -18,6 +18,8 @@ from credo.notices import quietly, tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.networks.hybrid.network import HybridNetwork
 
 
@@ -125,7 +127,7 @@ class RowAnswers:
         best = self.predict_proba(variable, data).argmax(1)
         return np.array(states, dtype=object if len({*map(type, states)}) > 1 else None)[best]
 
-    def impute(self, data: object) -> Any:
+    def impute(self, data: object) -> pa.Table:
         import pyarrow as pa
 
         if self.method == METHOD:
@@ -149,7 +151,7 @@ class RowAnswers:
         return pa.concat_tables(parts)
 
 
-def _filled(inference: RowInference, batch: Batch, codes: RowCodes, numbers: Array) -> Any:
+def _filled(inference: RowInference, batch: Batch, codes: RowCodes, numbers: Array) -> pa.Table:
     """The batch's columns, and those that it doesn't have, with all cells."""
     import pyarrow as pa
 

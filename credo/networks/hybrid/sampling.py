@@ -17,13 +17,15 @@ from credo.notices import tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from credo.networks.hybrid.network import HybridNetwork
 
 PROPOSALS = 20  # draws per requested row, where they are weighted
 FEWEST = 20_000  # weighted draws
 
 
-def sampled_table(net: HybridNetwork, size: int, given: Given, seed: int | None) -> Any:
+def sampled_table(net: HybridNetwork, size: int, given: Given, seed: int | None) -> pa.Table:
     """Forward, each variable given its parents, where nothing is known. Else the categories that numbers depend on from
     their posterior, other categories given these, numbers given all; where that isn't possible, draws are weighted."""
     import pyarrow as pa

@@ -18,7 +18,7 @@ Coefficient = (
 )  # a number; or {state: number}, of several category parents {(state, ...): number}
 
 
-def over_states(what: str, given: Any, categories: Sequence[str], states: States) -> Array:
+def over_states(what: str, given: object, categories: Sequence[str], states: States) -> Array:
     """An array over the states of category parents.
 
     >>> over_states("the mean", {"yes": 39.0, "no": 36.8}, ["Flu"], {"Flu": ("yes", "no")})
@@ -57,7 +57,7 @@ def weights_over_states(
     return np.stack(columns, axis=-1) if columns else np.zeros((*shape, 0))
 
 
-def checked_number(what: str, value: Any) -> float:
+def checked_number(what: str, value: object) -> float:
     """A finite number."""
     if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
         raise NetworkError(f"{what} must be a number, but is {value!r:.60}")

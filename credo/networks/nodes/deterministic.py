@@ -138,7 +138,7 @@ class Deterministic(ReadRows):
         return self
 
 
-def _own_code(family: NodeFamily, value: Any) -> int:
+def _own_code(family: NodeFamily, value: object) -> int:
     if value in family.own:
         return family.own.index(value)
     if isinstance(value, bool | np.bool_) and len(family.own) == 2:

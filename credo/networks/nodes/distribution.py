@@ -103,7 +103,7 @@ class Distribution(Shown, ABC):
         return None
 
 
-def false_state(states: Sequence[Any]) -> int:
+def false_state(states: Sequence[object]) -> int:
     """The number of the state that says no: False, 0, "no", "false" or the like; if there is no such one, the last.
 
     >>> false_state(("yes", "no")), false_state((False, True)), false_state(("severe", "mild", "none"))

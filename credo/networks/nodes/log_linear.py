@@ -165,6 +165,6 @@ class LogLinearNode(CountedNode):
         return coordinates.reshape(parameters.shape)
 
 
-def checked_spread(given: Any) -> None:
+def checked_spread(given: object) -> None:
     if not isinstance(given, Real) or not 0.0 < float(given) < np.inf:
         raise NetworkError(f"the spread of weights must be above 0, but is {given!r:.60}")

@@ -50,7 +50,7 @@ class Noisy(Distribution):
         """Whether a leak is ruled out: none is learned."""
         return isinstance(self.leak, Real) and self.leak == 0
 
-    def kept_leak(self, leak: float, given: Any) -> Any:
+    def kept_leak(self, leak: float, given: object) -> Any:
         """A leak as users read it. Where there is none, it is left as it was: ruled out, or to be learned."""
         return given if leak > 0 else self.leak
 
@@ -118,7 +118,7 @@ class TwoGraded(Noisy):
 
 
 def by_state(
-    family: NodeFamily, parent: str, neutral: int, rows: Mapping[Any, Any] | None, given: Any, what: str
+    family: NodeFamily, parent: str, neutral: int, rows: Mapping[Any, Any] | None, given: object, what: str
 ) -> dict[Any, Any]:
     """{state: strength or row} of each state of a parent but the neutral one; where these aren't given by state (None),
     there must be one such state."""
@@ -138,6 +138,6 @@ def by_state(
     return dict(rows)
 
 
-def true_state(states: tuple[Any, ...]) -> int:
+def true_state(states: tuple[object, ...]) -> int:
     """The first state that doesn't say no."""
     return next((i for i in range(len(states)) if i != false_state(states)), 0)

@@ -40,5 +40,5 @@ def stacked(family: NodeFamily, rows: Iterable[tuple[str, Any]]) -> Array:
     return np.array([row_of(family.name, row, family.own, where) for where, row in rows])
 
 
-def named_row(own: Sequence[Any], row: Array) -> Posterior:
+def named_row(own: Sequence[object], row: Array) -> Posterior:
     return dict(zip(own, row.tolist(), strict=True))

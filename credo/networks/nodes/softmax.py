@@ -79,7 +79,7 @@ class Softmax(Distribution):
         return replace(self, intercepts=dict(zip(family.own, found[0].tolist(), strict=True)), weights=weights)
 
 
-def _mapping(family: NodeFamily, parent: str, given: Any) -> Mapping[Any, Any]:
+def _mapping(family: NodeFamily, parent: str, given: object) -> Mapping[Any, Any]:
     if not isinstance(given, Mapping):
         raise NetworkError(
             f"the weights of {parent!r} in {family.name!r} must be {{own state: {{its state: number}}}}, but are "

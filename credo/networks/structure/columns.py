@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,10 @@ from credo.networks.structure.number_scores import NumberTable
 from credo.networks.tables import states_of
 from credo.notices import tell_of_columns
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 NUMERIC = ("number", "count", "date")
 NARROW = 256  # states whose numbers fit in a byte
@@ -90,7 +94,7 @@ class Columns:
             codes[j] = column.codes
         return CodedTable(tuple(column.name for column in self.categories), codes, sizes, self.weight)
 
-    def arrow(self, rows: NDArray[np.intp] | None = None) -> Any:
+    def arrow(self, rows: NDArray[np.intp] | None = None) -> pa.Table:
         """An Arrow table; of all rows, or of some."""
         import pyarrow as pa
 
@@ -149,7 +153,7 @@ def read_columns(
     data: object,
     kinds: Mapping[str, str] | None = None,
     weight: Any = None,
-    states: Mapping[str, Sequence[Any]] | None = None,
+    states: Mapping[str, Sequence[object]] | None = None,
 ) -> Columns:
     """All columns but those that are ignored, texts, and the weights. Those whose states are declared have these and no
     others."""
@@ -157,7 +161,7 @@ def read_columns(
         raise NetworkError(f"states must be {{column: its states}}, but is {states!r:.60}")
     declared = {name: states_of(name, given, None) for name, given in (states or {}).items()}
     kinds = {**(kinds or {}), **dict.fromkeys(declared, "category")}
-    table, weights = _held(source(data)), Weights.of(weight)
+    table, weights = source(data).repeatable(), Weights.of(weight)
     if weights.column is not None:
         table.require([weights.column])
     schema, coded = _inferred(table.without(weights.column) if weights.column is not None else table, kinds)
@@ -186,15 +190,6 @@ def read_columns(
     return Columns(tuple(names), categories, numbers, None if (weight == 1).all() else weight)
 
 
-def _held(table: Source) -> Source:
-    """In memory, if it can be read only once."""
-    if not table.once:
-        return table
-    parts = [*table.read(table.names)]
-    rows = sum(part.rows for part in parts)
-    return replace(table, read=lambda wanted: (part.only(wanted) for part in parts), once=False, rows=rows, near=True)
-
-
 def _inferred(table: Source, kinds: Mapping[str, str]) -> tuple[Schema, dict[str, NDArray[np.int32]]]:
     """The kind of each column; and those categories as codes that had to be coded to find it out."""
     asked = checked_kinds(kinds, table.names)
@@ -210,7 +205,7 @@ def _inferred(table: Source, kinds: Mapping[str, str]) -> tuple[Schema, dict[str
     return schema, coded
 
 
-def _among(codes: NDArray[np.int32], own: Any, levels: Any) -> NDArray[np.int32]:
+def _among(codes: NDArray[np.int32], own: Any, levels: pa.Array) -> NDArray[np.int32]:
     """Codes by other levels than their own."""
     return codes if own.equals(levels) else cells.recoded(codes, own, levels)[0]
 
@@ -258,7 +253,7 @@ def _refuse_missing(name: str, missing: NDArray[np.bool_]) -> None:
         )
 
 
-def _category(name: str, codes: NDArray[np.int32], levels: Any) -> CategoryColumn:
+def _category(name: str, codes: NDArray[np.int32], levels: pa.Array) -> CategoryColumn:
     _refuse_empty(name, not len(levels))
     return CategoryColumn(name, codes, levels)
 

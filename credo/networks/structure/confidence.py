@@ -19,6 +19,7 @@ from credo.networks.structure.score import Parents, ancestors
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -79,7 +80,7 @@ class EdgeConfidence(Shown, Mapping[tuple[str, str], float]):
         found = [(a, b, p) for (a, b), p in self.items() if p >= least]
         return sorted(found, key=lambda each: -each[2])
 
-    def table(self, least: float = 0.0) -> Any:
+    def table(self, least: float = 0.0) -> pa.Table:
         """An Arrow table: parent, child, P(parent -> child), P(an arrow in either direction), P(a path)."""
         import pyarrow as pa
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ def edge_confidence(
     max_parents: int | None = None,
     bins: int | None = None,
     kinds: Mapping[str, str] | None = None,
-    states: Mapping[str, Sequence[Any]] | None = None,
+    states: Mapping[str, Sequence[object]] | None = None,
     weight: Weight = None,
     equivalent: float = 1.0,
     chains: int = CHAINS,

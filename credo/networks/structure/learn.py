@@ -86,7 +86,7 @@ def learn_structure(
     equivalent: float = 1.0,
     prior: Any = 1.0,
     seed: int = 0,
-    **options: Any,
+    **options: object,
 ) -> Network | HybridNetwork:
     """The network whose arrows have the best score that the search finds; its tables are learned from the same rows.
 
@@ -118,13 +118,13 @@ def task_of(
     score: str = "auto",
     search: str | Search = "auto",
     constraints: Mapping[str, Any] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     bins: int | None = None,
     kinds: Mapping[str, str] | None = None,
     weight: Weight = None,
     equivalent: float = 1.0,
     seed: int = 0,
-    states: Mapping[str, Sequence[Any]] | None = None,
+    states: Mapping[str, Sequence[object]] | None = None,
 ) -> Task:
     """What users ask for, checked: columns that were read, the score for them, constraints and a search."""
     columns = read_columns(data, kinds, weight, states)

@@ -74,7 +74,7 @@ def _over_levels(evidence: Evidence, part: Part) -> bool:
 
 
 STATISTICS = t.class_at("credo.core.statistics:Statistics")
-DERIVATION = t.one_of("", "pairs", "weekday", "month", "hour", "features", "cells")
+DERIVATION = t.one_of("", "pairs", "weekday", "month", "hour", "features", "cells", "currency")
 
 DERIVED = Stored("Derived", "credo.data.schema:Derived", {"what": DERIVATION, "column": t.TEXT})
 AXIS = t.either(t.TEXT, DERIVED.type)

@@ -15,7 +15,8 @@ def learned(evidence: Evidence, fresh: Evidence, beside: Mapping[Label, Part] | 
     """Whether evidence has the form of `fresh`, what the model makes of few rows; parts in `beside` are checked
     elsewhere."""
     own, new = ({column.axis: column for column in each.schema} for each in (evidence, fresh))
-    own = {axis: column for axis, column in own.items() if axis in new or column.levels is not None}  # others are spare
+    spare = {axis for axis, column in own.items() if column.levels is None or column.derived == "currency"}
+    own = {axis: column for axis, column in own.items() if axis in new or axis not in spare}
     parts = evidence.parts.keys() - (beside or {}).keys()
     return (
         own.keys() == new.keys()
