@@ -28,7 +28,7 @@ CHANGED = (
     "each time that it is computed; keep them with frame.cache()"
 )
 FEW_COLUMNS = 100  # of which the first rows are read with one job, whichever are wanted first
-TYPES = {pa.types.is_floating: "double", pa.types.is_integer: "bigint", pa.types.is_boolean: "boolean"}
+TYPES = {pa.types.is_floating: "double", pa.types.is_integer: "long", pa.types.is_boolean: "boolean"}
 
 
 @dataclass(frozen=True, eq=False)

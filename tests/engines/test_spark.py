@@ -26,7 +26,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::credo.Notice"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
 ]
-FRAMES = [verb for verb in (*QUICK, *LONG) if verb != "sequential"]  # which has a test of its own
+# Sequences have a test of their own; credo.learn, hundreds of jobs, is tested on Dask, by the same code.
+FRAMES = [verb for verb in (*QUICK, *LONG) if verb not in ("sequential", "learned")]
 
 
 @pytest.fixture(scope="module")
