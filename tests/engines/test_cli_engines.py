@@ -65,7 +65,7 @@ def test_a_folder_of_predictions_is_whole_or_not_there(files: Path, monkeypatch:
     assert whole.column_names[-5:] == ["predicted", "probability", "P(a)", "P(b)", "P(c)"]
     found = (part["predicted"].to_pylist() for part in predictions(model, data))
     assert whole["predicted"].to_pylist() == [*chain.from_iterable(found)]
-    with pytest.raises(credo.DataError, match="is there already"):
+    with pytest.raises(credo.DataError, match="already exists"):
         write_predictions(model, data, files / "out")
     (files / "2.parquet").write_bytes((files / "2.parquet").read_bytes().replace(b"green", b"gr\xff\xffn"))
     with pytest.raises(credo.CredoError):
