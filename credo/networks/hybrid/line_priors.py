@@ -61,7 +61,7 @@ def _line(given: object, what: str) -> LinePrior:
         return given
     if isinstance(given, str) and given == ML:
         return None
-    if isinstance(given, Real) and type(given) is not bool and 0 < float(given) < np.inf:
+    if not isinstance(given, bool) and isinstance(given, Real) and 0 < float(given) < np.inf:
         return float(given)
     raise PriorError(
         f"{what} of a number must be 'ml', a number of cases above 0 or a LinearGaussian, but is {given!r:.60}"
