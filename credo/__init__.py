@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -178,3 +179,9 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
+
+
+if "IPython" in sys.modules:  # in a notebook, the tables that methods return are shown as tables
+    from credo.present.arrow_tables import show_arrow_tables
+
+    show_arrow_tables(sys.modules["IPython"].get_ipython())

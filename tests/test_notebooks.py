@@ -6,12 +6,15 @@ import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import credo
+from credo.present.arrow_tables import arrow_html, show_arrow_tables
 from credo.present.demo import PUMPS
 from credo.present.model_page import model_page, model_page_of
 from credo.present.models import in_notebook
@@ -153,3 +156,40 @@ def test_columns_of_a_classifier_are_drawn_on_demand() -> None:
     assert len(model.plot(["x"]).axes) == 1
     with pytest.raises(credo.DataError, match="no column 'q'"):
         model.plot(["q"])
+
+
+class Formatter:
+    """What IPython has of an HTML formatter."""
+
+    def __init__(self) -> None:
+        self.type_printers: dict[Any, Any] = {}
+        self.deferred_printers: dict[Any, Any] = {}
+
+    def for_type_by_name(self, module: str, name: str, show: Any) -> None:
+        self.deferred_printers[module, name] = show
+
+
+def test_arrow_tables_are_tables() -> None:
+    ads = credo.estimate({"ad": ["a7", "a7", EVIL], "x": [1.25, 2.5, 3.0]}, "x", by="ad").table()
+    html = arrow_html(ads)
+    Reader(html)
+    assert "2 rows" in html
+    assert "<td>a7</td>" in html
+    assert EVIL not in html
+    many = arrow_html(pa.table({"x": np.arange(1000) / 3}))
+    assert many.count("<tr>") <= 22
+    assert "1,000 rows, 1 column" in many
+    assert "0.33333333" not in many
+
+
+def test_arrow_tables_are_registered_once_and_the_users_own_way_stays() -> None:
+    html = Formatter()
+    shell = SimpleNamespace(display_formatter=SimpleNamespace(formatters={"text/html": html}))
+    show_arrow_tables(shell)
+    assert html.deferred_printers == {("pyarrow.lib", "Table"): arrow_html}
+    own = Formatter()
+    own.type_printers[pa.Table] = repr
+    shell.display_formatter.formatters["text/html"] = own
+    show_arrow_tables(shell)
+    assert not own.deferred_printers
+    show_arrow_tables(None)  # a plain Python that has imported IPython
