@@ -147,8 +147,9 @@ class Evidence:
 
     @property
     def currencies(self) -> dict[str, str]:
-        """The sign of each column of amounts."""
-        return currencies(self.schema)
+        """The sign of each column of amounts; a sum that isn't added up yet stays so."""
+        terms = self.waiting or (self,)
+        return {name: sign for term in terms for name, sign in currencies(term.schema).items()}
 
     def crowded(self, slack: float = 0.0) -> Label | None:
         """The part, if there is one, with more observations of a group than the group has rows: no rows have such sums.

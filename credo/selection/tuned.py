@@ -165,6 +165,12 @@ class TunedClassifier(Classifier):
     def log_joint(self, data: object) -> Array:
         return self.model.log_joint(data)
 
+    def log_prob(self, data: object) -> Array:
+        return self.model.log_prob(data)
+
+    def _log_prob_here(self, data: object) -> Array:
+        return self.model._log_prob_here(data)
+
     @cached_property
     def biases(self) -> Array:
         return self.tuning.biases_of(self.classes)

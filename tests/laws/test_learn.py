@@ -97,6 +97,7 @@ def test_log_joint_knows_no_tuning(table: Table) -> None:
     plain = credo.NaiveBayes().fit(table, "kind")
     tuned = plain.tune(table)
     np.testing.assert_array_equal(tuned.log_joint(table), plain.log_joint(table))
+    np.testing.assert_array_equal(tuned.log_prob(table), plain.log_prob(table))
     assert not np.allclose(tuned.predict_proba(table), plain.predict_proba(table))
 
 

@@ -27,7 +27,7 @@ from credo.numerics.exact import Array, Exact
 
 TARGET = json.dumps(["target"])  # no column's feature is called so
 ONE = ""  # the key of what is 1 in every row
-LOST = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)  # sums of squares below it have lost digits
+LOST = 2.0**10 * float(np.finfo(np.float64).tiny)  # sums of squares below it have lost digits
 SMALL = 1e-28  # of its mean square: a variance below it is rounding, and the column constant
 INDICATOR = np.sqrt(0.5)  # the scale of an indicator: two levels then differ as much as numbers two deviations apart
 
