@@ -29,8 +29,8 @@ test: $(VENV)/.installed
 	$(BIN)/python -m pytest -q -n auto -m "not slow" $(PYTEST)
 
 test-all: $(VENV)/.installed
-	$(BIN)/python -m pytest -q -n auto -m "not spark" $(PYTEST)
 	$(BIN)/python -m pytest -q -m spark tests/engines
+	$(BIN)/python -m pytest -q -n auto -m "not spark" $(PYTEST)
 
 fuzz: $(VENV)/.installed
 	CREDO_FUZZ=$(TIMES) $(BIN)/python -m pytest -n auto -m "hypothesis or fuzz" $(PYTEST)
