@@ -29,6 +29,7 @@ export function findingIn(text) {
 
 export function NumberCard({ variable, width, beyond, number, card, shares, ghost, prior, finding, set, chosen, conflict, find, change, focused }) {
   const { name } = variable, now = shares ?? prior;
+  const [typing, setTyping] = useState(null); // what is being typed, which an answer that arrives mustn't replace
   const [unread, setUnread] = useState(null); // what was typed and can't be read
   const brush = useRef(null);
   const first = Math.min(now.x[0], prior.x[0]), last = Math.max(now.x.at(-1), prior.x.at(-1)), span = last - first || 1;
@@ -52,6 +53,7 @@ export function NumberCard({ variable, width, beyond, number, card, shares, ghos
   };
   const typed = (event) => {
     const found = findingIn(event.target.value);
+    setTyping(null);
     setUnread(found === null ? event.target.value : null);
     if (found !== null) find(name, found);
   };
@@ -65,8 +67,8 @@ export function NumberCard({ variable, width, beyond, number, card, shares, ghos
       ${now.x.length > 1 && html`<path d=${path(now)} class="now" />`}
       <line x1=${at(now.mean)} x2=${at(now.mean)} y1="0" y2=${TALL} class="mean" /></svg>
     <p class="figures-of"><b>${short(now.mean)}</b>${now.sd > 0 ? html` ± ${short(now.sd.toPrecision(2))} <span>95% ${short(now.low)} – ${short(now.high)}</span>` : ""}</p>
-    <input value=${unread ?? intervalText(given)} placeholder=${`${short(prior.mean)} or > ${short(prior.mean)}`} aria-label=${`Evidence of ${name}: a number or an interval`} aria-invalid=${unread !== null}
-      title="a number, or an interval: > 38, < 40, 36 to 38; or click the curve, or drag over it" onChange=${typed} />
+    <input value=${typing ?? unread ?? intervalText(given)} placeholder=${`${short(prior.mean)} or > ${short(prior.mean)}`} aria-label=${`Evidence of ${name}: a number or an interval`} aria-invalid=${unread !== null}
+      title="a number, or an interval: > 38, < 40, 36 to 38; or click the curve, or drag over it" onInput=${(event) => setTyping(event.target.value)} onChange=${typed} />
   </section>`;
 }
 
