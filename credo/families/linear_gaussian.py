@@ -31,7 +31,8 @@ class LinearGaussian(Family):
     With rows z = (1, x): precisionₙ = Λ + Σzz′, meanₙ = precisionₙ⁻¹ (Λ mean + Σzy), shapeₙ = shape + n/2,
     scaleₙ = scale + ½ (residuals about meanₙ)² + ½ (meanₙ - mean)′Λ(meanₙ - mean), Λ being the prior precision.
 
-    A weight with a row of zeros in a matrix Λ has a flat prior. With k of them, shape = -k/2 makes p(σ²) ∝ 1/σ².
+    A weight with a row of zeros in a matrix Λ has a flat prior. With k of them, shape = -k/2 makes p(σ²) ∝ 1/σ². A shape
+    down to -weights/2 is improper: the degrees of freedom that a mean learned from the same rows took of them.
 
     >>> line = LinearGaussian(precision=1e-9).update({"x": [1, 2, 3], "y": [3, 5, 7]}, target="y")
     >>> line.mode().weights.round(6).tolist()
@@ -51,8 +52,8 @@ class LinearGaussian(Family):
         self._require("location", mean, np.isfinite, "numbers")
         self._require("precision", precision, np.isfinite, "numbers")
         flat = self.flat
-        least = -int(flat.sum()) / 2 if flat.ndim == 1 else 0.0
-        self._require("shape", shape, lambda x: (x > 0) | (x == least) & (least < 0), "positive")
+        least = -max(self.location.shape[-1:] + self.precision.shape[-1:], default=0) / 2
+        self._require("shape", shape, lambda x: (x > 0) | (x >= least) & (least < 0), "positive")
         self._require("scale", scale, lambda x: x > 0, "positive")
         matrix = self.precision if self.precision.ndim >= 2 else np.diag(np.atleast_1d(self.precision))
         if matrix.shape[-2] == matrix.shape[-1] and flat.ndim == 1:
