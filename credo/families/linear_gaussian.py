@@ -31,8 +31,8 @@ class LinearGaussian(Family):
     With rows z = (1, x): precisionₙ = Λ + Σzz′, meanₙ = precisionₙ⁻¹ (Λ mean + Σzy), shapeₙ = shape + n/2,
     scaleₙ = scale + ½ (residuals about meanₙ)² + ½ (meanₙ - mean)′Λ(meanₙ - mean), Λ being the prior precision.
 
-    A weight with a row of zeros in a matrix Λ has a flat prior. With k of them, shape = -k/2 makes p(σ²) ∝ 1/σ². A shape
-    down to -weights/2 is improper: the degrees of freedom that a mean learned from the same rows took of them.
+    A weight with a row of zeros in a matrix Λ has a flat prior. With k of them, shape = -k/2 makes p(σ²) ∝ 1/σ².
+    A shape down to -weights/2 is improper: the degrees of freedom that a mean learned from the same rows took of them.
 
     >>> line = LinearGaussian(precision=1e-9).update({"x": [1, 2, 3], "y": [3, 5, 7]}, target="y")
     >>> line.mode().weights.round(6).tolist()
