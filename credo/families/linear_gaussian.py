@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from credo.core.membership import Membership
 from credo.core.moments import CrossMoments
-from credo.errors import DataError, EvidenceError, PriorError
+from credo.errors import DataError, EvidenceError, PriorError, counted
 from credo.families.family import Family
 from credo.families.normal_inverse_wishart import is_positive_definite
 from credo.numerics.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT
@@ -81,8 +81,8 @@ class LinearGaussian(Family):
         if ((self.shape + rows.n / 2) <= 0).any():
             free = -2 * float(self.shape.min())
             raise EvidenceError(
-                f"{rows.n.min():g} rows don't determine {free:g} weights and the noise variance without a prior: "
-                f"at least {free + 1:g} rows are needed"
+                f"{counted(rows.n.min(), 'row')} can't determine {counted(free, 'weight')} and the noise variance "
+                f"without a prior: at least {free + 1:g} rows are needed"
             )
         before, location = self._prior(rows.size)
         precision = rows.gram + Exact.of(before)
