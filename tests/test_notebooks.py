@@ -113,6 +113,7 @@ def test_a_page_about_a_model(name: str, tmp_path: Path) -> None:
     assert all(str(about.get("src", "data:")).startswith("data:") for _, about in page.seen)
     model_page(model, tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == model_page_of(model)
+    assert f"from {EVIL}.credo, 20" in Reader(model_page_of(model, file=f"{EVIL}.credo")).text
 
 
 @pytest.mark.parametrize("name", MODELS)
