@@ -46,7 +46,7 @@ def _heading(mixture: Mixture) -> str:
 
 def _traits(mixture: Mixture) -> str:
     parts = ["<h2>What distinguishes the clusters</h2>"]
-    for contents in traits_tables(mixture, TRAITS):
+    for contents in traits_tables(mixture.describe(), TRAITS):
         for content in contents:
             if isinstance(content, Paragraph):
                 parts.append(f"<h3>{escape(content.text)}</h3>")
