@@ -101,7 +101,9 @@ def _tried(model: HiddenMarkov) -> Table:
 
 def forecast_content(found: Forecast, top: int | None = None) -> list[Content]:
     """P(state), and each column's predictive: P(value), or its mean and 95% interval."""
-    rows = [("state", str(state), float(p), None) for state, p in found.states.items()]
+    rows: list[tuple[str, str, float | None, tuple[float, ...] | None]] = [
+        ("state", str(state), float(p), None) for state, p in found.states.items()
+    ]
     for name, law in found.items():
         if isinstance(law, Mapping):
             rows += [(name, str(value), float(p), None) for value, p in law.items()]

@@ -161,7 +161,8 @@ def round_cuts(low: float, high: float, most: int) -> Array:
     least = (high - low) / (most - 1)
     unit = 10.0 ** np.floor(np.log10(least))
     step = unit * next(each for each in (1.0, 2.0, 2.5, 5.0, 10.0) if each * unit >= least * (1 - 1e-9))
-    return np.round(step * np.arange(np.floor(low / step), np.ceil(high / step) + 1), 12) + 0.0
+    found: Array = np.round(step * np.arange(np.floor(low / step), np.ceil(high / step) + 1), 12) + 0.0
+    return found
 
 
 def plot_number(found: NumberAnswer, ax: Axes | None = None) -> Figure:
