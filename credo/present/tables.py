@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from credo.data.profile import Profile
 from credo.data.schema import Schema
 from credo.data.spelling import dates
-from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
+from credo.present.content import GAP, MORE, Content, Paragraph, Table, TableColumn
 from credo.present.numbers import SHOWN_VALUES, count_of, listed, number, one_line
 
 WIDE = 200  # characters of a cell with several values
@@ -33,7 +33,7 @@ def profile_content(profiles: Mapping[str, Profile], file: str, top: int | None 
     title = f"{file}: {count_of(found[0].rows, 'row')}, {count_of(len(found), 'column')}"
     contents: list[Content] = [Paragraph(title, "title"), GAP, table, GAP]
     if len(found) > top:
-        contents.append(Paragraph(f"{count_of(len(found) - top, 'more column')}: --top prints more"))
+        contents.append(Paragraph(count_of(len(found) - top, "more column"), hint=MORE))
     return [*contents, *_advice(profiles, file)]
 
 
