@@ -51,7 +51,9 @@ def learned(mixture: Mixture, data: object, target: object, weight: Weight) -> A
         chosen = covariance
         fit = problem.fitted(mixture.components, chosen)
         choices = (problem.choice(fit, chosen),)
-    return _concluded(mixture, problem.views, problem.groups, chosen, fit, choices, bool(problem.known))
+    found = _concluded(mixture, problem.views, problem.groups, chosen, fit, choices, bool(problem.known))
+    strength = problem.predictive_strength(fit, chosen)
+    return found.replaced(fitted=found.fitted.replaced(strength=strength))
 
 
 def problem_of(mixture: Mixture, data: object, target: object, weight: Weight) -> Problem:
