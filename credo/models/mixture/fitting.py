@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from credo.models.latent.log_evidence import of_completed
 from credo.models.latent.starts import ROUNDS, Points, points_of, seeded_groups, whitened
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
+from credo.models.mixture.held_out import held_out_score
 from credo.models.mixture.moves import split_and_merged
 from credo.models.mixture.rows import Rows
 from credo.models.mixture.scouting import Scouts
@@ -192,24 +193,21 @@ class Problem:
         return model.begun_from(self.sample, Soft(shares))
 
     def best_strength(self, found: Fit) -> float:
-        """Of the prior of numbers: the one under which the completed rows are most probable, found by hill climbing
-        from the current one."""
+        """Of the prior of numbers: the one under which the completed rows are most probable."""
+
+        def log_evidence(strength: float) -> float:
+            return of_completed(found.model.conditional, found.evidence, self._integrating(strength))
+
+        return _climbed(log_evidence, found.model.conditional.settings.strength)
+
+    def predictive_strength(self, found: Fit, covariance: Covariance) -> float:
+        """Of the prior of predictions: that of EM, or, where each component has its own covariance, the one under which
+        held-out rows are most probable."""
         own = found.model.conditional.settings.strength
-        evidence: dict[float, float] = {}
-
-        def of(strength: float) -> float:
-            if strength not in evidence:
-                settings = self._integrating(strength)
-                evidence[strength] = of_completed(found.model.conditional, found.evidence, settings)
-            return evidence[strength]
-
-        at = min(range(len(STRENGTHS)), key=lambda i: abs(np.log(STRENGTHS[i] / own)))
-        while True:
-            near = [i for i in (at, at - 1, at + 1) if 0 <= i < len(STRENGTHS)]
-            best = max(near, key=lambda i: of(STRENGTHS[i]))  # the first of equal ones
-            if best == at:
-                return STRENGTHS[at]
-            at = best
+        numbers = [name for name, forms in self.views.items() if forms[0] == "gaussian"]
+        if self.strength is not None or self.settings.estimate == "ml" or covariance != "full" or len(numbers) < 2:
+            return own
+        return _climbed(held_out_score(self, found), own)
 
     def _integrating(self, strength: float) -> Settings:
         return replace(self.settings, estimate="bayes", strength=strength)
@@ -244,11 +242,17 @@ class Problem:
                 break
             starts = self.begun(components, covariance, groupings)
             moved, after, others = self.on_sample(starts, covariance, finalists=1, above=reached)
-            if after < reached or self.log_evidence(moved) <= self.log_evidence(found) + GAIN:
+            if not self._is_better(moved, after, found, reached):
                 break
             rivals = [found.model, *others]
             found, reached = moved, after
         return self.on_all(found, rivals=rivals)
+
+    def _is_better(self, moved: Fit, after: float, found: Fit, before: float) -> bool:
+        """By the objective that EM began with; under priors that were fitted since, also by the evidence."""
+        if self.settings.estimate == "ml":
+            return after > before + GAIN
+        return after >= before and self.log_evidence(moved) > self.log_evidence(found) + GAIN
 
     def count(self, components: int) -> int:
         """How many starts: one component has one optimum, and so have components that all rows are labelled with."""
@@ -267,6 +271,18 @@ class Problem:
     def choice(self, found: Fit, covariance: Covariance, whole: bool = True) -> Choice:
         log_likelihood = found.objective - found.model.log_prior()
         return Choice(found.model.size, covariance, self.log_evidence(found), log_likelihood, whole)
+
+
+def _climbed(score: Callable[[float], float], own: float) -> float:
+    """The strength with the highest score, by hill climbing from the current one."""
+    of = cache(score)
+    at = min(range(len(STRENGTHS)), key=lambda i: abs(np.log(STRENGTHS[i] / own)))
+    while True:
+        near = [i for i in (at, at - 1, at + 1) if 0 <= i < len(STRENGTHS)]
+        best = max(near, key=lambda i: of(STRENGTHS[i]))  # the first of equal ones
+        if best == at:
+            return STRENGTHS[at]
+        at = best
 
 
 def component_names(known: Sequence[object], components: int) -> tuple[Any, ...]:

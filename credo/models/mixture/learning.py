@@ -52,7 +52,9 @@ def learned(mixture: Mixture, data: object, target: object, weight: Weight) -> A
         fit = problem.fitted(mixture.components, chosen)
         choices = (problem.choice(fit, chosen),)
     signed = _in_currencies(fit, problem.rows.table, problem.views)
-    return _concluded(mixture, problem.views, problem.groups, chosen, signed, choices, bool(problem.known))
+    found = _concluded(mixture, problem.views, problem.groups, chosen, signed, choices, bool(problem.known))
+    strength = problem.predictive_strength(fit, chosen)
+    return found.replaced(fitted=found.fitted.replaced(strength=strength))
 
 
 def problem_of(mixture: Mixture, data: object, target: object, weight: Weight) -> Problem:

@@ -65,7 +65,7 @@ class Scouts:
 
     def continued(self, shares: Array, steps: int, tolerance: float) -> Array:
         """The same from one start. (rows, components), as the result"""
-        return _by_rows(self._followed(self._stepped(shares.T[None]), steps, tolerance).shares[0])
+        return _by_rows(self._followed(self._stepped(np.ascontiguousarray(shares.T)[None]), steps, tolerance).shares[0])
 
     def _followed(self, now: Climbed, steps: int, tolerance: float, within: float = 0.0) -> Climbed:
         """To the end of each; those that won't come near the highest in many steps are given up."""
@@ -82,13 +82,15 @@ class Scouts:
         return np.asarray((np.stack(groupings)[:, None, :] == np.arange(components)[:, None]) * self.weight)
 
     def _stepped(self, shares: Array) -> Climbed:
-        """The M-step of all starts, and the E-step after it."""
+        """The M-step of all starts, and the E-step after it, whose shares are written over those before: arrays of this
+        size are new memory each time, which takes as long as the rest."""
         starts, components, rows = shares.shape
-        sums = (shares.reshape(-1, rows) @ self._features).reshape(starts, components, -1)
+        flat, logs = shares.reshape(-1, rows), shares
+        sums = (flat @ self._features).reshape(starts, components, -1)
         terms, log_prior = self._mode(sums)
         log_shares = np.log(np.maximum(dirichlet.shares(sums[..., 0], self.concentration), np.finfo(float).tiny))
         terms[..., 0] += log_shares
-        logs = (terms.reshape(starts * components, -1) @ self._features.T).reshape(starts, components, rows)
+        np.matmul(terms.reshape(starts * components, -1), self._features.T, out=flat)
         top = logs.max(1)
         np.exp(np.subtract(logs, top[:, None], out=logs), out=logs)
         total = logs.sum(1)

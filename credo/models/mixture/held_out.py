@@ -1,0 +1,41 @@
+"""The prior of predictions, by held-out rows.
+
+The evidence chooses well where the prior describes how components differ. The covariances of components may be slanted
+and narrow in ways that one round prior for all doesn't describe: then its evidence prefers too much of it, and it widens
+every component. So how much of it predictions take is decided by rows that are left out of the components' statistics.
+Responsibilities stay as they are: no refit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo.core.evidence import Evidence
+from credo.families import dirichlet
+
+if TYPE_CHECKING:
+    from credo.models.mixture.fitting import Fit, Problem
+
+FOLDS = 3
+
+
+def held_out_score(problem: Problem, found: Fit) -> Callable[[float], float]:
+    """Of a strength of the prior: Σ log p(rows of a fold | the other folds' expected statistics), in the sample."""
+    model, size = found.model, problem.sample.rows
+    rows = [model.read(problem.sample.take(np.arange(i, size, FOLDS)))[:2] for i in range(min(FOLDS, size))]
+    own = [model.expect(batch)[0] for batch, _ in rows]
+    others = [Evidence.total([*own[:i], *own[i + 1 :]]) for i in range(len(own))]
+
+    def score(strength: float) -> float:
+        settings, total = replace(problem.settings, strength=strength), 0.0
+        for (batch, weight), evidence in zip(rows, others, strict=True):
+            left = replace(model.conditional, settings=settings, evidence=evidence)
+            log_shares = np.log(dirichlet.shares(left.weights, problem.concentration))
+            total += float(weight @ np.logaddexp.reduce(left.log_joint(batch, log_shares), axis=1))
+        return total
+
+    return score
