@@ -23,9 +23,7 @@ def arrow_html(table: pa.Table) -> str:
     from credo.present.html import contents_html, notebook_html
 
     first = table.slice(0, SHOWN)
-    columns = [
-        TableColumn(name, first.column(j).to_pylist(), "cell") for j, name in enumerate(first.column_names)
-    ]
+    columns = [TableColumn(name, first.column(j).to_pylist(), "cell") for j, name in enumerate(first.column_names)]
     size = f"{count_of(table.num_rows, 'row')}, {count_of(table.num_columns, 'column')}"
     contents: list[Content] = [Table(columns)] if columns else []
     return notebook_html(contents_html([*contents, Paragraph(size, "note")]))
