@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import reduce
 from operator import add, sub
 from typing import Any, Self
 
@@ -66,6 +67,9 @@ class Statistics:
     @classmethod
     def gather(cls, parts: Sequence[Self], places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> Self:
         """The sum of parts whose first axes lie at these positions of wider ones, of these sizes."""
+        if all(type(sums) is Exact for part in parts for sums in part.sums) and _are_whole(places, sizes):
+            with np.errstate(all="ignore"):  # infinities are reported where cells are read
+                return reduce(add, parts)
         gathered, cells = [], dict[int, list[Any]]()
         for name in (field.name for field in fields(cls)):
             sums = [getattr(part, name) for part in parts]
@@ -267,6 +271,15 @@ def exceeds(observations: Array, rows: Array, slack: float) -> bool:
 def _flat(sums: Any, axes: int) -> Any:
     """The first axes as one."""
     return sums.reshape((math.prod(sums.shape[:axes]), *sums.shape[axes:]))
+
+
+def _are_whole(places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> bool:
+    """Whether each part has all the levels, in their order."""
+    return all(
+        len(own) == size and np.array_equal(own, np.arange(size))
+        for place in places
+        for own, size in zip(place, sizes, strict=True)
+    )
 
 
 def _cells_of_parts(places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> list[Any]:

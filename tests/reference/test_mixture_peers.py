@@ -17,9 +17,12 @@ from credo.core.em import em_steps
 from credo.core.membership import Hard
 from credo.data import source
 from credo.families import dirichlet
+from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.latent.columns import hidden_blocks
+from credo.models.mixture.fitting import Reached
 from credo.models.mixture.learning import problem_of
+from credo.models.mixture.moves import split_and_merged
 
 
 def rows(seed: int = 0, n: int = 300, d: int = 3) -> tuple[Any, Any]:
@@ -108,3 +111,46 @@ def test_approximate_evidence_is_near_the_exact_one(table: Any, views: Any, comp
         assert mixture.log_evidence == pytest.approx(exact, abs=1e-8)
     else:
         assert mixture.log_evidence > exact - np.log(2) - 1.5
+
+
+def slanted(rows: int, seed: int, components: int = 8, d: int = 6) -> tuple[Any, Any]:
+    """Rows of narrow, slanted clusters to learn from, and new ones."""
+    rng = np.random.default_rng(seed)
+    centres, roots = 3.0 * rng.normal(size=(components, d)), rng.normal(size=(components, d, d)) * 0.5 + np.eye(d)
+    z = rng.integers(0, components, 2 * rows)
+    x = centres[z] + np.einsum("ni,nij->nj", rng.normal(size=(2 * rows, d)), roots[z])
+    return x[:rows], x[rows:]
+
+
+def test_held_out_rows_choose_the_prior_of_predictions() -> None:
+    """The evidence would choose a strength that costs 0.02 to 0.1 nats a new row."""
+    for seed in range(2):
+        x, new = slanted(1000, seed)
+        mixture = credo.Mixture(8, starts=8).fit(x)
+        found = mixture.log_prob(new).mean()
+        others = [mixture.classifier.replaced(strength=s).log_prob(new).mean() for s in (1.0, 0.1, 0.01, 1e-3, 1e-4)]
+        assert found > max(others) - 0.01
+        assert mixture.classifier.strength < 0.03
+        assert credo.Mixture(8, starts=2, strength=0.1).fit(x).classifier.strength == 0.1  # as it was asked for
+
+
+def test_a_poor_optimum_is_left_by_the_move_that_promises_most() -> None:
+    """Two clusters share a component, and a third has two: no start here is any better."""
+    rng = np.random.default_rng(3)
+    centres = np.array([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0], [4.0, 0.0], [20.0, 20.0]])
+    z = np.arange(500) % 5
+    x = rng.normal(size=(500, 2)) + centres[z]
+    poor = np.where(z == 3, 0, z)
+    poor[(z == 4) & (x[:, 0] > 20)] = 3
+    covariances: tuple[Covariance, ...] = ("full", "tied", "diagonal")
+    for covariance in covariances:
+        problem = problem_of(credo.Mixture(5, covariance, strength=0.1), x, None, None)
+        model = problem.unfitted(5, covariance)
+        low = problem.on_sample([model.begun(problem.sample, poor.astype(np.int32))], covariance)
+        first = split_and_merged(problem, low.fit, covariance)[0]
+        assert sum(len(np.unique(first[z == k])) for k in range(5)) <= 7
+        moved = problem._moved(low.fit, low.objective, covariance)
+        assert isinstance(moved, Reached)
+        codes = problem.responsibilities(moved.fit.model).argmax(1)
+        assert sum(np.bincount(codes[z == k]).max() for k in range(5)) > 480
+        assert moved.objective > low.objective + 20.0

@@ -121,7 +121,7 @@ def start_of(chain: HiddenChain, sample: SequenceBatch, points: Array, seed: Any
     codes = np.zeros(sample.rows, dtype=np.int32)
     if points.shape[1] and states > 1:
         window = WINDOWS[seed[1] % len(WINDOWS)]
-        codes = seeded_groups(Points(windowed(points, window)), weight, states, rng)
+        (codes,) = seeded_groups(Points(windowed(points, window)), weight, states, [rng])
     if chain.given is not None and chain.given.column is not None:
         own = chain.given.codes(sample.batch)
         codes = np.where(own >= 0, own, codes)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,47 +50,60 @@ class Points:
 
     @cached_property
     def squares(self) -> Array | None:
-        """|x|², if no cell is missing. (rows, 1)"""
-        return np.einsum("ij,ij->i", self.filled, self.filled)[:, None] if self.there.all() else None
+        """|x|², if no cell is missing. (rows,)"""
+        return np.einsum("ij,ij->i", self.filled, self.filled) if self.there.all() else None
 
     def distances(self, centres: Array, shown: NDArray[np.bool_]) -> Array:
-        """Squared ones, from centres of which some coordinates are shown. (rows, centres)"""
+        """Squared ones, from centres of which some coordinates are shown. (centres, rows)"""
         if self.squares is None or not shown.all():
             return squared_distances(self.filled, self.there, centres, shown)
-        found = self.squares - 2.0 * (self.filled @ centres.T) + np.einsum("ij,ij->i", centres, centres)
-        return np.asarray(np.maximum(found, 0.0))
+        found = centres @ self.filled.T
+        found *= -2.0
+        found += self.squares
+        found += np.einsum("ij,ij->i", centres, centres)[:, None]
+        return np.maximum(found, 0.0, out=found)
 
 
 def seeded_groups(
-    points: Points, weight: Array, groups: int, rng: np.random.Generator, *, rounds: int = ROUNDS,
+    points: Points, weight: Array, groups: int, draws: Sequence[np.random.Generator], *, rounds: int = ROUNDS,
     known: Codes | None = None,
 ) -> Codes:  # fmt: skip
-    """The nearest seed of each row. Seeds are rows, each drawn with a probability in proportion to its squared distance
-    from those before it (Arthur and Vassilvitskii 2007); then they are moved to the middle of their rows.
+    """The nearest seed of each row, for each of several draws. Seeds are rows, each drawn with a probability in
+    proportion to its squared distance from those before it (Arthur and Vassilvitskii 2007); then they are moved to the
+    middle of their rows. (draws, rows)
 
     `known` are groups of some rows (-1 of others): they stay, and their groups' first seeds are their middles.
     """
-    there, filled, size = points.there, points.filled, len(points.coordinates)
-    own = np.full(size, -1, dtype=np.int32) if known is None else known
+    size, starts = points.filled.shape, len(draws)
+    own = np.full(size[0], -1, dtype=np.int32) if known is None else known
     named = np.unique(own[own >= 0])
-    nowhere = np.zeros((groups, filled.shape[1]))
-    centres, shown = _middles(filled, there, weight, own, nowhere, nowhere > 0)
-    nearest = np.full(size, np.inf)
+    nowhere = np.zeros((1, groups, size[1]))
+    middles = _middles(points, weight, own[None], nowhere, nowhere > 0)
+    centres, shown = (np.repeat(each, starts, axis=0) for each in middles)
+    nearest = np.full((starts, size[0]), np.inf)
     if len(named):
-        nearest = points.distances(centres[named], shown[named]).min(1)
+        nearest[:] = points.distances(centres[0, named], shown[0, named]).min(0)
     for k in [k for k in range(groups) if k not in named]:
         odds = np.where(own < 0, weight * np.where(np.isinf(nearest), 1.0, nearest), 0.0)
-        odds = odds if odds.sum() > 0 else weight  # fewer distinct rows than groups
-        seed = _drawn(odds, points.order, rng)
-        centres[k], shown[k] = filled[seed], there[seed]
-        nearest = np.minimum(nearest, points.distances(centres[k : k + 1], shown[k : k + 1])[:, 0])
-    codes = np.where(own >= 0, own, points.distances(centres, shown).argmin(1))
+        odds[~(odds.sum(1) > 0)] = weight  # fewer distinct rows than groups
+        seeds = [_drawn(each, points.order, rng) for each, rng in zip(odds, draws, strict=True)]
+        centres[:, k], shown[:, k] = points.filled[seeds], points.there[seeds]
+        nearest = np.minimum(nearest, points.distances(centres[:, k], shown[:, k]))
+    codes = _nearest(points, centres, shown, own)
     for _ in range(rounds):
-        centres, shown = _middles(filled, there, weight, codes, centres, shown)
-        before, codes = codes, np.where(own >= 0, own, points.distances(centres, shown).argmin(1))
+        centres, shown = _middles(points, weight, codes, centres, shown)
+        before, codes = codes, _nearest(points, centres, shown, own)
         if np.array_equal(before, codes):
             break
-    return np.asarray(codes, dtype=np.int32)
+    return codes
+
+
+def _nearest(points: Points, centres: Array, shown: NDArray[np.bool_], own: Codes) -> Codes:
+    """The nearest of each start's centres (starts, groups, d), unless a row's group is known. (starts, rows)"""
+    starts, groups, d = centres.shape
+    flat = starts * groups, d
+    away = points.distances(centres.reshape(flat), shown.reshape(flat)).reshape(starts, groups, len(own))
+    return np.where(own >= 0, own, away.argmin(1)).astype(np.int32)
 
 
 def _drawn(odds: Array, order: NDArray[np.intp], rng: np.random.Generator) -> int:
@@ -112,24 +125,29 @@ def whitened(points: Array, weight: Array) -> Array:
 
 
 def squared_distances(x: Array, known: NDArray[np.bool_], centres: Array, shown: NDArray[np.bool_]) -> Array:
-    """The mean over coordinates that both have, times their number; of rows with none, 0. (rows, centres)
+    """The mean over coordinates that both have, times their number; of rows with none, 0. (centres, rows)
 
     >>> x = np.array([[3.0, 0.0], [1.0, 1.0]])
     >>> squared_distances(x, x > 0, np.array([[1.0, 1.0]]), np.array([[True, True]]))  # the first row: 2 · 2²
-    array([[8.],
-           [0.]])
+    array([[8., 0.]])
     """
-    there, here = known.astype(np.float64), shown.astype(np.float64)
-    squares = (x**2 * there) @ here.T - 2.0 * (x * there) @ (centres * here).T + there @ (centres**2 * here).T
-    both = there @ here.T
+    there, here = known.T.astype(np.float64), shown.astype(np.float64)
+    squares = here @ (x.T**2 * there) - 2.0 * (centres * here) @ (x.T * there) + (centres**2 * here) @ there
+    both = here @ there
     mean = np.where(both > 0, squares / np.maximum(both, 1.0), 0.0)
     return np.asarray(np.maximum(mean, 0.0) * x.shape[1])
 
 
 def _middles(
-    x: Array, known: NDArray[np.bool_], weight: Array, codes: NDArray[Any], old: Array, shown: NDArray[np.bool_]
+    points: Points, weight: Array, codes: Codes, old: Array, shown: NDArray[np.bool_]
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """The mean of each group's known coordinates; a group without rows stays where it is."""
-    member = (codes[:, None] == np.arange(len(old))) * weight[:, None]
-    n, total = member.T @ known, member.T @ (x * known)
-    return np.where(n > 0, total / np.where(n > 0, n, 1.0), old), (n > 0) | (shown & ~(n > 0).any(1, keepdims=True))
+    """The mean of each group's known coordinates, for each start; a group without rows stays where it is. (starts,
+    groups, coordinates) both"""
+    starts, groups, d = old.shape
+    member = ((codes[:, None] == np.arange(groups)[:, None]) * weight).reshape(starts * groups, len(weight))
+    total = (member @ points.filled).reshape(starts, groups, d)
+    if points.squares is None:
+        n = (member @ points.there).reshape(starts, groups, d)
+    else:
+        n = np.broadcast_to(member.sum(1).reshape(starts, groups, 1), total.shape)
+    return np.where(n > 0, total / np.where(n > 0, n, 1.0), old), (n > 0) | (shown & ~(n > 0).any(-1, keepdims=True))

@@ -15,7 +15,7 @@ from credo.core.em import Fitted, em, expected, interruptible_em
 from credo.core.membership import Codes, Soft
 from credo.core.restarts import Restarts
 from credo.data import Batch
-from credo.errors import DataError
+from credo.errors import DataError, EvidenceError
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.forms import Views
@@ -132,13 +132,14 @@ class Problem:
     def groupings(self, components: int, count: int) -> list[Codes]:
         """Groups around distant seeds of the sample: as they are, after k-means steps, with decorrelated columns."""
         _, weight, codes = self.places
-        found = []
-        for i in range(count):
-            rng = np.random.default_rng([self.how.seed, components, i])
-            places = self._whitened if i % 3 == 1 else self._points
-            rounds = 0 if i % 3 == 2 else ROUNDS
-            found.append(seeded_groups(places, weight, components, rng, rounds=rounds, known=codes))
-        return found
+        found: dict[int, Codes] = {}
+        for kind, (places, rounds) in enumerate(((self._points, ROUNDS), (self._whitened, ROUNDS), (self._points, 0))):
+            if not (own := range(kind, count, 3)):
+                break
+            draws = [np.random.default_rng([self.how.seed, components, i]) for i in own]
+            groups = seeded_groups(places, weight, components, draws, rounds=rounds, known=codes)
+            found |= dict(zip(own, groups, strict=True))
+        return [found[i] for i in range(count)]
 
     def begun(self, components: int, covariance: Covariance, groupings: Sequence[Codes]) -> list[MixtureEM]:
         """At the parameters that groups of the sample's rows lead to; of the best, where all can be tried at once."""
@@ -237,16 +238,23 @@ class Problem:
         starts = self.starts(components, covariance, self.count(components))
         found, reached, rivals = self.on_sample(starts, covariance)
         for _ in range(MOVES if self.count(components) > 1 and components >= MOVED else 0):
-            groupings = [*split_and_merged(self, found)]
-            if not groupings:
+            moved = self._moved(found, reached, covariance)
+            if moved is None:
                 break
-            starts = self.begun(components, covariance, groupings)
-            moved, after, others = self.on_sample(starts, covariance, finalists=1, above=reached)
-            if not self._is_better(moved, after, found, reached):
-                break
-            rivals = [found.model, *others]
-            found, reached = moved, after
+            rivals = [found.model, *moved.rivals]
+            found, reached = moved.fit, moved.objective
         return self.on_all(found, rivals=rivals)
+
+    def _moved(self, found: Fit, before: float, covariance: Covariance) -> Reached | None:
+        """A better optimum, by splitting one component and merging two others; None if there is none."""
+        if not (groupings := split_and_merged(self, found, covariance)):
+            return None
+        starts = self.begun(found.model.size, covariance, groupings)
+        try:
+            moved = self.on_sample(starts, covariance, finalists=1, above=before)
+        except EvidenceError:  # under maximum likelihood, a component may be on too few rows
+            return None
+        return moved if self._is_better(moved.fit, moved.objective, found, before) else None
 
     def _is_better(self, moved: Fit, after: float, found: Fit, before: float) -> bool:
         """By the objective that EM began with; under priors that were fitted since, also by the evidence."""

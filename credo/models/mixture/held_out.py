@@ -1,8 +1,8 @@
 """The prior of predictions, by held-out rows.
 
-The evidence chooses well where the prior describes how components differ. The covariances of components may be slanted
-and narrow in ways that one round prior for all doesn't describe: then its evidence prefers too much of it, and it widens
-every component. So how much of it predictions take is decided by rows that are left out of the components' statistics.
+The evidence chooses well where the prior describes how components differ. Covariances of components may be slanted and
+narrow in ways that one round prior doesn't describe: then its evidence prefers too much of it, which widens every
+component. So rows that are left out of the components' statistics decide how much of it predictions take.
 Responsibilities stay as they are: no refit.
 """
 
@@ -24,9 +24,12 @@ FOLDS = 3
 
 
 def held_out_score(problem: Problem, found: Fit) -> Callable[[float], float]:
-    """Of a strength of the prior: Σ log p(rows of a fold | the other folds' expected statistics), in the sample."""
-    model, size = found.model, problem.sample.rows
-    rows = [model.read(problem.sample.take(np.arange(i, size, FOLDS)))[:2] for i in range(min(FOLDS, size))]
+    """Of a strength of the prior: Σ log p(rows of a fold | the other folds' expected statistics), in the sample. All
+    are equal if there are too few rows."""
+    model = found.model
+    every = model.read(problem.sample)[0]
+    folds = [np.arange(i, every.rows, FOLDS) for i in range(FOLDS if every.rows >= FOLDS else 0)]
+    rows = [model.read(every.take(fold))[:2] for fold in folds]
     own = [model.expect(batch)[0] for batch, _ in rows]
     others = [Evidence.total([*own[:i], *own[i + 1 :]]) for i in range(len(own))]
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from credo.core.membership import Codes
+from credo.families.normal_inverse_wishart import Covariance
 from credo.models.latent.starts import Points, seeded_groups
 from credo.numerics.exact import Array
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from credo.models.mixture.fitting import Fit, Problem
 
 SPLITS, MERGES = 4, 4  # components that are split, and pairs that are merged, the most promising first
-TOGETHER = 3  # the same, where both are done at once
+TOGETHER = 3  # moves that do both at once
+HOPELESS = 0.2  # nats a row: of moves that seem to lose more before EM, none was seen to gain after it
+LITTLE = 0.1  # rows of the pooled variances, which keep groups from being flat
 
 
 def splits(problem: Problem, fit: Fit) -> Iterator[Codes]:
@@ -37,15 +41,82 @@ def merges(problem: Problem, fit: Fit) -> Iterator[Codes]:
         yield np.where(merged > b, merged - 1, merged).astype(np.int32)
 
 
-def split_and_merged(problem: Problem, fit: Fit) -> Iterator[Codes]:
-    """A pair is merged, and a third component is split in two."""
-    size, shares = fit.model.size, problem.responsibilities(fit.model)
-    codes = shares.argmax(1)
-    for a, b in _pairs(problem, shares)[:TOGETHER]:
-        merged = np.where(codes == b, a, codes)
-        for k in [k for k in _largest(problem, codes, size) if k not in (a, b)][:TOGETHER]:
-            if (split := _split(problem, merged, k, b)) is not None:
-                yield split
+def split_and_merged(problem: Problem, fit: Fit, covariance: Covariance) -> list[Codes]:
+    """A pair is merged, and a third component is split in two: the moves that promise most."""
+    size, codes = fit.model.size, problem.responsibilities(fit.model).argmax(1)
+    halves = [(k, half) for k in range(size) if (half := _split(problem, codes, k, size)) is not None]
+    pairs = [pair for pair in combinations(range(size), 2) if pair[1] >= len(problem.known)]
+    if not halves or not pairs:
+        return []
+    groups, halved = Groups.of(problem, codes, size), [Groups.of(problem, half, size + 1) for _, half in halves]
+    gain = _gains(groups, halved, pairs, covariance)
+    for i, (k, _) in enumerate(halves):
+        gain[i, [k in pair for pair in pairs]] = -np.inf
+    best = [np.unravel_index(at, gain.shape) for at in np.argsort(-gain, axis=None, kind="stable")[:TOGETHER]]
+    least = -HOPELESS * groups.n.sum()
+    return [_merged(halves[i][1], *pairs[j], size) for i, j in best if gain[i, j] > least]
+
+
+def _merged(codes: Codes, a: int, b: int, last: int) -> Codes:
+    """b's rows in a, and the last one's in b."""
+    return np.where(codes == b, a, np.where(codes == last, b, codes)).astype(np.int32)
+
+
+class Groups(NamedTuple):
+    """The moments of groups of points, missing coordinates being at the mean."""
+
+    n: Array  # (groups,)
+    mean: Array  # (groups, d)
+    scatter: Array  # (groups, d, d)
+
+    @classmethod
+    def of(cls, problem: Problem, codes: NDArray[Any], size: int) -> Groups:
+        x = np.nan_to_num(problem.places.points)
+        member = (codes == np.arange(size)[:, None]) * problem.places.weight
+        n = member.sum(1)
+        mean = member @ x / np.where(n > 0, n, 1.0)[:, None]
+        products = np.stack([(x.T * own) @ x for own in member])
+        return cls(n, mean, products - n[:, None, None] * mean[:, :, None] * mean[:, None, :])
+
+    def of_pairs(self, pairs: Sequence[tuple[int, int]]) -> Groups:
+        """Those of two groups as one."""
+        a, b = np.array(pairs).T
+        n = self.n[a] + self.n[b]
+        both = np.where(n > 0, n, 1.0)
+        away = self.mean[a] - self.mean[b]
+        between = (self.n[a] * self.n[b] / both)[:, None, None] * away[:, :, None] * away[:, None, :]
+        mean = (self.n[a, None] * self.mean[a] + self.n[b, None] * self.mean[b]) / both[:, None]
+        return Groups(n, mean, self.scatter[a] + self.scatter[b] + between)
+
+    def log_likelihood(self, covariance: Covariance) -> Array:
+        """Of each group's rows under its share and its own Gaussian, up to a constant. (groups,)"""
+        return np.asarray(xlogy(self.n, self.n) - 0.5 * self.n * _log_sizes(self.n, self.scatter, covariance))
+
+
+def _log_sizes(n: Array, scatter: Array, covariance: Covariance) -> Array:
+    """log |Σ| of each group, a little of the pooled variances being added."""
+    d = scatter.shape[-1]
+    spread = (scatter + LITTLE * np.eye(d)) / (n + LITTLE)[:, None, None]
+    if covariance in ("full", "tied"):
+        return np.asarray(np.linalg.slogdet(spread)[1])
+    return np.asarray(np.log(np.diagonal(spread, axis1=1, axis2=2)).sum(1))
+
+
+def _gains(groups: Groups, halved: Sequence[Groups], pairs: Sequence[tuple[int, int]], covariance: Covariance) -> Array:
+    """In log-likelihood, by splitting a group and merging a pair. (halved, pairs)"""
+    merged = groups.of_pairs(pairs)
+    if covariance != "tied":
+        own = groups.log_likelihood(covariance)
+        split = np.array([half.log_likelihood(covariance).sum() - own.sum() for half in halved])
+        return split[:, None] + (merged.log_likelihood(covariance) - own[np.array(pairs)].sum(1))
+    rows, within = np.array([groups.n.sum()]), groups.scatter.sum(0)
+    wider = merged.scatter - groups.scatter[np.array(pairs)].sum(1)
+    sizes = [_log_sizes(rows, half.scatter.sum(0) + wider, covariance) for half in halved]
+    shares = xlogy(groups.n, groups.n)
+    split = np.array([xlogy(half.n, half.n).sum() - shares.sum() for half in halved])
+    together = xlogy(merged.n, merged.n) - shares[np.array(pairs)].sum(1)
+    wider_by = np.array(sizes) - _log_sizes(rows, within[None], covariance)
+    return np.asarray(split[:, None] + together - 0.5 * rows * wider_by)
 
 
 def _largest(problem: Problem, codes: NDArray[Any], size: int) -> list[int]:
@@ -62,7 +133,7 @@ def _split(problem: Problem, codes: NDArray[Any], k: int, new: int) -> Codes | N
         return None
     rng = np.random.default_rng([problem.how.seed, new, k])
     split = codes.astype(np.int32)
-    split[rows[seeded_groups(Points(points[rows]), weight[rows], 2, rng) == 1]] = new
+    split[rows[seeded_groups(Points(points[rows]), weight[rows], 2, [rng])[0] == 1]] = new
     return split
 
 
