@@ -1,10 +1,10 @@
 """Whole fits of mixtures with the default settings, beside scikit-learn's GaussianMixture with ten starts, and stepmix.
 
-Both sides of a line have the same rows, in one run, on one thread; times are CPU seconds, the best of a few in turns. The default settings have a
-prior, GaussianMixture has none. So the likelihood of the rows that were learned is compared under maximum likelihood on
-both sides, and the default settings by the likelihood of new rows.
-pomegranate is a peer where it is installed: it needs torch. stepmix and pomegranate have no option to end after a given
-number of iterations without their set-up, so that an iteration is the difference between two numbers of them.
+Both sides of a line have the same rows, in one run, on one thread; times are CPU seconds, the best of a few in turns.
+The default settings have a prior, GaussianMixture has none. So the likelihood of the rows that were learned is compared
+under maximum likelihood on both sides, and the default settings by the likelihood of new rows. pomegranate is a peer
+where it is installed: it needs torch. stepmix and pomegranate have no option to end after a given number of iterations
+without their set-up, so that an iteration is the difference between two numbers of them.
 """
 
 from __future__ import annotations
