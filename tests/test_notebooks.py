@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import credo
+from credo.networks.factor import Factor
 from credo.present.arrow_tables import arrow_html, show_arrow_tables
 from credo.present.demo import PUMPS
 from credo.present.model_page import model_page, model_page_of
@@ -101,6 +102,12 @@ ANSWERS: dict[str, Callable[[], Any]] = {
     "traits": lambda: credo.Mixture(components=2).fit(NUMBERS).describe(),
     "description length": lambda: credo.description_length(credo.NaiveBayes().fit(ROWS, "y"), ROWS),
     "graphs compared": lambda: credo.Network("a -> b <- c").compare(credo.Network("a -> b -> c")),
+    "distribution": lambda: credo.GammaPoisson(2, 1).update([3, 5]).predictive(),
+    "categories": lambda: credo.DirichletCategorical({EVIL: 1, "b": 1}).update(["b"]).predictive(),
+    "table": lambda: credo.read(ROWS),
+    "schema": lambda: credo.Schema.infer(ROWS),
+    "factor": lambda: Factor((EVIL, "b"), np.array([[3.0, 1.0], [1.0, 3.0]])),
+    "Markov network": lambda: credo.MarkovNetwork({EVIL: (0, 1)}, [Factor((EVIL,), np.array([1.0, 3.0]))]),
     "marginals of numbers": lambda: credo.HybridNetwork({EVIL: (), "x": (EVIL,)}).fit(ROWS).marginals(),
 }
 PROSE = {"prior", "graph", "means"}  # a picture, and a few words

@@ -288,6 +288,11 @@ class Source:
         names = ", ".join(self.names[:8]) + (f", ... ({len(self.names)} in all)" if len(self.names) > 8 else "")
         return f"<a table{size}: {names}>"
 
+    def _repr_html_(self) -> str:
+        from credo.present.models import in_notebook
+
+        return in_notebook(self)
+
 
 @dataclass(frozen=True)
 class BatchRows:

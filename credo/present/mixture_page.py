@@ -68,4 +68,4 @@ def _climb(mixture: Mixture) -> str:
     if len(mixture.history) < 2:
         return ""
     caption = "<figcaption>EM's objective by step: log-likelihood plus log prior. It never decreases.</figcaption>"
-    return f"<h2>EM</h2>\n<figure>{figures.climb_figure(mixture.history)}{caption}</figure>"
+    return f'<h2>EM</h2>\n<figure class="narrow">{figures.climb_figure(mixture.history)}{caption}</figure>'
