@@ -13,6 +13,7 @@ import credo
 from credo import engines
 from credo.core.em import em_steps
 from credo.families.normal_inverse_wishart import Covariance
+from credo.models.latent.log_evidence import of_completed
 from credo.models.mixture.fitting import Problem
 from credo.models.mixture.learning import problem_of
 
@@ -233,6 +234,20 @@ def test_starts_beside_each_other_climb_as_each_does(covariance: Any, estimate: 
             apart.append(own[1] - climb[step].objective)
         found = scouts._stepped(found.shares)
     assert np.ptp(apart) < 1e-6 * abs(np.mean(apart)) + 10 * apart_by
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diagonal"])
+def test_the_evidence_of_a_strength_beside_other_starts_is_that_of_the_blocks(covariance: Any) -> None:
+    """Up to a constant: the unit of the points."""
+    x = np.random.default_rng(6).normal(size=(90, 3)) + 4.0 * np.arange(3).repeat(30)[:, None]
+    problem = begun({f"x{j}": x[:, j] for j in range(3)}, kinds=None)
+    fit = problem.on_sample(problem.starts(3, covariance, 2), covariance).fit
+    scouts = problem._scouts(fit.model, covariance).log_evidence(problem.responsibilities(fit.model))
+    apart = [
+        scouts(strength) - of_completed(fit.model.conditional, fit.evidence, problem._integrating(strength))
+        for strength in (1.0, 0.1, 0.001)
+    ]
+    assert np.ptp(apart) < 1e-6
 
 
 def test_the_best_of_starts_beside_each_other() -> None:

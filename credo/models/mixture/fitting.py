@@ -179,7 +179,7 @@ class Problem:
         reached = found.objective
         rivals = [end.model for end in ends if reached - OPEN < end.objective < reached - GAIN]
         for _ in range(TUNINGS if self.strength is None and reached >= above else 0):
-            strength = self.best_strength(found)
+            strength = self.best_strength(found, covariance)
             if strength == found.model.conditional.settings.strength:
                 break
             found = em(self._with_strength(found, covariance, strength, how), batches, steps=steps, tolerance=tolerance)
@@ -193,13 +193,17 @@ class Problem:
         shares = self._scouts(model, covariance).continued(self.responsibilities(model), how.steps, how.tolerance)
         return model.begun_from(self.sample, Soft(shares))
 
-    def best_strength(self, found: Fit) -> float:
+    def best_strength(self, found: Fit, covariance: Covariance) -> float:
         """Of the prior of numbers: the one under which the completed rows are most probable."""
+        model = found.model
 
         def log_evidence(strength: float) -> float:
-            return of_completed(found.model.conditional, found.evidence, self._integrating(strength))
+            return of_completed(model.conditional, found.evidence, self._integrating(strength))
 
-        return _climbed(log_evidence, found.model.conditional.settings.strength)
+        rounded = any(each.resolution > 0 for each in self.numbers.values())
+        if not rounded and self._can_scout(model.size, covariance, 1):
+            log_evidence = self._scouts(model, covariance).log_evidence(self.responsibilities(model))
+        return _climbed(log_evidence, model.conditional.settings.strength)
 
     def predictive_strength(self, found: Fit, covariance: Covariance) -> float:
         """Of the prior of predictions: that of EM, or, where each component has its own covariance, the one under which

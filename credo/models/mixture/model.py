@@ -45,7 +45,8 @@ class Mixture(Surface):
     Number columns of a component covary (covariance "full", or "tied": one for all components) or don't ("diagonal",
     "spherical"); columns of other kinds are independent of them given the component. components="auto" chooses their
     number, and the covariance unless given, by approximate evidence. Priors worth `strength` rows at the pooled means
-    and variances (also chosen by evidence unless given) keep components from collapsing.
+    and variances keep components from collapsing; unless given, it is chosen by evidence, and by held-out rows for the
+    predictions of full covariances.
 
     >>> rows = {"x": [0.0, 0.2, 0.1, 0.1, 5.0, 5.3, 5.1], "colour": ["red"] * 4 + ["blue"] * 3}
     >>> mixture = Mixture(2).fit(rows)
@@ -57,7 +58,7 @@ class Mixture(Surface):
 
     components: int | Literal["auto"] = "auto"
     covariance: Covariance | Literal["auto"] | None = None  # None: "full", or "auto" where components are
-    strength: float | None = None  # of the numbers' prior; None: the evidence chooses it
+    strength: float | None = None  # of the numbers' prior; None: it is chosen
     smoothing: float = 1.0
     share_smoothing: float = 1.0
     estimate: Estimate = "bayes"

@@ -7,12 +7,13 @@ wᵢ f(xᵢ). It chooses the start; the fit itself uses `core.em`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import gammaln
 
 from credo.core.membership import Codes
 from credo.families import dirichlet
@@ -118,15 +119,37 @@ class Scouts:
     def _mode(self, sums: Array) -> tuple[Array, Array]:
         """c of log N(x; μ, Σ) = f(x)·c at the mode of each component after these sums (starts, components, features),
         and log p of all of a start's components."""
-        d, (a, b) = self.points.shape[1], self._pairs
-        n = np.maximum(sums[..., 0], np.finfo(float).tiny)
-        mean = sums[..., 1 : d + 1] / n[..., None]
-        scatter = sums[..., d + 1 :] - n[..., None] * mean[..., a] * mean[..., b]
+        d = self.points.shape[1]
+        n, mean, scatter = self._moments(sums)
         constant, linear, products, log_prior = (
             self._of_columns(n, mean, scatter) if self.covariance == "diagonal" else self._of_matrices(n, mean, scatter)
         )
         constant = constant - 0.5 * d * np.log(2 * np.pi)
         return np.concatenate([constant[..., None], linear, products], axis=-1), log_prior
+
+    def _moments(self, sums: Array) -> tuple[Array, Array, Array]:
+        """n (starts, components), mean (..., d) and scatter (..., products) of each component."""
+        d, (a, b) = self.points.shape[1], self._pairs
+        n = np.maximum(sums[..., 0], np.finfo(float).tiny)
+        mean = sums[..., 1 : d + 1] / n[..., None]
+        return n, mean, sums[..., d + 1 :] - n[..., None] * mean[..., a] * mean[..., b]
+
+    def log_evidence(self, shares: Array) -> Callable[[float], float]:
+        """Of the prior's strength: log p(points, completed by these shares (rows, components)), up to a constant."""
+        n, mean, scatter = (each[0] for each in self._moments((shares.T @ self._features)[None]))
+        if self.covariance == "diagonal":
+            rows, squares = n[:, None], np.maximum(scatter, 0.0)
+            return lambda s: float(_log_evidence_of_columns(rows, mean, squares, s).sum())
+        matrix = self._matrices(mean, scatter)
+        flat, one = np.zeros(mean.shape[-1]), np.ones(mean.shape[-1])
+        return lambda s: of_joint_numbers(flat, one, s, s).log_evidence(n, mean, matrix, self.covariance == "tied")
+
+    def _matrices(self, mean: Array, scatter: Array) -> Array:
+        """Scatters as symmetric matrices. (..., d, d)"""
+        a, b = self._pairs
+        matrix = np.empty((*mean.shape, mean.shape[-1]))
+        matrix[..., a, b] = matrix[..., b, a] = scatter
+        return matrix
 
     def _of_columns(self, n: Array, mean: Array, scatter: Array) -> tuple[Array, Array, Array, Array]:
         """The prior of each column is NormalInverseGamma(0, s, 1 + s/2, s/2)."""
@@ -143,8 +166,7 @@ class Scouts:
 
     def _of_matrices(self, n: Array, mean: Array, scatter: Array) -> tuple[Array, Array, Array, Array]:
         d, (a, b), tied, s = mean.shape[-1], self._pairs, self.covariance == "tied", self._rows
-        matrix = np.empty((*mean.shape, d))
-        matrix[..., a, b] = matrix[..., b, a] = scatter
+        matrix = self._matrices(mean, scatter)
         prior = of_joint_numbers(np.zeros(d), np.ones(d), s, s)
         if self.strength:
             mean, covariance = prior.posterior(n, mean, matrix, tied).mode(n.shape[1] if tied else 1)
@@ -160,6 +182,13 @@ class Scouts:
             return *terms, np.zeros(len(n))
         spread = (prior.degrees + d + 1) * log_size - s * np.trace(precision, axis1=-2, axis2=-1)
         return *terms, 0.5 * (log_size - s * squared + (spread / n.shape[1] if tied else spread)).sum(1)
+
+
+def _log_evidence_of_columns(n: Array, mean: Array, scatter: Array, s: float) -> Array:
+    """That of NormalInverseGamma(0, s, 1 + s/2, s/2), without log 2π."""
+    shape, scale = 1 + s / 2 + n / 2, (s + scatter + s * n / (s + n) * mean**2) / 2
+    prior = (1 + s / 2) * np.log(s / 2) - gammaln(1 + s / 2)
+    return np.asarray(0.5 * np.log(s / (s + n)) + prior + gammaln(shape) - shape * np.log(scale))
 
 
 def _by_rows(shares: Array) -> Array:
