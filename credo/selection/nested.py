@@ -212,9 +212,7 @@ def _by_shares(model: Classifier, sample: Sample, names: tuple[str, ...]) -> Hel
     return HeldOut.of(names, nothing, rows, np.zeros(sample.rows), fold=0)
 
 
-def _tried(
-    model: Classifier, pool: Pool, given_up: Sequence[GivenUp], folds: int, whole: Scores
-) -> tuple[Tried, ...]:
+def _tried(model: Classifier, pool: Pool, given_up: Sequence[GivenUp], folds: int, whole: Scores) -> tuple[Tried, ...]:
     """Every candidate, pooled with the class shares only; the best first, and abandoned ones last, by the folds on
     which they were judged.
 
