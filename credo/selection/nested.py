@@ -42,8 +42,9 @@ from credo.selection.widening import widened
 
 FOLDS, FEW_FOLDS = 10, 5
 FEW, FEW_SCORES = 600, 15_000  # rows, and their scores (rows x classes x terms), up to which there are more folds
-ENOUGH, ENOUGH_IN_CELLS = 2000, 1100  # held-out rows, after which no further fold is looked at
+ENOUGH, ENOUGH_IN_CELLS, ENOUGH_OF_MANY = 2000, 1500, 1100  # held-out rows, after which no further fold is looked at
 LOOKS = 2  # folds, after each of which it is asked whether there is hope for pairs of columns
+MANY_SCORES = 2**21  # rows x classes x terms, above which a fold takes long
 MANY = 2000  # rows, above which the candidates of a fold are as good as those of all rows
 BLANKED, BLANKED_FOLDS = 100, 4  # rows of a fold with cells blanked, and folds in which some are
 MOST_IN_STEP = 2**22  # scores (rows x classes x terms) of all folds, up to which these are tuned in step
@@ -160,7 +161,7 @@ def _with_parts(
 def _folds(sample: Sample, seed: int, in_cells: bool, scores: int) -> tuple[NDArray[np.intp], range]:
     """Which fold each row is in, and the folds that are looked at; fewer where a fold takes longer: where scores are
     many, or cells of several columns are counted together."""
-    enough = ENOUGH_IN_CELLS if in_cells else ENOUGH
+    enough = ENOUGH if not in_cells else ENOUGH_IN_CELLS if scores <= MANY_SCORES else ENOUGH_OF_MANY
     few = sample.rows <= FEW or scores <= FEW_SCORES
     count = max(2, min(FOLDS if few else FEW_FOLDS, sample.rows))
     looked_at = min(count, max(1, -(-enough * count // sample.rows)))

@@ -1,8 +1,8 @@
 """Which candidates are pooled: the simple ones; others, one after another, if they clearly improve the prediction of
 held-out rows.
 
-Candidates that take long in each fold, trees and pairs of columns, are abandoned if the folds so far leave little chance
-of a clear gain (stopping for futility; Lan, Simon and Halperin 1982).
+Candidates that take long, trees and pairs of columns, are abandoned if the folds so far leave little chance of a clear
+gain (stopping for futility; Lan, Simon and Halperin 1982).
 """
 
 from __future__ import annotations
