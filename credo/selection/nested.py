@@ -231,12 +231,16 @@ def _tried(model: Classifier, pool: Pool, given_up: Sequence[GivenUp], folds: in
         accuracy = whole.commonest[1] if name == SHARES else each.accuracy
         found.append(Tried(name, each.log_loss, accuracy, share, each.log_loss_difference(best)[1]))
     found.sort(key=lambda each: each.log_loss)
-    for each in given_up:
-        seen, stopped = each.pool, f"(stopped after {each.folds} of {folds} folds)"
-        alone = cross_fitted_alone(seen.only(each.names)[0], pool.stack.discount, model.class_weights)
-        scores = [_alone(model, seen.held_out.rows, own) for own in alone]
-        last = [Tried(f"{name} {stopped}", s.log_loss, s.accuracy) for name, s in zip(each.names, scores, strict=True)]
-        found += sorted(last, key=lambda tried: tried.log_loss)
+    for abandoned in given_up:
+        seen, names = abandoned.pool, abandoned.names
+        last = [
+            _alone(model, seen.held_out.rows, own)
+            for own in cross_fitted_alone(seen.only(names)[0], pool.stack.discount, model.class_weights)
+        ]
+        stopped = f"(stopped after {abandoned.folds} of {folds} folds)"
+        each_one = zip(names, last, strict=True)
+        less = (Tried(f"{name} {stopped}", own.log_loss, own.accuracy) for name, own in each_one)
+        found += sorted(less, key=lambda tried: tried.log_loss)
     return tuple(found)
 
 
