@@ -206,9 +206,11 @@ class JointGaussians:
         """
         places, inside = _padded_places(some)
         vectors = np.where(inside[:, None], np.take_along_axis(vectors, places[:, None], 2), 0.0)
-        both = inside[:, :, None] & inside[:, None, :]
         chosen = matrices[:, places[:, :, None], places[:, None, :]]  # (classes or 1, rows, size, size)
-        chosen = np.where(both, chosen, np.eye(places.shape[1])).swapaxes(0, 1)
+        rows, padding = np.nonzero(~inside)
+        chosen[:, rows, padding], chosen[:, rows, :, padding] = 0.0, 0.0
+        chosen[:, rows, padding, padding] = 1.0
+        chosen = chosen.swapaxes(0, 1)
         if self.tied:
             white, log_determinant = _bordered(chosen[:, 0], vectors)
             return white, log_determinant[:, None]

@@ -86,7 +86,7 @@ def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | Non
         relevance = relevances(_averaged(factors), excess or {})
     columns = {name: forms if relevance.get(name, 1.0) >= IRRELEVANT else [] for name, forms in columns.items()}
     joint = {name: [form for form in own if form in GAUSSIAN_FORMS] for name, own in views.items()}
-    pairs = {name: [form for form in own if form in CELL_FORMS] for name, own in views.items()}
+    pairs = {name: [form for form in own if form in CELL_FORMS and taught.in_cells] for name, own in views.items()}
     every = {name: (*columns[name], *texts[name], *joint[name]) for name in views}
     known = set() if odds is None else set(odds.terms)
     asked = {name: [form for form in own if Term(form, name) not in known] for name, own in every.items()}

@@ -20,7 +20,7 @@ from credo.selection.linear_terms import LinearTerm
 from credo.selection.sample import Sample
 from credo.selection.tree_terms import TreeFolds, tree_rows
 
-PENALTIES = tuple(10.0 ** (-k / 2) for k in range(-5, 6))  # from strong to weak
+PENALTIES = tuple(10.0 ** (2 - k) for k in range(5))  # from strong to weak
 OF_TEXTS = tuple(10.0 ** (-k / 2) for k in range(6))  # whose features are of length 1
 ROUGHLY = 1e-4  # how closely fits are found by which a penalty is chosen
 WORSE = 2  # penalties in a row that predict worse than the best, after which no weaker one is tried

@@ -41,7 +41,7 @@ LEARNERS: dict[str, Callable[..., Classifier]] = {
     "kdb": KDependence,
     "network": NetworkClassifier,
 }
-EXPLAINED = 300  # rows whose weights of evidence are averaged
+EXPLAINED = 100  # rows whose weights of evidence are averaged
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 
 

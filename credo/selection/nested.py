@@ -28,7 +28,7 @@ from credo.selection.candidates import Candidates, candidates, excess_of_factors
 from credo.selection.discriminative import LOGISTIC, TREE, Discriminative, with_features
 from credo.selection.in_step import Run, alone, together
 from credo.selection.linear_terms import DiscriminativeTerm, LinearTerm
-from credo.selection.pooling import GivenUp, Judged, Pool, chosen_pool
+from credo.selection.pooling import GivenUp, Judged, Pool, chosen_pool, hopeless_pairs
 from credo.selection.report import Tried
 from credo.selection.requests import ScoresOfTerms
 from credo.selection.sample import MANY_CLASSES, Sample, drawn, encoded
@@ -42,8 +42,10 @@ from credo.selection.widening import widened
 
 FOLDS, FEW_FOLDS = 10, 5
 MANY_FOLDS, FEW_OF_A_CLASS = 20, 10  # folds of many classes with fewer rows each: a tenth of them would be missed
-FEW, FEW_IN_CELLS = 2000, 999  # rows up to which there are more folds; the same where cells are counted together
-ENOUGH, ENOUGH_IN_CELLS = 2000, 1500  # held-out rows, after which no further fold is looked at
+FEW, FEW_SCORES = 600, 15_000  # rows, and their scores (rows x classes x terms), up to which there are more folds
+ENOUGH, ENOUGH_IN_CELLS, ENOUGH_OF_MANY = 2000, 1500, 1100  # held-out rows, after which no further fold is looked at
+LOOKS = 2  # folds, after each of which it is asked whether there is hope for pairs of columns
+MANY_SCORES = 2**21  # rows x classes x terms, above which a fold takes long
 MANY = 2000  # rows, above which the candidates of a fold are as good as those of all rows
 BLANKED, BLANKED_FOLDS = 100, 4  # rows of a fold with cells blanked, and folds in which some are
 MOST_IN_STEP = 2**22  # scores (rows x classes x terms) of all folds, up to which these are tuned in step
@@ -101,22 +103,32 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     sample = encoded(model, drawn(model, table, Weights.of(weight), terms))
     if sample.rows < 2:
         raise DataError("tuning needs at least two different rows that have a class")
-    fold, folds = _folds(sample, seed, len(model.classes), model.counts_cells)
+    fold, folds = _folds(sample, seed, len(model.classes), terms, model.counts_cells)
     sample = with_features(model, sample) if discriminative else sample
     fitted = Discriminative.of(model, sample, fold, folds)
     learned = taught(model, sample)
     excess = excess_of_factors(learned, sample)
-    runs = [_judged(learned, sample, fold == k, excess, k < BLANKED_FOLDS) for k in folds]
+    count = len(np.unique(fold))
+    reuse = len(folds) / (count * sample.stride - 1)  # the ratio of held-out to training rows
+    judged, given_up = list[Judged](), list[GivenUp]()
+    for k in folds[: min(LOOKS, len(folds) - 1)] if model.counts_cells else ():
+        judged.append(alone(_judged(learned, sample, fold == k, excess, blanks=True)))
+        rest = sample.weight[np.isin(fold, folds[len(judged) :])]
+        hopeless = hopeless_pairs(Pool.of(judged, model.class_weights, reuse), rest)
+        if hopeless is not None:
+            learned, given_up = learned.without_cells(), [hopeless]
+            judged = [each.without(hopeless.names) for each in judged]
+            break
+    runs = [_judged(learned, sample, fold == k, excess, k < BLANKED_FOLDS) for k in folds[len(judged) :]]
     in_step = sample.rows * len(model.classes) * terms * len(folds) <= MOST_IN_STEP
     whole = [candidates(learned, sample, excess)] if sample.rows <= MANY else []
     found: list[Any] = together([*runs, *whole]) if in_step else [alone(run) for run in (*runs, *whole)]
-    judged: list[Judged] = found[: len(runs)]
+    judged += found[: len(runs)]
     final: Candidates = found[-1] if whole else judged[0].candidates
-    count = len(np.unique(fold))
-    reuse = len(folds) / (count * sample.stride - 1)  # the ratio of held-out to training rows
-    pool, given_up = Pool.of(judged, model.class_weights, reuse), None
+    pool = Pool.of(judged, model.class_weights, reuse)
     if pool.held_out.rows.rows:
-        pool, given_up = chosen_pool(judged, pool, fitted)
+        pool, others = chosen_pool(judged, pool, fitted)
+        given_up += others
     else:
         tell("each class has one row (copies counted once): none can be held out, so there are no held-out scores")
         pool = replace(pool, held_out=_by_shares(model, sample, pool.names))
@@ -147,13 +159,14 @@ def _with_parts(
     return weighting, parts
 
 
-def _folds(sample: Sample, seed: int, classes: int, in_cells: bool) -> tuple[NDArray[np.intp], range]:
-    """Which fold each row is in, and the folds that are looked at; fewer where a fold takes longer, as cells of several
-    columns are counted together."""
-    few, enough = (FEW_IN_CELLS, ENOUGH_IN_CELLS) if in_cells else (FEW, ENOUGH)
+def _folds(sample: Sample, seed: int, classes: int, terms: int, in_cells: bool) -> tuple[NDArray[np.intp], range]:
+    """Which fold each row is in, and the folds that are looked at; fewer where a fold takes longer: where scores are
+    many, or cells of several columns are counted together."""
+    scores = sample.rows * classes * terms
+    enough = ENOUGH if not in_cells else ENOUGH_IN_CELLS if scores <= MANY_SCORES else ENOUGH_OF_MANY
+    few = sample.rows <= FEW or scores <= FEW_SCORES
     rare = classes >= MANY_CLASSES and sample.rows * sample.stride < FEW_OF_A_CLASS * classes
-    most = MANY_FOLDS if rare else FOLDS if sample.rows <= few else FEW_FOLDS
-    count = max(2, min(most, sample.rows))
+    count = max(2, min(MANY_FOLDS if rare else FOLDS if few else FEW_FOLDS, sample.rows))
     looked_at = min(count, max(1, -(-enough * count // sample.rows)))
     return sample.folds(count, seed), range(looked_at)
 
@@ -203,7 +216,7 @@ def _by_shares(model: Classifier, sample: Sample, names: tuple[str, ...]) -> Hel
     return HeldOut.of(names, nothing, rows, np.zeros(sample.rows), fold=0)
 
 
-def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, whole: Scores) -> tuple[Tried, ...]:
+def _tried(model: Classifier, pool: Pool, given_up: Sequence[GivenUp], folds: int, whole: Scores) -> tuple[Tried, ...]:
     """Every candidate, pooled with the class shares only; the best first, and abandoned ones last, by the folds on
     which they were judged.
 
@@ -221,11 +234,16 @@ def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, 
         accuracy = whole.commonest[1] if name == SHARES else each.accuracy
         found.append(Tried(name, each.log_loss, accuracy, share, each.log_loss_difference(best)[1]))
     found.sort(key=lambda each: each.log_loss)
-    if given_up is not None:
-        name, seen = f"{given_up.name} (stopped after {given_up.folds} of {folds} folds)", given_up.pool
-        (own,) = cross_fitted_alone(seen.only([given_up.name])[0], pool.stack.discount, model.class_weights)
-        last = _alone(model, seen.held_out.rows, own)
-        found.append(Tried(name, last.log_loss, last.accuracy))
+    for abandoned in given_up:
+        seen, names = abandoned.pool, abandoned.names
+        last = [
+            _alone(model, seen.held_out.rows, own)
+            for own in cross_fitted_alone(seen.only(names)[0], pool.stack.discount, model.class_weights)
+        ]
+        stopped = f"(stopped after {abandoned.folds} of {folds} folds)"
+        each_one = zip(names, last, strict=True)
+        less = (Tried(f"{name} {stopped}", own.log_loss, own.accuracy) for name, own in each_one)
+        found += sorted(less, key=lambda tried: tried.log_loss)
     return tuple(found)
 
 

@@ -1,7 +1,7 @@
 """Which candidates are pooled: the simple ones; others, one after another, if they clearly improve the prediction of
 held-out rows.
 
-A tree is grown again for each fold, which is slow. It is abandoned if the folds so far leave little chance of a clear
+Candidates that take long, trees and pairs of columns, are abandoned if the folds so far leave little chance of a clear
 gain (stopping for futility; Lan, Simon and Halperin 1982).
 """
 
@@ -62,6 +62,15 @@ class Judged:
     def unknown(self) -> TermScores:
         """The others."""
         return self.every.take(~self._known)
+
+    def without(self, names: Collection[str]) -> Judged:
+        """Without some of the candidates."""
+        left = {name: each for name, each in self.candidates.weightings.items() if name not in names}
+        return replace(
+            self, candidates=replace(self.candidates, weightings=left),
+            log_odds={name: self.log_odds[name] for name in left},
+            blanked=self.blanked and self.blanked.without(names),
+        )  # fmt: skip
 
     def by(self, judge: Judge) -> Array:
         """Another candidate's predictions of the rows. (rows, classes)"""
@@ -147,14 +156,27 @@ class Pool:
 
 @dataclass(frozen=True, eq=False)
 class GivenUp:
-    """An abandoned candidate, and the folds on which it was judged."""
+    """Abandoned candidates, and the folds on which they were judged."""
 
-    name: str
+    names: tuple[str, ...]
     folds: int
     pool: Pool
 
 
-def chosen_pool(judged: Sequence[Judged], pool: Pool, fitted: Discriminative) -> tuple[Pool, GivenUp | None]:
+def hopeless_pairs(pool: Pool, rest: Array) -> GivenUp | None:
+    """The candidates whose columns depend on each other, if the first folds leave them little chance; rest: the weights
+    of the other folds' rows."""
+    names = tuple(name for name in pool.names if name in OF_PAIRS and name not in pool.kept)
+    rows = pool.held_out.rows
+    if not names or rows.rows < ENOUGH_TO_LOOK:
+        return None
+    gain, weight = pool.keeping(names).log_truth - pool.log_truth, np.append(rows.weight, rest)
+    if _hopeful(gain, pool.log_truth, weight, pool.held_out.reuse):
+        return None
+    return GivenUp(names, len(np.unique(pool.held_out.fold)), pool)
+
+
+def chosen_pool(judged: Sequence[Judged], pool: Pool, fitted: Discriminative) -> tuple[Pool, list[GivenUp]]:
     """With all candidates that improve the pool; and the abandoned ones.
 
     Logistic regression, candidates whose columns depend on each other, and a tree are pooled, one after another, if the
@@ -165,7 +187,7 @@ def chosen_pool(judged: Sequence[Judged], pool: Pool, fitted: Discriminative) ->
         pool = _if_clearly_better(pool, [LOGISTIC])
     pool = _if_clearly_better(pool, OF_PAIRS)
     if fitted.trees is None:
-        return pool, None
+        return pool, []
     said = list[Said]()
     looks = _looks(len(judged), pool.held_out.rows.rows)
     for k, fold in enumerate(judged):
@@ -174,8 +196,8 @@ def chosen_pool(judged: Sequence[Judged], pool: Pool, fitted: Discriminative) ->
             some = pool.of_folds(k + 1).beside(TREE, said)
             gain = some.keeping([TREE]).log_truth - some.log_truth
             if not _hopeful(gain, some.log_truth, pool.held_out.rows.weight, pool.held_out.reuse):
-                return pool, GivenUp(TREE, k + 1, some)
-    return _if_clearly_better(pool.beside(TREE, said), [TREE]), None
+                return pool, [GivenUp((TREE,), k + 1, some)]
+    return _if_clearly_better(pool.beside(TREE, said), [TREE]), []
 
 
 def _if_clearly_better(pool: Pool, names: Collection[str]) -> Pool:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
-from credo.numerics.logistic import MOST_FEATURES, GaussianPrior, LogisticRegression
+from credo.numerics.logistic import MOST_FEATURES, ROUGHLY, GaussianPrior, LogisticRegression
 from credo.selection.label_noise import noise_rates, with_label_noise
 from credo.selection.terms import Term, TermScores
 from credo.selection.tuning import worth
@@ -149,7 +149,8 @@ def _stacks(held_out: HeldOut, features: Array, weights: Array) -> list[Stack]:
     count, many = features.shape[-1], np.full(scores.classes, np.inf)  # rows of each class: all have the same noise
     prior = GaussianPrior(np.full(count, 1 / count), np.eye(count) * count, np.ones(count, dtype=bool))
     regression = LogisticRegression(features, scores.log_prior, scores.truth, prior)
-    shares, noise, told = with_noise(regression, features, scores, regression.modes(weights), weights, ROUNDS)
+    start = regression.modes(weights, enough=ROUGHLY)
+    shares, noise, told = with_noise(regression, features, scores, start, weights, ROUNDS)
     rates = np.stack([noise_rates(float(rate), many) for rate in noise])[:, None]
     rows, log_prior = np.arange(scores.rows), scores.log_prior
     alone = with_label_noise(log_prior, log_prior, np.zeros(scores.classes))[rows, scores.truth]

@@ -21,7 +21,7 @@ from credo.blocks.scoring import Cells, Scorer, whole_numbers
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
 from credo.data.fingerprints import mixed
-from credo.models.forms import TEXT_FORMS
+from credo.models.forms import CELL_FORMS, TEXT_FORMS
 from credo.numerics.exact import Array
 from credo.selection.jobs import HeldOutTerms, LeftOutTerms
 from credo.selection.sample import Sample
@@ -91,6 +91,11 @@ class Taught(ABC):
 
     model: Any  # its views and settings; its evidence may hold more rows
     class_weights: Array
+    in_cells: bool = True  # whether cells of several columns are counted together, where the model does so
+
+    @abstractmethod
+    def without_cells(self) -> Taught:
+        """With no forms in which cells of several columns are counted together."""
 
     @abstractmethod
     def without(self, sample: Sample, gone: NDArray[np.bool_]) -> Taught:
@@ -138,15 +143,19 @@ class TaughtByEvidence(Taught):
     """Any model: rows are summarised, and their evidence subtracted."""
 
     model: Any
+    in_cells: bool = True
 
     @property
     def class_weights(self) -> Array:  # type: ignore[override]
         found: Array = self.model.class_weights
         return found
 
+    def without_cells(self) -> TaughtByEvidence:
+        return replace(self, in_cells=False)
+
     def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByEvidence:
         evidence = sample.take(gone).evidence(self.model)
-        return TaughtByEvidence(self.model.fitted_to(self.model.seen.without(evidence), evidence))
+        return replace(self, model=self.model.fitted_to(self.model.seen.without(evidence), evidence))
 
     def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
         """By folds, where leaving one row out means a refit."""
@@ -209,17 +218,24 @@ class TaughtByScorers(Taught):
     model: Any
     class_weights: Array
     scorers: tuple[tuple[str, Scorer], ...]  # each with its form
+    in_cells: bool = True
+
+    def without_cells(self) -> TaughtByScorers:
+        return replace(self, in_cells=False)
 
     def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByScorers:
         assert sample.encoded is not None
         own, left = sample.member(len(self.class_weights)), dict[int, Scorer]()
         scorers = list[tuple[str, Scorer]]()
         for (form, scorer), i in zip(self.scorers, sample.encoded.which, strict=True):
+            if form in CELL_FORMS and not self.in_cells:  # nobody will ask for it
+                scorers.append((form, scorer))
+                continue
             new = scorer.knowing(left[i]) if i in left else scorer.without(sample.encoded.arrays[i], own, gone)
             left.setdefault(i, new)
             scorers.append((form, new))
         weights = self.class_weights - np.bincount(own.codes[gone], own.weight[gone], own.groups)
-        return TaughtByScorers(self.model, weights, tuple(scorers))
+        return replace(self, class_weights=weights, scorers=tuple(scorers))
 
     def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
         chosen, own = list(self.chosen(sample, forms, settings).values()), sample.member(len(self.class_weights))

@@ -97,7 +97,7 @@ def test_elimination_in_numpy_agrees(kind: str) -> None:
     net, flat = CASES[kind]
     findings = net._findings({"z": "yes"})
     held = net.potentials
-    run = Run(held, findings.codes, findings.weights, [*range(len(held.children))])
+    run = Run(held, findings.codes, findings.weights, {f: held.scope(f) for f in range(len(held.children))})
     run.work(set())
     assert run.summed([]) == pytest.approx(flat.log_probability({"z": "yes"}), abs=1e-12)
 

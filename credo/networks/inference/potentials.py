@@ -69,6 +69,20 @@ class Numbered:
         at, scope = self.factors.starts.tolist(), self.factors.scope.tolist()
         return [scope[first:last] for first, last in pairwise(at)]
 
+    @cached_property
+    def log_least(self) -> list[float]:
+        """Of each factor, the logarithm of its smallest value above 0, or 0."""
+        values, starts = self.factors.values, self.factors.values_at[:-1]
+        least = np.minimum.reduceat(np.where(values > 0, values, 1.0), starts) if len(starts) else np.ones(0)
+        found: list[float] = np.log(np.minimum(least, 1.0)).tolist()
+        return found
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """How many states each variable has."""
+        found: list[int] = self.card.tolist()
+        return found
+
     def scope(self, f: int) -> list[int]:
         """The variables of one factor."""
         found: list[int] = self.factors.scope[self.factors.starts[f] : self.factors.starts[f + 1]].tolist()
@@ -76,7 +90,7 @@ class Numbered:
 
     def table(self, f: int) -> Array:
         """A factor's values, an axis for each variable of its scope."""
-        at, shape = int(self.factors.values_at[f]), [int(self.card[v]) for v in self.scope(f)]
+        at, shape = int(self.factors.values_at[f]), [self.lengths[v] for v in self.scope(f)]
         return self.factors.values[at : at + prod(shape)].reshape(shape)
 
     def split(self, flat: Array) -> list[Array]:
