@@ -253,12 +253,13 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
     def belief(self) -> JointParameters:
         _, n, mean, scatter, _ = self.summary
         place, pooled = (part[self.varying] for part in self.everyone)
-        inside = np.ix_(np.arange(len(n)), self.varying, self.varying)
-        within = np.diagonal(scatter[inside], axis1=1, axis2=2).sum(0)
+        if self.size < len(mean.T):
+            mean, scatter = mean[:, self.varying], scatter[np.ix_(np.arange(len(n)), self.varying, self.varying)]
+        within = np.diagonal(scatter, axis1=1, axis2=2).sum(0)
         extra = np.where(self.encoding.of_values[self.varying], float((n > 0).sum()), 1.0)  # rows
         variance = (within + extra * pooled) / (n.sum() + extra)
         prior = of_joint_numbers(place, variance, self.settings.strength, self.settings.shrinkage * (self.size + 2.0))
-        return prior.posterior(n, mean[:, self.varying], scatter[inside], self._tied)
+        return prior.posterior(n, mean, scatter, self._tied)
 
     @property
     def _tied(self) -> bool:

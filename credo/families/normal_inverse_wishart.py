@@ -53,12 +53,15 @@ class JointParameters(NamedTuple):
     def posterior(self, n: Array, mean: Array, scatter: Array, tied: bool) -> JointParameters:
         """After n rows with that mean and scatter: see NormalInverseWishart."""
         strength, away = self.strength + n, mean - self.mean
-        scale = away[..., :, None] * away[..., None, :]  # in place from here: of many rows, these are many matrices
-        scale *= (self.strength * n / strength)[..., None, None]
-        scale += scatter
+        between = (self.strength * n / strength)[..., None]
         if tied:
-            scale[...] = scale.sum(-3, keepdims=True)
-        scale += self.scale
+            total = np.matmul((between * away).swapaxes(-1, -2), away) + scatter.sum(-3)
+            scale = np.broadcast_to(total[..., None, :, :] + self.scale, scatter.shape)
+        else:
+            scale = away[..., :, None] * away[..., None, :]  # in place: of many rows, these are many matrices
+            scale *= between[..., None]
+            scale += scatter
+            scale += self.scale
         seen = np.broadcast_to(n.sum(-1, keepdims=True), n.shape) if tied else n
         return JointParameters(self.mean + (n / strength)[..., None] * away, strength, self.degrees + seen, scale)
 

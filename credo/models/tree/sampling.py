@@ -53,6 +53,10 @@ class Sample:
                 columns.append(column)
                 continue
             there = np.bincount(codes[rows] + 1, minlength=len(column.levels) + 1)[1:] > 0
+            if there.all():
+                categories[column.name] = codes[rows]
+                columns.append(column)
+                continue
             places = np.append(np.cumsum(there) - 1, -1).astype(np.int32)
             categories[column.name] = places[codes[rows]]
             columns.append(replace(column, levels=column.levels.filter(pa.array(there))))
