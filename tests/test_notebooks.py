@@ -151,7 +151,7 @@ def test_options_of_the_terminal_are_named_there_alone() -> None:
 def test_a_network_of_forty_variables_is_legible_in_a_notebook() -> None:
     found = credo.Network.random(40, arrows=55, seed=0).plot()
     natural = round(found.get_figwidth() * 120)
-    points = min(text.get_fontsize() for text in found.axes[0].texts)
+    points = min(float(text.get_fontsize()) for text in found.axes[0].texts)
     shown = found._repr_html_()
     least = int(re.search(r"min-width:(\d+)px", str(shown))[1])  # type: ignore[index]
     assert points / 72 * 120 * least / natural >= 9  # pixels of the smallest letters
