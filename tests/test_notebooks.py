@@ -148,6 +148,16 @@ def test_options_of_the_terminal_are_named_there_alone() -> None:
     assert "--top" not in groups._repr_html_() + model_page_of(groups)
 
 
+def test_a_network_of_forty_variables_is_legible_in_a_notebook() -> None:
+    found = credo.Network.random(40, arrows=55, seed=0).plot()
+    natural = round(found.get_figwidth() * 120)
+    points = min(float(text.get_fontsize()) for text in found.axes[0].texts)
+    shown = found._repr_html_()
+    least = int(re.search(r"min-width:(\d+)px", str(shown))[1])  # type: ignore[index]
+    assert points / 72 * 120 * least / natural >= 9  # pixels of the smallest letters
+    assert credo.Network.example("asia").plot()._repr_html_() is None
+
+
 def test_ranges_of_numbers_in_a_picture_have_short_names() -> None:
     net = credo.HybridNetwork(
         "Flu -> Fever", {"Flu": 0.1, "Fever": credo.nodes.Normal({"yes": 39, "no": 36.8}, sd=0.5)}

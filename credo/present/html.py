@@ -11,7 +11,7 @@ from credo.present.coloured_text import coloured
 from credo.present.content import ColouredText, Content, Drawing, Matrix, Paragraph, Table, TableColumn
 from credo.present.numbers import ranged_left, written
 
-NOTEBOOK_ROWS = 12  # of a table in a notebook
+WIDE, LEGIBLE = 1500, 0.6  # pixels of a picture that isn't shrunk below a share of its size
 RIGHT, WRONG = "68,119,170", "238,102,119"  # colours of a confusion matrix
 
 
@@ -141,5 +141,8 @@ def notebook_html(body: str) -> str:
 
 
 def image(png: bytes, about: str) -> str:
-    """A picture in the page itself: names in it can't be markup."""
-    return f'<img src="data:image/png;base64,{b64encode(png).decode()}" alt="{escape(about)}" style="max-width:100%">'
+    """A picture in the page itself: names in it can't be markup. A wide one is scrolled where it would be illegible."""
+    wide = int.from_bytes(png[16:20], "big")
+    least = f";min-width:{round(LEGIBLE * wide)}px" if wide > WIDE else ""
+    shown = f'src="data:image/png;base64,{b64encode(png).decode()}" alt="{escape(about)}" style="max-width:100%{least}"'
+    return f'<div style="overflow-x:auto"><img {shown}></div>' if least else f"<img {shown}>"

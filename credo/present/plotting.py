@@ -7,6 +7,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure as MatplotlibFigure
 
+from credo.present.html import WIDE, image
 from credo.storage.files import explained, write_whole
 
 DPI, FILE_DPI = 120, 150  # of pictures in a notebook, and in files
@@ -22,6 +23,10 @@ class Figure(MatplotlibFigure):
         out = io.BytesIO()
         self.savefig(out, format="png", dpi=DPI)
         return out.getvalue()
+
+    def _repr_html_(self) -> str | None:
+        """Of a wide picture, which a notebook would shrink until it is illegible: one that is scrolled."""
+        return image(self._repr_png_(), "A picture") if self.get_figwidth() * DPI > WIDE else None
 
 
 def unmathed(name: object) -> str:
