@@ -8,7 +8,7 @@ weights from the other folds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,12 @@ from credo.data import Source
 from credo.engines import local
 from credo.errors import DataError, EvidenceError
 from credo.models.classifier import Classifier
-from credo.models.forms import CELL_FORMS
+from credo.models.forms import CALENDAR_FORMS, CELL_FORMS
 from credo.models.metrics import Scores
 from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.selection.candidates import Candidates, candidates, excess_of_factors
+from credo.selection.design import NUMBERS
 from credo.selection.discriminative import LOGISTIC, TREE, Discriminative, with_features
 from credo.selection.in_step import Run, alone, together
 from credo.selection.linear_terms import DiscriminativeTerm, LinearTerm
@@ -63,6 +64,7 @@ class Outcome:
     scores: Scores
     tried: tuple[Tried, ...]
     parts: tuple[DiscriminativeTerm, ...] = ()  # logistic regression and a tree, where they are worth it
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of numbers
 
     def tuned(self, joint: bool = False) -> TunedClassifier:
         """The model with this tuning, and with the views that it needs."""
@@ -80,7 +82,7 @@ class Outcome:
         tuning = Tuning(
             forms, weights, model.classes, tuple(map(float, weighting.biases)), settings.smoothing, settings.strength,
             model.n, self.scores.log_loss, mixed, mixture, settings.odds, settings.shrinkage,
-            self.stack.discount, settings.backoff, self.stack.noise, self.parts,
+            self.stack.discount, settings.backoff, self.stack.noise, self.parts, self.ranges,
         )  # fmt: skip
         return TunedClassifier(model.narrowed(views), tuning, joint=joint)
 
@@ -141,7 +143,21 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     weighting = pooled([final.weightings[name] for name in pooled_ones], [shares[name] for name in pooled_ones])
     tried = _tried(model, pool, given_up, len(folds), scores)
     weighting, parts = _with_parts(weighting, sample, fitted, shares)
-    return Outcome(model, final, pool.stack, weighting, scores, tried, parts)
+    return Outcome(model, final, pool.stack, weighting, scores, tried, parts, _ranges(model, sample))
+
+
+def _ranges(model: Classifier, sample: Sample) -> dict[str, tuple[float, float]]:
+    """The least and the largest number of each column that isn't constant; not of dates whose weekday or month is read,
+    which later dates have, too."""
+    found = {}
+    read = {name: forms for name, forms in model.views.items() if forms[0] in NUMBERS}
+    for name in (name for name, forms in read.items() if set(forms).isdisjoint(CALENDAR_FORMS)):
+        x = np.concatenate([part.numbers(name) for part in sample.parts if name in part.names] or [np.zeros(0)])
+        x = x[~np.isnan(x)]
+        low, high = float(np.min(x, initial=np.inf)), float(np.max(x, initial=-np.inf))
+        if low < high:
+            found[name] = low, high
+    return found
 
 
 def _with_parts(

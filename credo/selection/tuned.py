@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Settings
-from credo.blocks.capabilities import Weighable
+from credo.blocks.capabilities import Ignored, Weighable
 from credo.blocks.class_mixing import Mixed
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
@@ -178,6 +178,19 @@ class TunedClassifier(Classifier):
     def _begun(self, log_prior: Array) -> Array:
         return log_prior + self.biases
 
+    def _within(self, batch: Batch) -> tuple[Batch, Ignored]:
+        """Numbers far outside the range of the tuning's rows are missing, unless others were learned since."""
+        batch = batch.filled(self.views)
+        return self.tuning.within(batch) if np.isclose(self.n, self.tuning.rows) else (batch, {})
+
+    def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
+        batch, far = self._within(batch)
+        found, ignored = super()._log_joint(batch, count_ignored)
+        return found, {**ignored, **far}
+
+    def terms_by_column(self, batch: Batch) -> dict[str, Array]:
+        return super().terms_by_column(self._within(batch)[0])
+
     def _worth(self, batch: Batch, own: Hard | None = None) -> Array | None:
         """What the evidence of each row is worth; None where no cell is missing. (rows, 1)"""
         if not self.tuning.discount or not self.tuning.used:
@@ -212,7 +225,7 @@ class TunedClassifier(Classifier):
 
     def _reasons(self, one: Batch) -> Reasons:
         """Weights of evidence as they are discounted, and an allowance for label noise beside them."""
-        log_prior, discount = self.terms.log_prior, self._worth(one.filled(self.views))
+        log_prior, discount = self.terms.log_prior, self._worth(self._within(one)[0])
         factor = 1.0 if discount is None else float(discount[0, 0])
         said = {name: factor * each[0] for name, each in self.terms_by_column(one).items()}
         prior = log_prior + factor * self.biases if any(each.any() for each in said.values()) else log_prior

@@ -8,11 +8,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from credo.blocks.block import ALL, Settings
+from credo.blocks.capabilities import Ignored
+from credo.data import Batch
+from credo.data.arrow_arrays import number_array, scalar
 from credo.data.schema import Axis
 from credo.numerics.exact import Array
 from credo.selection.linear_terms import DiscriminativeTerm
+
+FAR = "numbers far outside the learned range"
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,7 @@ class Tuning:
     backoff: float = 5.0  # of pairs of cells: rows that p(cell | class) is worth
     label_noise: float = 0.0  # the share of rows whose class has nothing to do with their cells
     parts: tuple[DiscriminativeTerm, ...] = ()  # logistic regression and a tree, as they were fitted to the rows
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of the numbers of each column
 
     def applied_to(self, settings: Settings) -> Settings:
         own = {name: getattr(self, name) for name in ("smoothing", "strength", "odds", "shrinkage", "backoff")}
@@ -60,6 +67,22 @@ class Tuning:
     def read_as(self, name: str) -> tuple[str, ...]:
         """The forms of a column, and the parts that read it, too."""
         return (*self.forms.get(name, ()), *(part.form for part in self.parts if name in part.names))
+
+    def within(self, batch: Batch) -> tuple[Batch, Ignored]:
+        """Numbers beyond a column's range by more than half its width are missing, and counted.
+
+        No row told the weights what such numbers mean, as no row told what an unseen category means. Of rows like those
+        that were learned, at most 2 in n + 1 lie outside a column's range at all.
+        """
+        columns, ignored = dict[str, object](), dict[tuple[str, str], int]()
+        for name, (low, high) in self.ranges.items():
+            x = batch.numbers(name) if name in batch.names else np.zeros(0)
+            with np.errstate(invalid="ignore", over="ignore"):
+                far = np.abs(x / 2 - (low / 4 + high / 4)) > high / 2 - low / 2  # halves can't overflow
+            if far.any():
+                columns[name] = pc.if_else(number_array(far), scalar(None, (own := batch.column(name)).type), own)
+                ignored[name, FAR] = int(far.sum())
+        return (batch.with_columns(columns) if columns else batch), ignored
 
     @cached_property
     def used(self) -> tuple[str, ...]:

@@ -424,3 +424,42 @@ def test_rows_that_were_all_predicted_well_leave_an_error() -> None:
     assert scores.log_loss_error == pytest.approx(np.sqrt(0.99 * 0.01) * np.log(99) / 7)
     wrong = replace(scores, truth=np.r_[np.ones(5, dtype=np.intp), np.zeros(45, dtype=np.intp)])
     assert wrong.log_loss_error == pytest.approx(np.std(wrong.of_truth, ddof=1) / np.sqrt(50))
+
+
+def telling(rng: Rng, rows: int) -> tuple[Table, Any]:
+    truth = np.sort(rng.integers(0, 2, rows))
+    return {"a": truth + rng.normal(size=rows), "b": truth + rng.normal(size=rows)}, truth
+
+
+@pytest.mark.parametrize("kind", ["noise", "sorted"])
+def test_numbers_far_outside_the_learned_range_are_ignored(kind: str) -> None:
+    """1.9 nats on noise a thousand deviations away, 2.8 on row numbers of a sorted table, if they were read."""
+    rng = np.random.default_rng(26)
+    (old, known), (new, truth) = telling(rng, 300), telling(rng, 2000)
+    old["n"] = rng.normal(size=300) if kind == "noise" else np.arange(300) + 0.5
+    new["n"] = 1000 + (rng.normal(size=2000) if kind == "noise" else np.arange(2000) + 0.5)
+    model = credo.learn(old, target=known)
+    with pytest.warns(credo.errors.Notice, match="2,?000 cells with numbers far outside the learned range, ignored"):
+        found = loss(model, new, truth)
+    assert found == loss(model, {**new, "n": np.full(2000, np.nan)}, truth)
+    assert found < (0.6 if kind == "noise" else 1.0)
+    edge = {"a": [0.0], "b": [0.0], "n": [1.49 * old["n"].max() - 0.49 * old["n"].min()]}
+    assert (model.predict_proba(edge) != model.predict_proba({**edge, "n": [np.nan]})).any()
+    row = {name: cells[:1] for name, cells in new.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", credo.errors.Notice)
+        (shares,) = model.predict_proba(row)
+        said, prior = model.explain(row), model.explain({**row, "n": [np.nan]})
+        live = model.live().predict_proba({name: cells[0] for name, cells in row.items()})
+    assert said.log_odds == pytest.approx(prior.log_odds)
+    assert live == pytest.approx(dict(zip(model.classes, shares.tolist(), strict=True)))
+    later = model.update(new, target=truth)
+    assert np.isfinite(later.predict_proba(new)).all()  # learned since: no notice
+
+
+def test_ranges_are_stored(tmp_path: Any) -> None:
+    old, known = telling(np.random.default_rng(27), 100)
+    model = credo.learn(old, target=known)
+    credo.save(model, tmp_path / "m.credo")
+    assert credo.load(tmp_path / "m.credo").tuning.ranges == model.tuning.ranges
+    assert model.tuning.ranges["a"] == (old["a"].min(), old["a"].max())

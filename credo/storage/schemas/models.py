@@ -206,8 +206,14 @@ TUNING = Stored(
         "backoff": t.NUMBER,
         "label_noise": t.NUMBER,
         "parts": t.tuple_of(t.class_at("credo.selection.linear_terms:DiscriminativeTerm")),
+        "ranges": t.mapping(t.TEXT, t.pair_of(t.NUMBER)),
     },
-    upgrades=(odds_by_axis, lambda values: {**values, "backoff": 5.0}, lambda values: {**values, "parts": ()}),
+    upgrades=(
+        odds_by_axis,
+        lambda values: {**values, "backoff": 5.0},
+        lambda values: {**values, "parts": ()},
+        lambda values: {**values, "ranges": {}},
+    ),
     consistent=_tuning_holds,
 )
 LINEAR_CELLS = Stored(
