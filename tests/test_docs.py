@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
+import itertools
 import re
 import warnings
 from collections.abc import Iterator
@@ -47,14 +49,26 @@ def commands(page: Path) -> list[str]:
 
 def run(page: Path, snippet: Snippet, names: dict[str, Any]) -> str:
     """What went otherwise than the page says; empty if all went well."""
-    if ">>>" not in snippet.code:
-        exec(compile("\n" * snippet.line + snippet.code, page.name, "exec"), names)
+    code = as_doctest(snippet.code) if page.name == "README.md" else snippet.code
+    if ">>>" not in code:
+        exec(compile("\n" * snippet.line + code, page.name, "exec"), names)
         return ""
     said: list[str] = []
-    test = doctest.DocTestParser().get_doctest(snippet.code, names, page.name, str(page), snippet.line)
+    test = doctest.DocTestParser().get_doctest(code, names, page.name, str(page), snippet.line)
     doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.append, clear_globs=False)
     names.update(test.globs)
     return "".join(said)
+
+
+def as_doctest(code: str) -> str:
+    """Statements without prompts, which can be pasted; what each prints is in the comments below it."""
+    lines, found = code.splitlines(), list[str]()
+    for statement in ast.parse(code).body:
+        end = statement.end_lineno or statement.lineno
+        first, *rest = lines[statement.lineno - 1 : end]
+        printed = itertools.takewhile(lambda line: line.startswith("# "), lines[end:])
+        found += [f">>> {first}", *(f"... {line}" for line in rest), *(line[2:] for line in printed)]
+    return "\n".join(found) + "\n"
 
 
 def page_name(page: Path) -> str:
@@ -94,6 +108,11 @@ def test_fences_say_what_they_hold(page: Path) -> None:
 def test_snippets_need_nothing_that_a_plain_install_lacks(page: Path) -> None:
     code = "\n".join(snippet.code for snippet in examples(page))
     assert not re.search(r"\b(import|from) (pandas|polars|IPython)\b|to_pandas\(", code)
+
+
+def test_the_readme_is_pasted_as_it_stands() -> None:
+    """IPython takes prompts away, but not what follows them."""
+    assert not any(">>>" in snippet.code for snippet in examples(ROOT / "README.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import credo
+from credo.networks.factor import Factor
 from credo.present.arrow_tables import arrow_html, show_arrow_tables
 from credo.present.demo import PUMPS
 from credo.present.model_page import model_page, model_page_of
@@ -87,7 +88,29 @@ ANSWERS: dict[str, Callable[[], Any]] = {
     "evolution": lambda: credo.Hypotheses({EVIL: 0.1, "b": 0.9}).evolution([{EVIL: 0.9, "b": 0.2}]),
     "means": lambda: credo.em_means(ROWS["x"], k=2, sd=1),
     "scores of numbers": lambda: credo.LinearRegression().fit(ROWS, target="x").leave_one_out(ROWS),
+    "explanation": lambda: credo.NaiveBayes().fit(ROWS, target="y").explain({"x": 1.5, "z": 0.5, EVIL: EVIL}),
+    "contributions": lambda: credo.LinearRegression().fit(ROWS, target="x").explain({"z": 1.5, EVIL: EVIL, "y": "b"}),
+    "belief": lambda: credo.NormalInverseGamma(0, 1, 1, 1).update(ROWS["x"]),
+    "numeric": lambda: credo.Numeric(lambda x, t: x * np.log(t) - t, lambda t: 0 * t, support=(0.1, 30)).update([3, 5]),
+    "groups": lambda: credo.estimate(ROWS, "x", by=EVIL),
+    "average": lambda: credo.average(
+        [credo.NaiveBayes().fit(ROWS, "y"), credo.TreeAugmented().fit(ROWS, "y")], ROWS, by="loo"
+    ),
+    "compare": lambda: credo.compare(ROWS, target="y", sizes=[10, 20], draws=2),
+    "concepts": lambda: credo.Concepts({"a": ["u", "v"]}).evolution({"a": ["u", "v"], "y": ["yes", "no"]}, target="y"),
+    "forecast": lambda: credo.HiddenMarkov(states=2).fit(NUMBERS).forecast(NUMBERS)[0],
+    "traits": lambda: credo.Mixture(components=2).fit(NUMBERS).describe(),
+    "description length": lambda: credo.description_length(credo.NaiveBayes().fit(ROWS, "y"), ROWS),
+    "graphs compared": lambda: credo.Network("a -> b <- c").compare(credo.Network("a -> b -> c")),
+    "distribution": lambda: credo.GammaPoisson(2, 1).update([3, 5]).predictive(),
+    "categories": lambda: credo.DirichletCategorical({EVIL: 1, "b": 1}).update(["b"]).predictive(),
+    "table": lambda: credo.read(ROWS),
+    "schema": lambda: credo.Schema.infer(ROWS),
+    "factor": lambda: Factor((EVIL, "b"), np.array([[3.0, 1.0], [1.0, 3.0]])),
+    "Markov network": lambda: credo.MarkovNetwork({EVIL: (0, 1)}, [Factor((EVIL,), np.array([1.0, 3.0]))]),
+    "marginals of numbers": lambda: credo.HybridNetwork({EVIL: (), "x": (EVIL,)}).fit(ROWS).marginals(),
 }
+PROSE = {"prior", "graph", "means"}  # a picture, and a few words
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -98,8 +121,39 @@ def test_html_of_an_answer(name: str) -> None:
     assert tags & {"table", "img", "pre", "p"}
     assert "script" not in tags
     assert not re.search(r"\d\.\d{9}", page.text)  # no noise of floats
-    if name in ("marginals", "how sure arrows are"):
-        assert "table" in tags
+    assert ("table" in tags) == (name not in PROSE)
+
+
+@pytest.mark.parametrize("name", ["explanation", "contributions"])
+def test_an_explanation_has_bars_signs_and_a_total(name: str) -> None:
+    found = ANSWERS[name]()
+    page = Reader(found._repr_html_())
+    total = found.log_odds if name == "explanation" else found.prediction
+    assert f"{total:+.3f}"[:5] in page.text
+    assert ("log-odds" if name == "explanation" else "prediction") in page.text
+    weights = found.weights.values() if name == "explanation" else found.columns.values()
+    bars = [about["style"] for tag, about in page.seen if tag == "span" and "width:" in str(about.get("style"))]
+    assert len(bars) >= sum(weight != 0 for weight in weights)
+
+
+def test_words_of_an_explained_text_are_coloured() -> None:
+    found = MODELS["texts"]().explain([f"{EVIL} w1 w2"])
+    page = Reader(found._repr_html_())
+    assert {"for", "against"} & {about.get("class") for tag, about in page.seen if tag == "span"}
+
+
+def test_options_of_the_terminal_are_named_there_alone() -> None:
+    groups = credo.estimate({"g": np.arange(40), "y": np.arange(40) % 2}, "y", by="g")
+    assert "20 more groups" in groups._repr_html_()
+    assert "--top" not in groups._repr_html_() + model_page_of(groups)
+
+
+def test_ranges_of_numbers_in_a_picture_have_short_names() -> None:
+    net = credo.HybridNetwork(
+        "Flu -> Fever", {"Flu": 0.1, "Fever": credo.nodes.Normal({"yes": 39, "no": 36.8}, sd=0.5)}
+    )
+    shown = [text.get_text() for text in net.plot().axes[0].texts]
+    assert [each for each in shown if "–" in each] == ["34 – 36 0.05", "36 – 38 0.85", "38 – 40 0.10", "40 – 42 0.00"]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -113,6 +167,7 @@ def test_a_page_about_a_model(name: str, tmp_path: Path) -> None:
     assert all(str(about.get("src", "data:")).startswith("data:") for _, about in page.seen)
     model_page(model, tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == model_page_of(model)
+    assert f"from {EVIL}.credo, 20" in Reader(model_page_of(model, file=f"{EVIL}.credo")).text
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -149,7 +149,7 @@ def test_data_of_any_kind_is_json() -> None:
         "a": "Infinity",
         "b": [3, None, None],
         "1": [1.5],
-        "c": {"type": "Paragraph", "text": "x", "role": "text"},
+        "c": {"type": "Paragraph", "text": "x", "role": "text", "hint": ""},
     }
     assert plain(data) == expected
 
@@ -220,7 +220,7 @@ def imported(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("renderer", ["terminal", "html", "numbers", "content"])
 def test_renderers_know_content_and_no_model(renderer: str) -> None:
-    allowed = {"credo.errors", "credo.present.content", "credo.present.numbers"}
+    allowed = {f"credo.{name}" for name in ("errors", "present.content", "present.numbers", "present.coloured_text")}
     assert imported(ROOM / f"{renderer}.py") <= allowed
 
 

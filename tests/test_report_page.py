@@ -19,10 +19,11 @@ import credo
 from credo.asking import waterfall
 from credo.errors import CredoError, EvidenceError, Notice
 from credo.families.normal_inverse_wishart import Covariance
+from credo.present.coloured_text import LONGEST, NOT_IN_HTML, pieces
 from credo.present.demo import PUMPS
 from credo.present.densities import shape_of
 from credo.present.page import SORTING, classifier_page, page_of
-from credo.present.texts import DOCUMENTS, LONGEST, NOT_IN_HTML, pieces
+from credo.present.texts import DOCUMENTS
 
 EVIL = "<script>alert(1)</script>\"'&$\\frac{"
 VOID = {"meta", "br", "img", "input", "link"}

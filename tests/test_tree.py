@@ -35,6 +35,8 @@ HANDED_OVER = {
     ("networks", "formats"),  # read, write
     ("core", "explorer"),  # explore
     ("core", "present"),  # in a notebook
+    ("numerics", "present"),
+    ("data", "present"),
 }
 
 

@@ -40,5 +40,5 @@ def report(model: str, output: str, data: str | None) -> None:
 
         if not isinstance(found, Classifier):
             raise click.UsageError(f"--data is for classifiers, and {model} is a {type(found).__name__}")
-        classifier_page(found, output, examples=opened_data(data), file=data)
+        classifier_page(found, output, examples=opened_data(data), file=data, saved=model)
     remark(f"wrote {output}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import lgamma, log, log2
 from typing import Protocol, runtime_checkable
 
+from credo.core.records import Shown
 from credo.errors import DataError
 
 LN2 = log(2)
@@ -14,7 +15,7 @@ LOG2_NORMALISER = log2(2.865064)  # of Rissanen's code for whole numbers: Σ 2^-
 
 
 @dataclass(frozen=True)
-class DescriptionLength:
+class DescriptionLength(Shown):
     """L(h) + L(D | h), in bits. L(h) is what the structure takes, and what the parameters take at a finite precision.
 
     >>> DescriptionLength("labels", structure=3.0, parameters=4.0, data=10.5, n=14).total

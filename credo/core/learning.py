@@ -117,7 +117,7 @@ class Additive(Surface, ABC):
         table = source(data)
         names = self.needs(table.without(weight))
         found = gather(self.summarise, table, names, weight, self.total)
-        return found.in_currencies({} if table.signs is None else table.signs(names))
+        return found.in_currencies(table.currencies(names))
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
         """The predictive log-probability of each row by models of the other folds."""

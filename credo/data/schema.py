@@ -159,6 +159,11 @@ class Schema:
         new = {column.axis: column for column in columns}
         return Schema(tuple(new.get(column.axis, column) for column in self.columns))
 
+    def _repr_html_(self) -> str:
+        from credo.present.models import in_notebook
+
+        return in_notebook(self)
+
     def __repr__(self) -> str:
         return "\n".join(f"{_named(column)}: {column.kind}{_levels_shown(column)}" for column in self.columns)
 

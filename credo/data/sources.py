@@ -257,10 +257,13 @@ class Source:
         found = self.spelt(names)
         return replace(self, read=found.read, files=found.files, frame=found.frame, signs=found.signs, spelt=None)
 
+    def currencies(self, names: Sequence[str]) -> Mapping[str, str]:
+        """The signs of those of the columns that hold amounts."""
+        return {} if self.signs is None or not names else self.signs(names)
+
     def in_currencies(self, known: Mapping[str, str]) -> Source:
         """The same, refused if the amounts of a column have another currency sign than the known one."""
-        here = [name for name in known if name in self.names]
-        for name, sign in ({} if self.signs is None or not here else self.signs(here)).items():
+        for name, sign in self.currencies([name for name in known if name in self.names]).items():
             if sign != known[name]:
                 raise other_currency(name, known[name], sign)
         return self
@@ -284,6 +287,11 @@ class Source:
         size = "" if self.rows is None else f" of {counted(self.rows, 'row')}"
         names = ", ".join(self.names[:8]) + (f", ... ({len(self.names)} in all)" if len(self.names) > 8 else "")
         return f"<a table{size}: {names}>"
+
+    def _repr_html_(self) -> str:
+        from credo.present.models import in_notebook
+
+        return in_notebook(self)
 
 
 @dataclass(frozen=True)

@@ -288,16 +288,6 @@ class Belief(Additive):
         except EvidenceError as unknown:
             return f"{type(self.family).__name__}, after {counted(self.n, 'observation')}\n  {unknown}"
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        from credo.present.beliefs import belief_html
-
-        try:
-            return belief_html(self)
-        except EvidenceError:
-            return f"<pre>{escape(repr(self))}</pre>"
-
 
 def _plain(value: Any) -> Any:
     return tuple(map(plain, value)) if isinstance(value, tuple) else plain(value)

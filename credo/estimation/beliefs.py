@@ -308,13 +308,3 @@ class Beliefs(Additive):
             return str(self.prior)
         except EvidenceError as unknown:
             return str(unknown)
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        from credo.present.html import table_html
-
-        try:
-            return table_html(self.table(), repr(self))
-        except EvidenceError:
-            return f"<pre>{escape(repr(self))}</pre>"

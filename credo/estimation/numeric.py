@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from credo.core.description import DescriptionLength, integrated_out
 from credo.core.learning import Weights
+from credo.core.records import Shown
 from credo.data import source
 from credo.errors import CredoError, DataError, EvidenceError, PriorError, check_discount
 from credo.estimation.observations import only_column
@@ -96,7 +97,7 @@ def observed(xs: object, weight: object) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Numeric:
+class Numeric(Shown):
     """p(θ | x) ∝ p(θ) Πᵢ p(xᵢ | θ), for any likelihood and prior; the evidence is the weight of each distinct value.
 
     >>> def uniform(x, theta):  # x ~ U[0, θ]
@@ -321,11 +322,6 @@ class Numeric:
         except CredoError as problem:
             parts.append(str(problem))
         return f"Numeric({'; '.join(parts)})"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<code>{escape(repr(self))}</code>"
 
     def plot(self) -> Figure:
         """Prior, likelihood (scaled) and posterior of each parameter, and the predictive."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from credo.core.membership import Membership
 from credo.core.moments import CrossMoments
-from credo.errors import DataError, EvidenceError, PriorError
+from credo.errors import DataError, EvidenceError, PriorError, counted
 from credo.families.family import Family
 from credo.families.normal_inverse_wishart import is_positive_definite
 from credo.numerics.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT
@@ -32,6 +32,7 @@ class LinearGaussian(Family):
     scaleₙ = scale + ½ (residuals about meanₙ)² + ½ (meanₙ - mean)′Λ(meanₙ - mean), Λ being the prior precision.
 
     A weight with a row of zeros in a matrix Λ has a flat prior. With k of them, shape = -k/2 makes p(σ²) ∝ 1/σ².
+    A shape down to -weights/2 is improper: the degrees of freedom that a mean learned from the same rows took of them.
 
     >>> line = LinearGaussian(precision=1e-9).update({"x": [1, 2, 3], "y": [3, 5, 7]}, target="y")
     >>> line.mode().weights.round(6).tolist()
@@ -51,8 +52,8 @@ class LinearGaussian(Family):
         self._require("location", mean, np.isfinite, "numbers")
         self._require("precision", precision, np.isfinite, "numbers")
         flat = self.flat
-        least = -int(flat.sum()) / 2 if flat.ndim == 1 else 0.0
-        self._require("shape", shape, lambda x: (x > 0) | (x == least) & (least < 0), "positive")
+        least = -max(self.location.shape[-1:] + self.precision.shape[-1:], default=0) / 2
+        self._require("shape", shape, lambda x: (x > 0) | (x >= least) & (least < 0), "positive")
         self._require("scale", scale, lambda x: x > 0, "positive")
         matrix = self.precision if self.precision.ndim >= 2 else np.diag(np.atleast_1d(self.precision))
         if matrix.shape[-2] == matrix.shape[-1] and flat.ndim == 1:
@@ -80,8 +81,8 @@ class LinearGaussian(Family):
         if ((self.shape + rows.n / 2) <= 0).any():
             free = -2 * float(self.shape.min())
             raise EvidenceError(
-                f"{rows.n.min():g} rows don't determine {free:g} weights and the noise variance without a prior: "
-                f"at least {free + 1:g} rows are needed"
+                f"{counted(rows.n.min(), 'row')} can't determine {counted(free, 'weight')} and the noise variance "
+                f"without a prior: at least {free + 1:g} rows are needed"
             )
         before, location = self._prior(rows.size)
         precision = rows.gram + Exact.of(before)

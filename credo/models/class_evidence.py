@@ -105,6 +105,10 @@ class ClassEvidence(ClassPredictor, Additive):  # type: ignore[misc]
         return self.evidence
 
     @property
+    def currencies(self) -> Mapping[str, str]:
+        return {} if self.evidence is None else self.evidence.currencies
+
+    @property
     def unlabelled(self) -> float:
         """The weight of rows without a class, which were skipped."""
         return 0.0 if self.evidence is None else float(self.evidence[UNLABELLED].n.value.sum())

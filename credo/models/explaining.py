@@ -12,6 +12,7 @@ import pyarrow as pa
 from credo import engines
 from credo.blocks.block import Likelihood
 from credo.blocks.capabilities import Hides, Independent, WordByWord
+from credo.core.records import Shown
 from credo.data import Batch, source
 from credo.data.fingerprints import chosen_rows
 from credo.errors import DataError, EvidenceError, counted, suggest
@@ -57,7 +58,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Shown):
     """prior + weights of evidence = log-odds of one class against another."""
 
     of: object
@@ -126,11 +127,6 @@ class Explanation:
             lines.append(f"            {counted(silent, 'missing cell')}")
         lines.append(f"  {self.log_odds:+8.3f}  log-odds")
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        from credo.present.html import table_html
-
-        return table_html(self.table(), repr(self).splitlines()[0])
 
 
 def _rows(weight: float) -> str:

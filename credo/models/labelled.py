@@ -180,10 +180,6 @@ class Labelled(ClassEvidence):
         return () if self.evidence is None else self.evidence.word_columns
 
     @property
-    def currencies(self) -> Mapping[str, str]:
-        return {} if self.evidence is None else self.evidence.currencies
-
-    @property
     def lone_text(self) -> str | None:
         texts = [name for name, forms in self.views.items() if forms[0] in TEXT_FORMS]
         return texts[0] if len(texts) == len(self.views) == 1 else None

@@ -31,7 +31,7 @@ def _share(part: float, whole: float) -> float | None:
     return float(part / whole) if whole > 0 else None
 
 
-def variance_of_mean(x: Array, weight: Array, reuse: float = 0.0) -> float:
+def variance_of_mean(x: Array, weight: Array, reuse: float = 0.0, least: float = 0.0) -> float:
     """Of a weighted mean over m rows, each predicted by a model trained on t others: s² (1/m + 1/t), reuse = m/t.
 
     1/m alone holds for new rows and a given model. In cross-validation each scored row is also a training row for
@@ -45,7 +45,7 @@ def variance_of_mean(x: Array, weight: Array, reuse: float = 0.0) -> float:
         return float("nan")
     rows = weight.sum() ** 2 / (weight**2).sum()  # as many rows of equal weight would tell as much
     spread = np.average((x - np.average(x, weights=weight)) ** 2, weights=weight)
-    return (1 + reuse) * float(spread) / max(float(rows) - 1, 1)
+    return (1 + reuse) * max(float(spread), least) / max(float(rows) - 1, 1)
 
 
 def reuse_of_folds(folds: int) -> float:
@@ -119,9 +119,23 @@ class Scores:
 
     @property
     def log_loss_error(self) -> float:
-        """The standard error of the log-loss (see `variance_of_mean`); NaN where it can't be known."""
+        """The standard error of the log-loss (see `variance_of_mean`); NaN where it can't be known.
+
+        The losses' variance is at least what the predicted probabilities imply: a sample of rows that were all
+        predicted well says little about how large the losses of the others will be.
+        """
         loss, weight = -self.of_truth[self.known], self.weights[self.known]
-        return float(np.sqrt(variance_of_mean(loss, weight, self.reuse) + self.estimated))
+        return float(np.sqrt(variance_of_mean(loss, weight, self.reuse, self._implied_variance) + self.estimated))
+
+    @property
+    def _implied_variance(self) -> float:
+        """Of -log P(truth), if each truth is drawn from the predicted probabilities."""
+        p, weight = self.probabilities[self.known], self.weights[self.known]
+        if not weight.sum() > 0:
+            return 0.0
+        loss = -np.log(np.where(p > 0, p, 1.0))
+        mean, square = (np.average((p * each).sum(1), weights=weight) for each in (loss, loss**2))
+        return float(square - mean**2)
 
     def log_loss_difference(self, other: Scores) -> tuple[float, float]:
         """This log-loss minus another on the same rows, and the standard error of the paired difference.

@@ -58,18 +58,13 @@ class DirectedModel(DirectedGraph, GraphicalModel):
         states: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
         tied: Mapping[str, str] | None = None,
         prior: object = None,
-        evidence: object = None,
-        history: Sequence[float] = (),
-        distributions: Mapping[str, Distribution] | None = None,
     ) -> None:
-        given = Specification.of(arrows, {**(tables or {}), **distributions} if distributions else tables, states)
-        if given.given and evidence is not None:
-            raise NetworkError("tables are either given, and fixed, or derived from evidence: not both")
+        given = Specification.of(arrows, tables, states)
         ties = checked_ties(tied or {}, given.parents, given.states, given.forms)
-        self._set(given.parents, {}, given.states, ties, None, None, tuple(history), given.forms)
+        self._set(given.parents, {}, given.states, ties, None, None, (), given.forms)
         self.__dict__["_form_nodes"] = given.nodes
-        if evidence is not None or prior is not None:
-            self._learn(prior, evidence)
+        if prior is not None:
+            self._learn(prior, None)
         if given.given:
             self._fix(given.parameters(self._form_nodes))
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from credo.core.records import Shown
 from credo.numerics.exact import Array
 
 WIDEST = 600.0  # largest log-ratio of a factor's largest and smallest value: floats hold about 708
 
 
 @dataclass(frozen=True, eq=False)
-class Factor:
+class Factor(Shown):
     """A non-negative function of some variables: a read-only table with an axis for each name in the scope.
 
     >>> import numpy as np

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from credo.core.learning import Weight
     from credo.networks.inference.findings import Given
     from credo.networks.network import Network
+    from credo.networks.templates.dynamic_network import DynamicNetwork
+    from credo.networks.templates.plate_network import PlateNetwork
 
 Method = Literal["em", "gradient", "lbfgs"]
 FIRST_STEPS = 20  # from every start
@@ -204,7 +206,7 @@ class Problem:
             yield TableEM(begun, self.evidence)
 
 
-def hidden_states(network: Network, given: Given, columns: Collection[str]) -> Hidden:
+def hidden_states(network: Network | DynamicNetwork | PlateNetwork, given: Given, columns: Collection[str]) -> Hidden:
     """The states of hidden variables: as known, as many as stated, or as named. Undeclared ones get a notice."""
     found: dict[str, tuple[Any, ...]] = {}
     if given is not None:

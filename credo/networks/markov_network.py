@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from credo.errors import NetworkError, suggest
+from credo.errors import NetworkError, counted, suggest
 from credo.networks.factor import Factor
 from credo.networks.fixed import Fixed
 from credo.networks.graphical_model import GraphicalModel
@@ -80,4 +80,4 @@ class MarkovNetwork(GraphicalModel, Unlearned):
         return hash((tuple(self.states), tuple(factor.scope for factor in self.factors)))
 
     def __repr__(self) -> str:
-        return f"MarkovNetwork of {len(self.states)} variables and {len(self.factors)} factors"
+        return f"MarkovNetwork of {counted(len(self.states), 'variable')} and {counted(len(self.factors), 'factor')}"

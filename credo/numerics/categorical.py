@@ -36,6 +36,11 @@ class Categorical(Mapping[Hashable, float]):
     def __repr__(self) -> str:
         return "{" + ", ".join(f"{value!r}: {float(f'{p:.6g}')}" for value, p in self.items()) + "}"
 
+    def _repr_html_(self) -> str:
+        from credo.present.models import in_notebook
+
+        return in_notebook(self)
+
     def _position(self, value: Hashable) -> int:
         try:
             return list(self.values_).index(value)

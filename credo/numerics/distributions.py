@@ -87,6 +87,11 @@ class Distribution(ABC):
         values = (f"{field.name}={shown(getattr(self, field.name))}" for field in fields(self))  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(values)})"
 
+    def _repr_html_(self) -> str:
+        from credo.present.models import in_notebook
+
+        return in_notebook(self)
+
 
 def checked_mass(mass: float) -> float:
     if not 0 < mass < 1:

@@ -66,7 +66,7 @@ def numeric_charts(belief: Numeric) -> list[Chart]:
     law = belief.predictive().law
     low, high = (float(end) for end in law.interval(0.998))
     if isinstance(law, Categorical):
-        bars = {x: law[int(x)] for x in np.arange(low, high + 1).tolist()}
+        bars = {x: law[x] for x in range(int(low), int(high) + 1)}
         return [*charts, Chart("next observation", "predictive", bars=bars)]
     x = np.linspace(low, high, NUMERIC_POINTS)
     curve = Curve("predictive", "predictive", x.tolist(), np.exp(law.log_prob(x)).tolist())
@@ -144,7 +144,7 @@ def _predictive_chart(belief: Belief) -> Chart:
     if isinstance(predictive, Categorical):
         return Chart(label, "probability", bars={str(value): p for value, p in predictive.items()})
     if isinstance(predictive, NegativeBinomial):
-        low, high = (float(end) for end in predictive.interval(0.999))
+        low, high = (int(end) for end in predictive.interval(0.999))
         counts = np.arange(low, high + 1)
         mass = np.exp(np.asarray(predictive.log_prob(counts)))
         return Chart(label, "probability", bars=dict(zip(counts.tolist(), mass.tolist(), strict=True)))

@@ -10,8 +10,7 @@ import numpy as np
 from credo.errors import counted
 from credo.families import GammaExponential, LinearGaussian
 from credo.families.dirichlet import Dirichlet
-from credo.present import html
-from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.content import GAP, MORE, Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.numbers import count_of, number_form, percent
 from credo.present.tables import schema_table
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from credo.estimation.belief import Belief
     from credo.estimation.beliefs import Beliefs
+    from credo.estimation.numeric import Numeric
 
 VALUES = 12  # of a categorical belief, in a few lines
 GROUPS = 20
@@ -86,10 +86,6 @@ def describe(belief: Belief) -> str:
     return "\n".join(lines)
 
 
-def belief_html(belief: Belief) -> str:
-    return html.captioned(headline(belief), ("", "mean", "mode", "95% interval"), summary_rows(belief))
-
-
 # As tables
 
 
@@ -141,7 +137,7 @@ def belief_content(belief: Belief, table: Any, title: str, mass: float, top: int
     ]
     if table.num_rows > top:
         rest = count_of(table.num_rows - top, "more value")
-        return [*contents, Paragraph(f"{rest}: --top prints more, -o writes all")]
+        return [*contents, Paragraph(rest, hint=f"{MORE}, -o writes all")]
     return [*contents, Paragraph(f"belief {belief.posterior}", "note")]
 
 
@@ -172,8 +168,8 @@ def groups_content(
     ]
     if table.num_rows > top:
         noun = "more group" if table.num_rows == len(beliefs) else "more pair"
-        all_of_them = "--top prints more, -o writes all" if writes else "--top prints more"
-        contents.append(Paragraph(f"{count_of(table.num_rows - top, noun)}: {all_of_them}"))
+        hint = f"{MORE}, -o writes all" if writes else MORE
+        contents.append(Paragraph(count_of(table.num_rows - top, noun), hint=hint))
     contents.append(Paragraph(f"prior ({beliefs.rule}) {beliefs.prior}", "note"))
     if absent := _absent(beliefs):
         contents.append(Paragraph(f"left out {absent}", "note"))
@@ -213,12 +209,30 @@ def _absent(beliefs: Beliefs) -> str:
 
 
 def saved_belief_content(belief: Belief, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
-    return [*_schema(belief), Paragraph(repr(belief))]
+    """Its parameters' estimates."""
+    rows = summary_rows(belief)
+    if not rows:
+        return [Paragraph(repr(belief)), *_schema(belief)]
+    names, *figures = zip(*rows, strict=True)
+    columns = [TableColumn(" ", names)]
+    columns += [
+        TableColumn(title, own, "cell") for title, own in zip(("mean", "mode", "95% interval"), figures, strict=True)
+    ]
+    return [Paragraph(headline(belief), "title"), Table(columns), *_schema(belief)]
+
+
+def numeric_content(belief: Numeric, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
+    """The mean and the interval of each parameter."""
+    ends = np.reshape(belief.interval(), (-1, 2)).tolist()
+    names = ["parameter"] if len(ends) == 1 else [f"parameter {i + 1}" for i in range(len(ends))]
+    columns = [TableColumn(" ", names), TableColumn("mean", np.atleast_1d(belief.mean()).tolist(), ".4g")]
+    columns.append(TableColumn("95% interval", [(low, high) for low, high in ends], ".4g"))
+    return [Paragraph(f"Numeric, after {count_of(belief.n, 'observation')}", "title"), Table(columns)]
 
 
 def saved_groups_content(beliefs: Beliefs, top: int | None = None) -> list[Content]:
-    return [*_schema(beliefs), *groups_content(beliefs, beliefs.table(), 0.95, top or GROUPS, writes=False)]
+    return [*groups_content(beliefs, beliefs.table(), 0.95, top or GROUPS, writes=False), *_schema(beliefs)]
 
 
 def _schema(model: Belief | Beliefs) -> list[Content]:
-    return [] if model.evidence is None else [schema_table(model.evidence.schema), GAP]
+    return [] if model.evidence is None else [GAP, schema_table(model.evidence.schema)]

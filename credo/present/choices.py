@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from credo.selection.choose import Compared, Comparison
 
 HEADERS = {"mdl": "bits", "evidence": "log evidence", "loo": "log-loss", "folds": "log-loss"}
+TITLE = 80  # characters of a picture's title, in a line
 WHAT = {
     "mdl": "By description length, in bits",
     "evidence": "By evidence, in nats",
@@ -104,5 +106,5 @@ def plot_choice(found: Comparison) -> Any:
         axes.axvline(0, color="grey", linewidth=0.8)
         axes.set_xlabel("nats more than the best" + (", ± 2 standard errors" if errors else ""))
     axes.set_yticks(places, [each.name for each in lines])
-    axes.set_title(title(found), fontsize="small", loc="left")
+    axes.set_title(fill(title(found), TITLE), fontsize="small", loc="left")
     return figure

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from credo.present.content import GAP, Content, Drawing, Matrix, Paragraph, Table, TableColumn
+from credo.present.content import GAP, MORE, Content, Drawing, Matrix, Paragraph, Table, TableColumn
 from credo.present.numbers import SHOWN_VALUES, count_of, listed, number_form, one_line, whole
 
 if TYPE_CHECKING:
     from credo.data.schema import Column
+    from credo.models.average import ModelAverage
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
     from credo.selection.learning_curve import LearningCurve
@@ -74,7 +75,7 @@ def columns_table(report: Report, top: int) -> Table:
 def _columns(report: Report, top: int) -> list[Content]:
     contents: list[Content] = [columns_table(report, top)]
     if (rest := len(report.columns) - top) > 0:
-        contents.append(Paragraph(f"{count_of(rest, 'more column')} of less weight: --top prints more"))
+        contents.append(Paragraph(f"{count_of(rest, 'more column')} of less weight", hint=MORE))
     matters = "matters: mean change of the log-odds of the two most probable classes, in nats"
     return [*contents, Paragraph(matters, "note")]
 
@@ -172,7 +173,7 @@ def views_table(model: Classifier, top: int) -> Table:
 
 def _views(model: Classifier, top: int) -> list[Content]:
     rest = len(model.views) - top
-    more = [Paragraph(f"{count_of(rest, 'more column')}: --top prints more")] if rest > 0 else []
+    more = [Paragraph(count_of(rest, "more column"), hint=MORE)] if rest > 0 else []
     return [views_table(model, top), *more]
 
 
@@ -202,3 +203,12 @@ def curve_content(curve: LearningCurve, top: int | None = None) -> list[Content]
         Paragraph(f"Learning curve, on {curve.scores[0].n:g} held-out rows{again}", "title"),
         Table(columns, Drawing("intervals", points, header, narrowest=24, widest=24)),
     ]
+
+
+def average_content(model: ModelAverage, top: int | None = None) -> list[Content]:
+    """The weight of each model, the largest first."""
+    order = (-model.weights).argsort(kind="stable").tolist()[: top or TOP]
+    weights = [float(model.weights[i]) for i in order]
+    columns = [TableColumn("model", [model.names[i] for i in order]), TableColumn("weight", weights, ".4f")]
+    title = repr(model).split("\n", 1)[0]
+    return [Paragraph(title, "title"), Table(columns, Drawing("bars", weights, most=1.0))]

@@ -15,7 +15,8 @@ NEITHER = "-"
 
 def comparison_content(found: Comparison, data: str) -> list[Content]:
     """A line for each size: log-loss and accuracy of both models, the better one, and how far they are apart."""
-    title = f"{data}: {one_line(found.target)} by {found.names[0]} (generative) and {found.names[1]} (discriminative)"
+    source = f"{data}: " if data else ""
+    title = f"{source}{one_line(found.target)} by {found.names[0]} (generative) and {found.names[1]} (discriminative)"
     rows = f"Log-loss of {count_of(found.withheld, 'withheld row')}, mean ± standard error of {found.draws} draws"
     columns = [TableColumn("rows", found.sizes, "count")]
     for i, name in enumerate(found.names):
@@ -36,3 +37,7 @@ def comparison_content(found: Comparison, data: str) -> list[Content]:
         Paragraph(found.advice),
         Paragraph("difference: log-loss of the first less that of the second, ± 2 standard errors of draws", "note"),
     ]
+
+
+def compared_content(found: Comparison, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
+    return comparison_content(found, "")

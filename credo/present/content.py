@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 PLAIN = {str, int, bool, type(None)}  # what JSON holds as it is
 LONGEST = 32  # characters of a name in a table
+MORE = "--top prints more"  # the hint of a list that is cut
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Paragraph:
 
     text: str = ""
     role: Literal["text", "title", "step", "note", "command", "lines"] = "text"
+    hint: str = ""  # on a terminal, after the text: which option shows more
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def plain(value: Any) -> Any:
     """Content, or any data, in JSON's types: a dataclass becomes an object with its `type`.
 
     >>> plain([Paragraph("rows", "title"), float("inf")])
-    [{'type': 'Paragraph', 'text': 'rows', 'role': 'title'}, 'Infinity']
+    [{'type': 'Paragraph', 'text': 'rows', 'role': 'title', 'hint': ''}, 'Infinity']
     """
     if is_dataclass(value) and not isinstance(value, type):
         own = {each.name: plain(getattr(value, each.name)) for each in fields(value)}

@@ -121,6 +121,8 @@ def climb_figure(history: Sequence[float]) -> str:
     with _drawing((5.2, 2.4)) as (figure, axes):
         axes.plot(range(len(history)), history, "o-", color=PALETTE[0], ms=3, lw=1.2)
         axes.set(xlabel="step", ylabel="objective")
+        axes.ticklabel_format(axis="y", useOffset=False)
+        axes.xaxis.get_major_locator().set_params(integer=True)
         return _svg(figure, "EM's objective")
 
 

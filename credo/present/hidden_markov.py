@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.content import GAP, MORE, Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.numbers import count_of, one_line, whole
 
 if TYPE_CHECKING:
+    from credo.models.hidden_markov.forecasting import Forecast
     from credo.models.hidden_markov.model import HiddenMarkov
 
 STATES, LINES = 12, 30  # that are listed
@@ -62,7 +64,7 @@ def _parameters(model: HiddenMarkov, top: int) -> list[Content]:
     if table is None:
         return [Paragraph(f"Each state is a mixture of {emission.components} components.")]
     rest = len(emission.conditional.describe()) - top
-    more: list[Content] = [Paragraph(f"{count_of(rest, 'more parameter')}: --top prints more")] if rest > 0 else []
+    more: list[Content] = [Paragraph(count_of(rest, "more parameter"), hint=MORE)] if rest > 0 else []
     return [Paragraph("Emissions in each state", "title"), table, *more]
 
 
@@ -95,3 +97,22 @@ def _tried(model: HiddenMarkov) -> Table:
             TableColumn("log-likelihood", [each.log_likelihood for each in model.tried], ".2f"),
         ]
     )
+
+
+def forecast_content(found: Forecast, top: int | None = None) -> list[Content]:
+    """P(state), and each column's predictive: P(value), or its mean and 95% interval."""
+    rows: list[tuple[str, str, float | None, tuple[float, ...] | None]] = [
+        ("state", str(state), float(p), None) for state, p in found.states.items()
+    ]
+    for name, law in found.items():
+        if isinstance(law, Mapping):
+            rows += [(name, str(value), float(p), None) for value, p in law.items()]
+        else:
+            rows.append((name, f"{float(law.mean()):.5g}", None, tuple(map(float, law.interval(0.95)))))
+    shown = rows[: top or LINES]
+    names, values, shares, ends = zip(*shown, strict=True)
+    first = [name if not i or names[i - 1] != name else "" for i, name in enumerate(names)]
+    columns = [TableColumn("", first), TableColumn("value, or mean", values), TableColumn("P", shares, ".4f")]
+    columns.append(TableColumn("95% interval", ends, ".5g"))
+    title = f"Forecast, {count_of(found.steps, 'step')} ahead"
+    return [Paragraph(title, "title"), Table(columns, Drawing("bars", [p or 0.0 for p in shares], most=1.0))]

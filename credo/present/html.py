@@ -6,9 +6,9 @@ from base64 import b64encode
 from collections.abc import Callable, Container, Iterable, Sequence
 from html import escape
 from math import isfinite
-from typing import Any
 
-from credo.present.content import Content, Drawing, Matrix, Paragraph, Table, TableColumn
+from credo.present.coloured_text import coloured
+from credo.present.content import ColouredText, Content, Drawing, Matrix, Paragraph, Table, TableColumn
 from credo.present.numbers import ranged_left, written
 
 NOTEBOOK_ROWS = 12  # of a table in a notebook
@@ -113,6 +113,8 @@ def _content(content: Content, tables: str) -> str:
         return table(content, tables)
     if isinstance(content, Matrix):
         return matrix(content)
+    if isinstance(content, ColouredText):
+        return coloured(content.text, content.words)
     if isinstance(content, Paragraph):
         form = {"title": "<h3>{}</h3>", "command": PLAIN, "lines": PLAIN, "note": NOTE}
         own = form.get(content.role, PLAIN if "\n" in content.text else "<p>{}</p>")
@@ -128,10 +130,12 @@ NOTE, PLAIN = '<p class="faint">{}</p>', "<pre>{}</pre>"
 def notebook_html(body: str) -> str:
     """HTML in a cell, whose page has a style of its own."""
     style = (
-        ".credo .wide{width:9rem} .credo .bar{display:inline-block;height:0.7em;background:#4477aa} "
+        ".credo .wide{width:9rem;text-align:left} .credo .for{background:rgb(0 158 115 / var(--a))} "
+        ".credo .against{background:rgb(222 72 72 / var(--a))} "
+        ".credo .bar{display:inline-block;height:0.7em;background:#4477aa} "
         ".credo th,.credo td{padding:0.15rem 0.6rem;text-align:right} "
         ".credo .left,.credo th:first-child,.credo td:first-child{text-align:left} "
-        ".credo td+td{white-space:nowrap} .credo pre{white-space:pre}"
+        ".credo .scroll{margin:0.3rem 0 0.6rem} .credo td+td{white-space:nowrap} .credo pre{white-space:pre}"
     )
     return f'<div class="credo"><style>{style}</style>{body}</div>'
 
@@ -139,26 +143,3 @@ def notebook_html(body: str) -> str:
 def image(png: bytes, about: str) -> str:
     """A picture in the page itself: names in it can't be markup."""
     return f'<img src="data:image/png;base64,{b64encode(png).decode()}" alt="{escape(about)}" style="max-width:100%">'
-
-
-def captioned(caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose first column names its rows."""
-    head = "".join(f"<th>{escape(header)}</th>" for header in headers)
-    body = "".join(
-        f"<tr><th>{escape(name)}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-        for name, *cells in rows
-    )
-    return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>"
-
-
-def table_html(arrow: Any, caption: str) -> str:
-    """The first rows of an Arrow table."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in arrow.column_names)
-    rows = arrow.slice(0, NOTEBOOK_ROWS).to_pylist()
-    body = "".join("<tr>" + "".join(f"<td>{escape(_cell(v))}</td>" for v in row.values()) + "</tr>" for row in rows)
-    more = f"<p>{arrow.num_rows - NOTEBOOK_ROWS:,} more rows</p>" if arrow.num_rows > NOTEBOOK_ROWS else ""
-    return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>{more}"
-
-
-def _cell(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

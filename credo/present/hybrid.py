@@ -9,7 +9,8 @@ import numpy as np
 
 from credo.errors import counted
 from credo.networks.hybrid.number_node import LogisticNode, NumberNode
-from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
+from credo.numerics.exact import Array
+from credo.present.content import GAP, MORE, Content, Paragraph, Table, TableColumn
 from credo.present.layout import layout
 from credo.present.network_plot import MARGINALS, Arrow, Card, NetworkPicture, drawn_picture
 from credo.present.networks import CELL, SMALL_NETWORK, TABLE_ROWS, TOP, WIDE, arrow_lines
@@ -123,7 +124,7 @@ def hybrid_content(net: HybridNetwork, top: int | None = None) -> list[Content]:
             TableColumn("parents", [", ".join(net.parents[name]) for name in names], longest=CELL, wraps=True),
         ]
     )
-    rest = [GAP, Paragraph(f"{count_of(len(net.parents) - top, 'more variable')}: --top prints more")]
+    rest = [GAP, Paragraph(count_of(len(net.parents) - top, "more variable"), hint=MORE)]
     lines = [Paragraph(line, "note") for line in learned_from(net)]
     return [Paragraph(headline(net), "title"), *lines, GAP, table, *(rest if len(net.parents) > top else [])]
 
@@ -141,14 +142,27 @@ def plot_hybrid(net: HybridNetwork, given: Given = None, ax: Any = None) -> Figu
 
 
 def _ranges(found: NumberAnswer) -> dict[str, float]:
-    """The probability of each of a few ranges, between 99.8% of the numbers."""
+    """The probability of each of a few ranges around 99.8% of the numbers."""
     low, high = (float(end) for end in found.interval(0.998))
     if low == high:
         return {f"{low:.4g}": 1.0}
-    cuts = np.linspace(low, high, BINS + 1)
+    cuts = round_cuts(low, high, BINS)
     below = np.asarray(found.cdf(cuts))
     below[0], below[-1] = 0.0, 1.0
-    return {f"{a:.4g} – {b:.4g}": float(p) for a, b, p in zip(cuts, cuts[1:], np.diff(below), strict=False)}
+    return {f"{a:.6g} – {b:.6g}": float(p) for a, b, p in zip(cuts, cuts[1:], np.diff(below), strict=False)}
+
+
+def round_cuts(low: float, high: float, most: int) -> Array:
+    """The ends of at most so many ranges of the same width, which are round numbers: their names are short.
+
+    >>> round_cuts(35.27, 40.16, 5).tolist(), round_cuts(-3.1, 3.08, 5).tolist()
+    ([34.0, 36.0, 38.0, 40.0, 42.0], [-4.0, -2.0, 0.0, 2.0, 4.0])
+    """
+    least = (high - low) / (most - 1)
+    unit = 10.0 ** np.floor(np.log10(least))
+    step = unit * next(each for each in (1.0, 2.0, 2.5, 5.0, 10.0) if each * unit >= least * (1 - 1e-9))
+    found: Array = np.round(step * np.arange(np.floor(low / step), np.ceil(high / step) + 1), 12) + 0.0
+    return found
 
 
 def plot_number(found: NumberAnswer, ax: Axes | None = None) -> Figure:

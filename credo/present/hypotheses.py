@@ -11,9 +11,11 @@ from credo.present.content import Content, Drawing, Paragraph, Table, TableColum
 from credo.present.numbers import one_line
 
 if TYPE_CHECKING:
-    from credo.models.hypotheses import Hypotheses
+    from credo.models.concepts.evolution import ConceptEvolution
+    from credo.models.hypotheses import Evolution, Hypotheses
 
 TOP, NAME = 20, 60  # hypotheses that are listed; characters of each
+WIDE = 10  # hypotheses beside each other
 
 
 def hypotheses_content(found: Hypotheses, top: int | None = None) -> list[Content]:
@@ -29,3 +31,33 @@ def hypotheses_content(found: Hypotheses, top: int | None = None) -> list[Conten
     more = len(found) - len(order)
     rest = [Paragraph(f"{more:,} more", "note")] if more else []
     return [Paragraph(title, "title"), Table(columns, Drawing("bars", posterior, most=1.0, widest=20)), *rest]
+
+
+def evolution_content(found: Evolution, top: int | None = None) -> list[Content]:
+    """A row for each number of data, a column for each of the hypotheses that end most probable."""
+    order = np.sort(np.argsort(-found.probabilities[-1], kind="stable")[:WIDE]).tolist()
+    rows = min(len(found), top or TOP)
+    columns = [TableColumn("data", range(rows), "count")]
+    columns += [
+        TableColumn(one_line(str(found.hypotheses[i])), found.probabilities[:rows, i].tolist(), ".4f") for i in order
+    ]
+    return [
+        Table(columns),
+        *_more(found.probabilities.shape[1] - len(order), "hypotheses"),
+        *_more(len(found) - rows, "data"),
+    ]
+
+
+def concept_evolution_content(found: ConceptEvolution, top: int | None = None) -> list[Content]:
+    """A row for each number of rows: the version space, and the most probable concept."""
+    columns = found.table().slice(0, top or TOP).to_pydict()
+    table = Table([TableColumn(name, [*map(_said, cells)], "cell") for name, cells in columns.items()])
+    return [table, *_more(len(found) - len(table.columns[0].cells), "rows")]
+
+
+def _said(cell: object) -> object:
+    return ", ".join(map(str, cell)) if isinstance(cell, list) else cell
+
+
+def _more(left: int, noun: str) -> list[Content]:
+    return [Paragraph(f"{left:,} more {noun}", "note")] if left > 0 else []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.content import GAP, MORE, Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.numbers import count_of, one_line
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def logistic_content(model: LogisticRegression, top: int | None = None) -> list[
         return contents
     names = model.encoding.names
     rest = len(names) * model.posterior.mode.shape[1] - (top or TOP)
-    more: list[Content] = [Paragraph(f"{count_of(rest, 'more weight')}: --top prints more")] if rest > 0 else []
+    more: list[Content] = [Paragraph(count_of(rest, "more weight"), hint=MORE)] if rest > 0 else []
     return [*contents, GAP, weights_table(model, top or TOP), *more]
 
 

@@ -27,13 +27,13 @@ def mixture_page(mixture: Mixture, path: FilePath) -> None:
         write_whole(Path(path).expanduser().resolve(), [text])
 
 
-def mixture_page_of(mixture: Mixture) -> str:
+def mixture_page_of(mixture: Mixture, saved: str = "") -> str:
     """The page's HTML: everything that comes from the data is escaped."""
     model = mixture.classifier
     shown = [*range(len(model.classes))][:COLOURED]
     parts = [_heading(mixture), html.table(components_table(mixture), "sortable")]
     parts += [_traits(mixture), _tried(mixture), _climb(mixture)]
-    parts += [decision_regions(model, shown), columns_by_class(model, shown), footer(model)]
+    parts += [decision_regions(model, shown), columns_by_class(model, shown), footer(model, saved)]
     return whole_page(f"Clusters of {len(model.views)} columns", parts)
 
 
@@ -46,7 +46,7 @@ def _heading(mixture: Mixture) -> str:
 
 def _traits(mixture: Mixture) -> str:
     parts = ["<h2>What distinguishes the clusters</h2>"]
-    for contents in traits_tables(mixture, TRAITS):
+    for contents in traits_tables(mixture.describe(), TRAITS):
         for content in contents:
             if isinstance(content, Paragraph):
                 parts.append(f"<h3>{escape(content.text)}</h3>")
@@ -68,4 +68,4 @@ def _climb(mixture: Mixture) -> str:
     if len(mixture.history) < 2:
         return ""
     caption = "<figcaption>EM's objective by step: log-likelihood plus log prior. It never decreases.</figcaption>"
-    return f"<h2>EM</h2>\n<figure>{figures.climb_figure(mixture.history)}{caption}</figure>"
+    return f'<h2>EM</h2>\n<figure class="narrow">{figures.climb_figure(mixture.history)}{caption}</figure>'

@@ -8,6 +8,7 @@ from credo.present.content import GAP, Content, Drawing, Paragraph, Table, Table
 from credo.present.numbers import count_of, one_line, whole
 
 if TYPE_CHECKING:
+    from credo.models.mixture.describing import Description
     from credo.models.mixture.model import Mixture
 
 TOP = 4  # columns of each component
@@ -22,8 +23,7 @@ def mixture_content(mixture: Mixture, top: int | None = None) -> list[Content]:
     size = count_of(len(mixture.names), "component")
     title = f"{size} of {count_of(mixture.n, 'row')} and {count_of(len(mixture.columns), 'column')}"
     contents: list[Content] = [Paragraph(title, "title"), components_table(mixture), GAP]
-    for table in traits_tables(mixture, top or TOP):
-        contents += [*table, GAP]
+    contents += description_content(mixture.describe(), top)
     if mixture.choices:
         contents += [Paragraph("Numbers of components tried, by approximate evidence", "title"), choices_table(mixture)]
     return contents
@@ -43,10 +43,14 @@ def components_table(mixture: Mixture) -> Table:
     )
 
 
-def traits_tables(mixture: Mixture, top: int) -> list[list[Content]]:
+def description_content(description: Description, top: int | None = None) -> list[Content]:
+    """What sets the components apart."""
+    return [content for own in traits_tables(description, top or TOP) for content in (*own, GAP)]
+
+
+def traits_tables(description: Description, top: int) -> list[list[Content]]:
     """Of each component, the columns that set it apart most."""
     found: list[list[Content]] = []
-    description = mixture.describe()
     for each in description.components[:COMPONENTS]:
         traits = each.traits[:top]
         table = Table(

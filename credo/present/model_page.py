@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any
 
-from credo import __version__
 from credo.asking.protocol import registered
 from credo.errors import DataError, EvidenceError
 from credo.present.content import Content, Paragraph
 from credo.present.html import contents_html, image, named
 from credo.present.models import model_content
-from credo.present.page import whole_page
+from credo.present.page import made, whole_page
 from credo.storage.files import FilePath, explained, write_whole
 
 PAGES = {  # of kinds that have more to show than tables
@@ -33,16 +31,14 @@ def model_page_of(model: Any, more: Sequence[Content] = (), file: str = "") -> s
     """The page's HTML: everything that comes from the data is escaped."""
     own = registered(model, PAGES)
     if own is not None:
-        page: str = own(model)
+        page: str = own(model, saved=file)
         return page
     contents = model_content(model)
     first, rest = contents[0], contents[1:]
     title = first.text if isinstance(first, Paragraph) and first.role == "title" else type(model).__name__
     shown = rest if title is not type(model).__name__ else contents
-    source = f" from {named(file)}" if file else ""
-    foot = f'<p class="faint">Made by credo {__version__}{source}, {date.today().isoformat()}.</p>'
     body = contents_html([*shown, *more], "sortable")
-    return whole_page(title, [f"<h1>{named(title)}</h1>", _picture(model), body, foot])
+    return whole_page(title, [f"<h1>{named(title)}</h1>", _picture(model), body, made(file)])
 
 
 def _picture(model: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from credo.asking.protocol import registered
-from credo.errors import EvidenceError
+from credo.errors import CredoError, EvidenceError
 from credo.present.content import Content, Paragraph
 
 DRAWN = 40  # variables of a network that is drawn in a notebook
@@ -42,6 +42,25 @@ CONTENTS = {
     "credo.networks.answers.Marginals": "credo.present.network_answers.marginals_content",
     "credo.networks.structure.confidence.EdgeConfidence": "credo.present.confidence.confidence_content",
     "credo.models.hypotheses.Hypotheses": "credo.present.hypotheses.hypotheses_content",
+    "credo.models.hypotheses.Evolution": "credo.present.hypotheses.evolution_content",
+    "credo.models.concepts.evolution.ConceptEvolution": "credo.present.hypotheses.concept_evolution_content",
+    "credo.models.explaining.Explanation": "credo.present.waterfalls.row_content",
+    "credo.models.regression.explaining.Contributions": "credo.present.regression.prediction_content",
+    "credo.models.regression.scores.NumberScores": "credo.present.regression.number_scores_content",
+    "credo.models.average.ModelAverage": "credo.present.classifiers.average_content",
+    "credo.models.hidden_markov.forecasting.Forecast": "credo.present.hidden_markov.forecast_content",
+    "credo.models.mixture.describing.Description": "credo.present.mixtures.description_content",
+    "credo.networks.comparison.GraphComparison": "credo.present.structures.graph_comparison_content",
+    "credo.networks.hybrid.answers.MixedMarginals": "credo.present.network_answers.mixed_marginals_content",
+    "credo.core.description.DescriptionLength": "credo.present.description_length.length_content",
+    "credo.selection.comparison.Comparison": "credo.present.comparison.compared_content",
+    "credo.estimation.numeric.Numeric": "credo.present.beliefs.numeric_content",
+    "credo.numerics.distributions.Distribution": "credo.present.distributions.distribution_content",
+    "credo.numerics.categorical.Categorical": "credo.present.distributions.categorical_content",
+    "credo.networks.factor.Factor": "credo.present.factors.factor_content",
+    "credo.networks.markov_network.MarkovNetwork": "credo.present.factors.markov_content",
+    "credo.data.sources.Source": "credo.present.tables.source_content",
+    "credo.data.schema.Schema": "credo.present.tables.schema_content",
     "credo.selection.learning_curve.LearningCurve": "credo.present.classifiers.curve_content",
     "credo.estimation.belief.Belief": "credo.present.beliefs.saved_belief_content",
     "credo.estimation.beliefs.Beliefs": "credo.present.beliefs.saved_groups_content",
@@ -63,6 +82,10 @@ PICTURED = (  # in a notebook, above what is said about them
     "credo.networks.hybrid.answers.NumberAnswer",
     "credo.networks.sensitivity.tornado.Tornado",
     "credo.families.family.Family",
+    "credo.estimation.belief.Belief",
+    "credo.estimation.numeric.Numeric",
+    "credo.networks.mixed_graph.MixedGraph",
+    "credo.networks.comparison.GraphComparison",
     "credo.models.em_means.FittedMeans",
     "credo.models.hypotheses.Evolution",
     "credo.models.concepts.evolution.ConceptEvolution",
@@ -79,15 +102,19 @@ def in_notebook(model: object) -> str:
 
     if isinstance(model, Network | HybridNetwork) and len(model) <= DRAWN:
         return notebook_html(_picture(model))
+    kinds = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(model).__mro__}
+    pictured = not kinds.isdisjoint(PICTURED) and len(getattr(model, "parents", ())) <= DRAWN
     try:
-        kinds = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(model).__mro__}
-        pictured = not kinds.isdisjoint(PICTURED) and len(getattr(model, "parents", ())) <= DRAWN
-        return notebook_html((_picture(model) if pictured else "") + contents_html(model_content(model)))
+        contents = model_content(model)
     except EvidenceError:  # what isn't known yet has no table
-        return notebook_html(contents_html([Paragraph(repr(model))]))
+        contents = [Paragraph(repr(model))]
+    return notebook_html((_picture(model) if pictured else "") + contents_html(contents))
 
 
 def _picture(model: Any) -> str:
     from credo.present.html import image
 
-    return image(model.plot()._repr_png_(), repr(model))
+    try:
+        return image(model.plot()._repr_png_(), repr(model))
+    except CredoError:  # nor a picture
+        return ""

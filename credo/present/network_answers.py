@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from credo.networks.answers import Marginals, MostProbable
     from credo.networks.causes.identification import Identification
     from credo.networks.explanation import QueryExplanation
-    from credo.networks.hybrid.answers import JointNumbers, NumberAnswer
+    from credo.networks.hybrid.answers import JointNumbers, MixedMarginals, NumberAnswer
 
 TOP = 20  # findings, and variables
 
@@ -55,6 +55,27 @@ def marginals_content(found: Marginals, top: int | None = None) -> list[Content]
     more = len(found) - len(shown)
     rest = [Paragraph(count_of(more, "more variable"), "note")] if more else []
     return [Table(columns, Drawing("bars", [p for _, _, p in rows], most=1.0, widest=20)), *rest]
+
+
+def mixed_marginals_content(found: MixedMarginals, top: int | None = None) -> list[Content]:
+    """A row for each state of a category; of a number its mean, standard deviation and 95% interval."""
+    rows: list[tuple[str, str, float | None, tuple[float, float] | None]] = []
+    for name, law in [*found.items()][: top or TOP]:
+        if isinstance(law, Mapping):
+            rows += [(name, str(state), float(p), None) for state, p in law.items()]
+        else:
+            low, high = (float(end) for end in law.interval(0.95))
+            rows.append((name, f"{float(law.mean()):.5g} ± {law.sd:.3g}", None, (low, high)))
+    first = [name if not i or rows[i - 1][0] != name else "" for i, (name, *_) in enumerate(rows)]
+    columns = [
+        TableColumn("variable", first),
+        TableColumn("state, or mean ± sd", [state for _, state, _, _ in rows]),
+        TableColumn("P", [p for _, _, p, _ in rows], ".4f"),
+        TableColumn("95% interval", [ends for *_, ends in rows], ".5g"),
+    ]
+    more = len(found) - len({name for name, *_ in rows})
+    rest = [Paragraph(count_of(more, "more variable"), "note")] if more else []
+    return [Table(columns, Drawing("bars", [p or 0.0 for _, _, p, _ in rows], most=1.0, widest=20)), *rest]
 
 
 def number_content(found: NumberAnswer, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo.errors import counted
-from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
+from credo.present.content import GAP, MORE, Content, Paragraph, Table, TableColumn
 from credo.present.numbers import count_of, listed
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def network_content(net: Network, top: int | None = None) -> list[Content]:
             TableColumn("parents", [", ".join(net.parents[name]) for name in names], longest=CELL, wraps=True),
         ]
     )
-    rest = [GAP, Paragraph(f"{count_of(len(net.parents) - top, 'more variable')}: --top prints more")]
+    rest = [GAP, Paragraph(count_of(len(net.parents) - top, "more variable"), hint=MORE)]
     lines = [Paragraph(line, "note") for line in learned_from(net)]
     return [Paragraph(headline(net), "title"), *lines, GAP, table, *(rest if len(net.parents) > top else [])]
 

@@ -45,16 +45,24 @@ STYLE = (Path(__file__).parent / "credo.css").read_text(encoding="utf-8")  # the
 
 
 def classifier_page(
-    model: Classifier, path: FilePath, *, examples: object = None, curve: LearningCurve | None = None, file: str = ""
+    model: Classifier,
+    path: FilePath,
+    *,
+    examples: object = None,
+    curve: LearningCurve | None = None,
+    file: str = "",
+    saved: str = "",
 ) -> None:
     """Write the page, whole or not at all. With labelled examples, a table from a file, it shows the worst mistakes and
-    a few of the texts."""
-    text = page_of(model, examples, curve, file).encode(errors="replace")
+    a few of the texts. A saved model's file is named, too."""
+    text = page_of(model, examples, curve, file, saved).encode(errors="replace")
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), [text])
 
 
-def page_of(model: Classifier, examples: object = None, curve: LearningCurve | None = None, file: str = "") -> str:
+def page_of(
+    model: Classifier, examples: object = None, curve: LearningCurve | None = None, file: str = "", saved: str = ""
+) -> str:
     """The page's HTML: everything that comes from the data is escaped."""
     from credo.present.texts import documents, strongest_words
 
@@ -70,7 +78,7 @@ def page_of(model: Classifier, examples: object = None, curve: LearningCurve | N
         scores = report.scores
         parts += [f'<div class="pair">{_calibration(scores)}{_confusion(scores)}</div>', classes_table(scores)]
     parts += [mistakes_table(model, examples), _curve(curve), strongest_words(model), documents(model, examples)]
-    parts += [decision_regions(model, heaviest), columns_by_class(model, heaviest, report), footer(model)]
+    parts += [decision_regions(model, heaviest), columns_by_class(model, heaviest, report), footer(model, saved)]
     return whole_page(f"Predicting {model.target}", parts)
 
 
@@ -79,8 +87,7 @@ def report_page(report: Report, path: FilePath) -> None:
     heading = f"<h1>Predicting {named(report.target)}</h1>\n<p>{whole(report.rows)} rows.</p>"
     columns = f"<h2>Columns</h2>\n{html.table(columns_table(report, LISTED), 'sortable words')}"
     pair = f'<div class="pair">{_calibration(report.scores)}{_confusion(report.scores)}</div>'
-    foot = f'<p class="faint">Made by credo {__version__}, {date.today().isoformat()}.</p>'
-    parts = [heading, _tiles(report.scores), _tried(report), columns, pair, classes_table(report.scores), foot]
+    parts = [heading, _tiles(report.scores), _tried(report), columns, pair, classes_table(report.scores), made()]
     text = whole_page(f"Predicting {report.target}", parts).encode(errors="replace")
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), [text])
@@ -250,6 +257,12 @@ def _value_bars(shape: Shape, classes: Sequence[int]) -> str:
     return tabulated((), rows, "values") + more
 
 
-def footer(model: Classifier) -> str:
+def footer(model: Classifier, saved: str) -> str:
     tuning = f" Tuned: {escape(model.tuning.described(model.n))}." if model.tuning is not None else ""
-    return f'<p class="faint">Made by credo {__version__}, {date.today().isoformat()}.{tuning}</p>'
+    return made(saved, tuning)
+
+
+def made(saved: str = "", more: str = "") -> str:
+    """The foot of a page: the model's file, if it has one, and the date."""
+    source = f" from {named(saved)}" if saved else ""
+    return f'<p class="faint">Made by credo {__version__}{source}, {date.today().isoformat()}.{more}</p>'

@@ -8,15 +8,17 @@ import numpy as np
 
 from credo.errors import EvidenceError, counted
 from credo.models.regression.features import TIMES
-from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
+from credo.present.content import GAP, MORE, Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.numbers import CELL, count_of, one_line
 
 if TYPE_CHECKING:
     from credo.models.regression.explaining import Contributions
     from credo.models.regression.linear import LinearRegression
+    from credo.models.regression.scores import NumberScores
     from credo.selection.report import RegressionReport
 
 SHOWN = 12  # terms of a description
+TOP = 15  # columns of an explanation
 
 
 def described(model: LinearRegression) -> str:
@@ -109,7 +111,7 @@ def _terms(model: LinearRegression, top: int) -> list[Content]:
     rest = len(order) - top
     return [
         shown,
-        *([Paragraph(f"{count_of(rest, 'more term')} of less weight: --top prints more")] if rest > 0 else []),
+        *([Paragraph(f"{count_of(rest, 'more term')} of less weight", hint=MORE)] if rest > 0 else []),
     ]
 
 
@@ -140,7 +142,7 @@ def _judged(report: RegressionReport) -> list[Content]:
 def contributions_content(found: Contributions, title: str, top: int) -> list[Content]:
     """average + what the columns add = the prediction."""
     low, high = found.interval
-    head = f"{title}: {one_line(found.target)} = {found.prediction:.5g} (95% interval {low:.5g} to {high:.5g})"
+    head = f"{one_line(found.target)} = {found.prediction:.5g} (95% interval {low:.5g} to {high:.5g})"
     rows = [("average row", "", found.average)]
     rows += [
         (TIMES.join(name), TIMES.join(map(found.cell, name)), found.columns[name]) for name in found.strongest[:top]
@@ -153,4 +155,27 @@ def contributions_content(found: Contributions, title: str, top: int) -> list[Co
         TableColumn("value", values, longest=CELL, wraps=True),
         TableColumn("adds", adds, "+.5g"),
     ]
-    return [Paragraph(head, "title"), GAP, Table(columns)]
+    drawn = Drawing("weights", [0.0, *adds[1:-1], 0.0])
+    return [Paragraph(f"{title}: {head}" if title else head, "title"), GAP, Table(columns, drawn)]
+
+
+def prediction_content(found: Contributions, top: int | None = None) -> list[Content]:
+    """What a regression's `explain` returned."""
+    return contributions_content(found, "", top or TOP)
+
+
+def number_scores_content(found: NumberScores, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+    """Errors of predictions, beside those of a model without columns."""
+    known = count_of(int(found.known.sum()), "row")
+    columns = [
+        TableColumn("", ["rmse", "R²", "log-loss, in nats"]),
+        TableColumn("predictions", [f"{found.rmse:.4g}", f"{found.r2:.4f}", with_error(found)], "cell"),
+        TableColumn("the mean alone", [f"{found.baseline_rmse:.4g}", "0", f"{found.baseline_log_loss:.4f}"], "cell"),
+    ]
+    return [Paragraph(f"Scores on {known} ({found.how})", "title"), Table(columns)]
+
+
+def with_error(found: NumberScores) -> str:
+    """The log-loss, and its standard error if there is one."""
+    error = f" ± {found.log_loss_error:.4f}" if np.isfinite(found.log_loss_error) else ""
+    return f"{found.log_loss:.4f}{error}"

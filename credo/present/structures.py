@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from credo.errors import counted
-from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.content import GAP, MORE, Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.numbers import count_of
 
 if TYPE_CHECKING:
+    from credo.networks.comparison import GraphComparison
     from credo.networks.directed_graph import DirectedGraph
     from credo.networks.structure.confidence import EdgeConfidence
 
@@ -46,7 +47,7 @@ def structure_content(
     if arrows:
         contents += [Table(columns, drawing, ("more column",), "a wider terminal shows all"), GAP]
     if len(arrows) > top:
-        contents.append(Paragraph(f"{count_of(len(arrows) - top, 'weaker arrow')}: --top prints more"))
+        contents.append(Paragraph(count_of(len(arrows) - top, "weaker arrow"), hint=MORE))
     contents += [Paragraph(text, "note") for text in _notes(net, arrows, shown, confidence, compelled)]
     return contents
 
@@ -74,3 +75,21 @@ def _notes(
     if not arrows:
         notes.append("No arrow raises the score: the columns look independent of each other.")
     return notes
+
+
+def graph_comparison_content(found: GraphComparison, top: int | None = None) -> list[Content]:
+    """A row for each edge in which two graphs differ, and how many of them agree."""
+    kinds = {"missing": found.missing, "extra": found.extra, "misdirected": found.misdirected}
+    rows = [(kind, a, b) for kind, edges in kinds.items() for a, b in edges]
+    title = f"Structural Hamming distance {found.shd}: " + ", ".join(
+        f"{len(own)} {kind}" for kind, own in kinds.items()
+    )
+    shares = (
+        f"adjacencies: precision {found.adjacency_precision:.3f}, recall {found.adjacency_recall:.3f}; "
+        f"arrows: precision {found.arrow_precision:.3f}, recall {found.arrow_recall:.3f}"
+    )
+    shown = rows[: top or TOP]
+    names = ("", "variable", "variable ")
+    table = [Table([TableColumn(name, [row[j] for row in shown]) for j, name in enumerate(names)])] if rows else []
+    more = [Paragraph(count_of(len(rows) - len(shown), "more edge"), "note")] if len(rows) > len(shown) else []
+    return [Paragraph(title, "title"), *table, *more, Paragraph(shares, "note")]

@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 
 from credo.data.profile import Profile
 from credo.data.schema import Schema
+from credo.data.sources import Source
 from credo.data.spelling import dates
-from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
+from credo.present.content import GAP, MORE, Content, Paragraph, Table, TableColumn
 from credo.present.numbers import SHOWN_VALUES, count_of, listed, number, one_line
 
 WIDE = 200  # characters of a cell with several values
@@ -33,7 +34,7 @@ def profile_content(profiles: Mapping[str, Profile], file: str, top: int | None 
     title = f"{file}: {count_of(found[0].rows, 'row')}, {count_of(len(found), 'column')}"
     contents: list[Content] = [Paragraph(title, "title"), GAP, table, GAP]
     if len(found) > top:
-        contents.append(Paragraph(f"{count_of(len(found) - top, 'more column')}: --top prints more"))
+        contents.append(Paragraph(count_of(len(found) - top, "more column"), hint=MORE))
     return [*contents, *_advice(profiles, file)]
 
 
@@ -81,6 +82,21 @@ def head_content(first: Any, data: str, predicted: str) -> list[Content]:
     if first.num_rows > HEAD:
         contents.append(Paragraph(f"the first {HEAD} rows of {data}: -o writes all of them", "note"))
     return contents
+
+
+def source_content(table: Source, top: int | None = None) -> list[Content]:
+    """The first rows, of a table that can be read again and lies here; else the names of its columns."""
+    size = f", {count_of(table.rows, 'row')}" if table.rows is not None else ""
+    title = Paragraph(f"{count_of(len(table.names), 'column')}{size}", "title")
+    batch = None if table.once or table.frame is not None else next(iter(table.batches(table.names)), None)
+    if batch is None:
+        return [title, Paragraph(", ".join(table.names), "note")]
+    cells = [TableColumn(name, batch.column(name)[: top or HEAD].to_pylist(), "cell") for name in table.names]
+    return [title, Table(cells)]
+
+
+def schema_content(schema: Schema, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
+    return [schema_table(schema)]
 
 
 def schema_table(schema: Schema) -> Table:

@@ -68,7 +68,8 @@ def show(contents: Iterable[Content], screen: Console | None = None, indent: int
 def _say(screen: Console, content: Paragraph, indent: int) -> None:
     """Lines break between words; a command is one line, however long, as it is there to be copied."""
     unbroken = content.role == "command" or getattr(screen, "free", False)
-    text = f"{' ' * indent}{content.text}" if content.text else ""
+    said = f"{content.text}: {content.hint}" if content.hint else content.text
+    text = f"{' ' * indent}{said}" if said else ""
     if content.role == "lines":
         text = "\n".join(
             line if len(line) <= screen.width else f"{line[: screen.width - 1]}…" for line in text.split("\n")

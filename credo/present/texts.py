@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from html import escape
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from credo.asking.protocol import ExplainedText, Waterfall, WordWeight, waterfall
+from credo.asking.protocol import ExplainedText, Waterfall, waterfall
 from credo.data import Batch, Source, source
 from credo.errors import EvidenceError
 from credo.models.forms import ODDS_FORMS, TEXT_FORMS
-from credo.numerics.exact import Array
+from credo.present.coloured_text import coloured
 from credo.present.html import bar_of, named, tabulated
 from credo.present.numbers import whole
 
@@ -24,55 +20,12 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
 CLASSES, WORDS = 8, 12  # whose words are shown; how many of each
-DOCUMENTS, LONGEST = 6, 1500  # that are shown; characters of each
+DOCUMENTS = 6  # that are shown
 LISTED, SUMMED = 8, 4  # words that are listed below a text; columns of a sum
-PALEST = 1 / 20  # of the largest weight: words of less weight aren't coloured
 WEIGHT = "log P(word | class)/P(word | other classes), and its count in the class"
 TUNED_WEIGHT = (
     "the tuned model's mean weight against the other classes, and the number of the class's texts that have it"
 )
-CERTAIN = 50.0  # nats, which are as good as infinite
-NOT_IN_HTML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # not allowed in a page
-
-
-Integers = NDArray[np.intp]
-
-
-class ColouredPiece(NamedTuple):
-    """A part of a text, and its weight of evidence."""
-
-    text: str
-    weight: float
-
-
-def pieces(text: str, words: Sequence[WordWeight]) -> list[ColouredPiece]:
-    """The text, cut where words begin and end; a word's weight is spread evenly over its characters.
-
-    >>> city = [("new york", 2.0, (3, 11)), ("new", 1.0, (3, 6)), ("york", -1.0, (7, 11))]
-    >>> words = [WordWeight(word=word, weight=weight, places=[place]) for word, weight, place in city]
-    >>> [(piece.text, round(piece.weight, 2)) for piece in pieces("in New York", words)]
-    [('in ', 0.0), ('New', 1.75), (' ', 0.25), ('York', 0.0)]
-    """
-    cuts, weights = cut_weights(len(text), [(word["weight"], word["places"]) for word in words])
-    ends = pairwise(cuts.tolist())
-    return [ColouredPiece(text[a:b], weight) for (a, b), weight in zip(ends, weights.tolist(), strict=True)]
-
-
-def cut_weights(length: int, words: Sequence[tuple[float, Sequence[tuple[int, int]]]]) -> tuple[Integers, Array]:
-    """Where a text of so many characters is cut, and the weight of each piece between two cuts. Words are given by
-    their weights and places."""
-    placed = [(own, start, end) for own, (_, spans) in enumerate(words) for start, end in spans if start < end]
-    of, starts, ends = np.array(placed, np.intp).reshape(-1, 3).T
-    per_word = np.bincount(of, ends - starts, len(words))
-    each = np.clip([weight for weight, _ in words], -CERTAIN, CERTAIN) / np.maximum(per_word, 1)
-    starts, ends = np.minimum(starts, length), np.minimum(ends, length)
-    cuts = np.unique(np.concatenate([starts, ends, (0, length)])).astype(np.intp)
-    # A place covers one piece or, where pairs of words have weights too, several.
-    first, last = np.searchsorted(cuts, starts), np.searchsorted(cuts, ends)
-    many = last - first
-    covered = np.repeat(first - np.cumsum(many) + many, many) + np.arange(many.sum())
-    density: Array = np.bincount(covered, np.repeat(each[of], many), len(cuts)).astype(np.float64)
-    return cuts, density[:-1] * np.diff(cuts)
 
 
 def strongest_words(model: Classifier) -> str:
@@ -186,19 +139,8 @@ def _document(found: Waterfall, truth: object, several: bool) -> str:
 
 
 def _coloured(found: ExplainedText) -> str:
-    text, words = found["text"], found["words"]
-    parts = pieces(NOT_IN_HTML.sub("·", text[:LONGEST]), words)
-    largest = max((abs(part.weight) for part in parts), default=0.0)
-    shown = "".join(_piece(part, largest) for part in parts) + (" …" if len(text) > LONGEST else "")
-    strongest = ", ".join(f"{named(each['word'])} {each['weight']:+.2f}" for each in words[:LISTED])
-    return f'<p class="text" dir="auto">{shown}</p><p class="faint">{strongest}</p>'
-
-
-def _piece(piece: ColouredPiece, largest: float) -> str:
-    if abs(piece.weight) <= largest * PALEST:
-        return escape(piece.text)
-    side, depth = "for" if piece.weight > 0 else "against", 0.1 + 0.55 * abs(piece.weight) / largest
-    return f'<span class="{side}" style="--a:{depth:.2f}" title="{piece.weight:+.2f}">{escape(piece.text)}</span>'
+    strongest = ", ".join(f"{named(each['word'])} {each['weight']:+.2f}" for each in found["words"][:LISTED])
+    return f'{coloured(found["text"], found["words"])}<p class="faint">{strongest}</p>'
 
 
 def _sum(found: Waterfall) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from credo.asking.protocol import Waterfall
+from credo.asking.protocol import Waterfall, waterfall
 from credo.present.content import GAP, ColouredText, Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.numbers import CELL, count_of, one_line
+
+TOP = 15  # columns, and words of each text
 
 
 def waterfall_table(found: Waterfall, top: int, noun: str, sides: tuple[str, str], form: str = "+.3f") -> Table:
@@ -25,10 +27,16 @@ def waterfall_table(found: Waterfall, top: int, noun: str, sides: tuple[str, str
     return Table(columns, Drawing("weights", weights, sides=sides))
 
 
+def row_content(found: object, top: int | None = None) -> list[Content]:
+    """What a classifier's `explain` returned."""
+    return explanation_content(waterfall(found), "", top or TOP)
+
+
 def explanation_content(found: Waterfall, title: str, top: int) -> list[Content]:
     """A row's explanation, with the texts in it."""
     sides = f"for {found.against}", f"for {found.of}"
-    contents: list[Content] = [Paragraph(f"{title}: P({one_line(found.of)}) = {found.probability:.4g}", "title"), GAP]
+    head = f"{title}: " if title else ""
+    contents: list[Content] = [Paragraph(f"{head}P({one_line(found.of)}) = {found.probability:.4g}", "title"), GAP]
     contents.append(waterfall_table(found, top, "column", sides))
     for each in (text for text in found.texts if text["words"]):
         contents += [GAP, ColouredText(each["name"], found.of, found.against, each["text"], each["words"])]

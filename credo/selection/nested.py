@@ -31,7 +31,7 @@ from credo.selection.linear_terms import DiscriminativeTerm, LinearTerm
 from credo.selection.pooling import GivenUp, Judged, Pool, chosen_pool
 from credo.selection.report import Tried
 from credo.selection.requests import ScoresOfTerms
-from credo.selection.sample import Sample, drawn, encoded
+from credo.selection.sample import MANY_CLASSES, Sample, drawn, encoded
 from credo.selection.stacking import HeldOut, Stack, cross_fitted_alone
 from credo.selection.terms import Taught, Term, TermScores, taught
 from credo.selection.tree_terms import TreeTerm
@@ -41,6 +41,7 @@ from credo.selection.weighting import Weighting, pooled
 from credo.selection.widening import widened
 
 FOLDS, FEW_FOLDS = 10, 5
+MANY_FOLDS, FEW_OF_A_CLASS = 20, 10  # folds of many classes with fewer rows each: a tenth of them would be missed
 FEW, FEW_IN_CELLS = 2000, 999  # rows up to which there are more folds; the same where cells are counted together
 ENOUGH, ENOUGH_IN_CELLS = 2000, 1500  # held-out rows, after which no further fold is looked at
 MANY = 2000  # rows, above which the candidates of a fold are as good as those of all rows
@@ -100,7 +101,7 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     sample = encoded(model, drawn(model, table, Weights.of(weight), terms))
     if sample.rows < 2:
         raise DataError("tuning needs at least two different rows that have a class")
-    fold, folds = _folds(sample, seed, model.counts_cells)
+    fold, folds = _folds(sample, seed, len(model.classes), model.counts_cells)
     sample = with_features(model, sample) if discriminative else sample
     fitted = Discriminative.of(model, sample, fold, folds)
     learned = taught(model, sample)
@@ -120,7 +121,7 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
         tell("each class has one row (copies counted once): none can be held out, so there are no held-out scores")
         pool = replace(pool, held_out=_by_shares(model, sample, pool.names))
     how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
-    shared = (len(model.classes) - 1) / (2 * sample.rows**2)  # the variance of χ²/2n: how far off the class shares are
+    shared = 2 * (len(model.classes) - 1) / sample.rows**2  # the variance of χ²/n: how far off the class shares are
     unknown = [each.unknown for each in judged]
     scores = _scores(model, pool.held_out.rows, pool.log_probabilities, unknown, how)
     scores, shares = replace(scores, estimated=shared, reuse=reuse), pool.shares
@@ -146,11 +147,13 @@ def _with_parts(
     return weighting, parts
 
 
-def _folds(sample: Sample, seed: int, in_cells: bool) -> tuple[NDArray[np.intp], range]:
+def _folds(sample: Sample, seed: int, classes: int, in_cells: bool) -> tuple[NDArray[np.intp], range]:
     """Which fold each row is in, and the folds that are looked at; fewer where a fold takes longer, as cells of several
     columns are counted together."""
     few, enough = (FEW_IN_CELLS, ENOUGH_IN_CELLS) if in_cells else (FEW, ENOUGH)
-    count = max(2, min(FOLDS if sample.rows <= few else FEW_FOLDS, sample.rows))
+    rare = classes >= MANY_CLASSES and sample.rows * sample.stride < FEW_OF_A_CLASS * classes
+    most = MANY_FOLDS if rare else FOLDS if sample.rows <= few else FEW_FOLDS
+    count = max(2, min(most, sample.rows))
     looked_at = min(count, max(1, -(-enough * count // sample.rows)))
     return sample.folds(count, seed), range(looked_at)
 

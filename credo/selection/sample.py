@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 FEW_ROWS = 2000  # rows of a part, up to which all its texts are cut into words once: many folds read them
 ROWS, CELLS = 20_000, 4_000_000  # at most, and of their scores (rows x classes x terms): more rows are sampled
+MANY_CLASSES = 20  # that aren't spread evenly over folds
 ROWS_IN_CELLS = 10_000  # at most, of columns that depend on each other: scoring these takes as long as all else
 
 
@@ -132,8 +133,14 @@ class Sample:
         return replace(self.take(kept), stride=self.stride * stride) if kept.any() else self
 
     def folds(self, count: int, seed: int) -> NDArray[np.intp]:
-        """Which fold each row is in: classes are spread evenly, and the rows' order doesn't matter. (rows,)"""
-        order = np.lexsort((mixed(self.prints, salt=seed + 2), self.codes))
+        """Which fold each row is in; the rows' order doesn't matter. (rows,)
+
+        Few classes are spread evenly. Then training rows have the class shares of held-out rows, which those of new
+        rows don't have: with K classes and n rows, the log-loss is too low by up to (K - 1)/n. So many classes aren't.
+        """
+        bits = mixed(self.prints, salt=seed + 2)
+        many = len(np.unique(self.codes)) >= MANY_CLASSES
+        order = np.lexsort((self.codes, bits) if many else (bits, self.codes))
         found = np.empty(self.rows, dtype=np.intp)
         found[order] = np.arange(self.rows) % count
         return found

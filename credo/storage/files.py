@@ -121,13 +121,19 @@ def _header(text: bytes, path: FilePath) -> dict[str, Any]:
     raise StorageError(f"{path} was damaged or tampered with: its header can't be read")
 
 
+def _reader_of(path: FilePath) -> str:
+    from credo.formats import is_network
+
+    return ": a network's file is read by credo.Network.read" if is_network(str(path)) else ""
+
+
 def _promised(file: BinaryIO, path: FilePath) -> tuple[str, int]:
     """The checksum and the size in the first line; the size is checked against the file's."""
     status = os.fstat(file.fileno())
     line = file.readline(LONGEST_LINE) if stat.S_ISREG(status.st_mode) else b""
     version = re.match(rb"credo ([1-9][0-9]*) ", line)
     if not version:
-        raise StorageError(f"{path} is not a credo file")
+        raise StorageError(f"{path} is not a credo file{_reader_of(path)}")
     if int(version[1]) > FORMAT:
         raise StorageError(
             f"{path} was written by a newer version of credo, in format {int(version[1])}; "

@@ -30,7 +30,7 @@ class Stored:
     """How objects of one class are written to files and read back.
 
     `attributes` and `arguments` name the Python attribute and the constructor's argument, where they aren't called
-    as the field is in files.
+    as the field is in files. Mappings for the same argument are merged.
     """
 
     name: str
@@ -38,7 +38,8 @@ class Stored:
     fields: Mapping[str, FieldType]
     attributes: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
-    learned: tuple[str, ...] = ()  # fields that are set beside the constructor
+    learned: tuple[str, ...] = ()  # fields that no constructor takes
+    with_learned: Callable[..., Any] = with_fields  # the object with these, by their Python names
     upgrades: tuple[Callable[[Values], Values | Moved], ...] = ()  # from version 1 to 2, from 2 to 3, ...
     consistent: Callable[[Any], bool] = lambda _: True  # whether the fields of an object go together
 
@@ -72,10 +73,13 @@ class Stored:
         if values.keys() != self.fields.keys():
             wanted, found = (", ".join(names) for names in (self.fields, values))
             raise ValueError(f"the fields of {self.name} should be {wanted}, but are {found}")
-        given = [name for name in self.fields if name not in self.learned]
-        made = self.kind(**{self.arguments.get(name, self._attribute(name)): values[name] for name in given})
+        given: Values = {}
+        for name in (name for name in self.fields if name not in self.learned):
+            argument = self.arguments.get(name, self._attribute(name))
+            given[argument] = {**given[argument], **values[name]} if argument in given else values[name]
+        made = self.kind(**given)
         if self.learned:
-            made = with_fields(made, **{self._attribute(name): values[name] for name in self.learned})
+            made = self.with_learned(made, **{self._attribute(name): values[name] for name in self.learned})
         self.check(made)
         return made
 

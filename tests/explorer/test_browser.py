@@ -79,6 +79,10 @@ def test_the_keyboard_alone(browser: Any) -> None:
         page.keyboard.press("Alt+ArrowLeft")
         page.wait_for_function("() => document.querySelectorAll('.likelihood').length == 2")
         assert chosen(page)["network"]["given"]["XRay"] == {"yes": 0.9, "no": 1}
+        state_button(page, "Smoking", "no").focus()
+        page.keyboard.press("Shift+Enter")
+        page.wait_for_selector(".state.out")
+        assert chosen(page)["network"]["given"]["Smoking"] == ["yes"]
         page.locator(".canvas").focus()
         before = page.locator(".sheet").get_attribute("style")
         page.keyboard.press("+")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import credo
 from tests.explorer.browsing import IN_BROWSER, Tab, asia, chosen, figure, state_button, violations
@@ -365,6 +367,70 @@ def test_a_sequence_is_decoded_and_forecast(browser: Any) -> None:
 
 
 # All
+
+
+def select(page: Any, label: str, value: str) -> None:
+    page.get_by_label(label).select_option(value)
+
+
+def observe(page: Any) -> None:
+    page.get_by_label("Add observations").fill("1")
+    page.get_by_label("Add observations").press("Enter")
+
+
+# a model; a gesture, and what it asks the server; an input, and what is typed there meanwhile
+TYPING: dict[str, tuple[Callable[[], Any], Callable[[Any], None], str, str, str]] = {
+    "network": (
+        lambda: credo.Network.example("asia"), lambda page: state_button(page, "XRay", "yes").click(), "next",
+        "Cost of asking about Bronchitis", "0.3",
+    ),
+    "hybrid network": (
+        lambda: credo.HybridNetwork("Flu -> Fever", {"Flu": 0.1, "Fever": credo.nodes.Normal(mean=37, sd=1)}),
+        lambda page: state_button(page, "Flu", "yes").click(), "marginals", "Evidence of Fever: a number", "> 3",
+    ),
+    "dynamic network": (
+        lambda: credo.DynamicNetwork("previous(Rain) -> Rain", {"Rain": {"yes": 0.7, "no": 0.3}}, first={"Rain": 0.5}),
+        lambda page: select(page, "Rain in slice 4", "yes"), "beliefs", "forecast", "3",
+    ),
+    "influence diagram": (
+        lambda: credo.InfluenceDiagram(
+            "Rain -> Forecast -> Umbrella; Rain, Umbrella -> Comfort",
+            {"Rain": 0.3, "Forecast": {"yes": 0.8, "no": 0.1}}, {"Comfort": [[7, 0], [2, 10]]}, ["Umbrella"],
+        ),
+        lambda page: state_button(page, "Forecast", "yes").click(), "ask", "Cost of asking about Rain", "0.3",
+    ),
+    "belief": (lambda: credo.BetaBernoulli(2, 2).update([1, 0]), observe, "move", "until the 95% interval is", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TYPING)
+def test_an_answer_that_arrives_leaves_what_is_being_typed(browser: Any, name: str) -> None:
+    made, gesture, asked, label, text = TYPING[name]
+    held = list[Any]()
+    state = {"network": {"target": {"name": "LungCancer"}}} if name == "network" else None
+    with credo.explore(made()) as served, Tab(browser, served, state) as page:
+        box = page.get_by_label(label)
+        box.wait_for()
+        page.wait_for_load_state("networkidle")
+        page.route(f"**/{asked}", lambda route: held.append(route))
+        with page.expect_request(f"**/{asked}"):
+            gesture(page)
+        box.fill(text)
+        with page.expect_response(f"**/{asked}") as answered:
+            held[-1].continue_()
+        answered.value.finished()
+        page.wait_for_timeout(200)
+        assert box.input_value() == text
+        page.unroute(f"**/{asked}")
+
+
+def test_a_number_is_read_as_it_is_typed(browser: Any) -> None:
+    with credo.explore(credo.NaiveBayes().fit(two_kinds(), target="kind")) as served, Tab(browser, served) as page:
+        cell = page.get_by_label("x", exact=True)
+        cell.press_sequentially("0.0507", delay=30)
+        assert cell.input_value() == "0.0507"
+        restored(page)
+        assert chosen(page) == {"row": {"row": {"x": 0.0507}}}
 
 
 def test_every_screen_is_exported_as_it_is_shown(browser: Any, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from shlex import split
@@ -431,6 +433,25 @@ def test_clusters_and_sequences() -> None:
     np.testing.assert_allclose(np.transpose(found["smooth"]), chain.smooth(data))
     assert [chain.names[k] for k in found["path"]] == np.ravel(chain.decode(data)).tolist()
     assert len(found["forecast"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("made", "title"),
+    [
+        (lambda: credo.BetaBernoulli(2, 2).update([1, 0]), "BetaBernoulli"),
+        (lambda: credo.Network.example("asia"), "Network of 8 variables and 8 arrows"),
+        (lambda: credo.NaiveBayes().fit({"x": [1.5, 2.5], "y": ["a", "b"]}, target="y"), "NaiveBayes of y"),
+        (lambda: credo.estimate({"g": ["a", "b"], "y": [0, 1]}, "y", by="g"), "2 beliefs about y by g"),
+    ],
+)
+def test_a_model_without_a_file_says_what_it_is(made: Callable[[], Any], title: str) -> None:
+    assert Subject(made()).title == title
+    assert Subject(made(), "there/m.credo").title == "m.credo"
+
+
+def test_counts_are_whole_numbers() -> None:
+    found = asked(screen(credo.GammaPoisson(2, 1).update([3, 5, 4]), "belief"), "move")
+    assert [*json.loads(json_text(found))["charts"][-1]["bars"]][:3] == ["0", "1", "2"]
 
 
 def test_other_objects_have_no_screen() -> None:

@@ -118,7 +118,7 @@ def test_one_row() -> None:
     """It is learned, and more may follow; alone it says nothing of the noise."""
     one = PLAIN.fit({"a": [1.0], "y": [2.0]}, "y")
     assert one.n == 1
-    assert "1 rows don't determine 1 weights" in refused(one.predictive, {"a": 3.0})
+    assert "1 row can't determine 1 weight and" in refused(one.predictive, {"a": 3.0})
     assert "at least 2 rows" in repr(one)
     more = one.update({"a": [2.0, 3.0, 4.0], "y": [3.0, 4.2, 5.1]})
     finite(more, {"a": [1.0, 2.0]})

@@ -454,6 +454,11 @@ def test_paths_that_cannot_be(tmp_path: Path) -> None:
                 act(path)
 
 
+def test_a_file_of_a_network_says_what_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "net.bif.gz").write_bytes(b"network unknown {}")
+    assert "credo.Network.read" in refused(tmp_path / "net.bif.gz")
+
+
 def test_devices_and_pipes_are_left_alone(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,13 @@ LEARNED = [
     pytest.param(credo.learn, classes, id="learn"),
     pytest.param(credo.LinearRegression().fit, numbers, id="linear regression"),
     pytest.param(credo.learn, numbers, id="learn a number"),
+    pytest.param(credo.LogisticRegression().fit, classes, id="logistic regression"),
+    pytest.param(credo.DecisionTree().fit, classes, id="tree"),
+]
+HIDDEN = [
+    pytest.param(credo.Mixture(2, starts=1).fit, "log_prob", id="mixture"),
+    pytest.param(credo.HiddenMarkov(2, starts=1).fit, "log_prob", id="hidden Markov"),
+    pytest.param(partial(credo.HiddenMarkov().fit, target="y"), "predict", id="given states"),
 ]
 
 
@@ -44,6 +52,19 @@ def test_amounts_in_another_currency_are_refused(learn: Any, table: Any, tmp_pat
             with pytest.raises(credo.CredoError, match=r"'price' has amounts with the sign '\$'.* had '€'"):
                 asked(table(DOLLARS))
         assert known.update(table(EUROS)).n == known.update(table(PRICE)).n == 120
+
+
+@pytest.mark.parametrize(("learn", "verb"), HIDDEN)
+def test_hidden_variables_refuse_another_currency(learn: Any, verb: str, tmp_path: Path) -> None:
+    table = classes if isinstance(learn, partial) else lambda prices: {"price": prices}
+    model = learn(table(EUROS))
+    credo.save(model, tmp_path / "m.credo")
+    for known in (model, credo.load(tmp_path / "m.credo")):
+        assert np.array_equal(getattr(known, verb)({"price": EUROS}), getattr(model, verb)({"price": PRICE}))
+        for asked in (getattr(known, verb), known.update):
+            with pytest.raises(credo.CredoError, match=r"'price' has amounts with the sign '\$'.* had '€'"):
+                asked(table(DOLLARS))
+        assert known.update(table(EUROS)).n == 120
 
 
 def test_models_of_different_currencies_do_not_merge() -> None:

@@ -469,6 +469,16 @@ def test_beliefs_have_intervals() -> None:
     assert NET.belief("Flu").mean()["yes"] == pytest.approx(float(NET.tables["Flu"][NET.states["Flu"].index("yes")]))
 
 
+def test_a_belief_about_the_noise_has_the_degrees_of_freedom_of_least_squares() -> None:
+    rng = np.random.default_rng(0)
+    rows = {name: rng.normal(size=12) for name in ("u", "v", "w")}
+    rows["y"] = 1 + 2 * rows["u"] + rng.normal(size=12)
+    net = HybridNetwork("u, v, w -> y").fit(rows, prior=1e-6)
+    residuals = np.linalg.lstsq(np.column_stack([np.ones(12), *list(rows.values())[:3]]), rows["y"], rcond=None)[1]
+    assert net.belief("y").mean().variance == pytest.approx(float(residuals[0]) / (12 - 4), rel=1e-5)
+    assert float(net.numbers["y"].variance) == pytest.approx(net.belief("y").mean().variance * (1 + 4 / 12), rel=1e-5)
+
+
 def test_the_law_of_large_numbers_for_every_kind_of_node() -> None:
     true = random_hybrid(5)
     rows, kinds = true.sample(5_000, seed=0), dict.fromkeys(true.numbers, "number")

@@ -13,6 +13,7 @@ import credo
 from credo.core.learning import Weights
 from credo.data import source
 from credo.models.explaining import contributions
+from credo.models.metrics import Scores
 from credo.numerics.exact import Array
 from credo.selection.label_noise import noise_rates, with_label_noise
 from credo.selection.sample import drawn, encoded
@@ -390,3 +391,36 @@ def test_an_explanation_marks_unseen_values() -> None:
     assert "c1 = never (unseen value, ignored)" in repr(found)
     assert found.table()["value"].to_pylist().count("never (unseen value, ignored)") == 1
     assert not model.explain({**row, "c1": table["c1"][:1]}).unseen
+
+
+@pytest.mark.parametrize(
+    ("classes", "rows", "apart", "draws"), [(2, 60, 1.5, 8), (20, 120, 1.5, 8), (20, 120, 0.0, 4), (200, 700, 0.0, 4)]
+)
+def test_reported_is_true_for_any_number_of_classes(classes: int, rows: int, apart: float, draws: int) -> None:
+    """New rows don't have the class shares of the training rows: if classes were spread evenly over folds, the report
+    would be too good by up to (K - 1)/n."""
+    far = []
+    for draw in range(draws):
+        rng = np.random.default_rng([25, classes, draw])
+        shares, means = rng.dirichlet(np.full(classes, 5.0)), apart * rng.normal(size=(classes, 3))
+        codes = rng.choice(classes, rows + 8000, p=shares)
+        truth = np.array([f"k{k}" for k in codes])
+        old, new = split(numbers(means[codes] + rng.normal(size=(len(codes), 3))), rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", credo.errors.Notice)  # classes are many
+            model = credo.learn(old, target=truth[:rows])
+        known = np.isin(truth[rows:], model.classes)
+        true = loss(model, {name: cells[known] for name, cells in new.items()}, truth[rows:][known])
+        scores = model.report.scores
+        far.append((scores.log_loss - true) / scores.log_loss_error)
+    assert np.abs(far).max() < 2
+    assert abs(np.mean(far)) < 1
+
+
+def test_rows_that_were_all_predicted_well_leave_an_error() -> None:
+    """The probabilities imply that one row in a hundred will be wrong: none of 50 was, by chance."""
+    p = np.tile(np.log([0.99, 0.01]), (50, 1))
+    scores = Scores(("no", "yes"), p, np.zeros(50, dtype=np.intp), np.ones(50))
+    assert scores.log_loss_error == pytest.approx(np.sqrt(0.99 * 0.01) * np.log(99) / 7)
+    wrong = replace(scores, truth=np.r_[np.ones(5, dtype=np.intp), np.zeros(45, dtype=np.intp)])
+    assert wrong.log_loss_error == pytest.approx(np.std(wrong.of_truth, ddof=1) / np.sqrt(50))

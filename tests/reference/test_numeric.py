@@ -513,7 +513,7 @@ def test_errors(name: str) -> None:
 def test_repr() -> None:
     assert repr(lecture()) == ("Numeric(1 parameter on [0, 10]; 4 observations; mean 8.85, 95% interval [8.03, 9.92])")
     assert "improper" in repr(Numeric(normal, flat, (-INF, INF)))
-    assert "mean 8.85" in lecture()._repr_html_()
+    assert "<td>8.852</td>" in lecture()._repr_html_()
 
 
 @pytest.mark.parametrize("post", [lecture(), coin().update({1: 5, 0: 3})], ids=["density", "counts"])

@@ -18,9 +18,9 @@ from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mappin
 from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
 from credo.models.explaining import WordContribution
+from credo.present.coloured_text import PALEST, cut_weights
 from credo.present.content import plain
 from credo.present.densities import Shape, shape_of
-from credo.present.texts import PALEST, cut_weights
 
 POINTS = 41  # of a curve over a number
 VALUES = 40  # of a category in a curve

@@ -6,6 +6,7 @@ a new server shows the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, TypedDict
@@ -65,7 +66,10 @@ class Subject:
 
     @property
     def title(self) -> str:
-        return self.path.replace("\\", "/").rpartition("/")[2] if self.path else type(self.model).__name__
+        """The file's name; without a file, what the model says it is: "NaiveBayes of play"."""
+        if self.path:
+            return self.path.replace("\\", "/").rpartition("/")[2]
+        return re.split(r"[\n,:;(]", repr(self.model), maxsplit=1)[0].strip() or type(self.model).__name__
 
 
 def screens_of(subject: Subject) -> dict[str, Screen]:

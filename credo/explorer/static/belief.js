@@ -2,6 +2,7 @@
 import { html, useState } from "./vendor/preact-htm.js";
 import { Copy, Problem, percent, signed, useAnswer } from "./parts.js";
 import { Legend, Lines, filled, interpolated } from "./charts.js";
+import { Typed } from "./typed.js";
 
 const STYLES = { prior: { colour: "#888888", dashes: "5 4" }, likelihood: { colour: "#ee7733", dashes: "2 3" }, posterior: { colour: "#4477aa" }, predictive: { colour: "#228833" } };
 const valuesIn = (text) => text.split(/[\s,;]+/).filter(Boolean).map((each) => (Number.isFinite(Number(each)) ? Number(each) : each));
@@ -30,7 +31,7 @@ export function Screen({ model, state, change, ask }) {
         <${Adding} like=${like} label="Its observations" values=${other} set=${(values) => change({ other: values.length ? values : null })} />
         ${unlike && html`<${Problem} text=${unlike} />`}
         ${against && html`<p>P(this one is greater) = <b>${percent(against.greater)}</b>; difference of the means ${against.difference.toPrecision(3)}</p>`}</section>
-      <section><h2>How much more data?</h2><label>until the 95% interval is ± <input type="number" min="0" step="any" value=${half} onInput=${(event) => Number(event.target.value) > 0 && change({ half: Number(event.target.value) }, { passing: true })} /></label>
+      <section><h2>How much more data?</h2><label>until the 95% interval is ± <${Typed} type="number" min="0" step="any" value=${half} read=${(text) => Number(text) > 0 && change({ half: Number(text) }, { passing: true })} /></label>
         <p role="status">${short ?? (needed && (needed.rows == null ? "more than a million million observations" : needed.rows === 0 ? `none: it is ± ${needed.half_width.toPrecision(3)} now` : `about ${needed.rows.toLocaleString("en")} more observations like those so far`))}</p></section>
     </div>
     <aside aria-label="Posterior">

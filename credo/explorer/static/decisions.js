@@ -1,6 +1,7 @@
 // An influence diagram: what is known, the best policy, what it is worth, and what to ask before a decision.
 import { html, useMemo, useRef } from "./vendor/preact-htm.js";
 import { Content, Copy, Problem, useAnswer } from "./parts.js";
+import { Typed } from "./typed.js";
 import { Board, Found } from "./board.js";
 
 const figure = (x) => String(Number(Number(x).toPrecision(5)));
@@ -52,6 +53,6 @@ function Worth({ open, given, state, change, ask }) {
     ${problem && html`<${Problem} text=${problem} />`}
     ${found && (found.questions.length === 0 ? html`<p class="faint">Nothing is left to ask.</p>` : html`<table class="next"><thead><tr><th scope="col">variable</th><th scope="col">value</th><th scope="col"><span class="unseen">bar</span></th><th scope="col">cost</th><th scope="col">worth</th></tr></thead>
       <tbody>${found.questions.map((each) => html`<tr key=${each.name}><th scope="row"><bdi>${each.name}</bdi></th><td>${figure(each.value)}</td><td class="wide"><span class="bar" style=${{ width: `${(100 * each.value) / most}%` }}></span></td>
-        <td><input type="number" min="0" step="any" value=${each.cost || ""} aria-label=${`Cost of asking about ${each.name}`} onChange=${(event) => change({ costs: { ...costs, [each.name]: Number(event.target.value) || 0 } })} /></td><td>${figure(each.worth)}</td></tr>`)}</tbody></table>
+        <td><${Typed} type="number" min="0" step="any" value=${costs[each.name] || ""} aria-label=${`Cost of asking about ${each.name}`} settle=${(text) => change({ costs: { ...costs, [each.name]: Number(text) || 0 } })} /></td><td>${figure(each.worth)}</td></tr>`)}</tbody></table>
       <${Copy} lines=${found.copy} />`)}</section>`;
 }

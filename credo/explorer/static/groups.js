@@ -148,7 +148,7 @@ function Forest({ rows, setFirst, pair, pick, brush }) {
 // Numbers above the intervals, on their scale.
 function Scale({ range: [low, high] }) {
   const at = (x) => `${(100 * (x - low)) / (high - low || 1)}%`;
-  return html`<div class="forest-scale" aria-hidden="true"><span></span><span></span><span></span><span class="interval">${ticks(low, high, 4).map((x) => html`<u key=${x} style=${{ left: at(x) }}>${x}</u>`)}</span></div>`;
+  return html`<div class="forest-scale" aria-hidden="true"><span></span><span></span><span></span><span class="interval">${ticks(low, high, 5).map((x) => html`<u key=${x} style=${{ left: at(x) }}>${x}</u>`)}</span></div>`;
 }
 
 function drawnRow(row, i, base, [low, high], chosen, current) {

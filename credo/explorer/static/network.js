@@ -3,6 +3,7 @@ import { html, useMemo, useRef } from "./vendor/preact-htm.js";
 import { Content, Copy, Problem, Waterfall, percent, useAnswer } from "./parts.js";
 import { Board, Found } from "./board.js";
 import { filled } from "./charts.js";
+import { Typed } from "./typed.js";
 
 export function Screen({ model, state, change, ask }) {
   const given = state.given ?? {}, done = state.do ?? {}, doing = state.doing ?? false;
@@ -101,7 +102,7 @@ function Next({ next, costs, change }) {
     <table class="next"><thead><tr><th scope="col">variable</th><th scope="col">gain</th><th scope="col"><span class="unseen">bar</span></th><th scope="col">cost</th></tr></thead>
     <tbody>${next.questions.slice(0, 8).map((each) => html`<tr key=${each.name}><th scope="row"><bdi>${each.name}</bdi></th><td>${each.gain.toFixed(4)}</td>
       <td class="wide"><span class="bar" style=${{ width: `${(100 * each.gain) / most}%` }}></span></td>
-      <td><input type="number" min="0" step="0.01" value=${each.cost || ""} aria-label=${`Cost of asking about ${each.name}`} onChange=${(event) => price(each.name, event.target.value)} /></td></tr>`)}</tbody></table></section>`;
+      <td><${Typed} type="number" min="0" step="0.01" value=${costs[each.name] || ""} aria-label=${`Cost of asking about ${each.name}`} settle=${(text) => price(each.name, text)} /></td></tr>`)}</tbody></table></section>`;
 }
 
 function Table({ name, byName, ask, learned }) {

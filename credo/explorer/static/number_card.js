@@ -1,5 +1,6 @@
 // Cards of numbers: a density with its mean and 95% interval, whose evidence is a number or an interval; and utilities.
 import { html, useRef, useState } from "./vendor/preact-htm.js";
+import { Typed } from "./typed.js";
 
 const TALL = 62; // pixels of a density
 const short = (x) => String(Number(Number(x).toPrecision(4)));
@@ -29,7 +30,6 @@ export function findingIn(text) {
 
 export function NumberCard({ variable, width, beyond, number, card, shares, ghost, prior, finding, set, chosen, conflict, find, change, focused }) {
   const { name } = variable, now = shares ?? prior;
-  const [typing, setTyping] = useState(null); // what is being typed, which an answer that arrives mustn't replace
   const [unread, setUnread] = useState(null); // what was typed and can't be read
   const brush = useRef(null);
   const first = Math.min(now.x[0], prior.x[0]), last = Math.max(now.x.at(-1), prior.x.at(-1)), span = last - first || 1;
@@ -51,10 +51,9 @@ export function NumberCard({ variable, width, beyond, number, card, shares, ghos
     };
     addEventListener("pointerup", up);
   };
-  const typed = (event) => {
-    const found = findingIn(event.target.value);
-    setTyping(null);
-    setUnread(found === null ? event.target.value : null);
+  const typed = (text) => {
+    const found = findingIn(text);
+    setUnread(found === null ? text : null);
     if (found !== null) find(name, found);
   };
   const given = set ?? finding, role = set !== undefined ? "set" : finding !== undefined ? "seen" : "";
@@ -67,8 +66,8 @@ export function NumberCard({ variable, width, beyond, number, card, shares, ghos
       ${now.x.length > 1 && html`<path d=${path(now)} class="now" />`}
       <line x1=${at(now.mean)} x2=${at(now.mean)} y1="0" y2=${TALL} class="mean" /></svg>
     <p class="figures-of"><b>${short(now.mean)}</b>${now.sd > 0 ? html` ± ${short(now.sd.toPrecision(2))} <span>95% ${short(now.low)} – ${short(now.high)}</span>` : ""}</p>
-    <input value=${typing ?? unread ?? intervalText(given)} placeholder=${`${short(prior.mean)} or > ${short(prior.mean)}`} aria-label=${`Evidence of ${name}: a number or an interval`} aria-invalid=${unread !== null}
-      title="a number, or an interval: > 38, < 40, 36 to 38; or click the curve, or drag over it" onInput=${(event) => setTyping(event.target.value)} onChange=${typed} />
+    <${Typed} value=${unread ?? intervalText(given)} placeholder=${`${short(prior.mean)} or > ${short(prior.mean)}`} aria-label=${`Evidence of ${name}: a number or an interval`} aria-invalid=${unread !== null}
+      title="a number, or an interval: > 38, < 40, 36 to 38; or click the curve, or drag over it" settle=${typed} />
   </section>`;
 }
 

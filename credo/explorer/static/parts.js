@@ -1,6 +1,7 @@
 // Parts that all screens share.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { Lines, percent } from "./charts.js";
+import { Typed } from "./typed.js";
 
 export { percent };
 
@@ -141,10 +142,10 @@ export function Cell({ column, value, set, classes = [], chosen, choose }) {
     ? html`<select id=${id} value=${value ?? ""} onChange=${(event) => set(column.name, event.target.value)}>
         <option value="">(missing)</option>${(column.values ?? []).map((each) => html`<option key=${String(each)} value=${each}>${String(each)}</option>`)}</select>`
     : column.kind === "date"
-      ? html`<input id=${id} type="date" value=${value ?? ""} onChange=${(event) => set(column.name, event.target.value)} />`
+      ? html`<${Typed} id=${id} type="date" value=${value ?? ""} settle=${(text) => set(column.name, text)} />`
       : column.kind === "text" ? html`<input id=${id} value=${value ?? ""} placeholder="missing" onInput=${(event) => set(column.name, event.target.value, true)} />`
-      : html`<input id=${id} type="number" step="any" value=${value ?? ""} placeholder="missing"
-          onInput=${(event) => set(column.name, event.target.value === "" ? "" : Number(event.target.value), true)} />
+      : html`<${Typed} id=${id} type="number" step="any" value=${value ?? ""} placeholder="missing"
+          read=${(text) => set(column.name, text === "" ? "" : Number(text), true)} />
         ${column.range && html`<input type="range" class=${value == null ? "missing" : ""} aria-label=${`${column.name}, slider`} min=${column.range[0]} max=${column.range[1]} step=${(column.range[1] - column.range[0]) / 200}
           value=${value ?? (column.range[0] + column.range[1]) / 2} onInput=${(event) => set(column.name, Number(Number(event.target.value).toPrecision(4)), true)} />`}`;
   return html`<div class=${`cell ${chosen ? "chosen" : ""}`}><label for=${id} title=${column.name}><bdi>${column.name}</bdi></label>${control}

@@ -2,6 +2,7 @@
 import { html } from "./vendor/preact-htm.js";
 import { Copy, Problem, percent, useAnswer } from "./parts.js";
 import { Strip } from "./sequence.js";
+import { Typed } from "./typed.js";
 
 const NEW = [{}, {}, {}, {}, {}], EDITED = 60; // slices of a new page; slices whose findings are controls
 
@@ -17,7 +18,7 @@ export function Screen({ model, state, change, ask }) {
   return html`<div class="row-screen"><div class="controls">
       <div class="tools"><fieldset class="switch"><legend class="unseen">Beliefs</legend>${[["smoothed", "given all slices"], ["filtered", "given slices so far"]].map(([each, title]) =>
         html`<label key=${each}><input type="radio" name="how" checked=${how === each} onChange=${() => change({ how: each === "smoothed" ? null : each })} /> ${each}: ${title}</label>`)}</fieldset>
-        <label>forecast <input type="number" min="1" max="200" value=${steps} onChange=${(event) => change({ steps: Math.max(1, Math.min(200, Number(event.target.value) || 12)) })} /> slices</label></div>
+        <label>forecast <${Typed} type="number" min="1" max="200" value=${steps} settle=${(text) => change({ steps: Math.max(1, Math.min(200, Number(text) || 12)) })} /> slices</label></div>
       <section><h2>Findings</h2><${Findings} model=${model} rows=${shown} set=${set} change=${change} edited=${rows !== null} /></section>
       ${problem && html`<${Problem} text=${problem} />`}
       <p class="faint">Above: the evidence. Below: P(state) in each slice; beyond the line, forecasts.</p>

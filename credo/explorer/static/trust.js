@@ -44,9 +44,10 @@ export function Screen({ model, state, change, ask }) {
           <p class="faint">${listed.rows.length} of ${listed.total}${model.has_rows ? "; click a row's number for its reasons" : "; with --data rows.csv the explorer shows the rows themselves"}</p>`}</section>
       <section><h2>Classes</h2><div class="scroll"><table><thead><tr><th scope="col">class</th><th scope="col">rows</th><th scope="col">precision</th><th scope="col">recall</th></tr></thead>
         <tbody>${model.by_class.slice(0, 40).map((each) => html`<tr key=${each.class}><th scope="row"><bdi>${each.class}</bdi></th><td>${each.rows.toLocaleString("en")}</td><td>${each.precision == null ? "–" : percent(each.precision)}</td><td>${each.recall == null ? "–" : percent(each.recall)}</td></tr>`)}</tbody></table></div>
-        ${model.tried.length > 0 && html`<h2>Models tried</h2><div class="scroll"><table><thead><tr><th scope="col">model</th><th scope="col">log-loss</th><th scope="col">behind the best</th><th scope="col"><span class="unseen">two standard errors</span></th><th scope="col">accuracy</th><th scope="col">weight in the pool</th></tr></thead>
-          <tbody>${model.tried.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th><td>${each.log_loss.toFixed(4)}</td>${behind(each, model.tried)}<td>${percent(each.accuracy)}</td><td>${each.share.toFixed(2)}</td></tr>`)}</tbody></table></div>`}</section>
+        </section>
     </div>
+    ${model.tried.length > 0 && html`<section><h2>Models tried</h2><div class="scroll"><table><thead><tr><th scope="col">model</th><th scope="col">log-loss</th><th scope="col">behind the best</th><th scope="col"><span class="unseen">two standard errors</span></th><th scope="col">accuracy</th><th scope="col">weight in the pool</th></tr></thead>
+          <tbody>${model.tried.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th><td>${each.log_loss.toFixed(4)}</td>${behind(each, model.tried)}<td>${percent(each.accuracy)}</td><td>${each.share.toFixed(2)}</td></tr>`)}</tbody></table></div></section>`}
     ${model.has_curve && html`<section><h2>Learning curve</h2>${state.curve
       ? html`<${LearningCurve} ask=${ask} />`
       : html`<button class="only-live" onClick=${() => change({ curve: true })}>Draw it: learn ever more of the rows, and predict the others</button>`}</section>`}
@@ -71,6 +72,7 @@ function LearningCurve({ ask }) {
   const x = found.points.map((each) => each.rows), loss = found.points.map((each) => each.log_loss), error = found.points.map((each) => Number(each.error) || 0);
   const faint = { colour: "var(--faint)", dashes: "4 3" };
   return html`<div class="curve"><${Lines} x=${x} ys=${[loss, loss.map((y, i) => y - 2 * error[i]), loss.map((y, i) => y + 2 * error[i])]} names=${["log-loss", "less two standard errors", "plus two standard errors"]} upright=${String} styles=${[{}, faint, faint]} /></div>
+    <p class="faint">Log-loss of held-out rows, ± two standard errors, by the number of rows learned.</p>
     <div class="scroll"><table><thead><tr><th scope="col">rows learned</th><th scope="col">log-loss of held-out rows</th><th scope="col">accuracy</th></tr></thead>
     <tbody>${found.points.map((each) => html`<tr key=${each.rows}><td>${each.rows.toLocaleString("en")}</td><td>${each.log_loss.toFixed(4)} ± ${Number(each.error).toFixed(4)}</td><td>${percent(each.accuracy)}</td></tr>`)}</tbody></table></div>
     <${Copy} lines=${found.copy} />`;

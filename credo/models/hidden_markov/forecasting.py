@@ -10,6 +10,7 @@ import numpy as np
 
 from credo import engines
 from credo.blocks.column_laws import column_laws
+from credo.core.records import Shown
 from credo.errors import DataError, EvidenceError, counted
 from credo.models.hidden_markov.jobs import LastState
 from credo.numerics.categorical import Categorical
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Forecast(Mapping[str, Any]):
+class Forecast(Shown, Mapping[str, Any]):
     """One step ahead: P(state), and the distribution of each column: {value: probability}, or that of a number."""
 
     steps: int  # after the last row

@@ -48,9 +48,16 @@ def learned(model: HiddenMarkov, table: Source, target: object, how: Sequenced, 
     table, begun = with_given(table, start, names or None, START)
     model, table, numbers = prepared(model, table, (given, begun), how)
     if not names:
-        return _chosen(model, table, numbers, how.weight)
+        return _in_currencies(_chosen(model, table, numbers, how.weight), table)
     given = None if given is None else replace(given, states=names)
-    return _with_states(model.replaced(names=names), table, numbers, (given, begun), how.weight)
+    found = _with_states(model.replaced(names=names), table, numbers, (given, begun), how.weight)
+    return _in_currencies(found, table)
+
+
+def _in_currencies(model: HiddenMarkov, table: Source) -> HiddenMarkov:
+    """With the signs of amounts."""
+    signs = table.currencies([name for name in model.views if name in table.names])
+    return model.replaced(evidence=model._seen.in_currencies(signs))
 
 
 def prepared(
@@ -114,6 +121,7 @@ def _chosen(model: HiddenMarkov, table: Source, numbers: Numbers, weight: Weight
 
 def continued(model: HiddenMarkov, table: Source, target: object, weight: Weight) -> Any:
     """With more sequences: counted if all states are given; else EM continues and keeps the old evidence."""
+    model = _in_currencies(model, table)
     seen = model._seen
     table, given = _given_more(model, table, target)
     reader, weights = _read(model, table, (given,), weight)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.data import source
 from credo.errors import DataError, EvidenceError
 from credo.models.hidden_markov.forecasting import Forecast, ahead
 from credo.numerics.categorical import Categorical
@@ -41,8 +40,8 @@ class LiveStates:
         if not isinstance(row, Mapping):
             raise DataError(f"a row is {{column: value}}, but is {row!r:.60}")
         known = {name: value for name, value in row.items() if name in self.model.views}
-        table = source({name: [value] for name, value in known.items()} or {next(iter(self.model.views)): [None]})
-        table = table.as_words(self.model._seen.word_columns)
+        cells = {name: [value] for name, value in known.items()} or {next(iter(self.model.views)): [None]}
+        table = self.model.opened(cells)
         (batch,) = table.batches(table.names)
         logs = self.chain.log_likelihood(batch.filled(self.model.views))
         self._learn(logs[0])

@@ -171,7 +171,7 @@ class HiddenMarkov(Surface):
         ones are kept."""
         from credo.models.hidden_markov.learning import continued
 
-        found: Self = continued(self, source(data), target, weight)
+        found: Self = continued(self, self.opened(data), target, weight)
         return found
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
@@ -180,7 +180,8 @@ class HiddenMarkov(Surface):
             raise EvidenceError(f"can't forget: {HIDDEN.format('forgetting')}")
         from credo.models.hidden_markov.learning import given_evidence
 
-        return self._with_evidence(self._seen.without(given_evidence(self, source(data), target, weight)), hidden=False)
+        forgotten = given_evidence(self, self.opened(data), target, weight)
+        return self._with_evidence(self._seen.without(forgotten), hidden=False)
 
     def discount(self, factor: float) -> Self:
         """Multiply all evidence by a factor between 0 and 1, to fade old sequences."""
@@ -401,7 +402,7 @@ class HiddenMarkov(Surface):
 
     def opened(self, data: object) -> Source:
         """The table; columns whose values are words have words here, too, though all of these could be numbers."""
-        return source(data).as_words(self._seen.word_columns)
+        return source(data).as_words(self._seen.word_columns).in_currencies(self._seen.currencies)
 
     def _opened(self, data: object) -> SequenceTable:
         return self._table(self.opened(data))

@@ -10,6 +10,7 @@ import pyarrow as pa
 from scipy.special import rel_entr
 
 from credo.blocks.block import Parameter
+from credo.core.records import Shown
 from credo.data.cells import instants
 from credo.errors import counted
 from credo.models.discriminant import GaussianDiscriminant
@@ -45,7 +46,7 @@ class Component:
 
 
 @dataclass(frozen=True)
-class Description:
+class Description(Shown):
     """What distinguishes each component from the others."""
 
     groups: str
@@ -75,11 +76,6 @@ class Description:
             if len(each.traits) > SHOWN:
                 lines.append(f"  and {counted(len(each.traits) - SHOWN, 'more column')}")
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        from credo.present.html import table_html
-
-        return table_html(self.table(), f"{counted(len(self.components), 'component')}")
 
 
 def described(mixture: Mixture) -> Description:

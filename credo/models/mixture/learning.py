@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,8 @@ def learned(mixture: Mixture, data: object, target: object, weight: Weight) -> A
         chosen = covariance
         fit = problem.fitted(mixture.components, chosen)
         choices = (problem.choice(fit, chosen),)
-    found = _concluded(mixture, problem.views, problem.groups, chosen, fit, choices, bool(problem.known))
+    signed = _in_currencies(fit, problem.rows.table, problem.views)
+    found = _concluded(mixture, problem.views, problem.groups, chosen, signed, choices, bool(problem.known))
     strength = problem.predictive_strength(fit, chosen)
     return found.replaced(fitted=found.fitted.replaced(strength=strength))
 
@@ -135,7 +136,13 @@ def continued(mixture: Mixture, data: object, target: object, weight: Weight) ->
     evidence, _ = expected(model, rows)  # as the prior knows all rows, from the first step on
     fit = interruptible_em(model.with_evidence(evidence), rows, steps=mixture.steps, tolerance=mixture.tolerance)
     total = replace(fit, evidence=Evidence.total([earlier, fit.evidence]))
-    return _concluded(mixture, before.views, groups, before.covariance, total, (), named=True)
+    signed = _in_currencies(total, table, columns)
+    return _concluded(mixture, before.views, groups, before.covariance, signed, (), named=True)
+
+
+def _in_currencies(fit: Fit, table: Source, columns: Iterable[str]) -> Fit:
+    """With the signs of amounts."""
+    return replace(fit, evidence=fit.evidence.in_currencies(table.currencies([*columns])))
 
 
 def _present(model: GaussianDiscriminant, table: Source, weight: Weight) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from credo.core.records import Shown
 from credo.data import Batch
 from credo.errors import DataError, counted
 from credo.models.explaining import SHOWN, UNSEEN, cell_text
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Contributions:
+class Contributions(Shown):
     """average + what the columns add = the prediction."""
 
     target: str
@@ -65,11 +66,6 @@ class Contributions:
         if rest := self.strongest[SHOWN:]:
             lines.append(f"  {sum(self.columns[name] for name in rest):>+12.5g}  {counted(len(rest), 'more column')}")
         return "\n".join([*lines, f"  {self.prediction:>+12.5g}  prediction"])
-
-    def _repr_html_(self) -> str:
-        from credo.present.html import table_html
-
-        return table_html(self.table(), repr(self).splitlines()[0])
 
 
 def explained(model: LinearRegression, row: object) -> Contributions:

@@ -60,7 +60,9 @@ class LogisticRegression(ClassPredictor):
     [[0.5, 0.5], [0.27, 0.73]]
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("class_column", "encoding", "fitted", "posterior", "seen", "views")
+    _internal: ClassVar[tuple[str, ...]] = (
+        "class_column", "encoding", "fitted", "posterior", "seen", "signs", "views",
+    )  # fmt: skip
 
     strength: float | Choice = "auto"
     estimate: Estimate = "bayes"
@@ -80,6 +82,7 @@ class LogisticRegression(ClassPredictor):
     posterior: LaplacePosterior | None = field(default=None, init=False)
     strengths: Mapping[str, float] = field(default_factory=dict, init=False)  # of columns (""), and of each text
     history: tuple[float, ...] = field(default=(), init=False)  # the log-posterior after each step, but for a constant
+    signs: Mapping[str, str] = field(default_factory=dict, init=False)  # of the currencies of amounts
 
     def __post_init__(self) -> None:
         for name, known in (("estimate", Estimate), ("method", Method)):
@@ -108,7 +111,7 @@ class LogisticRegression(ClassPredictor):
         table, name, views = labelled_table(table, target, weight, self.kinds)
         sums = ColumnSums(name, Readings.of(views, self.interactions), text_settings(views, self.kinds))
         seen = gather(sums, table, [name, *views], weight, Evidence.total).ordered()
-        model = self._begun(name, views, seen, sums.encoding(seen))
+        model = self._begun(name, views, seen, sums.encoding(seen)).replaced(signs=dict(table.currencies([*views])))
         found = Fitting(model, table, weight).learned()
         return model.replaced(posterior=found.posterior, strengths=found.strengths, history=found.history)
 
@@ -218,6 +221,10 @@ class LogisticRegression(ClassPredictor):
     def word_columns(self) -> list[str]:
         known = [column for column in (self.class_column, *self.features.values()) if column is not None]
         return [each.name for each in known if each.levels is not None and pa.types.is_string(each.levels.type)]
+
+    @property
+    def currencies(self) -> Mapping[str, str]:
+        return self.signs
 
     @property
     def lone_text(self) -> str | None:

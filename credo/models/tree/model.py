@@ -128,7 +128,7 @@ class DecisionTree(ClassEvidence):
         levels = sample.levels[name].levels
         member = Hard(rows.truth, classes, rows.weight)
         evidence = grown._evidence(levels, member, Counts.of_pairs(*leaves), sample.unlabelled)
-        return grown.with_evidence(evidence)._checked(0.0)
+        return grown.with_evidence(evidence.in_currencies(table.currencies([*views])))._checked(0.0)
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
         """Learn from more rows: the leaves count them, and posteriors and averages follow; the branches stay."""

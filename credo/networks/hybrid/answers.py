@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+class MixedMarginals(Shown, dict[str, Any]):
+    """{name: {state: probability}} of categories, {name: distribution} of numbers."""
+
+
 class NumberAnswer(Mixed, Shown):
     """The distribution of a number: a mixture, one part for each configuration of categories that it depends on.
 

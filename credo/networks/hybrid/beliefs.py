@@ -11,7 +11,7 @@ from credo.data.schema import Column, Schema
 from credo.errors import EvidenceError, PriorError, SchemaError
 from credo.estimation.belief import OBSERVED, Belief
 from credo.networks.hybrid.learning import HybridLearner, shapes_of
-from credo.networks.hybrid.line_priors import observed_sums, resolved
+from credo.networks.hybrid.line_priors import observed_sums, resolved_at
 from credo.networks.inference.findings import state
 from credo.networks.missing_information import missing_information, observed_counts
 from credo.networks.table_beliefs import belief_of_row
@@ -37,10 +37,11 @@ def belief(net: HybridNetwork, name: str, given: Given) -> Belief:
         return _of_row(net, name, where)
     line = lines[name]
     statistics: Any = observed_sums(net.evidence, line.label)
-    prior = resolved(net.prior.line(name), name, statistics)
+    at = where or (0,)
+    prior = resolved_at(net.prior.line(name), name, statistics, at)
     if prior is None:
         raise PriorError(f"the line of {name!r} was fitted by maximum likelihood: a belief needs a prior")
-    own = statistics[where or (0,)]._map(lambda x: x[None])
+    own = statistics[at]._map(lambda x: x[None])
     columns = tuple(Column(each, "number") for each in line.columns)
     return Belief(prior, columns=line.columns).with_evidence(Evidence(Schema(columns), {OBSERVED: Part((None,), own)}))
 

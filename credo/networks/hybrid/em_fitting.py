@@ -84,7 +84,7 @@ class HybridFit:
         evidence = self._marked(best)
         if self.begun.known is not None:
             evidence = Evidence.total([self.begun.known, evidence]).ordered()
-        return HybridNetwork(self.bare.parents, None, None, self.bare.prior, evidence, best.history)
+        return HybridNetwork.of_evidence(self.bare.parents, self.bare.prior, evidence, history=best.history)
 
     def _marked(self, best: Fitted[HybridEM]) -> Evidence:
         """With what was missing; or a part for each variable that was hidden: an effect mustn't adjust for it."""

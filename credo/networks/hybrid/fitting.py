@@ -99,7 +99,7 @@ def _with_logistic(
         name: fitted_logistic(shape, codes, numbers, sizes, row_weights, prior.line(name))
         for name, shape in shapes.items()
     }
-    return HybridNetwork(learner.network.parents, nodes, None, prior, evidence)
+    return HybridNetwork.of_evidence(learner.network.parents, prior, evidence, nodes)
 
 
 def _hidden_states(net: HybridNetwork, given: Given, columns: Sequence[str]) -> dict[str, tuple[Any, ...]]:

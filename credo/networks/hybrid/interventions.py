@@ -32,7 +32,7 @@ def after_intervention(net: HybridNetwork, values: Mapping[str, Any]) -> HybridN
             done[name] = read
         else:
             nodes[name] = _chances(net, name, value)
-    return HybridNetwork(parents, nodes, net.states, done=done)
+    return HybridNetwork(parents, nodes, net.states).after_setting(done)
 
 
 def _chances(net: HybridNetwork, name: str, value: object) -> Any:

@@ -150,6 +150,16 @@ def resolved(prior: LinePrior, name: str, statistics: CrossMoments) -> LinearGau
     return as_all_rows(prior, pooled_line(name, statistics)) if isinstance(prior, float) else prior
 
 
+def resolved_at(prior: LinePrior, name: str, statistics: CrossMoments, where: tuple[int, ...]) -> LinearGaussian | None:
+    """The same at one configuration, less the degrees of freedom that the prior's line took of its rows."""
+    if not isinstance(prior, float):
+        return prior
+    pooled = pooled_line(name, statistics)
+    spent = pooled.spent.reshape(statistics.n.shape)[where]
+    found = as_all_rows(prior, pooled)
+    return LinearGaussian(found.location, found.precision, found.shape - spent / 2, found.scale)
+
+
 class LinePosterior(NamedTuple):
     """The posterior of the regression in each configuration, of numbers less a pivot."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from credo.core.records import Surface
+from credo.core.records import Surface, with_fields
 from credo.errors import NetworkError
 from credo.networks import graph
 from credo.networks.directed_graph import DirectedGraph
@@ -30,8 +30,8 @@ class HybridModel(DirectedGraph, Surface):
     """P(all) = ∏ P(name | parents) over categories and numbers: the product, and other evidence for the same arrows."""
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "below", "category_index", "category_network", "category_parents", "equations", "fixed_nodes", "fixed_states",
-        "with_evidence",
+        "after_setting", "below", "category_index", "category_network", "category_parents", "equations", "fixed_nodes",
+        "fixed_states", "of_evidence", "with_evidence",
     )  # fmt: skip
 
     parents: Mapping[str, tuple[str, ...]]
@@ -48,9 +48,6 @@ class HybridModel(DirectedGraph, Surface):
         nodes: Mapping[str, Any] | None = None,
         states: Mapping[str, Sequence[Any]] | None = None,
         prior: Any = None,
-        evidence: Any = None,
-        history: Sequence[float] = (),
-        done: Mapping[str, float] | None = None,
     ) -> None:
         parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
         if not parents:
@@ -58,18 +55,33 @@ class HybridModel(DirectedGraph, Surface):
         graph.in_order(parents)  # refuses cycles
         if nodes is not None and not isinstance(nodes, Mapping):
             raise NetworkError(f"nodes must be {{name: table or node}}, but are {nodes!r:.60}")
-        beside = dict(nodes or {}) if evidence is not None else {}
-        if not all(isinstance(node, LogisticNode) for node in beside.values()):
-            raise NetworkError("nodes are either given, and fixed, or derived from evidence: not both")
-        nodes = None if beside else nodes
         found = (
             declared(parents, nodes, states)
             if nodes
             else Declared({n: tuple(s) for n, s in (states or {}).items()}, {})
         )
-        self._set(parents, found, prior, None, tuple(history), dict(done or {}))
-        if evidence is not None:
-            self._learn(prior, evidence, beside)
+        self._set(parents, found, prior, None, (), {})
+
+    @classmethod
+    def of_evidence(
+        cls,
+        parents: Mapping[str, tuple[str, ...]],
+        prior: Any,
+        evidence: Evidence,
+        logistic: Mapping[str, LogisticNode] | None = None,
+        history: Sequence[float] = (),
+    ) -> Self:
+        """With states and nodes derived from evidence, but logistic ones, which have none."""
+        from credo.networks.hybrid.learning import derived
+
+        made, found = derived(parents, prior, evidence, logistic or {})
+        new = object.__new__(cls)
+        new._set(parents, found, made, evidence, tuple(history), {})
+        return new
+
+    def after_setting(self, done: Mapping[str, float]) -> Self:
+        """The same, after an intervention that set these numbers."""
+        return with_fields(self, done=Fixed(dict(done)))
 
     def _set(
         self, parents: Any, found: Declared, prior: Any, evidence: Any, history: tuple[float, ...], done: Any
@@ -77,13 +89,6 @@ class HybridModel(DirectedGraph, Surface):
         values = (parents, *found, prior, evidence, history, done)
         for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
-
-    def _learn(self, prior: Any, evidence: Evidence, logistic: Mapping[str, LogisticNode]) -> None:
-        """Set prior and evidence, and derive states and nodes from them, but logistic ones."""
-        from credo.networks.hybrid.learning import derived
-
-        made, found = derived(self.parents, prior, evidence, logistic)
-        self._set(self.parents, found, made, evidence, self.history, dict(self.done))
 
     # What it is made of
 
@@ -157,7 +162,7 @@ class HybridModel(DirectedGraph, Surface):
 
     def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> Self:
         """The same arrows and prior, with nodes derived from that evidence."""
-        return type(self)(self.parents, self.logistic, None, self.prior, evidence, history)
+        return self.of_evidence(self.parents, self.prior, evidence, self.logistic, history)
 
     def __eq__(self, other: object) -> bool:
         """Whether arrows, states and nodes are the same."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from credo.networks.causes.effect import Effect
     from credo.networks.explanation import QueryExplanation
     from credo.networks.fitting import FittingOptions
+    from credo.networks.hybrid.answers import MixedMarginals
     from credo.networks.hybrid.effects import NumberEffect
     from credo.networks.hybrid.learning import HybridLearner
     from credo.networks.hybrid.row_answers import RowAnswers
@@ -82,11 +83,12 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
 
     def marginals(
         self, given: Given = None, *, method: Method = "auto", samples: int = DRAWS, seed: int = 0
-    ) -> dict[str, Any]:
+    ) -> MixedMarginals:
         """{name: p(name | given)} of all variables."""
+        from credo.networks.hybrid.answers import MixedMarginals
         from credo.networks.hybrid.queries import all_marginals
 
-        return all_marginals(self, given, method, samples, seed)
+        return MixedMarginals(all_marginals(self, given, method, samples, seed))
 
     def probability(
         self,

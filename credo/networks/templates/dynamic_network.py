@@ -91,8 +91,6 @@ class DynamicNetwork(Template):
         states: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
         *,
         prior: object = None,
-        evidence: object = None,
-        history: Sequence[float] = (),
         sequence: str | None = None,
         order: str | None = None,
     ) -> None:
@@ -100,8 +98,6 @@ class DynamicNetwork(Template):
         later, begun = _given("tables", tables, parents), _given("first", first, parents)
         starting = slices.starting(parents)
         _check_given(later, begun, parents, starting)
-        if later and evidence is not None:
-            raise NetworkError("tables are either given, and fixed, or derived from evidence: not both")
         if isinstance(states, Mapping):
             for unknown in (name for name in states if name not in parents):
                 raise NetworkError(f"a list of states is for {unknown!r}; {suggest(unknown, parents)}")
@@ -114,9 +110,9 @@ class DynamicNetwork(Template):
         inside = slices.within(parents)
         own = {name: table_of(name, later[name], parents[name], wide) for name in later}
         start = {name: _first_table(name, begun[name], inside[name], wide) for name in begun}
-        self._set(parents, own, start, known, None, None, tuple(history), sequence, order)
-        if prior is not None or evidence is not None:
-            self._learn(prior, evidence)
+        self._set(parents, own, start, known, None, None, (), sequence, order)
+        if prior is not None:
+            self._learn(prior, None)
 
     def _learn(self, prior: object, evidence: object) -> None:
         """Set prior and evidence; derive the tables."""
@@ -134,8 +130,9 @@ class DynamicNetwork(Template):
 
     def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> DynamicNetwork:
         """The same arrows and prior, with tables derived from that evidence."""
-        new = DynamicNetwork(self.parents, states=self.states, prior=self.prior, evidence=evidence, history=history)
-        return new.reading(self.sequence, self.order)
+        new = with_fields(self, history=tuple(history))
+        new._learn(self.prior, evidence)
+        return new
 
     def reading(self, sequence: str | None, order: str | None) -> DynamicNetwork:
         """The same, which finds sequences in data so."""
@@ -159,7 +156,8 @@ class DynamicNetwork(Template):
             raise NetworkError("the network has no states yet: give states=, or learn them with fit")
         tables = self._unrolled_tables(2) if self.evidence is None and self.tables else None
         parents, tied = slices.unrolled_parents(self.parents, 2), slices.tied_labels(self.parents, 2)
-        return Network(parents, tables, self._unrolled_states(2), tied, self.prior, self.evidence, self.history)
+        found = Network(parents, tables, self._unrolled_states(2), tied, self.prior)
+        return found if self.evidence is None else found.with_evidence(self.evidence, self.history)
 
     @property
     def _copied(self) -> Network:

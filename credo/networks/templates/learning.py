@@ -157,8 +157,7 @@ def learned(
         raise NetworkError(f"templates are fitted by EM: method={how.method!r} is for credo.Network")
     table = source(data)
     columns = [name for name in table.without(read.weight).names if name not in (read.sequence, read.order)]
-    carrier = Network(slices.within(model.parents), None, model.states or None, history=model.history)
-    absent = hidden_states(carrier, hidden, columns)
+    absent = hidden_states(model, hidden, columns)
     rows = sequence_table(table, model.parents, read.sequence, read.order)
     rows, weights = rows.weighted(read.weight)
     rows.tell_empty()

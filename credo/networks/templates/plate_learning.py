@@ -30,8 +30,7 @@ def ground_of(net: PlateNetwork, data: object, hidden: Mapping[str, object] | No
         name for name in net.parents
         if (batch := plates[plate_of(name)].batch) is not None and column_of(name) in batch.names
     ]  # fmt: skip
-    carrier = Network(net.parents, None, net.states or None, history=net.history)
-    absent = hidden_states(carrier, hidden, there) if strict else {}
+    absent = hidden_states(net, hidden, there) if strict else {}
     codes, states = found_codes(plates, net.parents, net.states, absent, strict=strict)
     for name in absent:
         if name in there and (codes[name] >= 0).any():

@@ -68,22 +68,23 @@ class PlateNetwork(Template):
         *,
         keys: Mapping[str, str],
         prior: object = None,
-        evidence: object = None,
-        history: Sequence[float] = (),
     ) -> None:
         parents = plate_parents(arrows)
-        net = Network(parents, tables, states, None, prior, evidence, history)
+        net = Network(parents, tables, states, None, prior)
         for name in net.forms:
             raise NetworkError(f"the variables of plates have tables, but {name!r} is a {net.forms[name]!r:.60}")
-        values = (net.parents, checked_keys(keys, parents), net.tables, net.states, net.prior, evidence, net.history)
-        self._set(*values)
+        self._hold(net, checked_keys(keys, parents))
+
+    def _hold(self, template: Network, keys: Mapping[str, str]) -> None:
+        net = template
+        self._set(net.parents, keys, net.tables, net.states, net.prior, net.evidence, net.history)
         self.__dict__["template"] = net
 
     @cached_property
     def template(self) -> Network:
         """One copy of each variable, as a Network: what is learned is learned of its tables."""
-        tables = self.tables if self.evidence is None else None
-        return Network(self.parents, tables or None, self.states, None, self.prior, self.evidence, self.history)
+        fixed = Network(self.parents, self.fixed_tables or None, self.states, None, self.prior)
+        return fixed if self.evidence is None else fixed.with_evidence(self.evidence, self.history)
 
     @property
     def _copied(self) -> Network:
@@ -99,9 +100,9 @@ class PlateNetwork(Template):
 
     def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> PlateNetwork:
         """The same arrows and prior, with tables derived from that evidence."""
-        return PlateNetwork(
-            self.parents, states=self.states, keys=self.keys, prior=self.prior, evidence=evidence, history=history
-        )
+        new = object.__new__(type(self))
+        new._hold(self.template.with_evidence(evidence, history), self.keys)
+        return new
 
     # Learning
 

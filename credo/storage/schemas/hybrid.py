@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.errors import NetworkError
 from credo.storage import field_types as t
 from credo.storage.schemas.core import EVIDENCE
 from credo.storage.schemas.families import LINEAR_GAUSSIAN
@@ -31,6 +33,23 @@ def _logistic_node_holds(node: LogisticNode) -> bool:
     shape = node.intercept.shape
     finite = bool(np.isfinite(node.intercept).all() and np.isfinite(node.weights).all())
     return len(shape) == len(node.categories) + 1 and node.weights.shape == (*shape, len(node.numbers)) and finite
+
+
+def _with_learned(
+    net: HybridNetwork, fixed_nodes: Mapping[str, Any], fixed_states: Mapping[str, Any], evidence: Any,
+    history: Sequence[float], done: Mapping[str, float],
+) -> HybridNetwork:  # fmt: skip
+    """With fixed nodes; or with nodes derived from evidence, but for logistic ones, which have none."""
+    from credo.networks.hybrid.network import HybridNetwork
+    from credo.networks.hybrid.number_node import LogisticNode
+
+    if evidence is None:
+        if history:
+            raise NetworkError("there is a history of EM, but no evidence")
+        return HybridNetwork(net.parents, fixed_nodes, fixed_states, net.prior).after_setting(done)
+    if done or not all(isinstance(node, LogisticNode) for node in fixed_nodes.values()):
+        raise NetworkError("nodes are either given, and fixed, or derived from evidence: not both")
+    return HybridNetwork.of_evidence(net.parents, net.prior, evidence, fixed_nodes, history)
 
 
 def _hybrid_holds(net: HybridNetwork) -> bool:
@@ -90,7 +109,9 @@ SCHEMAS = (
             "done": t.mapping(t.TEXT, t.NUMBER),  # numbers that an intervention set
         },
         attributes={"nodes": "fixed_nodes", "states": "fixed_states"},
-        arguments={"parents": "arrows", "nodes": "nodes", "states": "states"},
+        arguments={"parents": "arrows"},
+        learned=("nodes", "states", "evidence", "history", "done"),
+        with_learned=_with_learned,
         consistent=_hybrid_holds,
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 from credo.storage import field_types as t
 from credo.storage.schemas.core import COLUMN
 from credo.storage.schemas.regression import FEATURES, PAIRS
-from credo.storage.stored import Stored
+from credo.storage.stored import Stored, Values
 
 if TYPE_CHECKING:
     from credo.models.regression.encoding import RowEncoding
@@ -78,7 +78,15 @@ LEARNED = {
     "posterior": t.optional(LAPLACE_POSTERIOR.type),
     "strengths": t.mapping(t.TEXT, t.NUMBER),
     "history": t.NUMBERS,
+    "signs": t.mapping(t.TEXT, t.TEXT),
 }
+
+
+def _without_signs(values: Values) -> Values:
+    """Earlier versions didn't keep the signs of amounts."""
+    return {**values, "signs": {}}
+
+
 SCHEMAS = (
     TEXT_FEATURES,
     ROW_ENCODING,
@@ -99,6 +107,7 @@ SCHEMAS = (
             **LEARNED,
         },
         learned=tuple(LEARNED),
+        upgrades=(_without_signs,),
         consistent=_model_holds,
     ),
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+from credo.errors import NetworkError
 from credo.storage import field_types as t
 from credo.storage.schemas.core import EVIDENCE
 from credo.storage.schemas.node_distributions import DISTRIBUTION
@@ -22,6 +24,17 @@ PRIORS = Stored(
     "credo.networks.table_priors:TablePriors",
     {"default": TABLE_PRIOR, "by_label": t.mapping(t.TEXT, TABLE_PRIOR)},
 )
+
+
+def with_learned(made: Any, evidence: Any, history: Sequence[float]) -> Any:
+    """A network with tables derived from evidence, if there is some."""
+    if evidence is None:
+        if history:
+            raise NetworkError("there is a history of EM, but no evidence")
+        return made
+    if made.tables:
+        raise NetworkError("tables are either given, and fixed, or derived from evidence: not both")
+    return made.with_evidence(evidence, tuple(history))
 
 
 def _learned_tables(network: Network) -> bool:
@@ -52,7 +65,9 @@ SCHEMAS = (
             "forms": t.mapping(t.TEXT, DISTRIBUTION),  # of distributions that aren't tables
         },
         attributes={"tables": "fixed_tables", "forms": "fixed_distributions"},
-        arguments={"parents": "arrows", "tables": "tables", "forms": "distributions"},
+        arguments={"parents": "arrows", "tables": "tables", "forms": "tables"},
+        learned=("evidence", "history"),
+        with_learned=with_learned,
         upgrades=(
             lambda values: {**values, "tied": {}, "prior": None, "evidence": None},
             lambda values: {**values, "history": ()},

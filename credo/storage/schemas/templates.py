@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from credo.storage import field_types as t
 from credo.storage.schemas.core import EVIDENCE
-from credo.storage.schemas.networks import PRIORS, STATES
+from credo.storage.schemas.networks import PRIORS, STATES, with_learned
 from credo.storage.stored import Stored
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ SCHEMAS = (
         },
         attributes={"tables": "fixed_tables", "first": "fixed_first"},
         arguments={"parents": "arrows", "tables": "tables", "first": "first"},
+        learned=("evidence", "history"),
+        with_learned=with_learned,
         consistent=_slices_hold,
     ),
     Stored(
@@ -68,6 +70,8 @@ SCHEMAS = (
         {"parents": t.NAMES_BY_NAME, "keys": t.mapping(t.TEXT, t.TEXT), "tables": TABLES, **LEARNED},
         attributes={"tables": "fixed_tables"},
         arguments={"parents": "arrows", "tables": "tables"},
+        learned=("evidence", "history"),
+        with_learned=with_learned,
         consistent=_plates_hold,
     ),
 )
