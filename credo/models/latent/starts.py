@@ -78,8 +78,8 @@ def seeded_groups(
     own = np.full(size[0], -1, dtype=np.int32) if known is None else known
     named = np.unique(own[own >= 0])
     nowhere = np.zeros((1, groups, size[1]))
-    middles = _middles(points, weight, own[None], nowhere, nowhere > 0)
-    centres, shown = (np.repeat(each, starts, axis=0) for each in middles)
+    centres, shown = _middles(points, weight, own[None], nowhere, nowhere > 0)
+    centres, shown = np.repeat(centres, starts, axis=0), np.repeat(shown, starts, axis=0)
     nearest = np.full((starts, size[0]), np.inf)
     if len(named):
         nearest[:] = points.distances(centres[0, named], shown[0, named]).min(0)

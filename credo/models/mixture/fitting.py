@@ -195,15 +195,11 @@ class Problem:
 
     def best_strength(self, found: Fit, covariance: Covariance) -> float:
         """Of the prior of numbers: the one under which the completed rows are most probable."""
-        model = found.model
-
-        def log_evidence(strength: float) -> float:
-            return of_completed(model.conditional, found.evidence, self._integrating(strength))
-
+        model, own = found.model, found.model.conditional.settings.strength
         rounded = any(each.resolution > 0 for each in self.numbers.values())
         if not rounded and self._can_scout(model.size, covariance, 1):
-            log_evidence = self._scouts(model, covariance).log_evidence(self.responsibilities(model))
-        return _climbed(log_evidence, model.conditional.settings.strength)
+            return _climbed(self._scouts(model, covariance).log_evidence(self.responsibilities(model)), own)
+        return _climbed(lambda s: of_completed(model.conditional, found.evidence, self._integrating(s)), own)
 
     def predictive_strength(self, found: Fit, covariance: Covariance) -> float:
         """Of the prior of predictions: that of EM, or, where each component has its own covariance, the one under which

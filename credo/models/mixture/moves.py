@@ -108,7 +108,7 @@ def _gains(groups: Groups, halved: Sequence[Groups], pairs: Sequence[tuple[int, 
     if covariance != "tied":
         own = groups.log_likelihood(covariance)
         split = np.array([half.log_likelihood(covariance).sum() - own.sum() for half in halved])
-        return split[:, None] + (merged.log_likelihood(covariance) - own[np.array(pairs)].sum(1))
+        return np.asarray(split[:, None] + (merged.log_likelihood(covariance) - own[np.array(pairs)].sum(1)))
     rows, within = np.array([groups.n.sum()]), groups.scatter.sum(0)
     wider = merged.scatter - groups.scatter[np.array(pairs)].sum(1)
     sizes = [_log_sizes(rows, half.scatter.sum(0) + wider, covariance) for half in halved]
