@@ -69,7 +69,8 @@ class Tuning:
         return (*self.forms.get(name, ()), *(part.form for part in self.parts if name in part.names))
 
     def within(self, batch: Batch) -> tuple[Batch, Ignored]:
-        """Numbers beyond a column's range by more than half its width are missing, and counted.
+        """Numbers beyond a column's range by more than half its width are missing; they are counted if chance doesn't
+        explain so many.
 
         No row told the weights what such numbers mean, as no row told what an unseen category means. Of rows like those
         that were learned, at most 2 in n + 1 lie outside a column's range at all.
@@ -81,7 +82,8 @@ class Tuning:
                 far = np.abs(x / 2 - (low / 4 + high / 4)) > high / 2 - low / 2  # halves can't overflow
             if far.any():
                 columns[name] = pc.if_else(number_array(far), scalar(None, (own := batch.column(name)).type), own)
-                ignored[name, FAR] = int(far.sum())
+                if far.sum() > 2 * len(x) / (self.rows + 1):
+                    ignored[name, FAR] = int(far.sum())
         return (batch.with_columns(columns) if columns else batch), ignored
 
     @cached_property
