@@ -43,7 +43,7 @@ from credo.selection.widening import widened
 
 FOLDS, FEW_FOLDS = 10, 5
 MANY_FOLDS, FEW_OF_A_CLASS = 20, 10  # folds of many classes with fewer rows each: a tenth of them would be missed
-FEW, FEW_SCORES = 600, 15_000  # rows, and their scores (rows x classes x terms), up to which there are more folds
+FEW, FEW_IN_CELLS = 2000, 999  # rows up to which there are more folds; the same where cells are counted together
 ENOUGH, ENOUGH_IN_CELLS, ENOUGH_OF_MANY = 2000, 1500, 1100  # held-out rows, after which no further fold is looked at
 LOOKS = 2  # folds, after each of which it is asked whether there is hope for pairs of columns
 MANY_SCORES = 2**21  # rows x classes x terms, above which a fold takes long
@@ -180,7 +180,7 @@ def _folds(sample: Sample, seed: int, classes: int, terms: int, in_cells: bool) 
     many, or cells of several columns are counted together."""
     scores = sample.rows * classes * terms
     enough = ENOUGH if not in_cells else ENOUGH_IN_CELLS if scores <= MANY_SCORES else ENOUGH_OF_MANY
-    few = sample.rows <= FEW or scores <= FEW_SCORES
+    few = sample.rows <= (FEW_IN_CELLS if in_cells else FEW)
     rare = classes >= MANY_CLASSES and sample.rows * sample.stride < FEW_OF_A_CLASS * classes
     count = max(2, min(MANY_FOLDS if rare else FOLDS if few else FEW_FOLDS, sample.rows))
     looked_at = min(count, max(1, -(-enough * count // sample.rows)))

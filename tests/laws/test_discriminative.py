@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ import pytest
 import credo
 from credo import engines
 from credo.data import source
-from credo.selection import nested, pooling
+from credo.selection import pooling
 from credo.selection.design import designed
 from credo.selection.discriminative import LOGISTIC, TREE
 from credo.selection.linear_terms import LinearCells, LinearTerm, LinearWords
@@ -64,13 +62,6 @@ def documents(rows: int, seed: int = 1) -> Table:
 
 def part(table: Table, rows: slice) -> Table:
     return {name: column[rows] for name, column in table.items()}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def in_ten_folds() -> Iterator[None]:
-    """Where 900 games are few, both have a clear gain."""
-    with patch.object(nested, "FEW", 1000):
-        yield
 
 
 @pytest.fixture(scope="module")
