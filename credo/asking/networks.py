@@ -71,10 +71,12 @@ class NetworkAdapter:
         asking = self._asking(question, inference)
         events = combined(question, (term for term in question.asked if term.test is not None), asking.values)
         given = asking.findings(asking.given)
-        if not all(map(any, events.values())):
-            return asking.probabilities()
-        found = asking.findings(events)
-        return EventQuestion(asking.net, question, asking.values, found, given, asking.inference).answer()
+        possible = all(map(any, events.values()))
+        found = asking.findings(events) if possible else {}  # what is given must be possible, all the same
+        answer = EventQuestion(asking.net, question, asking.values, found, given, asking.inference).answer()
+        if possible:
+            return answer
+        return dict.fromkeys(answer, 0.0) if isinstance(answer, dict) else 0.0
 
     def _asking(self, question: Question, inference: Inference) -> _Asking:
         self.net.check_known()

@@ -65,6 +65,14 @@ def test_probabilities_of_events(data: st.DataObject) -> None:
     assert sum(found.values()) == pytest.approx(both / below, abs=1e-9)
 
 
+def test_what_is_given_must_be_possible_even_if_the_event_is_not() -> None:
+    net = credo.Network("a -> b", {"a": [1.0], "b": [[0.25, 0.75]]}, states={"a": ["u"], "b": ["v", "w"]})
+    with pytest.raises(credo.CredoError, match="impossible"):
+        credo.ask(net, "P(a!=u | not (a=u))")
+    assert credo.ask(net, "P(a!=u | not (b=w))") == 0.0
+    assert credo.ask(net, "P(b, a!=u | not (b=w))") == {"v": 0.0, "w": 0.0}
+
+
 def test_and_binds_more_than_or() -> None:
     net = credo.Network.example("storm")
     one = credo.ask(net, "P(Storm=yes or Thunder=yes and Campfire=yes)")
