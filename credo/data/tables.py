@@ -27,7 +27,7 @@ READ = "an iterator can be read only once, and this one was read before: make a 
 NOTHING = "the iterator gives no rows: it is empty, or was read before (an iterator can be read only once)"
 
 MANY_WORDS = 4096  # words, from which on it is worth while to find out how few of them are different
-WORTH_COMPILING = 1 << 20  # words, from which on it is worth while to compile a kernel for that
+WORTH_COMPILING = 1 << 18  # words, from which on it is worth while to compile a kernel for that
 FEW_WORDS = 1024
 LONG_RUN = 16  # equal words in a row, on average, of which one is read
 HEAD, LONG = 64, 256  # first cells that tell whether strings are long, and how long these are on average
