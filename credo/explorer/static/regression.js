@@ -49,7 +49,7 @@ function Curve({ row, column, now, ask, depends, target }) {
 
 // Predictions across, truth upwards: on the line they agree.
 function Points({ points, target }) {
-  const size = 280, pad = 40, edge = 8, all = points.flat().filter(Number.isFinite);
+  const size = 280, pad = 54, edge = 8, all = points.flat().filter(Number.isFinite);
   const low = Math.min(...all), span = Math.max(...all) - low || 1, at = (x) => pad + ((x - low) / span) * (size - pad - edge);
   return html`<svg class="lines reliability" viewBox=${`0 0 ${size} ${size}`} role="img" aria-label=${`${target}: predictions of held-out rows, and the truth`}>
     <line x1=${pad} y1=${size - pad} x2=${size - edge} y2=${edge} class="axis" />
