@@ -224,7 +224,9 @@ def draw_chart(axes: Axes, chart: Chart) -> None:
             axes.plot(curve.x, curve.y, LINES[curve.role], color=colour, lw=width, label=curve.label)
             if curve.role == "posterior" and not several:
                 axes.fill_between(curve.x, curve.y, color=colour, alpha=0.15)
-        axes.set(yticks=[], ylim=(0, None))
+        # A prior without bound at its ends must not flatten the others.
+        heights = np.concatenate([curve.y for curve in chart.curves if curve.role != "prior"])
+        axes.set(yticks=[], ylim=(0, 1.1 * np.nanmax(heights, initial=0.0) or None))
         if any(curve.role == "posterior" for curve in chart.curves):
             axes.legend(frameon=False, fontsize="small")
 
