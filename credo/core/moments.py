@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from credo._kernels.core.sums import ALIKE, FAINT, add_moments_hard, add_products_hard
+from credo._kernels.core.sums import ALIKE, UNDERFLOW, add_moments_hard, add_products_hard
 from credo.core import soft_sums
 from credo.core.few_products import FEW_PRODUCTS, add_few_products
 from credo.core.membership import Codes, Hard, Membership, Soft
@@ -93,7 +93,7 @@ class Moments(Statistics):
     def scatter(self) -> Array:
         """Σ w (x - mean)² = second - first²/n; 0 where the rest may be rounding, of equal numbers, or underflows."""
         found = (self.second - self.first * (self.first / self.n)).value
-        return np.where(found > np.maximum(ALIKE * self.second.high, FAINT), found, 0.0)
+        return np.where(found > np.maximum(ALIKE * self.second.high, UNDERFLOW), found, 0.0)
 
     def _settled(self, before: Moments) -> Moments:
         alike = self.first * (self.first / self.n)

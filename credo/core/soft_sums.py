@@ -14,7 +14,7 @@ from credo.numerics.exact import Array
 
 SAMPLE = 1024  # rows, evenly spaced, that show where a group's mean is
 SMALL = 2**18  # rows x groups x columns: below it, NumPy takes less time than Numba takes to load
-FAINT = 1e-290  # of a group's weight: as if there were no rows
+NO_WEIGHT = 1e-290  # of a group's weight: as if there were no rows
 
 
 class CentredSums(NamedTuple):
@@ -69,4 +69,4 @@ def _pivot(x: Array, weights: Array) -> Array:
     known = ~np.isnan(x)
     centre: Array = np.where(known, x, 0.0).sum(0) / np.maximum(known.sum(0), 1)
     n, first = weights.T @ known, weights.T @ np.where(known, x - centre, 0.0)
-    return np.asarray(centre + np.where(n > FAINT, first / np.where(n > FAINT, n, 1.0), 0.0))
+    return np.asarray(centre + np.where(n > NO_WEIGHT, first / np.where(n > NO_WEIGHT, n, 1.0), 0.0))

@@ -78,7 +78,7 @@ def learning_curve(
     learned = rows - round(withheld * rows)
     if not 0 < learned < rows:
         raise DataError(f"{rows} rows are too few to withhold some of them")
-    chosen, last = asked_sizes(sizes, learned, STEPS), _flags(order[learned:], rows)
+    chosen, last = asked_sizes(sizes, learned), _flags(order[learned:], rows)
     current, before, found = None, 0, []
     with quietly():
         for size in chosen:
@@ -117,10 +117,10 @@ def _weights(weight: Weight, rows: NDArray[np.bool_]) -> Weight:
     return weight if given.values is None else given.values[rows]
 
 
-def asked_sizes(asked: Sequence[int] | None, most: int, steps: int, least: int = 1) -> list[int]:
+def asked_sizes(asked: Sequence[int] | None, most: int, least: int = 1) -> list[int]:
     """Those asked for that there are rows for; else about twice as many each time, up to all."""
     if asked is None:
-        return sorted({max(least, most >> k) for k in range(steps)})
+        return sorted({max(least, most >> k) for k in range(STEPS)})
     wrong = [size for size in asked if not isinstance(size, int | np.integer) or not least <= size <= most]
     if wrong or not len(asked):
         what = f"{wrong[0]!r}" if wrong else "none"

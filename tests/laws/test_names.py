@@ -21,8 +21,8 @@ Table = dict[str, Any]
 NUMBER, WORD, TEXT, DATE, CLASS = "height", "sky", "note", "day", "kind"
 # What parts of the evidence were called when their labels were strings, of these columns and of others.
 NAMES = [
-    "(rows)", "(rows without a class)", "(numbers)", "(dates)", "(features)", "allowance for label noise", "(pairs) note",
-    "(texts) note", "(documents) (pairs) note", "(hour) day", "rows",
+    "(rows)", "(rows without a class)", "(numbers)", "(dates)", "(features)", "allowance for label noise",
+    "(pairs) note", "(texts) note", "(documents) (pairs) note", "(hour) day", "rows",
 ]  # fmt: skip
 
 
