@@ -44,7 +44,7 @@ class Moments(Statistics):
 
     @classmethod
     def of_tiles(cls, tiles: Iterable[tuple[int, Array]], columns: int, member: Membership) -> Moments:
-        """Of rows that come a few after others, each time with the place of the first."""
+        """Of tiles of rows, each with the position of its first row."""
         if isinstance(member, Soft):
             return cls._of_soft_tiles(tiles, columns, member)
         high, low, rest = np.zeros((3, 3, member.groups, columns))
@@ -123,7 +123,7 @@ class CrossMoments(Statistics):
 
     @classmethod
     def of_bordered(cls, cells: Array, member: Hard, largest: Array | None = None) -> CrossMoments:
-        """Of rows (1, x); many are summed fastest where they lie column by column in memory, and where the largest |x|
+        """Of rows (1, x); many are summed fastest in column-major order, and where the largest |x|
         of each column is known."""
         found = cls._of_products(cells, member, largest)
         close = found._close(member)
@@ -157,7 +157,7 @@ class CrossMoments(Statistics):
         return cls.of_pairs(high, low)
 
     def _close(self, member: Hard) -> NDArray[np.bool_]:
-        """Where many numbers lie so close together, far from 0, that their sums are taken about their mean: there
+        """Where many numbers are so close together and so far from 0 that their sums are taken about their mean: there
         x - mean is exact. (groups, d)"""
         every = np.arange(self.first.shape[1])
         squares = self.second[:, every, every]

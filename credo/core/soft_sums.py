@@ -1,7 +1,7 @@
 """Sums under soft membership: n, Σ wz and Σ wz² or Σ wzz′ about a pivot near each group's mean.
 
-Shares of rows are expected, and expected statistics are never forgotten. So these are plain floats, which lose nothing
-about the mean; evidence holds what they are about 0, in pairs of floats.
+Expected statistics are never forgotten, so plain floats suffice: about the mean they lose nothing. Evidence holds the
+sums about 0, in pairs of floats.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from credo.numerics.exact import Array
 
-SAMPLE = 1024  # rows, evenly spaced, that show where a group's mean is
+SAMPLE = 1024  # evenly spaced rows by which the groups' means are estimated
 SMALL = 2**18  # rows x groups x columns: below it, NumPy takes less time than Numba takes to load
 NO_WEIGHT = 1e-290  # of a group's weight: as if there were no rows
 
