@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.jit import Late
-from credo._kernels.tree.walking import MISSING, add_leaf_values, add_leaf_weights
+from credo._kernels.tree.walking import add_leaf_values, add_leaf_weights
 from credo.core.membership import Codes
 from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
 
 ROUNDING = 1e-12  # by which sums of the same weights may differ
 Cells = NDArray[np.uint8]  # (columns, rows): bins; 255 where a cell is missing
-LEVEL_BY_LEVEL = range(32, 2**13)  # rows that NumPy leads down faster than plain Python, and than Numba is loaded
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,43 +71,14 @@ class Structure:
     def spread(self, cells: Cells, values: Array) -> Array:
         """Of each row, the values (nodes, k) of its leaf; of several, weighted by how much of it they hold."""
         out = np.zeros((cells.shape[1], values.shape[1]))
-        if _level_by_level(cells, add_leaf_values):
-            rows, leaves, parts = self._reached(cells, np.ones(cells.shape[1]))
-            for k, own in enumerate(values.T):
-                out[:, k] = np.bincount(rows, parts * own[leaves], len(out))
-        else:
-            add_leaf_values(cells, *self.walked, np.ascontiguousarray(values), out)
+        add_leaf_values(cells, *self.walked, np.ascontiguousarray(values), out)
         return out
 
     def leaf_weights(self, cells: Cells, truth: Codes, weight: Array, classes: int) -> tuple[Array, Array]:
         """The weight of each class's rows in each leaf, as pairs of floats. (classes, leaves)"""
         high, low = np.zeros((2, classes, len(self.leaves)))
-        if _level_by_level(cells, add_leaf_weights):
-            rows, leaves, parts = self._reached(cells, weight)
-            _add_in_order(truth[rows], self._place[leaves], parts, high, low)
-        else:
-            add_leaf_weights(cells, *self.walked, self._place, truth, weight, high, low)
+        add_leaf_weights(cells, *self.walked, self._place, truth, weight, high, low)
         return high, low
-
-    def _reached(self, cells: Cells, weight: Array) -> tuple[Positions, Positions, Array]:
-        """Rows, the leaves that they reach, and how much of their weight does; in the order of the kernels."""
-        rows, nodes, parts = np.arange(cells.shape[1]), np.zeros(cells.shape[1], dtype=np.intp), weight
-        while len(moving := np.flatnonzero(self.column[nodes] >= 0)):
-            at = nodes[moving]
-            bins = cells[self.column[at], rows[moving]]
-            known = bins != MISSING
-            branch = np.where(known, self.routes[self.route[at] + np.where(known, bins, 0)], -1)
-            nodes[moving] = np.where(branch >= 0, self.first[at] + branch, at)
-            if len(split := moving[branch < 0]):
-                ways = np.ones(len(nodes), dtype=np.intp)
-                ways[split] = self.ways[nodes[split]]
-                last = np.cumsum(ways) - 1  # of the branches that each becomes
-                came = np.repeat(np.arange(len(nodes)), ways)
-                rows, nodes, parts = rows[came], nodes[came], parts[came]
-                below = np.flatnonzero(np.isin(came, split))
-                nodes[below] = self.first[nodes[below]] + last[came[below]] - below
-                parts[below] *= self.share[nodes[below]]
-        return rows, nodes, parts
 
     def branches(self, node: int) -> list[tuple[int, Positions]]:
         """The children of a node, each with the bins that lead to it."""
@@ -163,26 +132,6 @@ class Structure:
         arrays: Any = zip(self.walked[:-1], other.walked[:-1], strict=True)
         same = all(np.array_equal(own, its) for own, its in arrays)
         return same and np.allclose(self.share, other.share, rtol=0.0, atol=ROUNDING)
-
-
-def _level_by_level(cells: Cells, kernel: Late[..., None]) -> bool:
-    return cells.shape[1] in LEVEL_BY_LEVEL and not kernel.is_ready
-
-
-def _add_in_order(k: Codes, at: Codes, parts: Array, high: Array, low: Array) -> None:
-    """high + low += parts, at places (k, at): one after another, to the bits of `add_leaf_weights`."""
-    place = k.astype(np.intp) * high.shape[1] + at
-    order = np.argsort(place, kind="stable")
-    counts = np.bincount(place, minlength=high.size)
-    nth = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    each = np.zeros((high.size, int(counts.max(initial=0)) + 1))  # the first is what was there
-    each[place[order], nth + 1] = parts[order]
-    each[:, 0] = high.ravel()
-    sums = np.cumsum(each, axis=1)
-    old, new, part = sums[:, :-1], sums[:, 1:], each[:, 1:]
-    step = new - old
-    low += np.cumsum((old - (new - step)) + (part - step), axis=1)[:, -1].reshape(low.shape)
-    high[:] = sums[:, -1].reshape(high.shape)
 
 
 def _starts(inner: NDArray[np.bool_], sizes: Positions) -> Codes:
