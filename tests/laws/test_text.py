@@ -399,7 +399,7 @@ def test_slips_are_part_of_the_reasons(table: Table) -> None:
         reasons = model.explain(text, of="spam", against="ham")
         (shares,) = model.predict_proba([text])
     assert reasons.prior + sum(reasons.weights.values()) == pytest.approx(np.log(shares[1] / shares[0]), abs=1e-9)
-    assert reasons.weights["(label noise)"] < 0
+    assert reasons.weights["allowance for label noise"] < 0
     assert shares[0] >= 0.02 * np.exp(model.terms.log_prior[0]) * (1 - 1e-12)
 
 
