@@ -19,6 +19,7 @@ from credo.numerics.exact import Array, Exact
 CLOSE = 2.0**-30  # of a sum of squares: below it, sums are taken about the mean
 MANY_PRODUCTS = 2**23  # rows x columns²: from here on, compiling a kernel for rows of weight 1 pays
 FEW = 8  # rows whose sums lose nothing
+LARGEST_WHOLE = 2.0**26  # whose square is exact
 CORRELATED = 1e-6  # by which rounding may move the eigenvalues of a correlation matrix
 
 
@@ -163,7 +164,8 @@ class CrossMoments(Statistics):
         squares = self.second[:, every, every]
         raw = (squares - self.first * (self.first / self.n[:, None])).value
         many = np.bincount(member.codes + 1, minlength=member.groups + 1)[1:] > FEW
-        return np.asarray((raw < CLOSE * squares.high) & many[:, None])
+        exact = (raw == 0) & _whole(squares) & _whole(self.first)  # equal numbers: nothing was lost
+        return np.asarray((raw < CLOSE * squares.high) & many[:, None] & ~exact)
 
     @classmethod
     def of_pairs(cls, high: Array, low: Array) -> CrossMoments:
@@ -214,6 +216,12 @@ class CrossMoments(Statistics):
     def _possible(self, before: CrossMoments) -> bool:
         diagonal = np.einsum("...ii->...i", self.scatter)
         return bool((diagonal >= -ROUNDING * np.einsum("...ii->...i", before.second.high)).all())
+
+
+def _whole(sums: Exact) -> NDArray[np.bool_]:
+    """Where they are whole numbers, small enough for their products to be exact."""
+    small = (sums.low == 0) & (np.abs(sums.high) <= LARGEST_WHOLE)
+    return np.asarray(small & (sums.high == np.rint(sums.high)))
 
 
 def _drowned(squared: Array, left: Array, before: Array) -> bool:

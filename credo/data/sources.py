@@ -101,6 +101,7 @@ class Source:
     lengths: tuple[int, ...] = ()  # lengths of the tables it was made of, each a sequence
     files: Filing | None = None  # if it is in partitions: these, which give the same parts as `read`
     frame: Frame | None = None  # if it is an engine's DataFrame
+    compared: bool = False  # whether models are compared by its rows
 
     @classmethod
     def of_files(cls, names: tuple[str, ...], files: Filing, **facts: Any) -> Source:
@@ -147,6 +148,15 @@ class Source:
     def nearby(self) -> bool:
         """Whether this process reads it; else jobs read it where they run, and only their results come here."""
         return self.files is None or (self.home or engines.current()).shares_memory
+
+    def to_compare(self) -> Source:
+        """The same rows, by which models are compared: scores of each come here, even if they are a frame's."""
+        return replace(self, compared=True)
+
+    @property
+    def sums_scores(self) -> bool:
+        """Whether scores of rows are added up where the rows are; else, those of each row come here."""
+        return self.frame is not None and not self.compared
 
     def first(self, names: Sequence[str], rows: int | None = None) -> Batch | None:
         """The first batch, or no more than so many of its rows; None if there are no rows."""

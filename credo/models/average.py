@@ -13,7 +13,7 @@ import numpy as np
 from credo.blocks.capabilities import Ignored
 from credo.core.description import DescriptionLength
 from credo.core.learning import Weight, Weights
-from credo.data import Batch, Source
+from credo.data import Batch, Source, source
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, SchemaError, check_seed, check_whole, counted
 from credo.models.class_predictor import ClassPredictor, Shares
@@ -186,7 +186,7 @@ class ModelAverage(ClassPredictor):
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
         """The average's prediction for each row i, without row i. By evidence, weights are those without row i, too; a
         stack's weights are tuning, which is held fixed."""
-        table = self._labelled(data, target)
+        table = self._labelled(data, target).to_compare()
         found = [model.leave_one_out(table, **_given(weight)) for model in self.models]
         if self.stacked is not None:
             return self._mixed(found, np.log(self.weights), f"{found[0].how}, weights held fixed")
@@ -289,8 +289,9 @@ def stacked_weights(models: Sequence[object], data: object, by: Weighing) -> tup
     """
     if data is None:
         raise DataError(f"by={by!r} needs the data that the models were fitted on, to leave rows out")
+    table = source(data).to_compare()
     held_out: Callable[[Any], Scores] = (
-        (lambda m: m.leave_one_out(data)) if by == "loo" else (lambda m: m.cross_validate(data, folds=FOLDS))
+        (lambda m: m.leave_one_out(table)) if by == "loo" else (lambda m: m.cross_validate(table, folds=FOLDS))
     )
     found = [held_out(model) for model in models]
     truth = [each.of_truth for each in found]

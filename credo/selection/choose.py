@@ -115,7 +115,7 @@ def choose(
     if by not in get_args(By):
         raise DataError(f"by must be one of {', '.join(map(repr, get_args(By)))}, but is {by!r:.60}")
     named = names_of(models)
-    table = source(data)
+    table = source(data).to_compare()
     if table.once:
         raise DataError("models are compared on data that are read several times: give a table, not an iterator")
     fitted = {name: fitted_on(name, model, table, target) for name, model in named.items()}
