@@ -85,22 +85,22 @@ def learning_curve(
             some = _flags(order[before:size], rows)
             new = plain.gathered(table.where(some), _weights(weight, some))
             current, before = new if current is None else current + new, size
-            taught = plain.with_evidence(current.ordered())
+            trained = plain.with_evidence(current.ordered())
             if model.tuning is not None:
-                taught = _tuned(model, taught, table, weight, _flags(order[:size], rows), seed)
-            knowing = taught.fitted_to(taught.seen, plain.seen)
+                trained = _tuned(model, trained, table, weight, _flags(order[:size], rows), seed)
+            knowing = trained.fitted_to(trained.seen, plain.seen)
             scores = knowing.scores(table.where(last), weight=_weights(weight, last))
             found.append(replace(scores, how="withheld"))
     return LearningCurve(tuple(chosen), tuple(found), model.tuning is not None)
 
 
 def _tuned(
-    model: Classifier, taught: Classifier, table: Source, weight: Weight, rows: NDArray[np.bool_], seed: int
+    model: Classifier, trained: Classifier, table: Source, weight: Weight, rows: NDArray[np.bool_], seed: int
 ) -> Classifier:
     """The model fitted to those rows and tuned as before; untuned, while there is one class."""
-    if np.count_nonzero(taught.class_weights) < 2:
-        return taught
-    fresh = model.replaced(views=taught.views, evidence=taught.evidence)
+    if np.count_nonzero(trained.class_weights) < 2:
+        return trained
+    fresh = model.replaced(views=trained.views, evidence=trained.evidence)
     return fresh.tune(table.where(rows), weight=_weights(weight, rows), seed=seed)
 
 

@@ -278,8 +278,8 @@ def test_a_curve_is_what_fits_give(table: Table, how: credo.Text) -> None:
     withheld = pick(table, np.sort(order[107:]))
     for size, scores in zip(curve.sizes, curve.scores, strict=True):
         with unheard():
-            taught = changed(model, evidence=None).fit(pick(table, np.sort(order[:size])), "kind")
-            expected = taught.scores(withheld)
+            trained = changed(model, evidence=None).fit(pick(table, np.sort(order[:size])), "kind")
+            expected = trained.scores(withheld)
         assert scores.log_loss == pytest.approx(expected.log_loss, rel=1e-9)
         assert scores.accuracy == pytest.approx(expected.accuracy)
     assert curve.table().num_rows == 3
