@@ -367,6 +367,7 @@ def test_two_beliefs_are_compared() -> None:
     other = credo.BetaBernoulli(2, 2).update([1, 0, 0])
     found = asked(screen(coin, "belief"), "compare", other=[1, 0, 0])
     assert found["greater"] == pytest.approx(coin.probability_greater(other))
+    assert eval(found["copy"]["python"], {"credo": credo, "model": coin}) == found["greater"]
     assert found["difference"] == pytest.approx(coin.mean() - other.mean())
 
 

@@ -77,18 +77,18 @@ class BeliefScreen:
             "maximum_likelihood": plain(_estimate(belief)),
             "n": float(belief.n),
             "log_evidence": float(belief.log_evidence()) if belief.evidence is not None else None,
-            "copy": {"python": self._line(asked, belief), "cli": "" if self._changed(asked) else f"credo show {file}"},
+            "copy": {"python": self._line(asked, belief, ".plot()"), "cli": "" if self._changed(asked) else f"credo show {file}"},
         }
 
     def _changed(self, asked: Asked) -> bool:
         return bool(asked.get("prior") or asked.get("added"))
 
-    def _line(self, asked: Asked, belief: Belief) -> str:
-        """The belief with the prior and the observations of a request, in Python."""
+    def _line(self, asked: Asked, belief: Belief, unless: str = "") -> str:
+        """The belief with the prior and the observations of a request, in Python; without such, something about it."""
         own, _ = called(self.subject)
         if asked.get("prior"):
             own = f"credo.Belief(credo.{belief.prior!r}).with_evidence({own}.evidence)"
-        return f"{own}.update({asked['added']!r})" if asked.get("added") else f"{own}.plot()"
+        return f"{own}.update({asked['added']!r})" if asked.get("added") else f"{own}{unless}"
 
     def compare(self, asked: Asked) -> Answer:
         """Another belief with the same prior: P(this one's parameter is greater), and the difference of means."""
@@ -99,7 +99,12 @@ class BeliefScreen:
             "greater": float(a.probability_greater(b)),
             "difference": float(np.ravel(_mean(a))[0] - np.ravel(_mean(b))[0]),
             "charts": plain(belief_charts(b)),
+            "copy": {"python": self._compared(asked, a), "cli": ""},
         }
+
+    def _compared(self, asked: Asked, belief: Belief) -> str:
+        other = f"credo.Belief(credo.{belief.prior!r}).update({asked.get('other') or []!r})"
+        return f"{self._line(asked, belief)}.probability_greater({other})"
 
     def needed(self, asked: Asked) -> Answer:
         """How many more rows like those so far make the 95% interval as narrow as ± x, or each of several; unless asked

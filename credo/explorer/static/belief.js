@@ -29,7 +29,7 @@ export function Screen({ model, state, change, ask }) {
       ${model.single && html`<section><h2>Another belief</h2><p class="faint">The same prior, its own observations.</p>
         <${Adding} like=${like} label="Its observations" values=${other} set=${(values) => change({ other: values.length ? values : null })} />
         ${unlike && html`<${Problem} text=${unlike} />`}
-        ${against && html`<p>P(this one is greater) = <b>${percent(against.greater)}</b>; difference of the means ${short(against.difference.toPrecision(3))}</p>`}</section>`}
+        ${against && html`<p>P(this one is greater) = <b>${percent(against.greater)}</b>; difference of the means ${short(against.difference.toPrecision(3))}</p><${Copy} lines=${against.copy} />`}</section>`}
       <section><h2>How much more data?</h2><label>until ${model.single ? "the 95% interval is" : "all 95% intervals are"} ± <${Typed} type="number" min="0" step="any" value=${state.half ?? needed?.wanted ?? ""} read=${(text) => Number(text) > 0 && change({ half: Number(text) }, { passing: true })} /></label>
         <p role="status">${unknown ?? (needed && (needed.rows == null ? "more than a million million observations" : needed.rows === 0 ? `none: ± ${short(needed.half_width.toPrecision(3))} now` : `about ${needed.rows.toLocaleString("en")} more observations like those so far`))}</p></section>
     </div>
