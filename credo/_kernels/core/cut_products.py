@@ -15,7 +15,7 @@ from credo._kernels.jit import fast_kernel, kernel
 
 Array = NDArray[np.float64]
 
-ROWS = 136  # of a tile: caches hold five of them; no power of two, since lanes so far apart share cache lines
+ROWS = 200  # of a tile: caches hold five of them; no power of two, since lanes so far apart share cache lines
 BITS = 22  # of a and b, so that |a + b| is at most 1.5 · 2²² units: sums of 227 squares of it have 53 bits
 SIDE = 4  # columns that are multiplied by as many others at a time: a number that was loaded is used four times
 LARGE = (
