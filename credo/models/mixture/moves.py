@@ -16,7 +16,7 @@ from credo.models.latent.starts import Points, seeded_groups
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.models.mixture.fitting import Fit, Problem
+    from credo.models.mixture.fitting import Problem
 
 SPLITS, MERGES = 4, 4  # components that are split, and pairs that are merged, the most promising first
 TOGETHER = 3  # moves that do both at once
@@ -24,26 +24,25 @@ HOPELESS = 0.2  # nats a row: of moves that seem to lose more before EM, none wa
 LITTLE = 0.1  # rows of the pooled variances, which keep groups from being flat
 
 
-def splits(problem: Problem, fit: Fit) -> Iterator[Codes]:
-    """Each of the largest components in two, by two distant seeds among its rows."""
-    codes = problem.responsibilities(fit.model).argmax(1)
-    for k in _largest(problem, codes, fit.model.size)[:SPLITS]:
-        if (split := _split(problem, codes, k, fit.model.size)) is not None:
+def splits(problem: Problem, shares: Array) -> Iterator[Codes]:
+    """Each of the largest components in two, by two distant seeds among its rows. Shares are (rows, components)."""
+    codes, size = shares.argmax(1), shares.shape[1]
+    for k in _largest(problem, codes, size)[:SPLITS]:
+        if (split := _split(problem, codes, k, size)) is not None:
             yield split
 
 
-def merges(problem: Problem, fit: Fit) -> Iterator[Codes]:
+def merges(problem: Problem, shares: Array) -> Iterator[Codes]:
     """Pairs of components as one: those that share most of their rows. Labels stay apart."""
-    shares = problem.responsibilities(fit.model)
     codes = shares.argmax(1)
     for a, b in _pairs(problem, shares)[:MERGES]:
         merged = np.where(codes == b, a, codes)
         yield np.where(merged > b, merged - 1, merged).astype(np.int32)
 
 
-def split_and_merged(problem: Problem, fit: Fit, covariance: Covariance) -> list[Codes]:
+def split_and_merged(problem: Problem, shares: Array, covariance: Covariance) -> list[Codes]:
     """A pair is merged, and a third component is split in two: the moves that promise most."""
-    size, codes = fit.model.size, problem.responsibilities(fit.model).argmax(1)
+    size, codes = shares.shape[1], shares.argmax(1)
     halves = [(k, half) for k in range(size) if (half := _split(problem, codes, k, size)) is not None]
     pairs = [pair for pair in combinations(range(size), 2) if pair[1] >= len(problem.known)]
     if not halves or not pairs:
