@@ -21,7 +21,7 @@ from credo.models.conditional import Conditional
 from credo.models.forms import Views
 from credo.models.latent.columns import Numbers, hidden_blocks
 from credo.models.latent.log_evidence import of_completed
-from credo.models.latent.starts import ROUNDS, Points, points_of, seeded_groups, whitened
+from credo.models.latent.starts import Points, points_of, seeded_groups, whitened
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
 from credo.models.mixture.moves import split_and_merged
@@ -31,6 +31,7 @@ from credo.models.mixture.scouting import TUNINGS, Scouts
 from credo.models.mixture.strengths import FOLDS, best_strength, held_out_score
 from credo.numerics.exact import Array
 
+ROUNDS = 3  # of k-means, before EM
 MOVES = 2  # times that components are split and others merged, as long as that helps
 MOVED = 4  # components, from which on starts may leave two where one should be
 GAIN = 1.0  # nats by which it must help
@@ -192,7 +193,7 @@ class Problem:
         numbers = [name for name, forms in self.views.items() if forms[0] == "gaussian"]
         if self.strength is not None or self.settings.estimate == "ml" or covariance != "full" or len(numbers) < 2:
             return own
-        if self._can_scout(found.model.size, covariance) and self.sample.rows >= FOLDS:
+        if self._can_scout(found.model.size, covariance) and len(self.places.weight) >= FOLDS:
             return best_strength(self._scouts(covariance).held_out(self.responsibilities(found.model).T), own)
         return best_strength(held_out_score(self, found), own)
 

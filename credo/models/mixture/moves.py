@@ -12,7 +12,6 @@ from scipy.special import xlogy
 
 from credo.core.membership import Codes
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.latent.starts import Points, seeded_groups
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ LITTLE = 0.1  # rows of the pooled variances, which keep groups from being flat
 
 
 def splits(problem: Problem, shares: Array) -> Iterator[Codes]:
-    """Each of the largest components in two, by two distant seeds among its rows. Shares are (rows, components)."""
+    """Each of the largest components in two, along its longest axis. Shares are (rows, components)."""
     codes, size = shares.argmax(1), shares.shape[1]
     for k in _largest(problem, codes, size)[:SPLITS]:
         if (split := _split(problem, codes, k, size)) is not None:
@@ -125,14 +124,20 @@ def _largest(problem: Problem, codes: NDArray[Any], size: int) -> list[int]:
 
 
 def _split(problem: Problem, codes: NDArray[Any], k: int, new: int) -> Codes | None:
-    """With some of component k's rows in a new one; None if there is one row only."""
+    """With some of component k's rows in a new one: those beyond its mean, along the direction in which they differ
+    most. None if they don't differ."""
     points, weight, _ = problem.places
     rows = np.flatnonzero(codes == k)
-    if len(rows) < 2:
+    x, own = np.nan_to_num(points[rows]), weight[rows]
+    if len(rows) < 2 or not x.shape[1]:
         return None
-    rng = np.random.default_rng([problem.how.seed, new, k])
+    centred = x - own @ x / own.sum()
+    longest = np.linalg.eigh((centred.T * own) @ centred)[1][:, -1]
+    beyond = centred @ longest > 0
+    if not beyond.any():
+        return None
     split = codes.astype(np.int32)
-    split[rows[seeded_groups(Points(points[rows]), weight[rows], 2, [rng])[0] == 1]] = new
+    split[rows[beyond]] = new
     return split
 
 

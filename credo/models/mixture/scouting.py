@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from credo.core.membership import Codes
@@ -38,7 +39,7 @@ class Climbed(NamedTuple):
     shares: Array  # (starts, components, rows)
     objective: Array  # (starts,)
 
-    def take(self, places: Array) -> Climbed:
+    def take(self, places: NDArray[np.intp] | slice) -> Climbed:
         """Of some starts."""
         return Climbed(self.shares[places], self.objective[places])
 
