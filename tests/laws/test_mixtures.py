@@ -16,7 +16,7 @@ from credo.families.normal_inverse_wishart import Covariance
 from credo.models.latent.log_evidence import of_completed
 from credo.models.mixture.fitting import Problem
 from credo.models.mixture.learning import problem_of
-from credo.models.mixture.optima import ScoutedOptimum
+from credo.models.mixture.optima import ArrayOptimum
 from credo.models.mixture.strengths import held_out_score
 
 COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "diagonal", "spherical")
@@ -226,8 +226,8 @@ def test_starts_beside_each_other_climb_as_each_does(covariance: Any, estimate: 
     problem = begun({f"x{j}": x[:, j] for j in range(3)}, kinds=None, strength=0.3, estimate=estimate)
     groupings = problem.groupings(3, 5)
     model = problem.unfitted(3, covariance)
-    scouts = problem._scouts(covariance)
-    found = scouts._stepped(scouts._begun(groupings, 3))
+    starts = problem._parallel_starts(covariance)
+    found = starts._stepped(starts._begun(groupings, 3))
     climbs = [
         [*islice(em_steps(model.begun(problem.sample, codes), lambda: [problem.sample]), 6)] for codes in groupings
     ]
@@ -236,7 +236,7 @@ def test_starts_beside_each_other_climb_as_each_does(covariance: Any, estimate: 
         for own, climb in zip(zip(found.shares, found.objective, strict=True), climbs, strict=True):
             assert np.allclose(own[0].T, problem.responsibilities(climb[step].model), atol=apart_by)
             apart.append(own[1] - climb[step].objective)
-        found = scouts._stepped(found.shares)
+        found = starts._stepped(found.shares)
     assert np.ptp(apart) < 1e-6 * abs(np.mean(apart)) + 10 * apart_by
 
 
@@ -246,9 +246,9 @@ def test_the_evidence_of_a_strength_beside_other_starts_is_that_of_the_blocks(co
     x = np.random.default_rng(6).normal(size=(90, 3)) + 4.0 * np.arange(3).repeat(30)[:, None]
     problem = begun({f"x{j}": x[:, j] for j in range(3)}, kinds=None)
     fit = problem.on_sample(problem.groupings(3, 2), 3, covariance).fit
-    scouts = problem._scouts(covariance).evidence_of_strength(problem.responsibilities(fit.model).T)
+    starts = problem._parallel_starts(covariance).evidence_of_strength(problem.responsibilities(fit.model).T)
     apart = [
-        scouts(strength) - of_completed(fit.model.conditional, fit.evidence, problem._integrating(strength))
+        starts(strength) - of_completed(fit.model.conditional, fit.evidence, problem._integrating(strength))
         for strength in (1.0, 0.1, 0.001)
     ]
     assert np.ptp(apart) < 1e-6
@@ -261,7 +261,7 @@ def test_optima_on_arrays_have_the_evidence_of_their_fits(covariance: Any, digit
     x = np.random.default_rng(6).normal(size=(90, 3)) + 4.0 * np.arange(5).repeat(18)[:, None]
     problem = begun({f"x{j}": x[:, j].round(digits) for j in range(3)}, kinds=None, tolerance=1e-12)
     optima = [problem.on_sample([codes], k, covariance) for k in (2, 3, 4) for codes in problem.groupings(k, 2)]
-    assert all(isinstance(each, ScoutedOptimum) for each in optima)
+    assert all(isinstance(each, ArrayOptimum) for each in optima)
     apart = [each.log_evidence - problem.log_evidence(each.fit) for each in optima]
     assert np.ptp(apart) < 1e-4
     assert np.ptp([each.log_evidence for each in optima]) > 1.0
@@ -275,7 +275,10 @@ def test_held_out_rows_score_the_same_on_arrays(digits: int) -> None:
     x = np.random.default_rng(7).normal(size=(90, 3)) + 3.0 * np.arange(3).repeat(30)[:, None]
     problem = begun({f"x{j}": x[:, j].round(digits) for j in range(3)}, kinds=None)
     fit = problem.on_sample(problem.groupings(3, 2), 3, "full").fit
-    scores = held_out_score(problem, fit), problem._scouts("full").held_out(problem.responsibilities(fit.model).T)
+    scores = (
+        held_out_score(problem, fit),
+        problem._parallel_starts("full").held_out(problem.responsibilities(fit.model).T),
+    )
     apart = [scores[0](strength) - scores[1](strength) for strength in (1.0, 0.1, 1e-3)]
     assert np.ptp(apart) < 1e-6
     assert np.ptp([scores[0](strength) for strength in (1.0, 0.1, 1e-3)]) > 0.1

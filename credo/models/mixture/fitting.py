@@ -25,9 +25,9 @@ from credo.models.latent.starts import Points, points_of, seeded_groups, whitene
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
 from credo.models.mixture.moves import split_and_merged
-from credo.models.mixture.optima import Fit, FittedOptimum, Optimum, ScoutedOptimum
+from credo.models.mixture.optima import ArrayOptimum, Fit, FittedOptimum, Optimum
+from credo.models.mixture.parallel_starts import TUNINGS, ParallelStarts
 from credo.models.mixture.rows import Rows
-from credo.models.mixture.scouting import TUNINGS, Scouts
 from credo.models.mixture.strengths import FOLDS, best_strength, held_out_score
 from credo.numerics.exact import Array
 
@@ -37,7 +37,7 @@ MOVED = 4  # components, from which on starts may leave two where one should be
 GAIN = 1.0  # nats by which it must help
 OPEN = 100.0  # nats of a sample's evidence that all rows may turn round
 FIRST_STEPS = 3  # of EM on all rows, which decide between what the sample leaves open
-SCOUTED = 2**23  # numbers: rows x components x starts, and rows x products, up to which starts are tried side by side
+SIDE_BY_SIDE = 2**23  # numbers (rows x components x starts, rows x products) up to which starts run in parallel
 
 
 class Places(NamedTuple):
@@ -130,18 +130,20 @@ class Problem:
             found |= dict(zip(own, groups, strict=True))
         return [found[i] for i in range(count)]
 
-    def _scouts(self, covariance: Covariance) -> Scouts:
+    def _parallel_starts(self, covariance: Covariance) -> ParallelStarts:
         points, weight, _ = self.places
         settings = self.settings
-        return Scouts.of(points, weight, covariance, settings.strength, self.concentration, settings.estimate == "ml")
+        return ParallelStarts.of(
+            points, weight, covariance, settings.strength, self.concentration, settings.estimate == "ml"
+        )
 
-    def _can_scout(self, components: int, covariance: Covariance) -> bool:
+    def _can_run_in_parallel(self, components: int, covariance: Covariance) -> bool:
         """Whether starts can be tried beside each other: all columns are numbers, no cell is missing and no row is
         labelled; and they need little memory."""
         points, _, codes = self.places
         numbers = codes is None and all(forms == ("gaussian",) for forms in self.views.values())
         d = points.shape[1]
-        small = len(points) * max(components * self.how.starts, d * (d + 3) // 2) <= SCOUTED
+        small = len(points) * max(components * self.how.starts, d * (d + 3) // 2) <= SIDE_BY_SIDE
         return numbers and d > 0 and small and covariance != "spherical" and not np.isnan(points).any()
 
     def on_sample(
@@ -151,8 +153,8 @@ class Problem:
         """The best optimum that groups of the sample's rows lead to; with the prior that suits it best. Other groups
         have come `above` a value."""
         model, how = self.unfitted(components, covariance), how or self.how
-        if self._can_scout(components, covariance):
-            return self._scouted(model, groupings, covariance, how, above)
+        if self._can_run_in_parallel(components, covariance):
+            return self._reached_in_parallel(model, groupings, covariance, how, above)
         starts, batches = [model.begun(self.sample, codes) for codes in groupings], (self.sample,).__iter__
         steps, tolerance = how.steps, how.tolerance
         climbs = Restarts(em, batches, self.sample.rows, steps, tolerance, finalists=finalists, above=above)
@@ -168,15 +170,15 @@ class Problem:
             found = em(start, batches, steps=steps, tolerance=tolerance)
         return FittedOptimum(self, reached, found, rivals)
 
-    def _scouted(
+    def _reached_in_parallel(
         self, model: MixtureEM, groupings: Sequence[Codes], covariance: Covariance, how: Fitting, above: float
     ) -> Optimum:
-        scouts, within = self._scouts(covariance), OPEN if self.sampled else 0.0
-        ends = scouts.highest(groupings, model.size, how.steps, how.tolerance, within)
+        starts, within = self._parallel_starts(covariance), OPEN if self.sampled else 0.0
+        ends = starts.highest(groupings, model.size, how.steps, how.tolerance, within)
         reached, end = float(ends.objective[0]), ends.take(slice(1))
         if self.strength is None and reached >= above:
-            scouts, end = scouts.tuned(end, how.steps, how.tolerance)
-        return ScoutedOptimum(self, reached, model, scouts, end, ends.take(slice(1, None)), how)
+            starts, end = starts.tuned(end, how.steps, how.tolerance)
+        return ArrayOptimum(self, reached, model, starts, end, ends.take(slice(1, None)), how)
 
     def _best_strength(self, found: Fit) -> float:
         """Of the prior of numbers: the one under which the completed rows are most probable."""
@@ -193,8 +195,8 @@ class Problem:
         numbers = [name for name, forms in self.views.items() if forms[0] == "gaussian"]
         if self.strength is not None or self.settings.estimate == "ml" or covariance != "full" or len(numbers) < 2:
             return own
-        if self._can_scout(found.model.size, covariance) and len(self.places.weight) >= FOLDS:
-            return best_strength(self._scouts(covariance).held_out(self.responsibilities(found.model).T), own)
+        if self._can_run_in_parallel(found.model.size, covariance) and len(self.places.weight) >= FOLDS:
+            return best_strength(self._parallel_starts(covariance).held_out(self.responsibilities(found.model).T), own)
         return best_strength(held_out_score(self, found), own)
 
     def _integrating(self, strength: float) -> Settings:

@@ -14,7 +14,7 @@ import numpy as np
 from credo.core.em import Fitted, em
 from credo.core.membership import Soft
 from credo.models.mixture.expectation import MixtureEM
-from credo.models.mixture.scouting import Climbed, Scouts
+from credo.models.mixture.parallel_starts import Climbed, ParallelStarts
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -76,11 +76,11 @@ class FittedOptimum(Optimum):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoutedOptimum(Optimum):
+class ArrayOptimum(Optimum):
     """As arrays; EM takes the last step."""
 
     model: MixtureEM  # without parameters
-    scouts: Scouts
+    starts: ParallelStarts
     end: Climbed
     others: Climbed
     how: Fitting
@@ -100,9 +100,9 @@ class ScoutedOptimum(Optimum):
 
     @cached_property
     def log_evidence(self) -> float:
-        return self.scouts.log_evidence(self.end)
+        return self.starts.log_evidence(self.end)
 
     def _begun(self, shares: Array) -> MixtureEM:
         """At the parameters that shares (components, rows) lead to."""
-        model = self.model.with_prior(self.scouts.strength)
+        model = self.model.with_prior(self.starts.strength)
         return model.begun_from(self.problem.sample, Soft(np.ascontiguousarray(shares.T)))

@@ -49,8 +49,8 @@ class Climbed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Scouts:
-    """Rows as points, in units of each column's deviation, without missing cells."""
+class ParallelStarts:
+    """EM from many starts at once; rows are points, in units of each column's deviation, without missing cells."""
 
     features: Array  # 1, x and products of x (rows, features)
     weight: Array  # (rows,)
@@ -61,7 +61,7 @@ class Scouts:
     flat: bool = False  # whether EM climbs the likelihood alone
 
     @classmethod
-    def of(cls, points: Array, weight: Array, covariance: Covariance, *prior: Any) -> Scouts:
+    def of(cls, points: Array, weight: Array, covariance: Covariance, *prior: Any) -> ParallelStarts:
         """Of points (rows, d). Columns have a variance of 1, rounding included: what their squares lack is what
         rounding adds."""
         a, b = _pairs(points.shape[1], covariance)
@@ -87,7 +87,7 @@ class Scouts:
         apart = np.concatenate([[True], (ends.objective[:-1] > lower + SAME) & (lower >= top - within)])
         return ends.take(np.flatnonzero(apart))
 
-    def tuned(self, end: Climbed, steps: int, tolerance: float) -> tuple[Scouts, Climbed]:
+    def tuned(self, end: Climbed, steps: int, tolerance: float) -> tuple[ParallelStarts, Climbed]:
         """With the prior under which the completed rows are most probable, and where an end leads to under it."""
         own = self
         for _ in range(TUNINGS):
