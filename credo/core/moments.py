@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from credo._kernels.core.sums import ALIKE, FAINT, add_moments_hard, add_products_hard
+from credo._kernels.core.sums import ALIKE, UNDERFLOW, add_moments_hard, add_products_hard
 from credo.core import soft_sums
 from credo.core.few_products import FEW_PRODUCTS, add_few_products
 from credo.core.membership import Codes, Hard, Membership, Soft
@@ -45,7 +45,7 @@ class Moments(Statistics):
 
     @classmethod
     def of_tiles(cls, tiles: Iterable[tuple[int, Array]], columns: int, member: Membership) -> Moments:
-        """Of rows that come a few after others, each time with the place of the first."""
+        """Of tiles of rows, each with the position of its first row."""
         if isinstance(member, Soft):
             return cls._of_soft_tiles(tiles, columns, member)
         high, low, rest = np.zeros((3, 3, member.groups, columns))
@@ -94,7 +94,7 @@ class Moments(Statistics):
     def scatter(self) -> Array:
         """Σ w (x - mean)² = second - first²/n; 0 where the rest may be rounding, of equal numbers, or underflows."""
         found = (self.second - self.first * (self.first / self.n)).value
-        return np.where(found > np.maximum(ALIKE * self.second.high, FAINT), found, 0.0)
+        return np.where(found > np.maximum(ALIKE * self.second.high, UNDERFLOW), found, 0.0)
 
     def _settled(self, before: Moments) -> Moments:
         alike = self.first * (self.first / self.n)
@@ -124,7 +124,7 @@ class CrossMoments(Statistics):
 
     @classmethod
     def of_bordered(cls, cells: Array, member: Hard, largest: Array | None = None) -> CrossMoments:
-        """Of rows (1, x); many are summed fastest where they lie column by column in memory, and where the largest |x|
+        """Of rows (1, x); many are summed fastest in column-major order, and where the largest |x|
         of each column is known."""
         found = cls._of_products(cells, member, largest)
         close = found._close(member)
@@ -158,7 +158,7 @@ class CrossMoments(Statistics):
         return cls.of_pairs(high, low)
 
     def _close(self, member: Hard) -> NDArray[np.bool_]:
-        """Where many numbers lie so close together, far from 0, that their sums are taken about their mean: there
+        """Where many numbers are so close together and so far from 0 that their sums are taken about their mean: there
         x - mean is exact. (groups, d)"""
         every = np.arange(self.first.shape[1])
         squares = self.second[:, every, every]
