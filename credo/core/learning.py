@@ -268,6 +268,16 @@ def fold_scores(
     What the scores are, array by array, and the evidence of all rows. `copied`: fingerprints, in order, of rows whose
     copies lie in one fold.
     """
+    job, partitions, evidence = fold_job(learner, table, folds, weight, seed, score, copied)
+    found = [*map(np.concatenate, zip(*engines.map(job, partitions), strict=True))]
+    return found if with_folds else found[:-1], evidence
+
+
+def fold_job(
+    learner: Additive, table: Source, folds: int, weight: Weight, seed: int, score: Score,
+    copied: NDArray[np.uint64] | None = None,
+) -> tuple[FoldScores, Iterable[Partition[Batch]], Evidence]:  # fmt: skip
+    """The second of these passes, which is to be made: its job and its partitions; and the evidence of all rows."""
     if table.once:
         raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
     folds = check_whole("folds", folds, 2, DataError)
@@ -280,9 +290,7 @@ def fold_scores(
     parts = gathered.evidence
     others = [Evidence.total(parts[:k] + parts[k + 1 :]).ordered() for k in range(folds)]
     models = [learner.fitted_to(evidence, part) for evidence, part in zip(others, parts, strict=True)]
-    scores = engines.map(FoldScores(plan, models), weights.partitions(table, names))
-    found = [*map(np.concatenate, zip(*scores, strict=True))]
-    return found if with_folds else found[:-1], Evidence.total(parts).ordered()
+    return FoldScores(plan, models), weights.partitions(table, names), Evidence.total(parts).ordered()
 
 
 def folds_of(

@@ -13,13 +13,13 @@ import numpy as np
 from credo.blocks.capabilities import Ignored
 from credo.core.description import DescriptionLength
 from credo.core.learning import Weight, Weights
-from credo.data import Batch, Source
+from credo.data import Batch, Source, source
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, SchemaError, check_seed, check_whole, counted
 from credo.models.class_predictor import ClassPredictor, Shares
 from credo.models.description import evidence_about, log_evidence_of, target_length
 from credo.models.label_shift import shifted_shares
-from credo.models.metrics import Scores, reuse_of_folds
+from credo.models.metrics import Scores, fold_ratio
 from credo.models.targets import with_target
 from credo.numerics.exact import Array
 
@@ -186,7 +186,7 @@ class ModelAverage(ClassPredictor):
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
         """The average's prediction for each row i, without row i. By evidence, weights are those without row i, too; a
         stack's weights are tuning, which is held fixed."""
-        table = self._labelled(data, target)
+        table = self._labelled(data, target).to_compare()
         found = [model.leave_one_out(table, **_given(weight)) for model in self.models]
         if self.stacked is not None:
             return self._mixed(found, np.log(self.weights), f"{found[0].how}, weights held fixed")
@@ -216,7 +216,7 @@ class ModelAverage(ClassPredictor):
         mixed = np.logaddexp.reduce(np.where(unknown, -np.inf, logs) + np.atleast_2d(log_weights)[:, None, :], axis=2)
         first = found[0]  # whose classes are those of the average
         logs = np.where(unknown.all(axis=2), np.nan, mixed)
-        return Scores(self.classes, logs, first.truth, first.weights, how, reuse=first.reuse)
+        return Scores(self.classes, logs, first.truth, first.weights, how, held_out_ratio=first.held_out_ratio)
 
     def cross_validate(
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
@@ -235,8 +235,8 @@ class ModelAverage(ClassPredictor):
             fitted = self.fit(table.where(fold != k))
             self._score_fold(fitted, table.where(fold == k), np.flatnonzero(fold == k), logs, truth)
         known = truth >= 0
-        weights, reuse = np.ones(int(known.sum())), reuse_of_folds(folds)
-        return Scores(self.classes, logs[known], truth[known], weights, f"{folds}-fold", reuse=reuse)
+        weights, held_out_ratio = np.ones(int(known.sum())), fold_ratio(folds)
+        return Scores(self.classes, logs[known], truth[known], weights, f"{folds}-fold", held_out_ratio=held_out_ratio)
 
     def _score_fold(self, fitted: Self | ModelAverage, table: Source, rows: Any, logs: Array, truth: Any) -> None:
         """What is said of some rows, by classes of this average; a class that the others don't show has no score."""
@@ -289,8 +289,9 @@ def stacked_weights(models: Sequence[object], data: object, by: Weighing) -> tup
     """
     if data is None:
         raise DataError(f"by={by!r} needs the data that the models were fitted on, to leave rows out")
+    table = source(data).to_compare()
     held_out: Callable[[Any], Scores] = (
-        (lambda m: m.leave_one_out(data)) if by == "loo" else (lambda m: m.cross_validate(data, folds=FOLDS))
+        (lambda m: m.leave_one_out(table)) if by == "loo" else (lambda m: m.cross_validate(table, folds=FOLDS))
     )
     found = [held_out(model) for model in models]
     truth = [each.of_truth for each in found]

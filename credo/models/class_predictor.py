@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,16 +38,19 @@ from credo.models.jobs import (
     WithProbabilities,
 )
 from credo.models.known_columns import columns_found
-from credo.models.metrics import Scores, reuse_of_folds
+from credo.models.metrics import Scores, fold_ratio
 from credo.models.targets import class_codes, with_known_target
 from credo.notices import tell_of_columns
 from credo.numerics.arrays import Stacked
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.engines import Partition
     from credo.models.explaining import Explanation
+    from credo.models.summed_scores import ScoreJob, SummedScores
 
 NOTHING = "nothing was learned yet: fit(data, target=...) first"
+NO_CLASS = "no row has a class: every cell of {!r} is missing, or has weight 0"
 Shares = Mapping[Any, float]  # of classes: they sum to 1
 
 
@@ -116,18 +120,31 @@ class ClassPredictor(Surface, ABC):
             raise DataError(
                 "leave-one-out reads the data once more, and an iterator can be read only once: give a table"
             )
-        weights, found = Weights.of(weight), Stacked()
+        weights, how = Weights.of(weight), self._held("leave-one-out")
         partitions = weights.partitions(table, self.needs(table.without(weight)))
-        codes, row_weights = list[Codes](), list[Array]()
-        for log_shares, own, mass in engines.map(LeftOut(self, weights.of_a_row), partitions):
+        job = LeftOut(self, weights.of_a_row)
+        if table.sums_scores:
+            added: Any = self._summed(job, partitions)
+            self._check_rows(added.class_weights)
+            return cast("Scores", replace(added, how=how, held_out_ratio=fold_ratio(added.rows)))
+        codes, row_weights, found = list[Codes](), list[Array](), Stacked()
+        for log_shares, own, mass in engines.map(job, partitions):
             found.add(log_shares, table.rows)
             codes.append(own)
             row_weights.append(mass)
-        self._check_rows(np.concatenate(codes), np.concatenate(row_weights))
-        truth = np.concatenate(codes).astype(np.intp)
+        truth, mass = np.concatenate(codes).astype(np.intp), np.concatenate(row_weights)
+        self._check_rows(np.bincount(truth, mass, len(self.classes)))
         log_shares = found.whole((0, len(self.classes)))
-        how, reuse = self._held("leave-one-out"), reuse_of_folds(len(truth))
-        return Scores(self.classes, log_shares, truth, np.concatenate(row_weights), how, reuse=reuse)
+        return Scores(self.classes, log_shares, truth, mass, how, held_out_ratio=fold_ratio(len(truth)))
+
+    def _summed(self, job: ScoreJob, partitions: Iterable[Partition[Batch]]) -> SummedScores:
+        """The scores of a frame's rows, added up where they are."""
+        from credo.models.summed_scores import summed_scores
+
+        found = summed_scores(job, partitions, self.classes)
+        if found is None:
+            raise DataError(NO_CLASS.format(self.target))
+        return found
 
     def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
         """log P(class | row) without the row itself, of a batch's rows that have a class; and their classes."""
@@ -137,8 +154,8 @@ class ClassPredictor(Surface, ABC):
         """What a figure is called."""
         return how
 
-    def _check_rows(self, codes: Codes, weights: Array) -> None:
-        there = np.bincount(codes, weights, len(self.classes))
+    def _check_rows(self, there: Array) -> None:
+        """Given the weight of each class's rows."""
         if not np.allclose(there, self.class_weights, rtol=1e-9):
             raise EvidenceError(
                 f"leave-one-out needs the rows that were learned: the evidence has {self.n:g} of them, the data "
@@ -430,14 +447,17 @@ class ClassPredictor(Surface, ABC):
     # Validation
 
     def scores(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """Scores on labelled rows that weren't used for training."""
+        """Scores on labelled rows that weren't used for training. Those of a Dask or Spark DataFrame are added up on
+        the workers: they have all figures, and no rows."""
         table, weights = self._labelled(data, target), Weights.of(weight)
         partitions = weights.partitions(table, self.needs(table.without(weight)))
-        scored = engines.map(Scored(self, weights.of_a_row), partitions)
-        found, codes, row_weights = zip(*scored, strict=True)
+        job = Scored(self, weights.of_a_row)
+        if table.sums_scores:
+            return cast("Scores", self._summed(job, partitions))
+        found, codes, row_weights = zip(*engines.map(job, partitions), strict=True)
         truth = np.concatenate(codes).astype(np.intp)
         if not len(truth):
-            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or has weight 0")
+            raise DataError(NO_CLASS.format(self.target))
         return Scores(self.classes, np.concatenate(found), truth, np.concatenate(row_weights))
 
     # Reasons

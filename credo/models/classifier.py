@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from credo.blocks.block import UNSEEN_VALUES, Likelihood
 from credo.blocks.capabilities import ByColumn, Draws, Ignored, LeavesOut, read_counting_ignored
 from credo.core.description import DescriptionLength
 from credo.core.evidence import Evidence
-from credo.core.learning import RowWeights, Weight, fold_scores
+from credo.core.learning import FoldScores, RowWeights, Weight, fold_job, fold_scores
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
 from credo.data import Batch
@@ -25,7 +25,7 @@ from credo.models.explaining import Reasons, TextContributions
 from credo.models.forms import TEXT_FORMS, Views
 from credo.models.jobs import LogJoint, LogProb, to_log_shares
 from credo.models.labelled import Labelled
-from credo.models.metrics import Scores, reuse_of_folds
+from credo.models.metrics import Scores, fold_ratio
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -217,16 +217,15 @@ class Classifier(Labelled):
         Copies of a row go to the same fold (in tables of up to 20,000 rows), unless chance explains the repetition.
         """
         table = self._labelled(data, target)
-        copied = self._copied(table, weight)
+        copied, how, held_out_ratio = self._copied(table, weight), self._held(f"{folds}-fold"), fold_ratio(folds)
+        if table.sums_scores:
+            job, partitions, _ = fold_job(self, table, folds, weight, seed, _scored, copied)
+            return cast(
+                "Scores", replace(self._summed(FoldShares(job), partitions), how=how, held_out_ratio=held_out_ratio)
+            )
         (log_joint, codes, weights), _ = fold_scores(self, table, folds, weight, seed, _scored, copied=copied)
-        kept = (codes >= 0) & (weights > 0)
-        log_shares, own = log_joint[kept], codes[kept]
-        unknown = np.flatnonzero(np.isnan(log_shares[np.arange(len(own)), own]))
-        _impossible(log_shares, unknown, own)
-        if (row := _to_shares_but(log_shares, unknown, own)) >= 0:
-            raise EvidenceError(IMPOSSIBLE_WITHOUT.format(int(np.flatnonzero(kept)[row]) + 1, "its fold"))
-        truth, how = codes[kept].astype(np.intp), self._held(f"{folds}-fold")
-        return Scores(self.classes, log_shares, truth, weights[kept], how, reuse=reuse_of_folds(folds))
+        log_shares, truth, weights = _shares_of_fold(log_joint, codes, weights, 1)
+        return Scores(self.classes, log_shares, truth.astype(np.intp), weights, how, held_out_ratio=held_out_ratio)
 
     @property
     def text_columns(self) -> frozenset[str]:
@@ -337,6 +336,28 @@ def _scored(model: Any, batch: Batch, weights: Array) -> tuple[Array, Codes, Arr
     unknown = np.flatnonzero((codes >= 0) & (model.class_weights[codes] == 0))
     log_joint[unknown, codes[unknown]] = np.nan
     return log_joint, codes, weights
+
+
+@dataclass(frozen=True, eq=False)
+class FoldShares:
+    """log P(class | row) by the other folds, of rows that have a class; its code, and the row's weight."""
+
+    job: FoldScores
+
+    def __call__(self, batch: Batch) -> tuple[Array, Codes, Array]:
+        log_joint, codes, weights, _ = self.job(batch)
+        return _shares_of_fold(log_joint, codes, weights, batch.number(0) if batch.rows else 1)
+
+
+def _shares_of_fold(log_joint: Array, codes: Codes, weights: Array, first: int) -> tuple[Array, Codes, Array]:
+    """Of rows that have a class and a weight, what the other folds' models say, and the row's class and weight."""
+    kept = (codes >= 0) & (weights > 0)
+    log_shares, own = log_joint[kept], codes[kept]
+    unknown = np.flatnonzero(np.isnan(log_shares[np.arange(len(own)), own]))
+    _impossible(log_shares, unknown, own)
+    if (row := _to_shares_but(log_shares, unknown, own)) >= 0:
+        raise EvidenceError(IMPOSSIBLE_WITHOUT.format(int(np.flatnonzero(kept)[row]) + first, "its fold"))
+    return log_shares, own, weights[kept]
 
 
 def _impossible(logs: Array, rows: NDArray[np.intp], codes: Codes) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,132 +32,108 @@ def _share(part: float, whole: float) -> float | None:
     return float(part / whole) if whole > 0 else None
 
 
-def variance_of_mean(x: Array, weight: Array, reuse: float = 0.0, least: float = 0.0) -> float:
-    """Of a weighted mean over m rows, each predicted by a model trained on t others: s² (1/m + 1/t), reuse = m/t.
+def variance_of_mean(x: Array, weight: Array, held_out_ratio: float = 0.0, least: float = 0.0) -> float:
+    """Of a weighted mean over m rows, each predicted by a model trained on t others: s² (1/m + 1/t), ratio m/t.
 
     1/m alone holds for new rows and a given model. In cross-validation each scored row is also a training row for
     others: if two rows are equal by chance, each is predicted better by the other, and chance counts twice (Nadeau &
     Bengio 2003, "Inference for the generalization error"). NaN where it can't be known.
 
-    >>> variance_of_mean(np.array([1.0, 3.0]), np.ones(2)), variance_of_mean(np.array([1.0, 3.0]), np.ones(2), reuse=1)
+    >>> x, weight = np.array([1.0, 3.0]), np.ones(2)
+    >>> variance_of_mean(x, weight), variance_of_mean(x, weight, held_out_ratio=1)
     (1.0, 2.0)
     """
     if len(x) < 2 or not np.isfinite(x).all():
         return float("nan")
-    rows = weight.sum() ** 2 / (weight**2).sum()  # as many rows of equal weight would tell as much
     spread = np.average((x - np.average(x, weights=weight)) ** 2, weights=weight)
-    return (1 + reuse) * max(float(spread), least) / max(float(rows) - 1, 1)
+    return variance_by_rows(float(spread), effective_rows(weight.sum(), (weight**2).sum()), held_out_ratio, least)
 
 
-def reuse_of_folds(folds: int) -> float:
+def effective_rows(weight: float, squares: float) -> float:
+    """As many rows of equal weight would tell as much as rows with this sum of weights and of their squares. (Kish)"""
+    return float(weight**2 / squares)
+
+
+def variance_by_rows(spread: float, rows: float, held_out_ratio: float, least: float) -> float:
+    """Of a mean, from the variance of its values and their number."""
+    return (1 + held_out_ratio) * max(spread, least) / max(rows - 1, 1)
+
+
+def fold_ratio(folds: int) -> float:
     """The ratio of held-out to training rows, over all folds; leave-one-out has n folds.
 
-    >>> reuse_of_folds(5)
+    >>> fold_ratio(5)
     1.25
     """
     return folds / max(folds - 1, 1)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Scores:
-    """Predicted class probabilities and the true classes.
+def of_bins(binned: Array) -> tuple[Array, Array, Array]:
+    """Of bins that aren't empty, the mean probability, the fraction correct, and the weight."""
+    weight, stated, right = binned[:, binned[0] > 0]
+    return stated / weight, right / weight, weight
 
-    >>> log_probabilities = np.log([[0.8, 0.2], [0.4, 0.6]])
-    >>> scores = Scores(("no", "yes"), log_probabilities, np.array([0, 0]), np.ones(2))
-    >>> scores.accuracy, round(scores.log_loss, 4), round(scores.brier, 4)
-    (0.5, 0.5697, 0.4)
-    """
 
-    classes: tuple[Any, ...]
-    log_probabilities: Array  # (rows, classes); NaN at the truth of a row whose class the model didn't know
-    truth: NDArray[np.intp]  # (rows,) codes
-    weights: Array  # (rows,)
-    how: str = "given"  # how the predictions were made
-    estimated: float = 0.0  # variance of the log-loss from what was estimated once, and not for each row
-    reuse: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
+class ScoreFigures(ABC):
+    """Figures of predicted class probabilities, whether the scored rows are here or were added up elsewhere."""
 
-    @property
-    def n(self) -> float:
-        return float(self.weights.sum())
+    if TYPE_CHECKING:  # fields of the dataclasses, or properties
 
-    @cached_property
-    def probabilities(self) -> Array:
-        """Those of a class that the model didn't know are 0."""
-        return np.nan_to_num(np.exp(self.log_probabilities), nan=0.0)
+        @property
+        def classes(self) -> tuple[Any, ...]: ...
 
-    @cached_property
-    def known(self) -> NDArray[np.bool_]:
-        """Which rows have a class that the model knew: not the only row of a class when it is left out."""
-        return ~np.isnan(self.of_truth)
+        @property
+        def how(self) -> str: ...
+
+        @property
+        def rows(self) -> int:
+            """How many rows were scored."""
+
+        @property
+        def n(self) -> float:
+            """Their weight."""
+
+        @property
+        def unknown(self) -> int:
+            """How many rows have a class that the model didn't know."""
 
     @property
-    def of_truth(self) -> Array:
-        return self.log_probabilities[np.arange(len(self.truth)), self.truth]
+    @abstractmethod
+    def class_weights(self) -> Array:
+        """The weight of the rows of each class."""
 
     @property
-    def _right(self) -> NDArray[np.bool_]:
-        return np.asarray((self.predicted == self.truth) & self.known)
+    @abstractmethod
+    def pairs(self) -> tuple[NDArray[np.int64], Array]:
+        """The cells of the confusion matrix that occur, as true class · classes + predicted class; their weights."""
 
     @property
-    def predicted(self) -> NDArray[np.intp]:
-        return np.asarray(self.probabilities.argmax(1))
-
-    def _mean(self, values: Array | NDArray[np.bool_]) -> float:
-        return float(np.average(values, weights=self.weights))
-
-    @property
+    @abstractmethod
     def accuracy(self) -> float:
         """The share of rows whose most probable class is the true one; a row of an unknown class counts as an error."""
-        return self._mean(self._right)
 
     @property
+    @abstractmethod
     def log_loss(self) -> float:
         """The mean of -log P(truth), in nats, over rows of classes that the model knew; NaN if there are none."""
-        if not self.known.any():
-            return float("nan")
-        loss = -float(np.average(self.of_truth[self.known], weights=self.weights[self.known]))
-        return 0.0 if loss <= 0 else loss  # and not -0.0, nor what rounding leaves below
 
     @property
+    @abstractmethod
     def log_loss_error(self) -> float:
         """The standard error of the log-loss (see `variance_of_mean`); NaN where it can't be known.
 
         The losses' variance is at least what the predicted probabilities imply: a sample of rows that were all
         predicted well says little about how large the losses of the others will be.
         """
-        loss, weight = -self.of_truth[self.known], self.weights[self.known]
-        return float(np.sqrt(variance_of_mean(loss, weight, self.reuse, self._implied_variance) + self.estimated))
 
     @property
-    def _implied_variance(self) -> float:
-        """Of -log P(truth), if each truth is drawn from the predicted probabilities."""
-        p, weight = self.probabilities[self.known], self.weights[self.known]
-        if not weight.sum() > 0:
-            return 0.0
-        loss = -np.log(np.where(p > 0, p, 1.0))
-        mean, square = (np.average((p * each).sum(1), weights=weight) for each in (loss, loss**2))
-        return float(square - mean**2)
-
-    def log_loss_difference(self, other: Scores) -> tuple[float, float]:
-        """This log-loss minus another on the same rows, and the standard error of the paired difference.
-
-        >>> both = [np.log([[p, 1 - p], [0.5, 0.5]]) for p in (0.5, 0.8)]
-        >>> one, two = (Scores(("no", "yes"), each, np.zeros(2, int), np.ones(2)) for each in both)
-        >>> [round(x, 3) for x in one.log_loss_difference(two)]
-        [0.235, 0.235]
-        """
-        if not np.array_equal(self.truth, other.truth):
-            raise DataError("scores can be compared if they are of the same rows, and these are of different ones")
-        both = self.known & other.known
-        loss, weight = (other.of_truth - self.of_truth)[both], self.weights[both]
-        mean = float(np.average(loss, weights=weight)) if weight.sum() > 0 else float("nan")
-        return mean, float(np.sqrt(variance_of_mean(loss, weight, max(self.reuse, other.reuse))))
-
-    @property
+    @abstractmethod
     def brier(self) -> float:
         """The mean of Σₖ (pₖ - [k is the truth])²"""
-        own = self.probabilities[np.arange(len(self.truth)), self.truth]
-        return self._mean((self.probabilities**2).sum(1) - 2 * own + 1)
+
+    @abstractmethod
+    def reliability(self) -> tuple[Array, Array, Array]:
+        """For each non-empty bin of the top probability: its mean, the fraction correct, and the weight of its rows."""
 
     def by_class(self) -> list[ClassScores]:
         """Precision and recall of each class; None where no row was predicted, or is, of that class.
@@ -175,34 +152,24 @@ class Scores:
     @property
     def confusion(self) -> Array:
         """The confusion matrix: the weight of rows by true class (rows) and predicted class (columns)."""
-        size = len(self.classes)
-        cells = self.truth * size + self.predicted
-        return np.asarray(np.bincount(cells, self.weights, size * size).reshape(size, size), dtype=np.float64)
+        size, (keys, weight) = len(self.classes), self.pairs
+        found = np.zeros(size * size)
+        found[keys] = weight
+        return found.reshape(size, size)
 
     def most_confused(self, few: int) -> list[tuple[Any, Any, float]]:
         """The most frequent confusions: true class, predicted class, weight of the rows."""
-        wrong = np.flatnonzero(self.predicted != self.truth)
-        pairs = np.stack([self.truth[wrong], self.predicted[wrong]])
-        kinds, inverse = np.unique(pairs, axis=1, return_inverse=True)
-        weight = np.bincount(inverse, self.weights[wrong], kinds.shape[1])
-        order = np.argsort(-weight, kind="stable")[:few]
-        return [(self.classes[kinds[0, i]], self.classes[kinds[1, i]], float(weight[i])) for i in order]
+        keys, weight = self.pairs
+        true, predicted = np.divmod(keys, len(self.classes))
+        wrong = np.flatnonzero(true != predicted)
+        order = wrong[np.argsort(-weight[wrong], kind="stable")[:few]]
+        return [(self.classes[true[i]], self.classes[predicted[i]], float(weight[i])) for i in order]
 
     @property
     def commonest(self) -> tuple[Any, float]:
         """The most frequent class, and its share: the accuracy of always predicting it."""
-        weight = np.bincount(self.truth, self.weights, len(self.classes))
+        weight = self.class_weights
         return self.classes[int(weight.argmax())], float(weight.max() / weight.sum())
-
-    def reliability(self, bins: int = BINS) -> tuple[Array, Array, Array]:
-        """For each non-empty bin of the top probability: its mean, the fraction correct, and the weight of its rows."""
-        top = self.probabilities.max(1)
-        place = np.minimum((top * bins).astype(np.intp), bins - 1)
-        weight = np.bincount(place, self.weights, bins)
-        stated = np.bincount(place, self.weights * top, bins)
-        right = np.bincount(place, self.weights * self._right, bins)
-        seen = np.asarray(weight[weight > 0], dtype=np.float64)
-        return stated[weight > 0] / seen, right[weight > 0] / seen, seen
 
     @property
     def ece(self) -> float:
@@ -230,11 +197,145 @@ class Scores:
         if np.isfinite(self.log_loss_error):
             shown["log-loss"] += f" ± {self.log_loss_error:.4f}"
         figures = ", ".join(f"{name} {value}" for name, value in shown.items())
-        return f"{self.how}, {len(self.truth)} rows{self.unknown_noted()}: {figures}"
+        return f"{self.how}, {self.rows} rows{self.unknown_noted()}: {figures}"
 
     def unknown_noted(self) -> str:
         """A remark about rows whose class the model didn't know, if any."""
-        unknown = int((~self.known).sum())
-        if not unknown:
+        if not self.unknown:
             return ""
-        return f" ({unknown} of classes that no other row showed: counted as wrong, left out of the log-loss)"
+        return f" ({self.unknown} of classes that no other row showed: counted as wrong, left out of the log-loss)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores(ScoreFigures):
+    """Predicted class probabilities and the true classes.
+
+    >>> log_probabilities = np.log([[0.8, 0.2], [0.4, 0.6]])
+    >>> scores = Scores(("no", "yes"), log_probabilities, np.array([0, 0]), np.ones(2))
+    >>> scores.accuracy, round(scores.log_loss, 4), round(scores.brier, 4)
+    (0.5, 0.5697, 0.4)
+    """
+
+    classes: tuple[Any, ...]
+    log_probabilities: Array  # (rows, classes); NaN at the truth of a row whose class the model didn't know
+    truth: NDArray[np.intp]  # (rows,) codes
+    weights: Array  # (rows,)
+    how: str = "given"  # how the predictions were made
+    estimated: float = 0.0  # variance of the log-loss from what was estimated once, and not for each row
+    held_out_ratio: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
+
+    @property
+    def rows(self) -> int:
+        return len(self.truth)
+
+    @property
+    def n(self) -> float:
+        return float(self.weights.sum())
+
+    @property
+    def unknown(self) -> int:
+        return int((~self.known).sum())
+
+    @property
+    def class_weights(self) -> Array:
+        return np.bincount(self.truth, self.weights, len(self.classes))
+
+    @property
+    def pairs(self) -> tuple[NDArray[np.int64], Array]:
+        keys, which = np.unique(self.truth * len(self.classes) + self.predicted, return_inverse=True)
+        return keys, np.bincount(which, self.weights, len(keys))
+
+    @cached_property
+    def probabilities(self) -> Array:
+        """Those of a class that the model didn't know are 0."""
+        return np.nan_to_num(np.exp(self.log_probabilities), nan=0.0)
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Which rows have a class that the model knew: not the only row of a class when it is left out."""
+        return ~np.isnan(self.of_truth)
+
+    @property
+    def of_truth(self) -> Array:
+        return self.log_probabilities[np.arange(len(self.truth)), self.truth]
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        return np.asarray((self.predicted == self.truth) & self.known)
+
+    @property
+    def predicted(self) -> NDArray[np.intp]:
+        return np.asarray(self.probabilities.argmax(1))
+
+    def _mean(self, values: Array | NDArray[np.bool_]) -> float:
+        return float(np.average(values, weights=self.weights))
+
+    @property
+    def accuracy(self) -> float:
+        return self._mean(self.right)
+
+    @property
+    def log_loss(self) -> float:
+        if not self.known.any():
+            return float("nan")
+        loss = -float(np.average(self.of_truth[self.known], weights=self.weights[self.known]))
+        return 0.0 if loss <= 0 else loss  # and not -0.0, nor what rounding leaves below
+
+    @property
+    def log_loss_error(self) -> float:
+        loss, weight = -self.of_truth[self.known], self.weights[self.known]
+        return float(
+            np.sqrt(variance_of_mean(loss, weight, self.held_out_ratio, self._implied_variance) + self.estimated)
+        )
+
+    @property
+    def _implied_variance(self) -> float:
+        """Of -log P(truth), if each truth is drawn from the predicted probabilities."""
+        weight = self.weights[self.known]
+        if not weight.sum() > 0:
+            return 0.0
+        mean, square = (np.average(each, weights=weight) for each in self.implied)
+        return float(square - mean**2)
+
+    @property
+    def implied(self) -> tuple[Array, Array]:
+        """What the predicted probabilities imply for the loss and its square, in each row of a known class."""
+        p = self.probabilities[self.known]
+        loss = -np.log(np.where(p > 0, p, 1.0))
+        return (p * loss).sum(1), (p * loss**2).sum(1)
+
+    def log_loss_difference(self, other: Scores) -> tuple[float, float]:
+        """This log-loss minus another on the same rows, and the standard error of the paired difference.
+
+        >>> both = [np.log([[p, 1 - p], [0.5, 0.5]]) for p in (0.5, 0.8)]
+        >>> one, two = (Scores(("no", "yes"), each, np.zeros(2, int), np.ones(2)) for each in both)
+        >>> [round(x, 3) for x in one.log_loss_difference(two)]
+        [0.235, 0.235]
+        """
+        if not np.array_equal(self.truth, other.truth):
+            raise DataError("scores can be compared if they are of the same rows, and these are of different ones")
+        both = self.known & other.known
+        loss, weight = (other.of_truth - self.of_truth)[both], self.weights[both]
+        mean = float(np.average(loss, weights=weight)) if weight.sum() > 0 else float("nan")
+        return mean, float(np.sqrt(variance_of_mean(loss, weight, max(self.held_out_ratio, other.held_out_ratio))))
+
+    @property
+    def brier(self) -> float:
+        return self._mean(self.squares)
+
+    @property
+    def squares(self) -> Array:
+        """Σₖ (pₖ - [k is the truth])² of each row."""
+        own = self.probabilities[np.arange(len(self.truth)), self.truth]
+        return np.asarray((self.probabilities**2).sum(1) - 2 * own + 1)
+
+    def reliability(self, bins: int = BINS) -> tuple[Array, Array, Array]:
+        return of_bins(self.binned(bins))
+
+    def binned(self, bins: int = BINS) -> Array:
+        """The weight of the rows whose top probability is in each bin, that times the top probability, and the weight
+        of those predicted right. (3, bins)"""
+        top = self.probabilities.max(1)
+        place = np.minimum((top * bins).astype(np.intp), bins - 1)
+        each = self.weights, self.weights * top, self.weights * self.right
+        return np.stack([np.bincount(place, own, bins) for own in each])

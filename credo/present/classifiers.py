@@ -112,7 +112,7 @@ def _judged(report: Report) -> list[Content]:
 
 def scores_content(scores: Scores, what: str = "") -> list[Content]:
     """The scores on held-out rows."""
-    title = f"Scores on {count_of(len(scores.truth), 'held-out row')}{f', {what}' if what else ''} ({scores.how})"
+    title = f"Scores on {count_of(scores.rows, 'held-out row')}{f', {what}' if what else ''} ({scores.how})"
     return [
         Paragraph(title, "title"),
         *_figures(scores),

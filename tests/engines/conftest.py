@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from credo.models.mixture.rows import Rows
 from tests.engines.verbs import SMALL
 
 SAMPLE, KEPT = 200, 100  # rows of a sample, bytes of incomplete rows: EM reads the partitions again in each step
-LONGEST = 300  # seconds that a test with Spark may take
+LONGEST = 240  # seconds that a test with other processes may take, their start and their end included
+hung = list[str]()  # tests with Spark that took longer
 
 
 @pytest.fixture
@@ -56,16 +58,53 @@ def dask_client() -> Iterator[Any]:
 
 @pytest.fixture
 def bounded() -> Iterator[None]:
-    """A test that another process may keep waiting ends after five minutes."""
+    """A test that another process may keep waiting fails after LONGEST seconds."""
+    with time_limit(lambda: None):
+        yield
 
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """The same for tests with Spark, with the start and the end of its session."""
+    if item.get_closest_marker("spark") is None:
+        return (yield)
+
+    def give_up() -> None:
+        hung.append(item.nodeid)
+        end_java()
+
+    with time_limit(give_up):
+        return (yield)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Where Spark hung once, further tests would wait as long, each."""
+    if hung and item.get_closest_marker("spark"):
+        pytest.fail(f"not run: Spark was ended, since {hung[0]} took longer than {LONGEST} s", pytrace=False)
+
+
+@contextmanager
+def time_limit(give_up: Callable[[], None]) -> Iterator[None]:
     def too_long(*_: object) -> None:
+        give_up()
         raise TimeoutError(f"the test took longer than {LONGEST} s")
 
     before = signal.signal(signal.SIGALRM, too_long)
     signal.alarm(LONGEST)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def end_java() -> None:
+    """Kill the Java that this process started: calls of it return, as errors, and this process can end."""
+    import psutil
+
+    for child in psutil.Process().children(recursive=True):
+        if "java" in child.name():
+            child.kill()
 
 
 def need_spark() -> None:

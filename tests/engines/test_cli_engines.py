@@ -133,7 +133,6 @@ def wait_until_written(process: subprocess.Popen[str], folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.usefixtures("bounded")
 def test_predict_on_spark(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole, or after Ctrl-C not there; and neither Java nor Python workers are left behind."""
     need_spark()
@@ -160,7 +159,6 @@ def test_predict_on_spark(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.usefixtures("bounded")
 def test_a_cluster_of_spark_by_its_address(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A master and a worker of their own, as on several machines."""
     need_spark()

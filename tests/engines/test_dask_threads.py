@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import credo
@@ -33,6 +35,32 @@ def test_rows_stay_where_they_are(verb: Callable[[Any], Any], monkeypatch: pytes
     parts = parts_of(table())
     monkeypatch.setattr(DaskPiece, "rows", property(lambda _: pytest.fail("a partition was read by the driver")))
     assert verb(dask_frame(parts)) == verb(local(parts))
+
+
+@pytest.mark.filterwarnings("ignore::credo.Notice")
+@pytest.mark.parametrize("most", [0, 2**26])
+@pytest.mark.parametrize(("score", "search"), [("bic", "auto"), ("bdeu", "tabu"), ("k2", "boss"), ("bic", "chow-liu")])
+def test_structure_is_learned_from_counts(score: str, search: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No code of a row comes to the driver: different rows with their weights do or, where there are too many, counts.
+    Arrows and tables are those of local rows."""
+    from credo.networks.structure import columns
+
+    def forbidden(*_: object) -> None:
+        pytest.fail("cells came to the driver")
+
+    rng = np.random.default_rng(1)
+    rows = {"a": rng.integers(0, 3, 700)}
+    for name, before in zip("bcde", "abac", strict=True):
+        rows[name] = np.where(rng.random(700) < 0.7, rows[before], rng.integers(0, 3, 700))
+    parts = parts_of(pd.DataFrame(rows).astype(str).assign(mass=rng.choice([0.0, 0.5, 1.0], 700)))
+    how: Any = {"score": score, "search": search, "weight": "mass"}
+    here = credo.learn_structure(local(parts), **how)
+    monkeypatch.setattr("credo.networks.structure.frame_columns.MOST_BYTES", most)
+    monkeypatch.setattr(columns, "engines", SimpleNamespace(map=forbidden))
+    there = credo.learn_structure(dask_frame(parts), **how)
+    assert there.parents == here.parents
+    assert any(there.parents.values())
+    assert evidence_bits(there) == evidence_bits(here)
 
 
 def test_arrays_that_came_over_the_network_may_begin_at_any_byte() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,41 @@ def test_joint_probabilities_and_decisions(parts: list[pd.DataFrame]) -> None:
     found = model.decide(frame, **costs).compute()["decision"]
     assert found.where(found.notna(), None).tolist() == model.decide(here, **costs).tolist()
     assert found.isna().any()
+
+
+@pytest.mark.parametrize("how", ["leave_one_out", "cross_validate", "scores"])
+def test_scores_are_added_up_where_rows_are(how: str, parts: list[pd.DataFrame]) -> None:
+    """All figures of the rows' scores come back, and nothing that has a place for each row; models can be compared."""
+    model: Any = credo.NaiveBayes(kinds=FEW).fit(local(parts), target="kind")
+    there, here = getattr(model, how)(dask_frame(parts)), getattr(model, how)(local(parts))
+    assert str(there) == str(here)
+    figures = ("accuracy", "log_loss", "log_loss_error", "brier", "ece", "n", "rows", "unknown")
+    assert [getattr(there, name) for name in figures] == pytest.approx([getattr(here, name) for name in figures], 1e-12)
+    np.testing.assert_array_equal(there.confusion, here.confusion)
+    assert (there.by_class(), there.most_confused(9)) == (here.by_class(), here.most_confused(9))
+    np.testing.assert_allclose(there.reliability(), here.reliability(), rtol=1e-12)
+    assert there.commonest == here.commonest
+    assert there._repr_html_() == here._repr_html_()
+    assert len(pickle.dumps(there)) < 8 * there.rows
+    with pytest.raises(AttributeError, match="added up on the workers"):
+        _ = there.log_probabilities
+
+
+def test_scores_of_rows_of_classes_that_no_other_row_shows(parts: list[pd.DataFrame]) -> None:
+    lone = [part.assign(kind=np.where(part.index == 200, "lone", part["kind"])) for part in parts]
+    model: Any = credo.NaiveBayes(kinds=FEW).fit(local(lone), target="kind")
+    there, here = (model.leave_one_out(data) for data in (dask_frame(lone), local(lone)))
+    assert (there.unknown, str(there)) == (1, str(here))
+    with pytest.raises(credo.EvidenceError, match="needs the rows that were learned"):
+        model.leave_one_out(dask_frame(lone[:3]))
+    with pytest.raises(credo.DataError, match="no row has a class"):
+        model.scores(dask_frame([part.assign(kind=None) for part in lone]))
+
+
+def test_models_are_compared_by_rows(parts: list[pd.DataFrame]) -> None:
+    models = [credo.NaiveBayes(kinds=FEW), credo.TreeAugmented(kinds=FEW)]
+    found = [str(credo.choose(models, data, target="kind", by="loo")) for data in (dask_frame(parts), local(parts))]
+    assert found[0] == found[1]
 
 
 def test_hidden_states(parts: list[pd.DataFrame]) -> None:

@@ -22,7 +22,6 @@ pytest.importorskip("pyspark", reason="Spark isn't installed: pip install 'credo
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.spark,
-    pytest.mark.usefixtures("bounded"),
     pytest.mark.filterwarnings("ignore::credo.Notice"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
 ]

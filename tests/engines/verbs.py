@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -95,17 +96,25 @@ def fitted(data: Any) -> Any:
     return evidence_bits(model), model.classes
 
 
+def score_bits(scores: Any) -> Any:
+    """Of scores that were added up."""
+    arrays = scores.cells, scores.cell_weights, scores.implied, scores.bins
+    return [*map(bits, arrays)], scores.loss, scores.right, scores.squares, scores.rows, scores.n
+
+
 def weighed(data: Any) -> Any:
     model = credo.GaussianDiscriminant("full", kinds=FEW).fit(data, target="kind", weight="mass")
-    scores = model.leave_one_out(data, weight="mass")
-    return evidence_bits(model), bits(scores.log_probabilities), bits(scores.weights)
+    with patch.object(Source, "sums_scores", True):  # as those of frames are, by the same tree
+        scores = model.leave_one_out(data, weight="mass")
+    return evidence_bits(model), score_bits(scores)
 
 
 def validated(data: Any) -> Any:
     model = credo.NaiveBayes(kinds=FEW).fit(data, target="kind")
-    scores = model.cross_validate(data, folds=5, seed=3)
+    with patch.object(Source, "sums_scores", True):
+        scores = [model.cross_validate(data, folds=5, seed=3), model.scores(data)]
     more = model.update(data).forget(data)
-    return bits(scores.log_probabilities), bits(scores.truth), evidence_bits(more)
+    return [*map(score_bits, scores)], evidence_bits(more)
 
 
 def estimated(data: Any) -> Any:
@@ -143,8 +152,8 @@ def mixed(data: Any) -> Any:
 
 
 def incomplete(data: Any) -> Any:
-    net = credo.Network("kind -> seen; kind -> word").fit(data)
-    hidden = credo.Network("h -> seen; h -> word").fit(data, hidden={"h": 2}, starts=2, steps=5)
+    net = credo.Network("kind -> seen; kind -> word").fit(data, steps=4)
+    hidden = credo.Network("h -> seen; h -> word").fit(data, hidden={"h": 2}, starts=1, steps=4)
     return net.history, bits(net.tables["seen"]), hidden.history, bits(hidden.tables["word"])
 
 
@@ -155,9 +164,13 @@ def sequential(data: Any) -> Any:
 
 
 def structured(data: Any) -> Any:
-    return dict(
-        credo.learn_structure(data, bins=3, kinds={"note": "ignore", "run": "ignore", "mass": "ignore"}).parents
-    )
+    """Numbers in bins and missing cells; and complete categories, whose different rows or joint tables are counted."""
+    binned = credo.learn_structure(data, bins=3, kinds={"note": "ignore", "run": "ignore", "mass": "ignore"})
+    kinds = {"note": "ignore", "run": "ignore", "seen": "ignore", "mass": "ignore", "x": "ignore", "z": "ignore"}
+    found = [credo.learn_structure(data, kinds=kinds)]
+    with patch("credo.networks.structure.frame_columns.MOST_BYTES", 0):
+        found += [credo.learn_structure(data, kinds=kinds, **how) for how in ({}, {"score": "k2"}, {"search": "pc"})]
+    return dict(binned.parents), [(dict(each.parents), evidence_bits(each)) for each in found]
 
 
 def learned(data: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from credo.networks.structure.category_scores import checked_size
-from credo.networks.structure.counting import CodedTable, Counter
+from credo.networks.structure.counting import Countable
 from credo.networks.structure.family_score import FamilyScore
 from credo.networks.structure.set_score import Members
 
@@ -13,13 +13,14 @@ class K2(FamilyScore):
     Σⱼ log Γ(r)/Γ(r + nⱼ) + Σⱼₖ log nⱼₖ! (Cooper and Herskovits 1992)
 
     >>> import numpy as np
+    >>> from credo.networks.structure.counting import CodedTable
     >>> K2(CodedTable(("x",), np.array([[0, 0, 1]], dtype=np.uint8), (2,))).family(0, ())  # 1/2 · 2/3 · 1/4
     -2.4849066497880004
     """
 
-    def __init__(self, table: CodedTable) -> None:
+    def __init__(self, table: Countable) -> None:
         super().__init__(table.variables)
-        self._counter, self._sizes = Counter(table), table.sizes
+        self._counter, self._sizes = table.counter(), table.sizes
 
     def value(self, node: int, parents: Members) -> float:
         from scipy.special import gammaln
@@ -33,10 +34,10 @@ class BDs(FamilyScore):
     """BDeu whose prior is spread only over the parents' joint states that occur: sparse data don't pull arrows in.
     (Scutari 2016)"""
 
-    def __init__(self, table: CodedTable, equivalent: float = 1.0) -> None:
+    def __init__(self, table: Countable, equivalent: float = 1.0) -> None:
         super().__init__(table.variables)
         self.equivalent = checked_size(equivalent)
-        self._counter, self._sizes = Counter(table), table.sizes
+        self._counter, self._sizes = table.counter(), table.sizes
 
     def value(self, node: int, parents: Members) -> float:
         from scipy.special import gammaln

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from credo.errors import PriorError
-from credo.networks.structure.counting import CodedTable, Counter
+from credo.networks.structure.counting import Countable
 from credo.networks.structure.set_score import Members, SetScore
 from credo.numerics.exact import Array
 
@@ -17,10 +17,10 @@ from credo.numerics.exact import Array
 class CategorySetScore(SetScore):
     """A score of categories that is a difference of values of sets."""
 
-    def __init__(self, table: CodedTable) -> None:
+    def __init__(self, table: Countable) -> None:
         super().__init__(table.variables)
         self.n, self.sizes = table.n, np.array(table.sizes, dtype=np.float64)
-        self._counter = Counter(table)
+        self._counter = table.counter()
 
     def values(self, base: Members, others: Sequence[int]) -> Array:
         cells = prod(self.sizes[v] for v in base) * self.sizes[list(others)]
@@ -39,12 +39,13 @@ class BDeu(CategorySetScore):
     """log p(data | graph) under Dirichlet priors worth `equivalent` rows, spread evenly over each family's cells:
     Σⱼ log Γ(e/q)/Γ(e/q + nⱼ) + Σⱼₖ log Γ(e/qr + nⱼₖ)/Γ(e/qr). (Heckerman, Geiger and Chickering 1995)
 
+    >>> from credo.networks.structure.counting import CodedTable
     >>> table = CodedTable(("x",), np.array([[0, 0, 1]], dtype=np.uint8), (2,))
     >>> BDeu(table, 2.0).family(0, ())  # Laplace's rule: 1/2 · 2/3 · 1/4
     -2.4849066497880004
     """
 
-    def __init__(self, table: CodedTable, equivalent: float = 1.0) -> None:
+    def __init__(self, table: Countable, equivalent: float = 1.0) -> None:
         super().__init__(table)
         self.equivalent = checked_size(equivalent)
 
@@ -63,7 +64,7 @@ class Penalised(CategorySetScore):
     The value of a set is Σ n log n/N less the penalty for each cell: q(r - 1) parameters are qr cells less q.
     """
 
-    def __init__(self, table: CodedTable, penalty: float) -> None:
+    def __init__(self, table: Countable, penalty: float) -> None:
         super().__init__(table)
         self.penalty = penalty
 
@@ -74,12 +75,12 @@ class Penalised(CategorySetScore):
         return np.asarray(sums - self.n * np.log(self.n) - self.penalty * cells)
 
 
-def bic(table: CodedTable) -> Penalised:
+def bic(table: Countable) -> Penalised:
     """The Bayesian information criterion: log-likelihood - ½ log n · parameters. (Schwarz 1978)"""
     return Penalised(table, 0.5 * np.log(table.n))
 
 
-def aic(table: CodedTable) -> Penalised:
+def aic(table: Countable) -> Penalised:
     """Akaike's information criterion: log-likelihood - parameters. (Akaike 1974)"""
     return Penalised(table, 1.0)
 
@@ -95,7 +96,7 @@ class MDL(Penalised):
     """The description length, negated: BIC, and log d for the name of each parent among d variables. (Lam and Bacchus
     1994)"""
 
-    def __init__(self, table: CodedTable) -> None:
+    def __init__(self, table: Countable) -> None:
         super().__init__(table, 0.5 * float(np.log(table.n)))
         self.naming = float(np.log(len(table.variables)))
 
@@ -106,7 +107,7 @@ class MDL(Penalised):
 class QNML(CategorySetScore):
     """The quotient of normalised maximum likelihoods of the family and of its parents. (Silander et al. 2018)"""
 
-    def __init__(self, table: CodedTable) -> None:
+    def __init__(self, table: Countable) -> None:
         from credo.networks.structure.normalised_likelihood import Regret
 
         super().__init__(table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.core.learning import RowWeights, Weights
 from credo.data import Batch, Source, cells, source
-from credo.data.profile import Profile, Profiles, listed, schema_of
+from credo.data.profile import Profile, Profiles, infer_schema, listed, schema_of
 from credo.data.schema import Schema, checked_kinds
 from credo.data.tables import EMPTY
 from credo.errors import DataError, NetworkError
@@ -21,7 +21,7 @@ from credo.networks.inference.rows import states_array
 from credo.networks.inference.state_index import StateIndex
 from credo.networks.learning import state_codes
 from credo.networks.structure.constraints import Constraints, Parents
-from credo.networks.structure.counting import CodedTable
+from credo.networks.structure.counting import CodedTable, Countable
 from credo.networks.structure.number_scores import NumberTable
 from credo.networks.tables import states_of
 from credo.notices import tell_of_columns
@@ -44,6 +44,9 @@ class CategoryColumn:
     levels: Any  # an Arrow array
     states: tuple[Any, ...] | None = None  # that are declared, in order: the levels, as bins or as they were given
 
+    def with_codes(self, codes: NDArray[np.int32]) -> CategoryColumn:
+        return replace(self, codes=codes)
+
 
 @dataclass(frozen=True, eq=False)
 class NumberColumn:
@@ -61,6 +64,8 @@ class Columns:
     categories: tuple[CategoryColumn, ...]
     numbers: tuple[NumberColumn, ...]
     weight: Array | None
+
+    here: ClassVar[bool] = True  # whether rows are
 
     @property
     def incomplete(self) -> NDArray[np.bool_]:
@@ -83,7 +88,16 @@ class Columns:
         for number in self.numbers:
             _refuse_missing(number.name, np.isnan(number.values))
 
-    def coded(self) -> CodedTable:
+    @property
+    def data(self) -> Any:
+        """What parameters are learned from, with weights as given."""
+        return self.arrow()
+
+    @property
+    def given_weight(self) -> Any:
+        return self.weight
+
+    def coded(self) -> Countable:
         """The categories; a missing cell is an error."""
         self.check_complete()
         sizes = tuple(len(column.levels) for column in self.categories)
@@ -154,9 +168,10 @@ def read_columns(
     kinds: Mapping[str, str] | None = None,
     weight: Any = None,
     states: Mapping[str, Sequence[object]] | None = None,
+    only_counts: bool = False,
 ) -> Columns:
     """All columns but those that are ignored, texts, and the weights. Those whose states are declared have these and no
-    others."""
+    others. `only_counts`: whether rows need not be here, if their joint tables can be counted."""
     if not isinstance(states, Mapping | None):
         raise NetworkError(f"states must be {{column: its states}}, but is {states!r:.60}")
     declared = {name: states_of(name, given, None) for name, given in (states or {}).items()}
@@ -169,6 +184,13 @@ def read_columns(
     names = [column.name for column in schema if column.kind not in ("ignore", "text")]
     if not names:
         raise DataError("no column is a category or a number: there is nothing to draw arrows between")
+    if table.frame is not None and all(schema[name].kind == "category" for name in names):
+        from credo.networks.structure.frame_columns import frame_columns
+
+        bare = [_level_column(name, schema, declared) for name in names]
+        read = ReadColumns(schema, tuple(names), weights.of_a_row, declared)
+        if (found := frame_columns(table, weights, read, bare, only_counts)) is not None:
+            return found
     left = [name for name in names if name in declared or name not in coded]
     job = ReadColumns(schema, tuple(left), weights.of_a_row, declared)
     parts = [*engines.map(job, weights.partitions(table, left or names[:1]))]
@@ -180,9 +202,7 @@ def read_columns(
     if not kept.all():
         whole, weight = {name: whole[name][kept] for name in names}, weight[kept]
     categories = tuple(
-        CategoryColumn(name, whole[name], states_array(declared[name]), declared[name])
-        if name in declared
-        else _category(name, whole[name], schema[name].levels)
+        _level_column(name, schema, declared).with_codes(whole[name])
         for name in names
         if schema[name].kind == "category"
     )
@@ -191,8 +211,11 @@ def read_columns(
 
 
 def _inferred(table: Source, kinds: Mapping[str, str]) -> tuple[Schema, dict[str, NDArray[np.int32]]]:
-    """The kind of each column; and those categories as codes that had to be coded to find it out."""
+    """The kind of each column; and those categories as codes that had to be coded to find it out, unless these are
+    elsewhere."""
     asked = checked_kinds(kinds, table.names)
+    if table.frame is not None:
+        return infer_schema(table, kinds), {}
     job = ProfiledCodes(Profiles(table.names, listed(asked), strict=False))
     parts = [*engines.map(job, table.partitions(table.names))]
     if not parts:
@@ -253,9 +276,13 @@ def _refuse_missing(name: str, missing: NDArray[np.bool_]) -> None:
         )
 
 
-def _category(name: str, codes: NDArray[np.int32], levels: pa.Array) -> CategoryColumn:
-    _refuse_empty(name, not len(levels))
-    return CategoryColumn(name, codes, levels)
+def _level_column(name: str, schema: Schema, declared: Mapping[str, tuple[Any, ...]]) -> CategoryColumn:
+    """A column without rows."""
+    none = np.zeros(0, dtype=np.int32)
+    if name in declared:
+        return CategoryColumn(name, none, states_array(declared[name]), declared[name])
+    _refuse_empty(name, not len(schema[name].levels))
+    return CategoryColumn(name, none, schema[name].levels)
 
 
 def _number(name: str, values: Array) -> NumberColumn:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,16 +55,32 @@ class CodedTable:
         """The weight of all rows."""
         return float(self.rows if self.weight is None else self.weight.sum())
 
+    def counter(self) -> Counter:
+        return Counter(self)
+
     def collapsed(self) -> CodedTable:
         """Equal rows once, with the sum of their weights, where that makes the table several times shorter."""
         first_rows = np.sort(_hashed(self.codes[:, :FIRST_ROWS]))  # faster than np.unique, which hashes again
         if self.rows > FIRST_ROWS and np.count_nonzero(np.diff(first_rows)) * SHORTER > FIRST_ROWS:
             return self
-        _, first, which = np.unique(_hashed(self.codes), return_index=True, return_inverse=True)
-        if len(first) * SHORTER > self.rows or (self.codes[:, first[which]] != self.codes).any():
+        first, which = distinct(self.codes)
+        if len(first) * SHORTER > self.rows:
             return self
         weight = np.bincount(which, self.weight, len(first)).astype(np.float64)
         return CodedTable(self.variables, np.ascontiguousarray(self.codes[:, first]), self.sizes, weight)
+
+
+def distinct(codes: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The places of different rows, and which of them each row is. codes: (variables, rows)
+
+    >>> first, which = distinct(np.array([[0, 1, 0], [2, 2, 2]]))
+    >>> first[which].tolist()
+    [0, 1, 0]
+    """
+    _, first, which = np.unique(_hashed(codes), return_index=True, return_inverse=True)
+    if (codes[:, first[which]] != codes).any():
+        _, first, which = np.unique(codes, axis=1, return_index=True, return_inverse=True)
+    return first, which
 
 
 def _hashed(codes: NDArray[Any]) -> NDArray[np.uint64]:
@@ -75,6 +91,38 @@ def _hashed(codes: NDArray[Any]) -> NDArray[np.uint64]:
         found += factor * (column.astype(np.uint64) + np.uint64(1))
         found ^= found >> np.uint64(29)
     return found
+
+
+class Counting(Protocol):
+    """What scores of categories are made of."""
+
+    def sums(self, base: Sequence[int], others: Sequence[int], prior: Array, /) -> Array:
+        """Σ log Γ(a + n)/Γ(a) over the cells of the tables of `base` with each one of `others`; Σ n log n where a is 0.
+        `prior` has the a of each."""
+        ...
+
+    def family(self, node: int, parents: Sequence[int], /) -> tuple[Array, Array]:
+        """The counts of the parents' joint states, and of these with the node's own: of those that occur."""
+        ...
+
+
+class Countable(Protocol):
+    """A table of categories, complete, here or elsewhere."""
+
+    @property
+    def variables(self) -> tuple[str, ...]: ...
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many states each variable has."""
+        ...
+
+    @property
+    def n(self) -> float:
+        """The weight of all rows."""
+        ...
+
+    def counter(self) -> Counting: ...
 
 
 class Counter:
@@ -114,7 +162,7 @@ class Counter:
         for j, v in enumerate(others):
             cells = keys * self.table.sizes[v] + self.table.codes[v]
             counts = occurring(cells, int(cells.max(initial=0)) + 1, self.table.weight)[1]
-            found[j] = _summed(counts, prior[j])
+            found[j] = summed(counts, prior[j])
         return found
 
     def _keys(self, members: Sequence[int]) -> tuple[Integers, int]:
@@ -193,7 +241,7 @@ class Counter:
         for j in left[~dense].tolist():
             size = int(self.sizes[others[j]])
             cells = keys.astype(np.int64) * size + self.table.codes[others[j]]
-            out[j] = _summed(occurring(cells, states * size, weight)[1], prior[j])
+            out[j] = summed(occurring(cells, states * size, weight)[1], prior[j])
         mine = left[dense]
 
         def work(some: Integers) -> Array:
@@ -286,7 +334,7 @@ def _log_gammas(a: Array) -> Array:
     return np.where(a > 0, gammaln(np.where(a > 0, a, 1.0)), 0.0)
 
 
-def _summed(counts: Array, a: float) -> float:
+def summed(counts: Array, a: float) -> float:
     """Σ over the cells that have rows."""
     from scipy.special import gammaln, xlogy
 

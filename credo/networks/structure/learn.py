@@ -100,7 +100,7 @@ def learn_structure(
     ('Rain',)
     """
     constraints = {"required": required, "forbidden": forbidden, "tiers": tiers, "max_parents": max_parents}
-    task = task_of(data, score, search, constraints, options, bins, kinds, weight, equivalent, seed)
+    task = task_of(data, score, search, constraints, options, bins, kinds, weight, equivalent, seed, only_counts=True)
     first, columns = _start(start, task.constraints), task.columns
     if isinstance(task.search, ColumnSearch):
         parents = task.search.of_columns(columns, task.constraints)
@@ -110,6 +110,7 @@ def learn_structure(
         from credo.networks.structure.structural_em import structural_em
 
         parents = structural_em(task, first, prior).parents
+    _tell_of_few_rows(columns)
     return task.fitted_with_numbers(parents, prior) if columns.numbers else task.fitted(columns, parents, prior)
 
 
@@ -125,9 +126,12 @@ def task_of(
     equivalent: float = 1.0,
     seed: int = 0,
     states: Mapping[str, Sequence[object]] | None = None,
+    only_counts: bool = False,
 ) -> Task:
-    """What users ask for, checked: columns that were read, the score for them, constraints and a search."""
-    columns = read_columns(data, kinds, weight, states)
+    """What users ask for, checked: columns that were read, the score for them, constraints and a search.
+    `only_counts`: whether rows of a frame may stay where they are."""
+    found = search_of(search, options or {})
+    columns = read_columns(data, kinds, weight, states, only_counts and not isinstance(found, ColumnSearch))
     if bins is not None:
         columns = columns.binned(_checked_bins(bins))
     chosen = _chosen_score(score, columns)
@@ -135,7 +139,7 @@ def task_of(
     known = Constraints.of(columns.variables, **(constraints or {}))
     if chosen == MIXED:
         known = _without_numbers_before_categories(known, columns)
-    return Task(columns, chosen, equivalent, known, search_of(search, options or {}), check_seed(seed))
+    return Task(columns, chosen, equivalent, known, found, check_seed(seed))
 
 
 @dataclass(frozen=True)
@@ -177,11 +181,11 @@ class Task:
     def fitted(self, columns: Columns, parents: Parents, prior: Any) -> Network:
         """With tables learned from rows: counted, or by EM where cells are missing."""
         bare = self.named(parents)
-        if columns.weight is None and not bare.states and columns.is_complete and pays(columns.rows):
+        if columns.here and columns.weight is None and not bare.states and columns.is_complete and pays(columns.rows):
             schema = Schema(tuple(Column(each.name, "category", each.levels) for each in columns.categories))
             counts = counted_at_once(bare, {each.name: each.codes for each in columns.categories}, schema)
             return Network(bare.parents, prior=prior).with_evidence(counts.ordered())
-        return bare.fit(columns.arrow(), prior=prior, weight=columns.weight)
+        return bare.fit(columns.data, prior=prior, weight=columns.given_weight)
 
     def fitted_with_numbers(self, parents: Parents, prior: Any) -> Network | HybridNetwork:
         """With tables and lines learned from all rows; the arrows alone, where a column can't have a line. (Tests of
@@ -205,6 +209,15 @@ class Task:
             )
         rows, weight = self.columns.arrow(), self.columns.weight
         return [self.named(graph).fit(rows, prior=prior, weight=weight) for graph in graphs]
+
+
+def _tell_of_few_rows(columns: Columns) -> None:
+    rows, variables = columns.rows, len(columns.variables)
+    if rows < variables and (columns.weight is None or columns.weight.sum() < variables):
+        tell(
+            f"there are more variables ({variables}) than rows ({rows}), so many arrows may be due to chance: "
+            "max_parents= limits them, and credo.edge_confidence gives their probabilities"
+        )
 
 
 def _chosen_score(asked: str, columns: Columns) -> str:

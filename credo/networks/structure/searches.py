@@ -10,12 +10,12 @@ from typing import Any, cast
 from credo.errors import NetworkError, suggest
 from credo.networks.structure.category_families import K2, BDs
 from credo.networks.structure.category_scores import MDL, QNML, BDeu, aic, bic
-from credo.networks.structure.counting import CodedTable
+from credo.networks.structure.counting import Countable
 from credo.networks.structure.number_scores import BGe, GaussianBIC, NumberTable
 from credo.networks.structure.score import Score, Search
 
-WITH_PRIOR: Mapping[str, Callable[[CodedTable, float], Score]] = {"bdeu": BDeu, "bds": BDs}
-OF_CATEGORIES: Mapping[str, Callable[[CodedTable], Score]] = {
+WITH_PRIOR: Mapping[str, Callable[[Countable, float], Score]] = {"bdeu": BDeu, "bds": BDs}
+OF_CATEGORIES: Mapping[str, Callable[[Countable], Score]] = {
     "k2": K2, "bic": bic, "aic": aic, "mdl": MDL, "qnml": QNML,
 }  # fmt: skip
 FOR_CATEGORIES = (*WITH_PRIOR, *OF_CATEGORIES)
@@ -66,7 +66,7 @@ def _options(search: Search) -> list[str]:
     return [name for name, each in signature(search).parameters.items() if each.kind is Parameter.KEYWORD_ONLY]
 
 
-def category_score(name: str, table: CodedTable, equivalent: float) -> Score:
+def category_score(name: str, table: Countable, equivalent: float) -> Score:
     return WITH_PRIOR[name](table, equivalent) if name in WITH_PRIOR else OF_CATEGORIES[name](table)
 
 

@@ -1,0 +1,224 @@
+"""Categories of a Dask or Spark DataFrame as searches for arrows read them: rows stay where they are, and counts come
+back. Workers count equal rows. If the different ones are few, they come here, each with its weight; if they are many,
+a pass over the frame counts the joint tables that a search asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, groupby
+from math import prod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credo import engines
+from credo.core.learning import Weights
+from credo.data import Batch, Source
+from credo.errors import SizeError
+from credo.networks.structure.columns import CategoryColumn, Columns, ReadColumns
+from credo.networks.structure.counting import Integers, distinct, occurring, summed
+from credo.numerics.exact import Array
+
+MOST_BYTES = 2**26  # of different rows that come here, at most
+MOST_PAIRS = 2_000_000  # cells of the joint tables of all pairs, which one pass counts
+MOST_STATES = 2**62  # joint states that can be numbered
+
+Members = tuple[int, ...]
+Counts = tuple[Integers, Array]  # joint states that occur, in order, and the weight of their rows
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctRows:
+    """Different rows and their weights; no rows, if they are too many or if some have missing cells."""
+
+    weight: float
+    complete: bool
+    codes: NDArray[Any] | None  # (variables, rows)
+    weights: Array  # (rows,)
+
+    @classmethod
+    def of(cls, codes: NDArray[Any], weights: Array) -> DistinctRows:
+        if (codes < 0).any():
+            return cls(float(weights.sum()), False, None, np.zeros(0))
+        first, which = distinct(codes)
+        if len(first) * (codes.itemsize * len(codes) + weights.itemsize) > MOST_BYTES:
+            return cls(float(weights.sum()), True, None, np.zeros(0))
+        found = np.bincount(which, weights, len(first)).astype(np.float64)
+        return cls(float(found.sum()), True, np.ascontiguousarray(codes[:, first]), found)
+
+    @classmethod
+    def total(cls, parts: Sequence[DistinctRows]) -> DistinctRows:
+        codes = [part.codes for part in parts if part.codes is not None]
+        if len(codes) < len(parts):
+            complete = all(part.complete for part in parts)
+            return cls(sum(part.weight for part in parts), complete, None, np.zeros(0))
+        return cls.of(np.concatenate(codes, axis=1), np.concatenate([part.weights for part in parts]))
+
+
+@dataclass(frozen=True, eq=False)
+class CountRows:
+    """The job of one batch: its different rows, of those that have a weight."""
+
+    read: ReadColumns
+    sizes: tuple[int, ...]
+
+    def __call__(self, batch: Batch) -> DistinctRows:
+        codes, weights = coded(self.read, batch, np.min_scalar_type(-max(self.sizes)))
+        return DistinctRows.of(codes, weights)
+
+
+def coded(read: ReadColumns, batch: Batch, kind: Any = np.int32) -> tuple[NDArray[Any], Array]:
+    """The codes of rows that have a weight, (variables, rows), and their weights."""
+    found, weights = read(batch)
+    kept = weights > 0
+    codes = np.empty((len(read.names), int(kept.sum())), dtype=kind)
+    for j, name in enumerate(read.names):
+        codes[j] = found[name][kept]
+    return codes, weights[kept]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FrameColumns(Columns):
+    """Columns whose codes stay on the workers, complete."""
+
+    table: FrameTable
+
+    here = False
+
+    @property
+    def incomplete(self) -> NDArray[np.bool_]:
+        return np.zeros(0, dtype=bool)
+
+    def coded(self) -> FrameTable:
+        return self.table
+
+    @property
+    def data(self) -> Source:
+        return self.table.source
+
+    @property
+    def given_weight(self) -> Any:
+        own = self.table.weights
+        return own.column or (own.every if own.values is None else own.values)
+
+
+@dataclass(frozen=True, eq=False)
+class FrameTable:
+    """The same as searches read them."""
+
+    source: Source
+    weights: Weights
+    read: ReadColumns
+    sizes: tuple[int, ...]
+    n: float
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.read.names
+
+    def counter(self) -> FrameCounter:
+        return FrameCounter(self)
+
+    def counted(self, sets: Sequence[Members]) -> dict[Members, Counts]:
+        """The joint tables of sets of variables, by one pass over the frame."""
+        for each in sets:
+            if prod(self.sizes[v] for v in each) > MOST_STATES:
+                names = ", ".join(self.variables[v] for v in each)
+                raise SizeError(
+                    f"{names} have more joint states than can be numbered: give max_parents={len(each) - 2}"
+                )
+        used = sorted({v for each in sets for v in each})
+        names = tuple(self.variables[v] for v in used) or self.variables[:1]
+        place = {v: i for i, v in enumerate(used)}
+        read = ReadColumns(self.read.schema, names, self.read.weights, self.read.states)
+        job = CountTables(
+            read, tuple(self.sizes[v] for v in used), tuple(tuple(place[v] for v in each) for each in sets)
+        )
+        found = engines.reduce(job, self.weights.partitions(self.source, names), job.total)
+        assert found is not None
+        return dict(zip(sets, found, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class CountTables:
+    """The job of one batch: joint tables of sets of variables."""
+
+    read: ReadColumns
+    sizes: tuple[int, ...]
+    sets: tuple[Members, ...]
+
+    def __call__(self, batch: Batch) -> list[Counts]:
+        codes, weights = coded(self.read, batch)
+        return [*self._tables(codes, weights)]
+
+    def _tables(self, codes: NDArray[Any], weights: Array) -> Iterator[Counts]:
+        for base, sets in groupby(self.sets, key=lambda each: each[:-1]):
+            keys = np.zeros(codes.shape[1], dtype=np.int64)
+            for v in base:
+                keys = keys * self.sizes[v] + codes[v]
+            states = prod(self.sizes[v] for v in base)
+            for each in sets:
+                last = each[-1:]
+                cells = keys * self.sizes[last[0]] + codes[last[0]] if last else keys
+                yield occurring(cells, states * prod(self.sizes[v] for v in last), weights)
+
+    def total(self, parts: Sequence[list[Counts]]) -> list[Counts]:
+        found = []
+        for each in zip(*parts, strict=True):
+            keys, which = np.unique(np.concatenate([own for own, _ in each]), return_inverse=True)
+            found.append((keys, np.bincount(which, np.concatenate([own for _, own in each]), len(keys))))
+        return found
+
+
+class FrameCounter:
+    """What `Counter` does, by passes over the frame; one pass counts all pairs."""
+
+    def __init__(self, table: FrameTable) -> None:
+        self._table = table
+
+    def sums(self, base: Sequence[int], others: Sequence[int], prior: Array) -> Array:
+        sets = [tuple(sorted((*base, v))) for v in others]
+        found = self._counts(sets)
+        return np.array([summed(found[each][1], a) for each, a in zip(sets, prior, strict=True)])
+
+    def family(self, node: int, parents: Sequence[int]) -> tuple[Array, Array]:
+        above, cells = tuple(sorted(parents)), tuple(sorted((*parents, node)))
+        found = self._counts([above, cells])
+        return found[above][1], found[cells][1]
+
+    def _counts(self, sets: Sequence[Members]) -> Mapping[Members, Counts]:
+        if all(each in self._pairs for each in sets):
+            return self._pairs
+        return self._table.counted([*dict.fromkeys(sets)])
+
+    @cached_property
+    def _pairs(self) -> Mapping[Members, Counts]:
+        """Of no variable, of each one and of each two, if their tables are small."""
+        sizes = self._table.sizes
+        if (sum(sizes) ** 2 - sum(size**2 for size in sizes)) / 2 > MOST_PAIRS:
+            return {}
+        places = range(len(sizes))
+        return self._table.counted([(), *((v,) for v in places), *combinations(places, 2)])
+
+
+def frame_columns(
+    source: Source, weights: Weights, read: ReadColumns, levels: Sequence[CategoryColumn], only_counts: bool
+) -> Columns | None:
+    """Of a frame whose variables are categories, given as columns without rows; None where all cells must come here:
+    if some are missing, which searches complete at random, row by row; or if too many rows are different, and
+    `only_counts` won't do."""
+    sizes = tuple(len(column.levels) for column in levels)
+    found = engines.reduce(CountRows(read, sizes), weights.partitions(source, read.names), DistinctRows.total)
+    if found is None or not found.weight or not found.complete:
+        return None
+    if found.codes is not None:
+        own = (column.with_codes(codes.astype(np.int32)) for column, codes in zip(levels, found.codes, strict=True))
+        return Columns(read.names, tuple(own), (), found.weights)
+    if not only_counts or any(pa.types.is_floating(column.levels.type) for column in levels):
+        return None  # networks refuse fractions as states, unless they come as categories
+    table = FrameTable(source, weights, read, sizes, found.weight)
+    return FrameColumns(variables=read.names, categories=tuple(levels), numbers=(), weight=None, table=table)
