@@ -163,10 +163,10 @@ def _weak_scaling() -> Iterator[Limit]:
     yield Limit(f"{what}: driver's peak memory, times", many[1] / few[1], LOGARITHM, "")
     yield Limit(f"{what}: all threads of the driver's process, with Dask's own, times", many[3] / few[3], 2, "")
     yield Limit(f"{what}: Dask's scheduler, CPU time a partition", many[2] * 1e3, 50, "ms")
-    windows = 1 + np.log2(MANY / PARTITIONS[1])  # each as large as all before it
-    what = f"{MANY:,} partitions, {windows:g} windows"
-    yield Limit(f"{what}: driver's CPU time, times that of {PARTITIONS[1]}", cost[MANY][0] / many[0], windows, "")
-    yield Limit(f"{what}: driver's peak memory", cost[MANY][1], 100, "MB")
+    what, logarithm = f"{MANY:,} partitions, times {PARTITIONS[1]}", float(np.log2(MANY) / np.log2(PARTITIONS[1]))
+    yield Limit(f"{what}: driver's CPU time", cost[MANY][0] / many[0], logarithm, "")
+    yield Limit(f"{what}: driver's peak memory", cost[MANY][1] / many[1], logarithm, "")
+    yield Limit(f"{what}: all threads of the driver's process, with Dask's own", cost[MANY][3] / many[3], 4, "")
 
 
 def _scheduler_cpu(client: Any) -> float:
