@@ -97,8 +97,8 @@ def of_small_samples(rows: int) -> Iterator[tuple[str, Outcome]]:
 def of_tables(names: list[str]) -> Iterator[tuple[str, Outcome]]:
     """Reported by models of four fifths of the rows, true of the rest.
 
-    One row in 47 that is hard to predict moves the log-loss by 0.1, and which rows taught the model decides how hard it
-    is. So small tables are split several times.
+    One row in 47 that is hard to predict moves the log-loss by 0.1, and the training rows decide how hard it is. So
+    small tables are split several times.
     """
     for name in names:
         x, y = load(name)

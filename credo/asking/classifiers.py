@@ -106,7 +106,7 @@ def waterfall(found: Explanation) -> Waterfall:
 
 def _weight(found: Explanation, name: str) -> EvidenceWeight:
     value = None if found.values.get(name, "") is None else found.cell(name) if name in found.values else ""
-    return {"name": found.shown(name), "value": value, "weight": found.weights[name]}
+    return {"name": name, "value": value, "weight": found.weights[name]}
 
 
 def _word(word: WordContribution) -> WordWeight:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
@@ -21,6 +21,7 @@ from credo.numerics.exact import Array
 
 ALL = "(all together)"  # the name of the term of columns that have one weight
 UNSEEN_VALUES = "unseen values"
+Scale = Literal["values", "logarithms", "days"]  # of a number's mean and deviation; days are counted from 1970
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,22 @@ class Settings:
 class Parameter(NamedTuple):
     """One line of a model's table of parameters."""
 
-    column: str
-    name: str  # of the parameter, or the value whose probability it is
+    column: str | None  # None: one for all columns of the block
+    what: str  # probability, mean, sd, rate, correlation, or another parameter of the column's family
     estimates: Array  # (classes,)
+    of: object = None  # the value whose probability it is, or the column that the correlation is with
+    scale: Scale = "values"
+
+    @property
+    def name(self) -> str:
+        """As tables show it."""
+        if self.what == "probability":
+            return f"P({self.of})"
+        if self.what == "correlation":
+            return f"correlation with {self.of}"
+        if self.scale == "days":
+            return f"{self.what}, days since 1970-01-01" if self.what == "mean" else f"{self.what}, days"
+        return f"{self.what} log" if self.scale == "logarithms" else self.what
 
 
 class Block(ABC):

@@ -316,7 +316,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
 
     def parameters(self) -> list[Parameter]:
         return [
-            Parameter(column.name, f"P({value})", share[:, v])
+            Parameter(column.name, "probability", share[:, v], value)
             for column, share in zip(self.columns, self.shares, strict=True)
             for v, value in enumerate(column.values)
         ]

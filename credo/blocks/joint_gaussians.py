@@ -146,13 +146,12 @@ class JointGaussians:
         seen, gone = np.flatnonzero(~absent), np.flatnonzero(absent)
         if len(seen) <= len(gone):
             return self.over(seen).distances(z[:, seen], own)
-        return self._less(self.flat(z), gone, own)
+        return self._less(self.flat(z), self._pulled(z, gone), gone, own)
 
-    def _less(self, flat: Array, gone: Positions, own: Hard | None) -> Distances:
-        """Without some of the features."""
+    def _less(self, flat: Array, pulled: Array, gone: Positions, own: Hard | None) -> Distances:
+        """Without some of the features, from W (z - μ), and from P (z - μ) of these."""
         inside = self.precision[:, gone[:, None], gone]
         root = np.linalg.cholesky(inside)
-        pulled = self._pulled(flat, gone)
         if self.tied:
             taken = np.matmul(pulled, np.linalg.inv(root[0]).T)
         else:
@@ -165,11 +164,12 @@ class JointGaussians:
         d = flat.shape[2] - len(gone)
         return Distances(_squares(flat) - _squares(taken), along, self.log_determinant + more, d)
 
-    def _pulled(self, flat: Array, places: Positions | slice) -> Array:
+    def _pulled(self, z: Array, places: Positions | slice) -> Array:
         """P (z - μ) of some features. (rows, classes, places)"""
         if self.tied:
-            return np.asarray(flat @ self.white[0][:, places])
-        return np.asarray(np.matmul(flat.swapaxes(0, 1), self.white[:, :, places]).swapaxes(0, 1))
+            some = self.precision[0][:, places]
+            return np.asarray((z @ some)[:, None] - self.belief.mean @ some)
+        return np.asarray(np.matmul(z - self.belief.mean[:, None], self.precision[:, :, places]).swapaxes(0, 1))
 
     def _chunks(self, rows: Positions, sizes: Positions) -> Iterator[Positions]:
         """Rows of about the same size together, as many as there is room for."""
@@ -185,8 +185,7 @@ class JointGaussians:
     def _one_by_one(self, z: Array, some: NDArray[np.bool_], hidden: bool, own: Hard | None) -> Distances:
         """Of rows, each with its own missing features: `some` are the hidden ones, or the known ones."""
         if hidden:
-            flat = self.flat(z)
-            return self._hiding(flat, self._pulled(flat, slice(None)), some, own)
+            return self._hiding(self.flat(z), self._pulled(z, slice(None)), some, own)
         white, log_determinant = self._cut(self.scale, z[:, None] - self.belief.mean, some)
         along = None if own is None or not self.tied else _products(white, white[np.arange(len(z)), own.codes])
         return Distances(_squares(white), along, log_determinant, 0)
@@ -257,12 +256,12 @@ class JointGaussians:
         """
         absent = np.isnan(z)
         whole, some = np.flatnonzero(~absent.any(1)), np.flatnonzero(absent.any(1))
-        flat = self.flat(np.where(absent, 0.0, z))
-        pulled = self._pulled(flat[some], slice(None))
+        filled = np.where(absent, 0.0, z)
+        flat, pulled = self.flat(filled), self._pulled(filled[some], slice(None))
         for gone in columns:
             found, missing = np.zeros(flat.shape[:2]), absent[some]
             if len(whole) and len(gone) < z.shape[1]:
-                found[whole] = self.log_density(self._less(flat[whole], gone, None))
+                found[whole] = self.log_density(self._less(flat[whole], self._pulled(z[whole], gone), gone, None))
             missing[:, gone] = True
             count = missing.sum(1)
             for rows in self._chunks(np.flatnonzero(2 * count <= z.shape[1]), count[2 * count <= z.shape[1]]):

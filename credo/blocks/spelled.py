@@ -150,7 +150,7 @@ class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
 
     def parameters(self) -> list[Parameter]:
         values = self.levels.to_pylist()
-        return [Parameter(self.names[0], f"P({value})", self.shares[:, v]) for v, value in enumerate(values)]
+        return [Parameter(self.names[0], "probability", self.shares[:, v], value) for v, value in enumerate(values)]
 
     @property
     def free_parameters(self) -> int:

@@ -21,8 +21,8 @@ from credo.notices import tell
 from credo.numerics.exact import Array
 
 ROUNDING = 1e-9  # relative rounding error of the objective
-SHRINKING = 2  # times in turn that steps must shrink to tell where they lead
-CAREFUL = 10.0  # times what seems to be left of a climb that it is given
+SHRINKING = 2  # consecutive shrinking steps needed to extrapolate
+CAREFUL = 10.0  # the extrapolated remainder is multiplied by this before a climb is given up
 
 Expected = tuple[Evidence, float]  # expected statistics, and the log-likelihood of the rows behind them
 Batches = Callable[[], Iterable[Any]]  # the rows, which each step reads again

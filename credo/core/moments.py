@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from credo._kernels.core.sums import ALIKE, FAINT, add_moments_hard, add_products_hard
+from credo._kernels.core.sums import ALIKE, UNDERFLOW, add_moments_hard, add_products_hard
 from credo.core import soft_sums
 from credo.core.few_products import FEW_PRODUCTS, add_few_products
 from credo.core.membership import Codes, Hard, Membership, Soft
@@ -19,6 +19,7 @@ from credo.numerics.exact import Array, Exact
 CLOSE = 2.0**-30  # of a sum of squares: below it, sums are taken about the mean
 MANY_PRODUCTS = 2**23  # rows x columns²: from here on, compiling a kernel for rows of weight 1 pays
 FEW = 8  # rows whose sums lose nothing
+LARGEST_WHOLE = 2.0**26  # whose square is exact
 CORRELATED = 1e-6  # by which rounding may move the eigenvalues of a correlation matrix
 
 
@@ -44,7 +45,7 @@ class Moments(Statistics):
 
     @classmethod
     def of_tiles(cls, tiles: Iterable[tuple[int, Array]], columns: int, member: Membership) -> Moments:
-        """Of rows that come a few after others, each time with the place of the first."""
+        """Of tiles of rows, each with the position of its first row."""
         if isinstance(member, Soft):
             return cls._of_soft_tiles(tiles, columns, member)
         high, low, rest = np.zeros((3, 3, member.groups, columns))
@@ -93,7 +94,7 @@ class Moments(Statistics):
     def scatter(self) -> Array:
         """Σ w (x - mean)² = second - first²/n; 0 where the rest may be rounding, of equal numbers, or underflows."""
         found = (self.second - self.first * (self.first / self.n)).value
-        return np.where(found > np.maximum(ALIKE * self.second.high, FAINT), found, 0.0)
+        return np.where(found > np.maximum(ALIKE * self.second.high, UNDERFLOW), found, 0.0)
 
     def _settled(self, before: Moments) -> Moments:
         alike = self.first * (self.first / self.n)
@@ -123,7 +124,7 @@ class CrossMoments(Statistics):
 
     @classmethod
     def of_bordered(cls, cells: Array, member: Hard, largest: Array | None = None) -> CrossMoments:
-        """Of rows (1, x); many are summed fastest where they lie column by column in memory, and where the largest |x|
+        """Of rows (1, x); many are summed fastest in column-major order, and where the largest |x|
         of each column is known."""
         found = cls._of_products(cells, member, largest)
         close = found._close(member)
@@ -157,13 +158,14 @@ class CrossMoments(Statistics):
         return cls.of_pairs(high, low)
 
     def _close(self, member: Hard) -> NDArray[np.bool_]:
-        """Where many numbers lie so close together, far from 0, that their sums are taken about their mean: there
+        """Where many numbers are so close together and so far from 0 that their sums are taken about their mean: there
         x - mean is exact. (groups, d)"""
         every = np.arange(self.first.shape[1])
         squares = self.second[:, every, every]
         raw = (squares - self.first * (self.first / self.n[:, None])).value
         many = np.bincount(member.codes + 1, minlength=member.groups + 1)[1:] > FEW
-        return np.asarray((raw < CLOSE * squares.high) & many[:, None])
+        exact = (raw == 0) & _whole(squares) & _whole(self.first)  # equal numbers: nothing was lost
+        return np.asarray((raw < CLOSE * squares.high) & many[:, None] & ~exact)
 
     @classmethod
     def of_pairs(cls, high: Array, low: Array) -> CrossMoments:
@@ -214,6 +216,12 @@ class CrossMoments(Statistics):
     def _possible(self, before: CrossMoments) -> bool:
         diagonal = np.einsum("...ii->...i", self.scatter)
         return bool((diagonal >= -ROUNDING * np.einsum("...ii->...i", before.second.high)).all())
+
+
+def _whole(sums: Exact) -> NDArray[np.bool_]:
+    """Where they are whole numbers, small enough for their products to be exact."""
+    small = (sums.low == 0) & (np.abs(sums.high) <= LARGEST_WHOLE)
+    return np.asarray(small & (sums.high == np.rint(sums.high)))
 
 
 def _drowned(squared: Array, left: Array, before: Array) -> bool:

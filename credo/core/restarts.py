@@ -24,7 +24,7 @@ class Start(Loaded, Generic[Model]):
 
 @dataclass(frozen=True, eq=False)
 class Climb(Generic[Model]):
-    """The job of one start: where it leads to. Other starts may run at the same time, each on one thread."""
+    """The job of one start: EM from there. Other starts may run at the same time, each on one thread."""
 
     method: Callable[..., Fitted[Model]]
     batches: Batches
@@ -52,8 +52,8 @@ class Restarts(Generic[Model]):
     tolerance: float
     first_steps: tuple[int, ...] = (4, 6)  # from every start, where there are more of them than finalists; after each
     # of these numbers but the last, the worse half gives up
-    finalists: int = 3  # starts that are followed to their ends
-    favoured: int = 0  # of these, so many are the first starts, however they did
+    finalists: int = 3  # starts that are run to convergence
+    favoured: int = 0  # of the finalists, so many are the first starts, whatever their objective
     same: float = 1e-9  # of the objective: fits within it found the same optimum, and the first of them is taken
     beside: bool = True  # whether starts run at the same time, each on one thread; else each step runs on all
     above: float | None = None  # an objective that is known already: finalists that clearly stay below it, or below
@@ -92,7 +92,7 @@ class Restarts(Generic[Model]):
     def climbed(
         self, starts: Sequence[Model], steps: int | None = None, above: float | None = None
     ) -> list[Fitted[Model]]:
-        """Where each start leads to, after at most so many steps."""
+        """The fit from each start, after at most so many steps."""
         steps = self.steps if steps is None else min(steps, self.steps)
         climb = Climb(self.method, self.batches, steps, self.tolerance, above)
         if self.beside and len(starts) > 1:
@@ -100,7 +100,7 @@ class Restarts(Generic[Model]):
         return [climb.from_start(start) for start in starts]
 
     def _continued(self, begun: Sequence[Fitted[Model]], steps: int, above: float | None = None) -> list[Fitted[Model]]:
-        """By at most so many steps; those that are at their ends stay."""
+        """By at most so many steps; converged fits stay."""
         left = self.steps - max((len(fit.history) - 1 for fit in begun), default=0)
         found, going = [*begun], [i for i, fit in enumerate(begun) if not fit.converged and left > 0]
         ends = self.climbed([begun[i].model for i in going], min(steps, left), above)

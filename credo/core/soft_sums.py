@@ -1,7 +1,7 @@
 """Sums under soft membership: n, Σ wz and Σ wz² or Σ wzz′ about a pivot near each group's mean.
 
-Shares of rows are expected, and expected statistics are never forgotten. So these are plain floats, which lose nothing
-about the mean; evidence holds what they are about 0, in pairs of floats.
+Expected statistics are never forgotten, so plain floats suffice: about the mean they lose nothing. Evidence holds the
+sums about 0, in pairs of floats.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 from credo.numerics.exact import Array
 
-SAMPLE = 1024  # rows, evenly spaced, that show where a group's mean is
+SAMPLE = 1024  # evenly spaced rows by which the groups' means are estimated
 SMALL = 2**18  # rows x groups x columns: below it, NumPy takes less time than Numba takes to load
-FAINT = 1e-290  # of a group's weight: as if there were no rows
+NO_WEIGHT = 1e-290  # of a group's weight: as if there were no rows
 
 
 class CentredSums(NamedTuple):
@@ -69,4 +69,4 @@ def _pivot(x: Array, weights: Array) -> Array:
     known = ~np.isnan(x)
     centre: Array = np.where(known, x, 0.0).sum(0) / np.maximum(known.sum(0), 1)
     n, first = weights.T @ known, weights.T @ np.where(known, x - centre, 0.0)
-    return np.asarray(centre + np.where(n > FAINT, first / np.where(n > FAINT, n, 1.0), 0.0))
+    return np.asarray(centre + np.where(n > NO_WEIGHT, first / np.where(n > NO_WEIGHT, n, 1.0), 0.0))

@@ -1,4 +1,4 @@
-"""Tables of sums that are mostly 0, as those of words by classes are: only the other cells are kept, row by row."""
+"""Sparse tables of sums, as those of words by classes: only nonzero cells are stored, row by row."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from credo.core.statistics import ROUNDING, Counts, Positions, Statistics
 from credo.data.schema import LITTLE
 from credo.numerics.exact import Array, Exact
 
-SLICED_ENTRIES = 2**16  # entries from which on they are put in order slice by slice: so many take 4 MB on the way
-SLICES = 8  # at most: each looks at all rows
-FEW_CELLS = 2**20  # of counts by group: up to here, a table with all zeros is kept
-FEW_ENTRIES = 2**16  # that NumPy adds up sooner than Numba is loaded
+SLICED_ENTRIES = 2**16  # entries: above this, they are sorted slice by slice; so many take 4 MB meanwhile
+SLICES = 8  # at most: each reads all rows
+FEW_CELLS = 2**20  # of counts by group: up to here, a dense table is kept
+FEW_ENTRIES = 2**16  # up to here, NumPy adds them up before Numba is loaded
 MOST_TIMES = 1000  # that entries of the same cell are added so
-DENSE = 4  # times as many cells as entries: up to there, adding them up in a table with all zeros is faster
+DENSE = 4  # cells an entry: up to here, adding them up in a dense table is faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class Sparse:
 
     @classmethod
     def dense(cls, high: Array, low: Array) -> Sparse:
-        """Of a table with zeros and all."""
+        """Of a dense table."""
         rows, columns = np.nonzero((high != 0) | (low != 0))
         cells = Exact.of(high[rows, columns], low[rows, columns])
         return cls._summed(rows.astype(np.int32), columns.astype(np.int32), cells, (len(high), high.shape[1]))

@@ -23,9 +23,9 @@ from credo.errors import EvidenceError
 from credo.numerics.arrays import Positions as Positions
 from credo.numerics.exact import Array, Exact, Largest
 
-ALONE = 1e-12  # of a group's weight: what is left of it when its only row goes
+ALONE = 1e-12  # of a group's weight: at most so much remains when its only row is removed
 ROUNDING = 2.0**-90  # what a long chain of pair sums may lose, relative to the largest of its terms
-OF_WEIGHTS = 1e-12  # by which sums of the same weights may differ as floats, relative to themselves
+OF_WEIGHTS = 1e-12  # relative difference of sums of the same weights, as floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Statistics:
         return cls(*gathered)
 
     def with_new_group(self) -> Self:
-        """And, after the others, a group that has shown nothing."""
+        """With one more group, without rows, after the others."""
         size = self.n.shape[0]
         every, more = np.arange(size), (size + 1,)
         return type(self)(*(x.gather([_flat(x, 1)], [every], size + 1).reshape(more + x.shape[1:]) for x in self.sums))
@@ -135,7 +135,7 @@ class Statistics:
         return self
 
     def _drowned(self, before: Self) -> bool:  # noqa: ARG002 - counts are never lost
-        """Whether what is left was so small beside what it is taken from that rounding shows in it."""
+        """Whether the remainder is so small beside the sum it was taken from that rounding shows in it."""
         return False
 
     def _possible(self, before: Self) -> bool:

@@ -1,6 +1,6 @@
 """NumPy's arrays and lists of strings as Arrow arrays, from their buffers.
 
-`pa.array` would import pandas first, where it is installed, which takes longer than to learn from a small table.
+`pa.array` would import pandas first, where it is installed, which takes longer than learning from a small table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-SHORT = 2**20  # characters of a list of strings, up to which copies of all don't matter
+SHORT = 2**20  # characters of a list of strings: up to here, copying them all is cheap
 
 
 def number_array(values: NDArray[Any]) -> pa.Array:

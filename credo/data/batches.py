@@ -20,20 +20,20 @@ from credo.engines.partitions import Loaded
 from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
-TILE = 2000  # rows that are turned at a time: like BATCH_ROWS no power of two, lanes so far apart share cache lines
+TILE = 2000  # rows transposed at a time; no power of two, like BATCH_ROWS: lanes a power of two apart share cache lines
 
 Encoded = TypeVar("Encoded")
 Made = TypeVar("Made", covariant=True)
 
 
 class Encoding(Hashable, Protocol[Made]):
-    """A form that rows can be brought into: equal ones give equal results."""
+    """A way to encode rows. Equal encodings give equal results."""
 
     def of(self, batch: Batch) -> Made: ...
 
 
 class Encodings:
-    """What a batch's rows were encoded as."""
+    """The encodings of a batch's rows that were made so far."""
 
     def __init__(self) -> None:
         self._found: dict[Encoding[Any], Any] = {}
@@ -108,13 +108,13 @@ class Batch(Loaded):
     columns: Mapping[str, Any] = field(default_factory=dict)  # Arrow arrays
     block: Array | NDArray[np.int64] | None = None  # (rows, columns)
     block_names: tuple[str, ...] = ()
-    taken: NDArray[np.intp] | None = None  # which rows after the start these are, where they don't follow each other
+    taken: NDArray[np.intp] | None = None  # offsets of the rows from the start, if they aren't consecutive
     weight: Array | None = None  # (rows,) where weights were given beside the table
     encodings: Encodings = field(default_factory=Encodings, repr=False)
     inside: Inside | None = field(default=None, repr=False)
 
     def number(self, row: int) -> int:
-        """What a row is called, the table's first being 1."""
+        """The number of a row in the table, counted from 1."""
         return self.start + 1 + (row if self.taken is None else int(self.taken[row]))
 
     @property
@@ -149,7 +149,7 @@ class Batch(Loaded):
         return replace(self.take(rows), inside=Inside(self, rows))
 
     def slice(self, offset: int, rows: int) -> Batch:
-        """Some rows that follow each other, as a view."""
+        """Consecutive rows, as a view."""
         rows = max(0, min(rows, self.rows - offset))
         columns = {name: array.slice(offset, rows) for name, array in self.columns.items()}
         block = None if self.block is None else self.block[offset : offset + rows]
@@ -160,7 +160,7 @@ class Batch(Loaded):
         return Batch(self.start, rows, columns, block, self.block_names, taken, weight)
 
     def with_columns(self, columns: Mapping[str, object]) -> Batch:
-        """With other columns, or the same ones in another form."""
+        """With columns added or replaced."""
         return replace(self, columns={**self.columns, **columns}, encodings=Encodings(), inside=None)
 
     def encoded(self, encoding: Encoding[Encoded]) -> Encoded:
@@ -168,7 +168,7 @@ class Batch(Loaded):
         return self.encodings.of(encoding, self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled without what slices are slices of, and without encodings."""
+        """Pickled without encodings; a slice without the rest of its array."""
         block = None if self.block is None else np.ascontiguousarray(self.block)
         own = self.start, self.rows, packed(self.columns), block, self.block_names, self.taken, self.weight
         return _unpickled, own
@@ -210,14 +210,14 @@ class Batch(Loaded):
         return np.asarray(whole)
 
     def tiles(self, names: Sequence[str]) -> Iterator[tuple[int, Array]]:
-        """The same, a few rows after others, each time with the place of the first: caches hold so many."""
+        """The same in tiles that fit the cache, each with the position of its first row."""
         if self._in_block(names):
             yield 0, np.asarray(self._block_of(tuple(names)), dtype=np.float64)
         else:
             yield from self._turned(map(self._doubles, names))
 
     def lanes(self, names: Sequence[str], out: Array) -> None:
-        """out (columns, rows) = the same, column by column."""
+        """The same, column by column, written to out (columns, rows)."""
         if self._in_block(names):
             turn_block(self._block_of(tuple(names)), out)
             return
@@ -236,7 +236,7 @@ class Batch(Loaded):
         return partial(self._turned, lanes)
 
     def integer_block(self, names: Sequence[str]) -> NDArray[np.int64] | None:
-        """(rows, columns), if they lie beside each other and are whole numbers."""
+        """(rows, columns), if the columns are adjacent in memory and hold integers."""
         block = self._block_of(tuple(names)) if self._in_block(names) else None
         return block if block is not None and block.dtype == np.int64 else None
 
@@ -244,7 +244,7 @@ class Batch(Loaded):
         return bool(names) and set(names) <= set(self.block_names)
 
     def _turned(self, columns: Iterable[Any], size: int = TILE) -> Iterator[tuple[int, Any]]:
-        """Columns of one type as rows, so many at a time."""
+        """Columns of one type, transposed a few rows at a time."""
         lanes = list(columns)
         beside = pa.RecordBatch.from_arrays(lanes, names=list(map(str, range(len(lanes)))))
         absent = any(lane.null_count for lane in lanes)
@@ -252,7 +252,7 @@ class Batch(Loaded):
             yield start, np.asarray(beside.slice(start, size).to_tensor(null_to_nan=absent, row_major=True))
 
     def _doubles(self, name: str) -> pa.Array:
-        """A column of numbers as an Arrow array, as it is if it can be."""
+        """A column of numbers as an Arrow array of doubles, without a copy where possible."""
         inside = name in self._block_places or cells.is_moment(self.columns[name].type)
         if not inside and pa.types.is_float64((array := self.column(name)).type):
             return array
@@ -296,7 +296,7 @@ class Batch(Loaded):
         return found / max(len(names), 1)
 
     def filled(self, names: Iterable[str]) -> Batch:
-        """With a column of missing cells for each that isn't there."""
+        """With a column of missing cells for each name that the batch lacks."""
         known = set(self.names)
         absent = {name: pa.nulls(self.rows) for name in names if name not in known}
         return self.with_columns(absent) if absent else self
@@ -326,7 +326,7 @@ class Batch(Loaded):
 
 
 def packed(columns: Mapping[str, object]) -> bytes:
-    """Arrow columns as bytes: of slices, no more than what is in them."""
+    """Arrow columns as bytes; of a slice, only its own rows."""
     if not columns:
         return b""
     stream = pa.BufferOutputStream()

@@ -19,15 +19,15 @@ from credo.errors import DataError
 from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
-Numbering = Callable[[int], int]  # what a row of a batch is called in errors
+Numbering = Callable[[int], int]  # the number of a row of a batch, for errors
 
-LARGEST = 1e150  # beyond it a square leaves the floats
+LARGEST = 1e150  # squares of larger numbers overflow
 DAY = 86_400e6  # microseconds
 WHOLE = 2.0**53  # from here on, floats skip whole numbers
-FIRST_ROWS = 2000  # rows that tell between which bounds integers lie
-FIRST_CODES = 256  # in which most values occur, if they are few
-FEW_LEVELS = 100  # that are looked at one by one
-NARROW = 4096  # cells of a table that is worth its memory for the fewest rows
+FIRST_ROWS = 2000  # rows sampled to find the range of integers
+FIRST_CODES = 256  # rows in which most values occur, if there are few
+FEW_LEVELS = 100  # values compared one by one
+NARROW = 4096  # cells of a lookup table that pays however few the rows
 TEXTS = (
     pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
     pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view,
@@ -36,12 +36,12 @@ TRUTHS = {"true": 1, "yes": 1, "t": 1, "y": 1, "1": 1, "false": 0, "no": 0, "f":
 
 
 def numbered(start: int) -> Numbering:
-    """Of rows that follow each other."""
+    """Row numbers of consecutive rows."""
     return (start + 1).__add__
 
 
 def entered(array: pa.Array, name: str) -> pa.Array:
-    """An Arrow array of bools, int64 (uint64 where those don't do), doubles or strings, or a dictionary of these."""
+    """An Arrow array of bools, int64 (uint64 where they don't fit), doubles or strings, or a dictionary of these."""
     if isinstance(array, pa.ChunkedArray):
         array = in_one(array)
     kind = array.type
@@ -119,7 +119,7 @@ def numbers(array: pa.Array, name: str, number: Numbering) -> Array:
 
 
 def _parsed(array: pa.Array, name: str, number: Numbering) -> pa.Array:
-    """Strings that all spell numbers, or that nothing is known, as numbers."""
+    """Strings as numbers, if all spell numbers or missing values."""
     array = pc.utf8_trim_whitespace(without_tokens(array))
     try:
         return array.cast(pa.float64())
@@ -135,7 +135,7 @@ def _parsed(array: pa.Array, name: str, number: Numbering) -> pa.Array:
 
 
 def is_moment(kind: object) -> bool:
-    """Of an Arrow type: a date, with or without the time of the day."""
+    """Whether an Arrow type is a date, with or without a time of day."""
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
@@ -148,7 +148,7 @@ def days(array: pa.Array) -> pa.Array:
 
 
 def instants(x: Array) -> pa.Array:
-    """Days since 1970 as moments, to the second; those that calendars don't have are missing."""
+    """Days since 1970 as timestamps, to the second; missing where out of the calendar's range."""
     seconds = np.round(x * 86_400)
     known = np.abs(seconds) < 2e11  # about the years -4400 to 8300
     return pa.array(np.where(known, seconds, 0).astype("datetime64[s]").astype("datetime64[us]"), mask=~known)
@@ -165,7 +165,7 @@ def _spells_number(cell: Any) -> bool:
 def check_finite(x: Array, name: str, number: Numbering) -> None:
     """Refuse what can't be summed: infinities, and numbers whose squares are infinite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        # One fast look at all cells (not by BLAS, whose threads would get in our threads' way); else a closer one.
+        # One fast look at all cells (not by BLAS, whose threads would compete with ours); else a closer one.
         if np.einsum("i,i->", x, x) < LARGEST**2:
             return
     if max(np.fmax.reduce(x, initial=0.0), -np.fmin.reduce(x, initial=0.0)) > LARGEST:
@@ -182,7 +182,7 @@ def holds_floats(array: pa.Array) -> bool:
 
 
 def check_distinct(levels: pa.Array, name: str) -> None:
-    """Refuse values that stood for several whole numbers before they became floats."""
+    """Refuse floats that several different integers were rounded to."""
     if not len(levels) or not (pa.types.is_integer(levels.type) or pa.types.is_floating(levels.type)):
         return
     large = np.abs(numpy_array(levels).astype(np.float64)) >= WHOLE
@@ -203,7 +203,7 @@ def check_positive(x: Array, name: str, number: Numbering, whole: bool = False) 
 
 
 def truths(array: pa.Array, name: str, number: Numbering, success: object = None, option: str = "success") -> Codes:
-    """1 and 0, -1 where a cell is missing; true/false, yes/no, 1/0 explain themselves, others need `success`, which is
+    """1 and 0, -1 where a cell is missing; true/false, yes/no and 1/0 are understood, others need `success`, which is
     given as the option of that name."""
     codes, levels = categories(array)
     values = levels.to_pylist()
@@ -230,7 +230,7 @@ def categories(array: pa.Array) -> tuple[Codes, Any]:
     if pa.types.is_int64(array.type) and (found := _narrow_integers(array)):
         return found
     made_elsewhere = pa.types.is_dictionary(array.type)
-    if made_elsewhere:  # it may hold values that no cell has, or one twice
+    if made_elsewhere:  # its dictionary may hold unused or repeated values
         codes, used = _used(filled(array.indices), len(array.dictionary))
         levels = array.dictionary.take(number_array(used))
     else:
@@ -247,7 +247,7 @@ def categories(array: pa.Array) -> tuple[Codes, Any]:
 
 
 def filled(indices: Any) -> Codes:
-    """Those of a dictionary, -1 where a cell is missing."""
+    """The codes of a dictionary array, -1 where a cell is missing."""
     found = indices.cast(pa.int32()).fill_null(scalar(-1, pa.int32())) if indices.null_count else indices
     return np.asarray(numpy_array(found), dtype=np.int32)
 
@@ -261,12 +261,14 @@ def _used(codes: Codes, size: int) -> tuple[Codes, NDArray[np.intp]]:
     seen, used = np.zeros(size + 1, dtype=bool), list[int]()
     seen[-1] = True  # nothing
     start, step = 0, FIRST_CODES
-    while start < len(codes) and len(used) < size:  # all that there are occur soon, mostly
+    while start < len(codes) and len(used) < size:  # usually all values occur early
         some = codes[start : start + step]
         new = some[~seen[some]]
         if len(new):
             first = np.full(size, len(new))
-            first[new[::-1]] = np.arange(len(new) - 1, -1, -1)  # the last one that is written is the first
+            first[new[::-1]] = np.arange(
+                len(new) - 1, -1, -1
+            )  # written backwards, so that the first occurrence remains
             values = np.flatnonzero(first < len(new))
             used += values[np.argsort(first[values])].tolist()
             seen[values] = True
@@ -286,12 +288,12 @@ def _are_proper_words(levels: pa.Array) -> bool:
 
 
 def _narrow_integers(array: pa.Array) -> tuple[Codes, Any] | None:
-    """The same for integers that lie close together: looking them up is several times faster than hashing."""
+    """The same for integers in a narrow range: a lookup table is several times faster than hashing."""
     return None if array.null_count else integers(numpy_array(array))
 
 
 def integers(x: NDArray[np.int64]) -> tuple[Codes, Any] | None:
-    """The same for an array of integers, if they lie close together."""
+    """The same for an array of integers, if their range is narrow."""
     low, high = (int(x.min()), int(x.max())) if len(x) else (0, 0)
     if not len(x) or high - low >= 2 * len(x):
         return None
@@ -333,7 +335,7 @@ def block_counts(
 
 
 def _bounds(x: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The least and the largest number of each column."""
+    """The minimum and maximum of each column."""
     low, high = x[0].copy(), x[0].copy()
     find_bounds(x, low, high)
     return low, high
@@ -346,7 +348,7 @@ def _counts_within(
     groups: Codes,
     size: int,
 ) -> list[tuple[Any, Array]] | None:
-    """None where a number lies outside, or where they are too far from each other."""
+    """None if a number lies outside the bounds, or their range is too wide."""
     most = len(low) * len(groups)
     if (high - low >= most).any() or (high - low < 0).any():  # the latter where a distance is beyond integers
         return None
@@ -373,7 +375,7 @@ def codes_among(array: pa.Array, levels: pa.Array) -> tuple[Codes, int]:
 
 
 def recoded(codes: Codes, own: Any, levels: pa.Array) -> tuple[Codes, int]:
-    """The same for cells that are codes already, of their own levels."""
+    """The same for cells that are already codes of other levels."""
     if own.equals(levels):
         return codes, 0
     try:
@@ -388,7 +390,7 @@ def recoded(codes: Codes, own: Any, levels: pa.Array) -> tuple[Codes, int]:
 
 
 def _same_values(values: Any, kind: object) -> pa.Array:
-    """As that type; null where it has no such number, as floats haven't 2^53 + 1."""
+    """Converted to that type; null where it can't hold the value, as doubles can't hold 2^53 + 1."""
     try:
         return values.cast(kind)
     except pa.ArrowInvalid:
@@ -400,7 +402,7 @@ def _same_values(values: Any, kind: object) -> pa.Array:
 
 
 def integers_among(x: NDArray[np.int64], levels: pa.Array) -> tuple[Codes, int] | None:
-    """The same for whole numbers, if the levels are whole numbers that lie close together."""
+    """The same for integers, if the levels are integers in a narrow range."""
     if not pa.types.is_int64(levels.type) or not len(levels):
         return None
     known = numpy_array(levels)
@@ -415,7 +417,7 @@ def integers_among(x: NDArray[np.int64], levels: pa.Array) -> tuple[Codes, int] 
 
 @dataclass(frozen=True, eq=False)
 class IntegerLevels:
-    """Levels of several columns that are whole numbers close together: a block of cells is coded in one go."""
+    """Integer levels of several columns, each in a narrow range: a block of cells is coded in one go."""
 
     low: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -436,7 +438,7 @@ class IntegerLevels:
         return cls(low, starts, table)
 
     def codes(self, x: NDArray[np.int64]) -> tuple[Codes, NDArray[np.int64]]:
-        """(columns, rows), -1 where a value is none of the levels; and how many of each column aren't."""
+        """(columns, rows), -1 where a value is no level; and the number of such cells in each column."""
         out, unseen = np.empty(x.shape[::-1], dtype=np.int32), np.zeros(x.shape[1], dtype=np.int64)
         code_block(x, self.low, self.starts, self.table, out, unseen)
         return out, unseen
@@ -448,7 +450,7 @@ class IntegerLevels:
 
 
 def _whole_numbers(levels: pa.Array) -> pa.Array:
-    """1.0 and 2.0 as 1 and 2: a missing cell makes floats of integers on the way in. And no -0.0 beside 0.0."""
+    """1.0 and 2.0 as 1 and 2, since a missing cell turns integers into floats on input; -0.0 as 0.0."""
     if pa.types.is_floating(levels.type):
         try:
             return missing(levels).cast(pa.int64())

@@ -33,8 +33,8 @@ from credo.errors import DataError
 from credo.notices import tell
 
 SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n')  # the first line, as Excel has it
-LINES = 100  # that tell one delimiter from another
-HEAD = 2**16  # bytes that tell text from other things, and one delimiter from another
+LINES = 100  # rows by which the delimiter is recognised
+HEAD = 2**16  # bytes by which text and its delimiter are recognised
 
 TYPES = ("BIGINT", "DOUBLE", "VARCHAR")
 
@@ -47,7 +47,7 @@ class CsvFile:
     delimiter: str
     names: tuple[str, ...]
     filled: bool  # whether rows follow the header
-    quote: str = '"'  # none, where quotes are characters like others
+    quote: str = '"'  # empty where quotes are ordinary characters
     skipped: int = 0  # lines before the header
 
     def table(self, types: Mapping[str, str]) -> str:
@@ -194,7 +194,7 @@ def _delimiter(head: str, cut: bool) -> str:
 def _types(contents: Sequence[CsvRows], names: Sequence[str]) -> dict[str, str]:
     """BIGINT, DOUBLE or VARCHAR: the narrowest that every cell of a column can be read as without loss."""
     narrowest = dict.fromkeys(names, 0)
-    for limit in (f"LIMIT {FIRST_ROWS}", ""):  # most columns of words are known for that by their first rows
+    for limit in (f"LIMIT {FIRST_ROWS}", ""):  # the first rows show most columns of words to be that
         undecided = tuple(name for name in names if TYPES[narrowest[name]] != "VARCHAR")
         rows = [Partition(replace(content, limit=limit), undecided) for content in contents if undecided]
         for found in engines.map(Narrowest(), rows):
@@ -204,7 +204,7 @@ def _types(contents: Sequence[CsvRows], names: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Narrowest:
-    """Where in TYPES the first stands that all cells of a column are spelt as."""
+    """For each column, the position in TYPES of the first type that all its cells can be read as."""
 
     def __call__(self, batch: Batch) -> dict[str, int]:
         return {name: _place(batch.column(name)) for name in batch.names}

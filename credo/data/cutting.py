@@ -1,4 +1,4 @@
-"""Batches whose size doesn't depend on how the rows came."""
+"""Batches of one size, however the rows arrive."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from credo.data.arrow_arrays import numpy_array, scalar
 from credo.data.batches import Batch, Encodings
 
 BATCH_ROWS = 60_000  # of a batch: fixed, so that results don't depend on how many workers ran
-HEAVY = 2**25  # bytes of a batch from which on it has fewer rows
-STRINGS = 8  # times their bytes is what they weigh, as their words do
+HEAVY = 2**25  # bytes of a batch: above this, it gets fewer rows
+STRINGS = 8  # texts weigh this many times their bytes, as their words do
 LONGEST = 2 * HEAVY // STRINGS  # bytes of all texts of a batch, if it isn't one row
-FIRST_ROWS = 1024  # rows that tell how heavy a row is
+FIRST_ROWS = 1024  # rows by which the bytes of a row are estimated
 
 
 def batch_rows(row_bytes: float) -> int:
-    """BATCH_ROWS, or as many fewer as keep a batch from being heavy.
+    """BATCH_ROWS, or fewer where rows are large.
 
     >>> batch_rows(8 * 10), batch_rows(8 * 10_000)
     (60000, 234)
@@ -82,7 +82,7 @@ def _ends(batch: Batch, size: int) -> list[int]:
 
 
 def _texts(batch: Batch) -> list[Any]:
-    """Columns of strings, as those whose length Arrow tells."""
+    """Columns of strings, as types whose lengths Arrow computes."""
     found = []
     for array in batch.columns.values():
         if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
@@ -93,7 +93,7 @@ def _texts(batch: Batch) -> list[Any]:
 
 
 def joined(parts: Sequence[Batch]) -> Batch:
-    """Rows that follow each other, of the same types."""
+    """Consecutive batches of the same types as one."""
     first = parts[0]
     if len(parts) == 1:
         return first
@@ -116,13 +116,13 @@ def _types(batch: Batch) -> tuple[object, ...]:
 
 
 def _row_bytes(batch: Batch) -> float:
-    """What a row weighs, by the first ones; a dictionary weighs nothing, as batches share it."""
+    """The bytes of a row, estimated from the first rows; a dictionary counts 0, since batches share it."""
     head = batch.slice(0, FIRST_ROWS)
     total = 0 if head.block is None else head.block.nbytes
     for array in head.columns.values():
         if pa.types.is_dictionary(array.type):
             total += sum(chunk.indices.nbytes for chunk in chunks_of(array))
-        else:  # a slice of views would count what lies behind all of them
+        else:  # a slice of a view array would count the whole buffer
             array = array.cast(pa.string()) if pa.types.is_string_view(array.type) else array
             total += array.nbytes * (STRINGS if not pa.types.is_primitive(array.type) else 1)
     return total / head.rows

@@ -30,7 +30,7 @@ EML, MBOX = ".eml", (".mbox", "mbox")  # the latter is how Apple names them, in 
 FILE = "file"
 TXT, UTF16 = ".txt", (b"\xff\xfe", b"\xfe\xff")
 LARGEST = 2**29  # bytes of a document: at three for each that isn't UTF-8, it still fits into an Arrow string
-HEAD = 2**16  # bytes in which a NUL tells that a file isn't text
+HEAD = 2**16  # bytes in which a NUL marks a binary file
 LABELS = (
     "These are documents: each one's label is the name of its folder, as in mail/spam/1.txt when "
     "'mail/' is read; in a folder of .mbox files only, it is the file's name. (A table ends in .csv, .tsv, "
@@ -119,7 +119,7 @@ def _open_files(path: str, invalid: Invalid) -> Source:
 
 
 def _ending(path: str) -> str:
-    """As .eml of a.eml and of A.EML.gz; the name itself if it has none."""
+    """The extension, such as .eml of a.eml and of A.EML.gz; the name itself if it has none."""
     name = path.rpartition(os.sep)[2].lower().removesuffix(".gz")
     return "".join(name.rpartition(".")[1:])
 
@@ -140,7 +140,7 @@ def _below(folder: str) -> Iterator[File]:
 
 
 def _listed(folder: str, label: str | None, seen: set[tuple[int, int]]) -> list[tuple[os.DirEntry[str], str | None]]:
-    """What is in a folder, the last first; nothing if it was seen before."""
+    """The entries of a folder in reverse order; none if it was visited before."""
     with _explained(folder), os.scandir(folder) as entries:
         status = Path(folder).stat()
         if (status.st_dev, status.st_ino) in seen:
@@ -192,7 +192,7 @@ def _source(found: Sequence[File], invalid: Invalid, path: str) -> Source:
 
 
 def _readable(files: Sequence[File], path: str) -> Sequence[File]:
-    """Without those that are binary, which a notice counts; refused, if all of them are."""
+    """The text files; a notice counts binary ones, and it is an error if all are binary."""
     binary = [file.path for file in files if file.ending not in (EML, *MBOX) and _is_binary(_head(file.path))]
     if len(binary) == len(files):
         raise DataError(f"{_shown(binary[0])} is a binary file, not text: remove it")
@@ -204,7 +204,7 @@ def _readable(files: Sequence[File], path: str) -> Sequence[File]:
 
 
 def _head(path: str) -> bytes:
-    """The beginning of a file; by bare calls, as for many small files streams take more time than what is in them."""
+    """The beginning of a file, by system calls: for many small files, streams take longer than reading."""
     if path.lower().endswith(".gz"):
         with _opened(path) as stream:
             return bytes(stream.read(HEAD))
@@ -221,7 +221,7 @@ def _is_binary(head: bytes) -> bool:
 
 
 def _parts(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """So many rows at a time as make a batch."""
+    """Documents in groups of one batch each."""
     part, size = list[Row](), 0
     for row in rows:
         part.append(row)
@@ -247,7 +247,7 @@ def _rows(files: Sequence[File], invalid: Invalid, odd: list[str]) -> Iterator[R
 
 
 def _without_texts(files: Sequence[File]) -> Iterator[Row]:
-    """For which files needn't be opened."""
+    """Labels and paths alone, for which no file is opened."""
     for file in files:
         yield from (("", file.label, file.path) for _ in (_messages(file.path) if file.ending in MBOX else (None,)))
 

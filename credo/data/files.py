@@ -75,7 +75,7 @@ def _check_delimiter(delimiter: str | None, what: str) -> None:
 
 
 def matches(path: str) -> list[Path]:
-    """The files that a name or a pattern means."""
+    """The files that a name or a pattern matches."""
     try:
         literal_path = Path(path).expanduser()
         if literal_path.is_dir():
@@ -126,7 +126,7 @@ def _format(path: Path, otherwise: str | None = None) -> str:
 
 
 def _check_whole(path: Path) -> None:
-    """That there is something in it and, if it is packed, that it unpacks: DuckDB doesn't look at checksums."""
+    """Refuse empty files, and compressed ones that are damaged: DuckDB ignores checksums."""
     try:
         if not path.is_file():
             raise DataError(f"{path} isn't a regular file: save its contents to one")
@@ -147,7 +147,7 @@ def _check_whole(path: Path) -> None:
 
 @dataclass(frozen=True, eq=False)
 class JsonRows(Stored):
-    """Files of an object a line; what one of them doesn't have is missing there."""
+    """JSON lines: an object a line; keys that an object lacks are missing cells."""
 
     database: Database
     paths: tuple[Path, ...]
@@ -174,7 +174,7 @@ def _open_jsonl(paths: Sequence[Path]) -> tuple[Columns, Filing]:
 
 
 def _selected(database: Database, wanted: Sequence[str], table: str, path: Path) -> Iterator[Batch]:
-    """Those columns; without any, how many rows there are."""
+    """SELECT of those columns; without any, of the number of rows."""
     columns = ", ".join(map(identifier, wanted)) or "true"
     for part in database.run(f"SELECT {columns} FROM {table}", path, len(wanted)):
         yield batch_of(part.select(range(len(wanted))))
@@ -232,7 +232,7 @@ def _check_keys(database: Database, path: Path) -> None:
 
 
 def _json_type(kinds: set[str]) -> str:
-    """One type for all files. Dates stay as they are written, and so does what is of several types."""
+    """One type for all files. Dates, and values of several types, stay strings."""
     kinds = kinds - {'"NULL"'}
     if len(kinds) == 1:
         (kind,) = kinds
@@ -241,7 +241,7 @@ def _json_type(kinds: set[str]) -> str:
 
 
 class RowRange(NamedTuple):
-    """Rows of a Parquet file that follow each other."""
+    """Consecutive rows of a Parquet file."""
 
     path: Path
     start: int
@@ -317,7 +317,7 @@ class ArrowRows(Stored):
                 stored = hasattr(table, "get_batch")
                 for part in map(table.get_batch, range(table.num_record_batches)[chosen]) if stored else table:
                     found = part.select(list(wanted))
-                    found.validate(full=True)  # nothing else keeps a damaged file from ending the process
+                    found.validate(full=True)  # without this, a damaged file crashes the process
                     yield batch_of(found)
 
     def count(self) -> int:

@@ -1,4 +1,4 @@
-"""Fingerprints of rows: 64 bits of their cells, the same for identical rows, wherever they lie.
+"""Fingerprints of rows: 64 bits of their cells, the same for identical rows, wherever they are.
 
 They identify copies of rows, and draw samples and folds that keep copies together, whatever the order of rows and
 batches.
@@ -46,7 +46,7 @@ def mixed(bits: Fingerprints, salt: int = 0) -> Fingerprints:
 
 
 def apart(prints: Fingerprints, together: int = 1, start: int = 0) -> Fingerprints:
-    """Other fingerprints for rows that come again: the first few have one together, each further one its own. A sample
+    """Other fingerprints for repeated rows: the first few share one, each further one gets its own. A sample
     drawn by these includes every distinct row, where few distinct rows repeat often. start: the rows before these.
     (rows,)
     """
@@ -56,7 +56,7 @@ def apart(prints: Fingerprints, together: int = 1, start: int = 0) -> Fingerprin
 
 
 def earlier(which: NDArray[np.intp]) -> NDArray[np.intp]:
-    """How many rows before each are of the same group.
+    """The number of earlier rows of the same group, for each row.
 
     >>> earlier(np.array([0, 1, 0, 0])).tolist()
     [0, 0, 1, 2]

@@ -41,7 +41,7 @@ BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:>?From [^\n]*\n)?")
 BLANK_LINE = re.compile(rb"\n\r?\n")
 BASE64 = re.compile(rb"[A-Za-z0-9+/=\s]*+")
 
-# What senders name, and the supersets of it that they mean; browsers read these so, too.
+# Charsets that senders name, and the supersets that they mean; browsers do the same.
 MEANT = {"iso8859-1": "cp1252", "gb2312": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949"}
 # Of no use here: the first says nothing, the next two take the square of a text's length, the others aren't charsets.
 UNUSED = {"ascii", "idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}
@@ -143,7 +143,7 @@ def _part(message: bytes, start: int, end: int) -> MailPart:
     blank = BLANK_LINE.search(message, start, end)
     head_end, body = blank.span() if blank else (end, end)
     for name, value in FIELDS.findall(message[start : min(head_end, start + HEADER)]):
-        if name.decode() not in header:  # of several, the first counts
+        if name.decode() not in header:  # the first of several
             header[name.decode()] = re.sub(r"[\r\n]+", "", value[:FIELD].decode("latin-1")).strip()
     return MailPart(message, header, body, end)
 

@@ -143,7 +143,7 @@ class Opened(Generic[Read]):
 
 
 def grouped(items: Sequence[Item], size: Callable[[Item], int]) -> list[tuple[Item, ...]]:
-    """Items that follow each other, as many as hold at most BYTES together, or one."""
+    """Consecutive items in groups of at most BYTES in total, or of one item."""
     groups: list[list[Item]] = []
     room = 0
     for item in items:
@@ -162,7 +162,7 @@ def numbered(partitions: Sequence[Partition], rows: Sequence[int]) -> list[Parti
 
 
 class RowCounts:
-    """How many rows partitions have: where there are several, counted when they are first read."""
+    """The numbers of rows of partitions; several partitions are counted when they are first read."""
 
     def __init__(self, contents: Sequence[Content], known: Sequence[int] | None = None) -> None:
         self._contents, self._known = contents, known
@@ -178,7 +178,7 @@ class RowCounts:
 
 @dataclass(frozen=True, eq=False)
 class Unopened(Loaded, Generic[Somewhere]):
-    """Something as such, for a job that opens it itself and has one result for all its rows."""
+    """A content passed as it is to a job that opens it itself and returns one result for all its rows."""
 
     what: Somewhere
     rows: int = 0  # none are read yet
@@ -235,7 +235,7 @@ class EachRow(ABC):
 
     @abstractmethod
     def wrong(self, values: int, rows: str) -> str:
-        """What an error says where there are more values than rows, or fewer."""
+        """The error where the number of values isn't the number of rows."""
 
     def left(self, values: Any) -> int:
         """How many rows there are after the step."""
@@ -299,7 +299,7 @@ class Weighted(EachRow):
 
 @dataclass(frozen=True, eq=False)
 class Chosen(EachRow):
-    """Some of the rows, by a flag for each, or by how often each comes."""
+    """Some of the rows, by a flag for each, or by the number of copies of each."""
 
     values: NDArray[np.bool_] | NDArray[np.intp]
 

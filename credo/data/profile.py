@@ -23,19 +23,21 @@ from credo.errors import DataError
 from credo.notices import COLUMN, tell_of_columns
 from credo.numerics.arrays import Codes
 
-MOST_DISTINCT = 2_000_000  # distinct values, of which more would only cost memory
-KEPT_BYTES = 2**25  # of them together, and a thirty-second of it from a batch: texts are known by few
-MANY_ROWS = 50  # from here on, single words that are all different are names of rows, not values
+MOST_DISTINCT = 2_000_000  # distinct values kept of a column
+KEPT_BYTES = (
+    2**25
+)  # bytes of distinct values, and at most 1/32 of it from one batch: few texts suffice to recognise them
+MANY_ROWS = 50  # from this many rows on, single words that are all different identify rows
 WORD = r"\pL\S*"  # a date and a time are two of something, but not two words
-SPACE = re.compile(r"[\t\n\f\r ]+")  # what isn't \S to Arrow
+SPACE = re.compile(r"[\t\n\f\r ]+")  # whitespace to Arrow
 FEW_TO_COUNT = 1000  # values whose words are counted before Arrow has compiled its expression
 BEGINNING = 100  # characters of a cell in which words are counted
-FEW_VALUES, FEW_TIMES = 20, 5  # so few values, each so often on average, are a category, however long they are
+FEW_VALUES, FEW_TIMES = 20, 5  # at most so many values, each so often on average, are a category, however long
 
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What was seen of a column's cells."""
+    """A summary of a column's cells."""
 
     rows: int
     missing: int
@@ -72,7 +74,7 @@ class Profile:
 
     @classmethod
     def unread(cls, array: pa.Array) -> Profile:
-        """Of lists, structs and the like: only that they are there."""
+        """Of lists, structs and the like: only the number of cells."""
         return cls(len(array), array.null_count, 0, 0, pa.array([], array.type), 0)
 
     @classmethod
@@ -135,7 +137,7 @@ class Profile:
 
     @cached_property
     def _reads_as_text(self) -> bool:
-        """Several words a cell, mostly different; or many words a value, which outweigh that cells are repeated.
+        """Several words a cell, mostly different; or many words a value, even if values repeat.
 
         With w words in a value, texts may come w³/16 times each: 4 times with 4 words, 32 times with 8. A few values
         that repeat often are categories, however long.

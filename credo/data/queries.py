@@ -59,7 +59,7 @@ class Database:
             if "interrupt" not in str(error).lower():
                 raise
             raise KeyboardInterrupt from None
-        except (duckdb.Error, OSError) as error:  # the latter is what comes after the first batch
+        except (duckdb.Error, OSError) as error:  # the latter is raised after the first batch
             raise DataError(explained(path, str(error))) from None
 
     def described(self, function: str, path: Path) -> dict[str, str]:
@@ -80,7 +80,7 @@ def _database_of(process: int) -> Database:  # noqa: ARG001 - a fork has one of 
 
 
 def rows_of(database: Database, query: str, path: Path) -> int:
-    """The number that a query counts."""
+    """The result of a query that counts rows."""
     return sum(int(part.column(0)[0].as_py()) for part in database.run(query, path))
 
 
@@ -93,12 +93,12 @@ def literal(text: str) -> str:
 
 
 def path_literal(path: Path) -> str:
-    """That file, though its name may look like a pattern."""
+    """A file's path as an SQL literal, with the characters of patterns escaped."""
     return literal(glob.escape(str(path)))
 
 
 def packing(path: Path) -> str:
-    """How it is packed, by its name: as DuckDB calls it."""
+    """The compression of a file, by its name, as DuckDB calls it."""
     return PACKED.get(path.suffix.lower(), "none")
 
 

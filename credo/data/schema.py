@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from credo.data.words import Reading, Vocabulary
 
 SHORT = 100  # levels that are sorted as Python's strings
-LITTLE = 1 / 16  # of what is there already: so much is added in place
+LITTLE = 1 / 16  # of the levels: at most this share is added in place
 Kind = Literal["category", "number", "count", "date", "text", "ignore"]
 KINDS = get_args(Kind)
 CalendarPart = Literal["weekday", "month", "hour"]
@@ -215,7 +215,7 @@ def _check_kinds(columns: Sequence[Column]) -> None:
 
 
 def currency(name: str, sign: str) -> Column:
-    """What a schema says of amounts: the sign of their currency, or %."""
+    """The currency sign of amounts in a schema, or %."""
     return Column(name, "category", pa.array([sign]), declared=1, derived="currency")
 
 
@@ -280,7 +280,9 @@ def _with_few(column: Column, others: Sequence[Column]) -> tuple[Column, list[Po
 def _encoded(parts: Sequence[Any]) -> tuple[Any, list[Positions]]:
     """The distinct values of all parts in their order of first appearance, and the places of each part's values."""
     pool = pa.system_memory_pool()  # Arrow's own pool would keep the temporary memory for a while
-    chunks = pc.dictionary_encode(pa.chunked_array(parts), memory_pool=pool).chunks  # of one dictionary; not empty ones
+    chunks = pc.dictionary_encode(
+        pa.chunked_array(parts), memory_pool=pool
+    ).chunks  # parts of one dictionary, none empty
     codes = [numpy_array(chunk.indices).astype(np.intp) for chunk in chunks]
     places = np.split(np.concatenate([np.empty(0, np.intp), *codes]), np.cumsum([len(part) for part in parts])[:-1])
     return chunks[-1].dictionary if chunks else parts[0], places

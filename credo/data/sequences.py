@@ -1,4 +1,4 @@
-"""Batches of whole sequences: rows of one sequence follow each other, and no batch ends within one.
+"""Batches of whole sequences: rows of one sequence are consecutive, and no batch ends within one.
 
 A sequence is a run of rows with the same value in a column, or a table of a list of tables. A value that comes again
 after others is refused: to gather its rows, all rows would have to be held.
@@ -46,7 +46,7 @@ class SequenceBatch(Loaded):
 
 
 class Runs(NamedTuple):
-    """Rows of one value that follow each other."""
+    """Runs of consecutive rows with one value."""
 
     values: list[Any]
     starts: NDArray[np.intp]  # (runs,)
@@ -61,7 +61,7 @@ class Sequences:
     lengths: tuple[int, ...] = ()
 
     def over(self, batches: Iterator[Batch]) -> Iterator[SequenceBatch]:
-        """The same rows, batch by batch; those of a sequence that goes on in the next batch come with it."""
+        """The same rows, batch by batch; a sequence that continues in the next batch moves there whole."""
         waiting, begun, current, ended = list[Batch](), 0, list[Any](), set[Any]()
         starts = np.empty(0, dtype=np.intp)  # of the sequences of the last batch that waits
         for batch in batches:
@@ -235,7 +235,7 @@ def partitions_of(
 
 
 def whole_sequences(table: Source, by: str) -> Sequences:
-    """The sequences of a DataFrame, whose partitions are worked on by themselves: one in two of them is an error."""
+    """The sequences of a DataFrame, partition by partition: a sequence in two of them is an error."""
     found = partitions_of(table, [by], by, None)
     assert isinstance(found, Sequence)
     if any(own.more for own in found if isinstance(own, SequencePartition)):
@@ -260,7 +260,7 @@ def _continued(ends: Sequence[Ends], found: Sequence[Partition], i: int) -> tupl
 
 
 def _check_apart(ends: Sequence[Ends], found: Sequence[Partition], by: str) -> None:
-    """Refuse a sequence that comes again in another partition."""
+    """Refuse a sequence with rows in two partitions that aren't neighbours."""
     seen = dict[Any, int]()
     for i, own in enumerate(ends):
         for value in own.values[1 if _begun(ends, i) else 0 :]:

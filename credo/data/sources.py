@@ -44,11 +44,11 @@ class Frame(Protocol):
 
     @property
     def template(self) -> Filing:
-        """A partition that stands for all, its rows not counted: what is read of each, and what is done with it."""
+        """A partition that stands for all, without a row count: what is read of each, and the steps after it."""
         ...
 
     def read_as(self, template: Filing | None, /) -> Self:
-        """The same, of which something else is read."""
+        """The same with another partition to read."""
         ...
 
     def first(self, wanted: Sequence[str], rows: int | None, /) -> Batch | None:
@@ -65,7 +65,7 @@ class AddColumns(Protocol):
 
     @property
     def sequences(self) -> Sequences | None:
-        """What rows it must see together, in order; None: each row by itself."""
+        """The sequences whose rows it needs together, in order; None if each row is independent."""
         ...
 
     @property
@@ -91,16 +91,16 @@ class Source:
     read: PartReader  # parts of any size, in order
     once: bool = False
     rows: int | None = None  # where known beforehand
-    near: bool = False  # whether it lies in memory
-    unnamed: str = ""  # a column that is called so for want of a name: x of a list, text of documents
+    near: bool = False  # whether it is in memory
+    unnamed: str = ""  # the default name of an unnamed column: x of a list, text of documents
     advice: str = ""  # added to an error about an unknown column
     spelt: Callable[[Collection[str]], Source] | None = None  # the table with those columns as they are written
     signs: Callable[[Sequence[str]], Mapping[str, str]] | None = None  # of the currencies of amounts in some columns
-    plain: bool = False  # whether no cell spells anything that it isn't: texts, or an array of numbers
-    keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from
-    lengths: tuple[int, ...] = ()  # of tables that it is made of: each is a sequence
+    plain: bool = False  # whether cells need no parsing: texts, or an array of numbers
+    keys: tuple[str, ...] = ()  # columns that identify rows, and aren't learned from
+    lengths: tuple[int, ...] = ()  # lengths of the tables it was made of, each a sequence
     files: Filing | None = None  # if it is in partitions: these, which give the same parts as `read`
-    frame: Frame | None = None  # the DataFrame of an engine that it is, if it is one
+    frame: Frame | None = None  # if it is an engine's DataFrame
     compared: bool = False  # whether models are compared by its rows
 
     @classmethod
@@ -123,7 +123,7 @@ class Source:
         return recut(self.read(names)) if self.files is None else self.files(names)
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
-        """Only those columns, in order, in batches whose size doesn't depend on how the rows came."""
+        """Those columns, in order, in batches of one size, however the rows arrive."""
         return (batch for partition in self.partitions(names) for batch in partition.batches())
 
     def sequences(
@@ -146,7 +146,7 @@ class Source:
 
     @property
     def nearby(self) -> bool:
-        """Whether it is read here; else, jobs read it where the work runs, and only what they find comes here."""
+        """Whether this process reads it; else jobs read it where they run, and only their results come here."""
         return self.files is None or (self.home or engines.current()).shares_memory
 
     def to_compare(self) -> Source:
@@ -183,8 +183,8 @@ class Source:
         return replace(self, read=read, once=False, rows=rows, near=True)
 
     def held(self, most: int = 2**28) -> Source:
-        """In memory, if it can be read here and the rows take at most so many bytes, for those who read them several
-        times; else as it is. Partitions stay what they are."""
+        """In memory, if this process can read it and it takes at most so many bytes; else as it is. For callers that
+        read it several times. Partitions stay the same."""
         if self.near or self.once or not self.nearby:
             return self
         parts, rows, size = [], [], 0
@@ -228,11 +228,11 @@ class Source:
         return self.then(lambda wanted: (wanted, step))
 
     def where(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> Source:
-        """Some of the rows, by a flag for each, or by how often each comes."""
+        """Some of the rows, by a flag for each, or by the number of copies of each."""
         return replace(self.then(lambda wanted: (wanted, Chosen(chosen))), rows=int(chosen.sum()), lengths=())
 
     def renamed(self, new: Mapping[str, str]) -> Source:
-        """With columns under other names."""
+        """With renamed columns."""
         old = {name: was for was, name in new.items()}
         found = self.then(lambda wanted: ([old.get(name, name) for name in wanted], Renamed(new)))
         return replace(found, names=tuple(new.get(name, name) for name in self.names), unnamed="")
@@ -272,7 +272,7 @@ class Source:
         return {} if self.signs is None or not names else self.signs(names)
 
     def in_currencies(self, known: Mapping[str, str]) -> Source:
-        """The same, refused if the amounts of a column have another currency sign than the known one."""
+        """The same; a column of amounts in another currency than the known one is an error."""
         for name, sign in self.currencies([name for name in known if name in self.names]).items():
             if sign != known[name]:
                 raise other_currency(name, known[name], sign)

@@ -179,7 +179,7 @@ class Added:
 
 
 def _as_one(batches: Iterator[Any]) -> Iterator[Any]:
-    """All rows of a partition together, which is empty if there are none."""
+    """All rows of a partition as one table, empty if there are none."""
     whole = [*batches]
     return iter([pa.concat_batches(whole)] if whole else [])
 

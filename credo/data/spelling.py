@@ -1,4 +1,4 @@
-"""How cells that are strings spell numbers, dates, and that nothing is known."""
+"""How strings spell numbers, dates and missing values."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ TO_ISO = (
 SIGNS = "$€£¥%"  # that stand before or after an amount
 SIGNED = rf"^\s*([-+]?)\s*[{SIGNS}]\s*|\s*[{SIGNS}]\s*$"
 
-# What programs and people write where nothing is known, in small letters. Among words they may be values like others.
+# Common spellings of missing values, in lower case. Among words they may be ordinary values.
 TOKENS = frozenset(
     ["", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "?", ".", "#n/a", "#na", "<na>", "nat"]
 )
-FEW_CELLS, FIRST_CELLS = 4, 1024  # cells that tell words from numbers: often, and nearly always
+FEW_CELLS, FIRST_CELLS = 4, 1024  # cells that suffice to tell words from numbers: often, and nearly always
 A_DATE = re.compile(DATE)
 A_SIGN = re.compile(SIGNED)
 READABLE = re.compile(rf"{NUMBER}|{DATE}|{COMMA}|{THOUSANDS}")
@@ -55,7 +55,7 @@ Spelt = Literal["whole", "number", "comma", "thousands", "date", "words"]
 
 
 def are_tokens(array: object) -> pa.Array:
-    """Which strings say that nothing is known."""
+    """Which strings spell a missing value."""
     return pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(array)), pa.array(sorted(TOKENS)))
 
 
@@ -76,7 +76,7 @@ def without_tokens(array: object) -> pa.Array:
 
 @dataclass(frozen=True)
 class Spelling:
-    """What the cells of some rows of a column are spelt as; that of several parts adds up."""
+    """How the cells of some rows of a column are spelt; spellings of parts add."""
 
     cells: int = 0  # that hold something, tokens apart
     whole: bool = True
@@ -96,7 +96,7 @@ class Spelling:
             if any(map(_is_word, array[:FEW_CELLS].to_pylist())) or cls._of(array[:FIRST_CELLS]).is_words:  # as mostly
                 return ALL_WORDS
             return cls._of(array)
-        except (pa.ArrowInvalid, UnicodeDecodeError):  # not UTF-8, which is said where the cells are used
+        except (pa.ArrowInvalid, UnicodeDecodeError):  # not UTF-8, which is an error where the cells are used
             return ALL_WORDS
 
     @classmethod
@@ -164,7 +164,7 @@ class Spelling:
 
     @property
     def unclear(self) -> bool:
-        """Whether commas, or the dots of amounts, may part decimals or thousands."""
+        """Whether commas, or the dots of amounts, may be decimal or thousands separators."""
         return self.cells > 0 and self.comma and self.thousands and not (self._plainly_numbers or self.date)
 
 
@@ -192,7 +192,7 @@ def _unsigned(array: object) -> pa.Array:
 
 
 def as_numbers(array: object, kind: Spelt = "number") -> pa.Array:
-    """Strings that spell numbers, tokens being null; amounts without the sign of their currency."""
+    """Strings as numbers, missing-value tokens as nulls, amounts without their currency sign."""
     known = pc.utf8_trim_whitespace(without_tokens(array))
     if _sign(known.drop_null()):
         known = _unsigned(known)

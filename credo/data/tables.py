@@ -26,11 +26,11 @@ EMPTY = "the data is empty: there are no rows to learn from"
 READ = "an iterator can be read only once, and this one was read before: make a new one, or give a table"
 NOTHING = "the iterator gives no rows: it is empty, or was read before (an iterator can be read only once)"
 
-MANY_WORDS = 4096  # words, from which on it is worth while to find out how few of them are different
-WORTH_COMPILING = 1 << 18  # words, from which on it is worth while to compile a kernel for that
+MANY_WORDS = 4096  # words: from here on, looking for repeated ones pays
+WORTH_COMPILING = 1 << 18  # words: from here on, compiling a kernel for it pays
 FEW_WORDS = 1024
-LONG_RUN = 16  # equal words in a row, on average, of which one is read
-HEAD, LONG = 64, 256  # first cells that tell whether strings are long, and how long these are on average
+LONG_RUN = 16  # consecutive equal words, on average: then one of each run is read
+HEAD, LONG = 64, 256  # first cells by which strings count as long, and their least mean length
 MUCH = 2**22  # characters of long strings
 
 _begun: WeakSet[Any] = WeakSet()  # iterators whose first rows are gone
@@ -61,7 +61,7 @@ def batch_of(part: Any) -> Batch:
 
 
 def first_line(error: Exception) -> str:
-    """What a library says, without the name of its error and the advice that follows."""
+    """A library's message, without the error's name and the advice that follows."""
     line = (str(error).splitlines() or [type(error).__name__])[0].strip()
     return line.split(" Error: ", 1)[-1].rstrip(".")
 
@@ -82,7 +82,7 @@ def _from_arrow(table: Any) -> Source:
 
 
 def _from_stream(data: Any) -> Source:
-    """Whatever speaks Arrow's C interface: pandas, polars, pyarrow, DuckDB, ..."""
+    """Any object with Arrow's C stream interface: pandas, polars, pyarrow, DuckDB, ..."""
     if isinstance(data, pa.RecordBatchReader):
         return _from_reader(data)
     if "duckdb" in type(data).__module__:
@@ -239,7 +239,7 @@ def _spelt_out(values: Any) -> list[str | None] | None:
 
 
 def _words_in_runs(values: NDArray[Any]) -> Any:
-    """Words that come many times in a row, such as the ids of sequences, as a dictionary: of each run, one is read."""
+    """Words in long runs, such as the ids of sequences, as a dictionary: one word of each run is read."""
     if values.dtype.kind not in "UO" or values.ndim != 1 or len(values) < MANY_WORDS:
         return None
     try:
@@ -274,7 +274,7 @@ def _coded_words(values: NDArray[np.str_]) -> Any:
 
 
 def _odd_cell(values: Any, name: str, start: int) -> str:
-    """Which cell isn't like those before it."""
+    """The first cell of another type than those before it."""
     known = [(row, cell) for row, cell in enumerate(values, start + 1) if not is_missing(cell)]
     first = known[0][1] if known else None
     for row, cell in known:
@@ -334,7 +334,7 @@ def _is_table(data: object) -> bool:
 
 
 def _are_blocks(data: Sequence[Any]) -> bool:
-    """Whether they are arrays of floats, as wide as each other."""
+    """Whether they are arrays of floats with the same number of columns."""
     plain = all(type(each) is np.ndarray and each.dtype == np.float64 for each in data)
     return plain and len({each.shape[1] for each in data}) == 1
 
@@ -359,7 +359,7 @@ def _from_blocks(data: Sequence[Any]) -> Source:
 
 
 def _from_tables(tables: Sequence[Source]) -> Source:
-    """One below another."""
+    """Tables below each other."""
     names = tables[0].names
     for number, other in enumerate(tables, 1):
         if odd := sorted({*other.names} ^ {*names}):
@@ -450,7 +450,7 @@ def _begin(data: object) -> None:
 
 
 def _once(read: Read) -> Read:
-    """The reading, refused the second time."""
+    """The reader; a second reading is an error."""
     unread = iter([True])
 
     def reading(wanted: Sequence[str]) -> Iterator[Batch]:

@@ -1,4 +1,4 @@
-"""Columns of strings that are numbers, but for cells which say that nothing is known: found over all rows, and told."""
+"""Columns of strings that are numbers apart from missing-value tokens: found over all rows, with a notice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from credo.errors import counted
 from credo.notices import tell
 
 SHOWN_NAMES = 5  # names and tokens in a notice
-FIRST_ROWS = 4096  # rows that tell most columns of words
+FIRST_ROWS = 4096  # rows that suffice to recognise most columns of words
 WORDS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
@@ -84,7 +84,7 @@ class ReadAs(EachPart):
 
 @dataclass(frozen=True, eq=False)
 class Kept(ReadAs):
-    """The same; the parse of a whole table is kept, as the table is."""
+    """The same for a table in memory: its parsed columns are kept."""
 
     rows: int | None
     whole: dict[str, Any]
@@ -135,7 +135,7 @@ def _settled(spelling: Spelling, lost: bool) -> Spelt:
 
 @dataclass(frozen=True)
 class Seen:
-    """What columns are spelt as, and which of them have cells that are to be missing."""
+    """How columns are spelt, and which of them have cells to be read as missing."""
 
     found: Mapping[str, Spelling]
     lost: frozenset[str] = frozenset()
@@ -168,7 +168,7 @@ class Spellings:
 
 
 def _spellings(table: Source, names: Sequence[str], missing: tuple[object, ...]) -> Seen:
-    """Over all rows, of which the first ones tell most columns from numbers and dates."""
+    """Over all rows; the first ones suffice for most columns of words."""
     first = table.first(names, FIRST_ROWS)
     if first is None:
         return Seen({name: Spelling() for name in names})

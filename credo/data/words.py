@@ -41,8 +41,8 @@ Truths = NDArray[np.bool_]
 PATTERN = r"(?u)\b\w\w+\b"
 MANY_WORDS, SEARCHES = 1 << 14, 8  # of so many words, those of a few documents are found sooner without an index
 LITTLE = 1 << 16  # bytes of a document that are kept, or read alone
-PIECE = 8192  # bytes that a kernel works on at a time: what it makes of them stays near
-PLANES = 0x40000  # code points from here on are of no word: tags, private use, and nothing yet
+PIECE = 8192  # bytes that a kernel processes at a time, so that its output stays in the cache
+PLANES = 0x40000  # code points from here on belong to no word: tags, private use, unassigned
 STEPS = 0.2  # that Python takes for a byte
 KEPT_BYTES, KEPT_COLUMNS = 1 << 20, 16  # of columns whose words are kept
 MOST_WORDS = 2**31 - 1  # words that codes can tell apart, and bytes of Arrow's usual strings
@@ -78,7 +78,7 @@ class Reading:
         return pattern
 
     def named(self, tokens: list[str]) -> list[str]:
-        """The words that tokens make."""
+        """The words as they are counted, from tokens."""
         if self.stop_words:
             tokens = [token for token in tokens if token not in self.stop_words]
         if self.ngrams == 2:
@@ -91,7 +91,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """Which words each document has, and how often."""
+    """The words of each document, and their counts."""
 
     starts: Integers  # (documents + 1,) where each one's words begin
     words: Codes  # its different words, in the order in which they come first in it; a pair follows its second word
@@ -250,7 +250,7 @@ class Vocabulary:
         return np.array([codes.get(word, -1) for word in words], np.int32)
 
     def _read_alone(self, document: str) -> Documents:
-        """As fast as it goes: tables for many documents take longer than one to make."""
+        """The fast path for one document: preparing tables for many takes longer than reading one."""
         words, counts, unseen = self.read_one(document)
         return Documents(
             np.array([0, len(words)]),
@@ -456,14 +456,14 @@ def _buffers(array: pa.Array) -> tuple[Bytes, Integers, Integers]:
 
 @cache
 def _letters(lowercase: bool) -> Bytes:
-    """What an ASCII character of a word becomes; 0 where it is of none."""
+    """The lower-case form of each ASCII character; 0 where it belongs to no word."""
     every = (chr(code) if re.match(r"\w", chr(code)) else "\0" for code in range(128))
     return np.frombuffer("".join(c.lower() if lowercase else c for c in every).encode(), np.uint8)
 
 
 @cache
 def _alphabet() -> Truths:
-    """Which code points are of words."""
+    """Which code points belong to words."""
     every = np.arange(PLANES, dtype="<u4")
     every[0xD800:0xE000] = 0  # surrogates, which aren't characters
     found = np.zeros(PLANES, np.bool_)
@@ -503,7 +503,7 @@ def _with_room(table: Table, counted: Counted, rules: Rules) -> tuple[Table, Cou
 
 
 def _grown(array: NDArray[Any], size: int) -> Any:
-    """The array if it has room for so many, or a longer one. What isn't used of that takes no memory."""
+    """The array if it has room for so many, or a longer one, whose unused part takes no memory."""
     if size <= len(array):
         return array
     grown = np.zeros((max(size, 3 * len(array)), *array.shape[1:]), array.dtype)

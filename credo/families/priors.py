@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo._kernels.core.sums import FAINT
+from credo._kernels.core.sums import UNDERFLOW
 from credo.core.moments import Moments
 from credo.core.statistics import Counts, Totals
 from credo.data import Source
@@ -137,7 +137,7 @@ def of_counts(pooled: Totals, strength: float = 1.0) -> GammaPoisson:
 
 def _variance(pooled: Moments) -> Array:
     """Of the pooled rows; of a constant column, the square of its floats' resolution (1 where all are 0)."""
-    unresolved = np.where(pooled.mean != 0, np.maximum(np.spacing(np.abs(pooled.mean)) ** 2, FAINT), 1.0)
+    unresolved = np.where(pooled.mean != 0, np.maximum(np.spacing(np.abs(pooled.mean)) ** 2, UNDERFLOW), 1.0)
     rows = np.where(pooled.n.value > 0, pooled.n.value, 1.0)
     return np.where(pooled.scatter > 0, pooled.scatter / rows, unresolved)
 

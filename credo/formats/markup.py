@@ -26,7 +26,7 @@ class Element:
     at: Place
     children: list[Element] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
-    stranger: str = ""  # the first tag in it that isn't known
+    unknown: str = ""  # the first tag in it that isn't known
 
     @property
     def text(self) -> str:
@@ -104,7 +104,7 @@ class Markup:
         if above is not None and kept:
             above.children.append(element)
         elif above is not None:
-            above.stranger = above.stranger or tag
+            above.unknown = above.unknown or tag
         self._open.append(element if kept else None)
 
     def _end(self, _: str) -> None:

@@ -19,9 +19,9 @@ def certain_rows(draft: Draft, node: Node, outcomes: Sequence[str]) -> None:
         wanted = f"{many(prod(shape[:-1]))} resulting states, but has {len(outcomes)}"
         raise draft.fault(node.at, f"{cut(node.name)!r} must have {wanted}")
     places = {state: i for i, state in enumerate(node.states)}
-    if stranger := next((outcome for outcome in outcomes if outcome not in places), None):
-        known = suggest(cut(stranger), map(cut, places), SHOWN)
-        raise draft.fault(node.at, f"{cut(node.name)!r} has no state {cut(stranger)!r}; {known}")
+    if unknown := next((outcome for outcome in outcomes if outcome not in places), None):
+        known = suggest(cut(unknown), map(cut, places), SHOWN)
+        raise draft.fault(node.at, f"{cut(node.name)!r} has no state {cut(unknown)!r}; {known}")
     draft.make_room(prod(shape), node.at)
     table = np.zeros((len(outcomes), shape[-1]))
     table[np.arange(len(outcomes)), [places[outcome] for outcome in outcomes]] = 1.0

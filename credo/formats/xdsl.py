@@ -41,8 +41,8 @@ def nodes_of(markup: Markup) -> Element:
         raise markup.fault(markup.root.at, "expected <nodes> in this <smile>")
     if dynamic := markup.root.first("dynamic"):
         raise markup.fault(dynamic.at, "dynamic networks aren't read")
-    if nodes.stranger:
-        raise markup.fault(nodes.at, f"there is a node of the unknown kind {cut(nodes.stranger)!r}")
+    if nodes.unknown:
+        raise markup.fault(nodes.at, f"there is a node of the unknown kind {cut(nodes.unknown)!r}")
     return nodes
 
 

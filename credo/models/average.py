@@ -19,7 +19,7 @@ from credo.errors import DataError, EvidenceError, SchemaError, check_seed, chec
 from credo.models.class_predictor import ClassPredictor, Shares
 from credo.models.description import evidence_about, log_evidence_of, target_length
 from credo.models.label_shift import shifted_shares
-from credo.models.metrics import Scores, reuse_of_folds
+from credo.models.metrics import Scores, fold_ratio
 from credo.models.targets import with_target
 from credo.numerics.exact import Array
 
@@ -216,7 +216,7 @@ class ModelAverage(ClassPredictor):
         mixed = np.logaddexp.reduce(np.where(unknown, -np.inf, logs) + np.atleast_2d(log_weights)[:, None, :], axis=2)
         first = found[0]  # whose classes are those of the average
         logs = np.where(unknown.all(axis=2), np.nan, mixed)
-        return Scores(self.classes, logs, first.truth, first.weights, how, reuse=first.reuse)
+        return Scores(self.classes, logs, first.truth, first.weights, how, held_out_ratio=first.held_out_ratio)
 
     def cross_validate(
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
@@ -235,8 +235,8 @@ class ModelAverage(ClassPredictor):
             fitted = self.fit(table.where(fold != k))
             self._score_fold(fitted, table.where(fold == k), np.flatnonzero(fold == k), logs, truth)
         known = truth >= 0
-        weights, reuse = np.ones(int(known.sum())), reuse_of_folds(folds)
-        return Scores(self.classes, logs[known], truth[known], weights, f"{folds}-fold", reuse=reuse)
+        weights, held_out_ratio = np.ones(int(known.sum())), fold_ratio(folds)
+        return Scores(self.classes, logs[known], truth[known], weights, f"{folds}-fold", held_out_ratio=held_out_ratio)
 
     def _score_fold(self, fitted: Self | ModelAverage, table: Source, rows: Any, logs: Array, truth: Any) -> None:
         """What is said of some rows, by classes of this average; a class that the others don't show has no score."""

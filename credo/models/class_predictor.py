@@ -38,7 +38,7 @@ from credo.models.jobs import (
     WithProbabilities,
 )
 from credo.models.known_columns import columns_found
-from credo.models.metrics import Scores, reuse_of_folds
+from credo.models.metrics import Scores, fold_ratio
 from credo.models.targets import class_codes, with_known_target
 from credo.notices import tell_of_columns
 from credo.numerics.arrays import Stacked
@@ -126,7 +126,7 @@ class ClassPredictor(Surface, ABC):
         if table.sums_scores:
             added: Any = self._summed(job, partitions)
             self._check_rows(added.class_weights)
-            return cast("Scores", replace(added, how=how, reuse=reuse_of_folds(added.rows)))
+            return cast("Scores", replace(added, how=how, held_out_ratio=fold_ratio(added.rows)))
         codes, row_weights, found = list[Codes](), list[Array](), Stacked()
         for log_shares, own, mass in engines.map(job, partitions):
             found.add(log_shares, table.rows)
@@ -135,7 +135,7 @@ class ClassPredictor(Surface, ABC):
         truth, mass = np.concatenate(codes).astype(np.intp), np.concatenate(row_weights)
         self._check_rows(np.bincount(truth, mass, len(self.classes)).astype(np.float64))
         log_shares = found.whole((0, len(self.classes)))
-        return Scores(self.classes, log_shares, truth, mass, how, reuse=reuse_of_folds(len(truth)))
+        return Scores(self.classes, log_shares, truth, mass, how, held_out_ratio=fold_ratio(len(truth)))
 
     def _summed(self, job: ScoreJob, partitions: Iterable[Partition[Batch]]) -> SummedScores:
         """The scores of a frame's rows, added up where they are."""

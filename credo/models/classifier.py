@@ -25,7 +25,7 @@ from credo.models.explaining import Reasons, TextContributions
 from credo.models.forms import TEXT_FORMS, Views
 from credo.models.jobs import LogJoint, LogProb, to_log_shares
 from credo.models.labelled import Labelled
-from credo.models.metrics import Scores, reuse_of_folds
+from credo.models.metrics import Scores, fold_ratio
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -217,13 +217,15 @@ class Classifier(Labelled):
         Copies of a row go to the same fold (in tables of up to 20,000 rows), unless chance explains the repetition.
         """
         table = self._labelled(data, target)
-        copied, how, reuse = self._copied(table, weight), self._held(f"{folds}-fold"), reuse_of_folds(folds)
+        copied, how, held_out_ratio = self._copied(table, weight), self._held(f"{folds}-fold"), fold_ratio(folds)
         if table.sums_scores:
             job, partitions, _ = fold_job(self, table, folds, weight, seed, _scored, copied)
-            return cast("Scores", replace(self._summed(FoldShares(job), partitions), how=how, reuse=reuse))
+            return cast(
+                "Scores", replace(self._summed(FoldShares(job), partitions), how=how, held_out_ratio=held_out_ratio)
+            )
         (log_joint, codes, weights), _ = fold_scores(self, table, folds, weight, seed, _scored, copied=copied)
         log_shares, truth, weights = _shares_of_fold(log_joint, codes, weights, 1)
-        return Scores(self.classes, log_shares, truth.astype(np.intp), weights, how, reuse=reuse)
+        return Scores(self.classes, log_shares, truth.astype(np.intp), weights, how, held_out_ratio=held_out_ratio)
 
     @property
     def text_columns(self) -> frozenset[str]:

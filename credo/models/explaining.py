@@ -26,6 +26,7 @@ UNITS = {"nats": 1.0, "bits": float(np.log(2))}
 SHOWN, FEW_WORDS, BEGINNING = 12, 8, 60  # columns of an explanation, words of each, characters of a cell
 FEW_CELLS = 100_000  # that are hidden one by one: of many columns fewer rows
 UNSEEN = " (unseen value, ignored)"
+ALL_COLUMNS = "(all)"  # where a parameter is shared by all columns of a block
 
 
 class Reasons(NamedTuple):
@@ -64,7 +65,9 @@ class Explanation(Shown):
     of: object
     against: object
     prior: float
-    weights: dict[str, float]  # of each column; of those that covary, what each adds to those before it
+    weights: dict[
+        str, float
+    ]  # of each column (of those that covary, what each adds to those before it), and allowances
     values: dict[str, Any]  # what the row holds
     probability: float  # of the class, among all
     unit: str = "nats"
@@ -76,12 +79,6 @@ class Explanation(Shown):
     @property
     def log_odds(self) -> float:
         return self.prior + sum(self.weights.values())
-
-    def shown(self, name: str) -> str:
-        """A column's name, or what a weight is that no column has: an allowance for something, in brackets."""
-        if name in self.values or not name.startswith("("):
-            return name
-        return f"allowance for {name.rstrip('_').strip('()')}"
 
     def cell(self, name: str) -> str:
         """What the row holds there, as text."""
@@ -97,7 +94,7 @@ class Explanation(Shown):
         names = self.strongest
         return pa.table(
             {
-                "column": ["(prior)", *(self.shown(name) for name in names)],
+                "column": ["(prior)", *names],
                 "value": ["", *(self.cell(name) if name in self.values else "" for name in names)],
                 f"weight ({self.unit})": [self.prior, *(self.weights[name] for name in names)],
             }
@@ -115,7 +112,7 @@ class Explanation(Shown):
         shown = speaking[:SHOWN]
         for name in shown:
             value = f" = {self.cell(name)}" if name in self.values else ""
-            lines.append(f"  {self.weights[name]:+8.3f}  {self.shown(name)}{value}")
+            lines.append(f"  {self.weights[name]:+8.3f}  {name}{value}")
             words = self.words.get(name, ())
             lines += [f"            {each.weight:+8.3f}  {each.word}" for each in words[:FEW_WORDS]]
             if others := [each.weight for each in words[FEW_WORDS:]]:
@@ -315,7 +312,7 @@ def parameter_table(model: Classifier) -> pa.Table:
     """A line for each parameter, a column for each class."""
     lines = [(str(model.target), "P(class)", np.exp(model.terms.log_prior))]
     for _, likelihood in model.plain.terms.likelihoods:
-        lines += [(line.column, line.name, line.estimates) for line in likelihood.parameters()]
+        lines += [(line.column or ALL_COLUMNS, line.name, line.estimates) for line in likelihood.parameters()]
     columns: dict[str, Any] = {"column": [line[0] for line in lines], "parameter": [line[1] for line in lines]}
     for k, value in enumerate(model.classes):
         name = str(value)

@@ -15,6 +15,7 @@ from credo.blocks.dependence.parents import Structure, fitting
 from credo.core.learning import Weight, Weights
 from credo.core.membership import Codes, Hard
 from credo.data import Source
+from credo.notices import quietly
 
 CLASS = "class"  # what it is called in the search; columns have numbers
 
@@ -36,10 +37,11 @@ class LearnedArrows:
 
         columns = codes.shape[1]
         table: dict[str, Any] = {CLASS: own.codes, **{str(j): codes[:, j] for j in range(columns)}}
-        found = learn_structure(
-            table, self.score, self.search, tiers=[[CLASS], list(map(str, range(columns)))],
-            max_parents=self.most + 1, kinds=dict.fromkeys(table, "category"), weight=own.weight,
-        ).parents  # fmt: skip
+        with quietly():  # users see a classifier, not these arrows
+            found = learn_structure(
+                table, self.score, self.search, tiers=[[CLASS], list(map(str, range(columns)))],
+                max_parents=self.most + 1, kinds=dict.fromkeys(table, "category"), weight=own.weight,
+            ).parents  # fmt: skip
         sizes = [len(np.unique(codes[:, j])) + 1 for j in range(columns)]
         above = [[int(each) for each in found[str(j)] if each != CLASS] for j in range(columns)]
         parents = tuple(fitting(each, self.most, j, sizes, own.groups) for j, each in enumerate(above))

@@ -32,20 +32,21 @@ def _share(part: float, whole: float) -> float | None:
     return float(part / whole) if whole > 0 else None
 
 
-def variance_of_mean(x: Array, weight: Array, reuse: float = 0.0, least: float = 0.0) -> float:
-    """Of a weighted mean over m rows, each predicted by a model trained on t others: s² (1/m + 1/t), reuse = m/t.
+def variance_of_mean(x: Array, weight: Array, held_out_ratio: float = 0.0, least: float = 0.0) -> float:
+    """Of a weighted mean over m rows, each predicted by a model trained on t others: s² (1/m + 1/t), ratio m/t.
 
     1/m alone holds for new rows and a given model. In cross-validation each scored row is also a training row for
     others: if two rows are equal by chance, each is predicted better by the other, and chance counts twice (Nadeau &
     Bengio 2003, "Inference for the generalization error"). NaN where it can't be known.
 
-    >>> variance_of_mean(np.array([1.0, 3.0]), np.ones(2)), variance_of_mean(np.array([1.0, 3.0]), np.ones(2), reuse=1)
+    >>> x, weight = np.array([1.0, 3.0]), np.ones(2)
+    >>> variance_of_mean(x, weight), variance_of_mean(x, weight, held_out_ratio=1)
     (1.0, 2.0)
     """
     if len(x) < 2 or not np.isfinite(x).all():
         return float("nan")
     spread = np.average((x - np.average(x, weights=weight)) ** 2, weights=weight)
-    return variance_by_rows(float(spread), effective_rows(weight.sum(), (weight**2).sum()), reuse, least)
+    return variance_by_rows(float(spread), effective_rows(weight.sum(), (weight**2).sum()), held_out_ratio, least)
 
 
 def effective_rows(weight: float, squares: float) -> float:
@@ -53,15 +54,15 @@ def effective_rows(weight: float, squares: float) -> float:
     return float(weight**2 / squares)
 
 
-def variance_by_rows(spread: float, rows: float, reuse: float, least: float) -> float:
+def variance_by_rows(spread: float, rows: float, held_out_ratio: float, least: float) -> float:
     """Of a mean, from the variance of its values and their number."""
-    return (1 + reuse) * max(spread, least) / max(rows - 1, 1)
+    return (1 + held_out_ratio) * max(spread, least) / max(rows - 1, 1)
 
 
-def reuse_of_folds(folds: int) -> float:
+def fold_ratio(folds: int) -> float:
     """The ratio of held-out to training rows, over all folds; leave-one-out has n folds.
 
-    >>> reuse_of_folds(5)
+    >>> fold_ratio(5)
     1.25
     """
     return folds / max(folds - 1, 1)
@@ -221,7 +222,7 @@ class Scores(ScoreFigures):
     weights: Array  # (rows,)
     how: str = "given"  # how the predictions were made
     estimated: float = 0.0  # variance of the log-loss from what was estimated once, and not for each row
-    reuse: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
+    held_out_ratio: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
 
     @property
     def rows(self) -> int:
@@ -283,7 +284,9 @@ class Scores(ScoreFigures):
     @property
     def log_loss_error(self) -> float:
         loss, weight = -self.of_truth[self.known], self.weights[self.known]
-        return float(np.sqrt(variance_of_mean(loss, weight, self.reuse, self._implied_variance) + self.estimated))
+        return float(
+            np.sqrt(variance_of_mean(loss, weight, self.held_out_ratio, self._implied_variance) + self.estimated)
+        )
 
     @property
     def _implied_variance(self) -> float:
@@ -314,7 +317,7 @@ class Scores(ScoreFigures):
         both = self.known & other.known
         loss, weight = (other.of_truth - self.of_truth)[both], self.weights[both]
         mean = float(np.average(loss, weights=weight)) if weight.sum() > 0 else float("nan")
-        return mean, float(np.sqrt(variance_of_mean(loss, weight, max(self.reuse, other.reuse))))
+        return mean, float(np.sqrt(variance_of_mean(loss, weight, max(self.held_out_ratio, other.held_out_ratio))))
 
     @property
     def brier(self) -> float:

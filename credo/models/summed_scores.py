@@ -56,11 +56,13 @@ class Spread:
             between.scatter + sum(part.scatter for part in own),
         )
 
-    def variance_of_mean(self, reuse: float, least: float) -> float:
+    def variance_of_mean(self, held_out_ratio: float, least: float) -> float:
         """See `credo.models.metrics.variance_of_mean`."""
         if self.count < 2 or not np.isfinite(self.scatter):
             return float("nan")
-        return variance_by_rows(self.scatter / self.weight, effective_rows(self.weight, self.squares), reuse, least)
+        return variance_by_rows(
+            self.scatter / self.weight, effective_rows(self.weight, self.squares), held_out_ratio, least
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,7 +88,7 @@ class SummedScores(ScoreFigures):
     implied: Array  # Σ w · what the probabilities imply for the loss and its square. (2,)
     bins: Array  # of the top probability. (3, bins)
     how: str = "given"
-    reuse: float = 0.0
+    held_out_ratio: float = 0.0
 
     @classmethod
     def of(cls, scores: Scores) -> SummedScores:
@@ -95,7 +97,7 @@ class SummedScores(ScoreFigures):
         implied = np.array([(each * weight[known]).sum() for each in scores.implied])
         return cls(
             scores.classes, scores.rows, scores.n, scores.unknown, *scores.pairs, float((weight * scores.right).sum()),
-            float((weight * scores.squares).sum()), loss, implied, scores.binned(), scores.how, scores.reuse,
+            float((weight * scores.squares).sum()), loss, implied, scores.binned(), scores.how, scores.held_out_ratio,
         )  # fmt: skip
 
     @classmethod
@@ -133,7 +135,7 @@ class SummedScores(ScoreFigures):
         if not self.loss.count:
             return float("nan")
         mean, square = self.implied / self.loss.weight
-        return float(np.sqrt(self.loss.variance_of_mean(self.reuse, float(square - mean**2))))
+        return float(np.sqrt(self.loss.variance_of_mean(self.held_out_ratio, float(square - mean**2))))
 
     @property
     def brier(self) -> float:

@@ -59,15 +59,15 @@ def _two_numbers(mixture: Mixture, columns: Sequence[str] | None) -> list[str]:
 
 def gaussian_of(mixture: Mixture, k: int, names: Sequence[str]) -> tuple[Array, Array]:
     """A component's mean over two columns, and a root of its covariance."""
-    found: dict[tuple[str, str], float] = {}
+    found: dict[tuple[str, str, object], float] = {}
     for _, likelihood in mixture.classifier.terms.likelihoods:
         for line in likelihood.parameters():
-            for column in likelihood.names if line.column == "(all)" else [line.column]:
-                found[column, line.name] = float(line.estimates[k])
-    mean = np.array([found.get((name, "mean"), np.nan) for name in names])
-    sd = [found.get((name, "sd"), 0.0) for name in names]
+            for column in likelihood.names if line.column is None else [line.column]:
+                found[column, line.what, line.of] = float(line.estimates[k])
+    mean = np.array([found.get((name, "mean", None), np.nan) for name in names])
+    sd = [found.get((name, "sd", None), 0.0) for name in names]
     a, b = names
-    correlation = found.get((a, f"correlation with {b}"), found.get((b, f"correlation with {a}"), 0.0))
+    correlation = found.get((a, "correlation", b), found.get((b, "correlation", a), 0.0))
     root = np.array([[sd[0], 0.0], [correlation * sd[1], np.sqrt(max(1 - correlation**2, 0.0)) * sd[1]]])
     return mean, root
 

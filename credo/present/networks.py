@@ -126,10 +126,10 @@ def _number(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def cpt_lines(name: str, above: Sequence[str], all_states: States, table: Array, form: str = "") -> list[str]:
+def cpt_lines(name: str, above: Sequence[str], all_states: States, table: Array) -> list[str]:
     """A title, and a line for each row of a conditional probability table. (the parents' states..., own states)"""
     rows = table.reshape(-1, table.shape[-1])
-    return row_lines(name, above, all_states, rows[:TABLE_ROWS], len(rows), form)
+    return row_lines(name, above, all_states, rows[:TABLE_ROWS], len(rows), "")
 
 
 def row_lines(name: str, above: Sequence[str], all_states: States, table: Array, count: int, form: str) -> list[str]:

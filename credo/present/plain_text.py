@@ -6,7 +6,7 @@ from credo.present.content import Table
 from credo.present.numbers import one_line, ranged_left, written
 
 
-def table_lines(table: Table, indent: str = "  ") -> list[str]:
+def table_lines(table: Table) -> list[str]:
     """Text ranged left, numbers right.
 
     >>> from credo.present.content import TableColumn
@@ -21,5 +21,5 @@ def table_lines(table: Table, indent: str = "  ") -> list[str]:
         cells = [
             f"{cell:<{w}}" if is_left else f"{cell:>{w}}" for cell, w, is_left in zip(row, widths, left, strict=True)
         ]
-        lines.append((indent + "  ".join(cells)).rstrip())
+        lines.append(("  " + "  ".join(cells)).rstrip())
     return lines

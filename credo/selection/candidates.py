@@ -27,7 +27,7 @@ from credo.numerics.logistic import ROUGHLY
 from credo.selection.in_step import Run
 from credo.selection.requests import Factors, ScoresOfTerms
 from credo.selection.sample import Sample
-from credo.selection.terms import Forms, Taught, Term, TermScores, beside
+from credo.selection.terms import Forms, Term, TermScores, Trained, beside
 from credo.selection.texts import chosen_readings, gains
 from credo.selection.weighting import Group, Regression, Weighting, relevances
 
@@ -69,49 +69,49 @@ class Candidates:
     weightings: dict[str, Weighting]
 
 
-def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | None = None) -> Run[Candidates]:
+def candidates(trained: Trained, sample: Sample, excess: Mapping[str, float] | None = None) -> Run[Candidates]:
     """The candidates from a sample's leave-one-out log-likelihoods.
 
     The excess of columns' log Bayes factors is taken from them.
     """
-    model = taught.model
-    settings, chosen_texts, odds = chosen_readings(taught, sample)
+    model = trained.model
+    settings, chosen_texts, odds = chosen_readings(trained, sample)
     views = model.choices
     texts = {name: tuple(form for form in own if form in TEXT_FORMS) for name, own in views.items()}
     texts |= chosen_texts
-    columns = _columns(taught)
+    columns = _columns(trained)
     relevance: dict[str, float] = {}
     if settings.estimate != "ml":
-        factors = yield Factors(taught, columns, settings)
+        factors = yield Factors(trained, columns, settings)
         relevance = relevances(_averaged(factors), excess or {})
     columns = {name: forms if relevance.get(name, 1.0) >= IRRELEVANT else [] for name, forms in columns.items()}
     joint = {name: [form for form in own if form in GAUSSIAN_FORMS] for name, own in views.items()}
-    pairs = {name: [form for form in own if form in CELL_FORMS and taught.in_cells] for name, own in views.items()}
+    pairs = {name: [form for form in own if form in CELL_FORMS and trained.in_cells] for name, own in views.items()}
     every = {name: (*columns[name], *texts[name], *joint[name]) for name in views}
     known = set() if odds is None else set(odds.terms)
     asked = {name: [form for form in own if Term(form, name) not in known] for name, own in every.items()}
-    scores = yield ScoresOfTerms(taught, sample, asked, settings)
+    scores = yield ScoresOfTerms(trained, sample, asked, settings)
     scores = scores if odds is None else beside([scores, odds])
     chosen = chosen_forms(scores, columns)
     forms = {name: (*chosen[name], *texts[name], *joint[name]) for name in views}
     scores = scores.of([term for term in scores.terms if term.name == ALL or term.form in forms[term.name]])
-    settings, scores, start = yield from _resettled(taught, sample, forms, settings, scores, relevance)
+    settings, scores, start = yield from _resettled(trained, sample, forms, settings, scores, relevance)
     found = yield from _weightings(scores, relevance, start)
     if any(pairs.values()):
-        settings = _with_backoff(taught, sample, pairs, settings)
-        jointly = taught.left_out(sample, pairs, settings)
+        settings = _with_backoff(trained, sample, pairs, settings)
+        jointly = trained.left_out(sample, pairs, settings)
         together = beside([scores, jointly]) if scores.terms else jointly
         found = (found if scores.terms else {}) | _weightings_of_pairs(together, relevance, found)
         forms = {name: (*own, *pairs[name]) for name, own in forms.items()}
     return Candidates(forms, settings, found)
 
 
-def _with_backoff(taught: Taught, sample: Sample, pairs: Forms, settings: Settings) -> Settings:
+def _with_backoff(trained: Trained, sample: Sample, pairs: Forms, settings: Settings) -> Settings:
     """With the back-off that predicts best, as far as some rows tell, and the forms that are scored fast."""
     fast = {name: [form for form in own if form in FAST] for name, own in pairs.items()}
     few, found = sample.thinned(FEW_TO_BACK_OFF), {}
     for value in (settings.backoff, *BACKOFFS) if any(fast.values()) else ():
-        scores = taught.left_out(few, fast, replace(settings, backoff=value))
+        scores = trained.left_out(few, fast, replace(settings, backoff=value))
         found[value] = np.average(Regression(scores, _groups(scores.terms, {}, own=False)).losses(), weights=few.weight)
     return replace(settings, backoff=min(found, key=lambda value: found[value])) if found else settings
 
@@ -133,17 +133,17 @@ def _weightings_of_pairs(
     return found
 
 
-def excess_of_factors(taught: Taught, sample: Sample) -> dict[str, float]:
+def excess_of_factors(trained: Trained, sample: Sample) -> dict[str, float]:
     """The excess of log Bayes factors: log of their mean over shuffled classes, where that is above 0.
 
     Priors and bins know the pooled rows, so that Bayes factors of few rows are too large. What all columns have in
     common is taken from each. A column that is far beyond it, as one with many equal numbers, has an excess of its own.
     """
-    columns, settings = _columns(taught), taught.model.settings
+    columns, settings = _columns(trained), trained.model.settings
     if sample.rows > FEW_ROWS or settings.estimate == "ml":
         return {}
     shuffles = max(1, min(-(-SHUFFLED // max(len(columns), 1)), MOST_SHUFFLES))
-    others = [other for salt in range(shuffles) if (other := taught.shuffled(sample, salt)) is not None]
+    others = [other for salt in range(shuffles) if (other := trained.shuffled(sample, salt)) is not None]
     if not others:
         return {}
     factors = [_averaged(each) for each in Factors.answered([Factors(other, columns, settings) for other in others])]
@@ -155,9 +155,9 @@ def excess_of_factors(taught: Taught, sample: Sample) -> dict[str, float]:
     return {name: shared if mean <= FAR else float(mean) for name, mean in zip(factors[0], means, strict=True)}
 
 
-def _columns(taught: Taught) -> dict[str, list[str]]:
+def _columns(trained: Trained) -> dict[str, list[str]]:
     """The forms in which each column is read by itself."""
-    return {n: [f for f in v if f not in (*TEXT_FORMS, *JOINT_FORMS)] for n, v in taught.model.choices.items()}
+    return {n: [f for f in v if f not in (*TEXT_FORMS, *JOINT_FORMS)] for n, v in trained.model.choices.items()}
 
 
 def _averaged(log_factors: Mapping[Term, float]) -> dict[str, float]:
@@ -214,12 +214,17 @@ def _losses(scores: TermScores) -> Array:
 
 
 def _resettled(
-    taught: Taught, sample: Sample, forms: Forms, settings: Settings, scores: TermScores, relevance: Mapping[str, float]
+    trained: Trained,
+    sample: Sample,
+    forms: Forms,
+    settings: Settings,
+    scores: TermScores,
+    relevance: Mapping[str, float],
 ) -> Run[tuple[Settings, TermScores, Array | None]]:
     """With smoothing, strength and shrinkage, one after the other, as they predict best; and the coefficients of one
     weight a group, if they were needed."""
     best: _OneWeight | None = None
-    for name, ways in OTHERS.items() if not taught.model.refits else ():
+    for name, ways in OTHERS.items() if not trained.model.refits else ():
         depends = DEPENDING[name]
         open_ = settings.m is None if name == "smoothing" else settings.estimate != "ml"
         own = [term for term in scores.terms if term.form in depends and (term.name == ALL) == (name == "shrinkage")]
@@ -234,7 +239,7 @@ def _resettled(
                 if value == asked:
                     continue
                 other = replace(settings, **{name: value})  # type: ignore[arg-type]
-                own_scores = yield ScoresOfTerms(taught, sample, touched, other)
+                own_scores = yield ScoresOfTerms(trained, sample, touched, other)
                 moved = scores.replaced(own_scores.of(own))
                 found = yield from _one_weight(moved, relevance)
                 if found.loss >= best.loss:

@@ -14,7 +14,7 @@ from credo.core.learning import Validation
 from credo.data import Source, source
 from credo.errors import CredoError, DataError, EvidenceError, SchemaError, counted
 from credo.models.description import evidence_about, log_evidence_of
-from credo.models.metrics import Scores, reuse_of_folds, variance_of_mean
+from credo.models.metrics import Scores, fold_ratio, variance_of_mean
 from credo.models.regression.scores import NumberScores
 from credo.numerics.exact import Array
 
@@ -30,7 +30,7 @@ class Judged(NamedTuple):
     about: str
     details: dict[str, float]
     each: Array | None = None  # the same by rows, where it is a mean over them
-    reuse: float = 0.0  # the ratio of held-out to training rows
+    held_out_ratio: float = 0.0  # the ratio of held-out to training rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +229,7 @@ def _held_out(model: Any, found: Scores | NumberScores | Validation, folds: int)
     known = ~np.isnan(logs)
     each = np.where(known, -logs, np.nan)
     mean = float(np.average(-logs[known], weights=found.weights[known])) if known.any() else float("nan")
-    return Judged(mean, about, details, np.stack([each, found.weights]), reuse_of_folds(folds))
+    return Judged(mean, about, details, np.stack([each, found.weights]), fold_ratio(folds))
 
 
 _JUDGES: dict[str, Judge] = {"mdl": _by_length, "evidence": _by_evidence, "loo": _by_rows_left_out}
@@ -256,7 +256,7 @@ def _compared(by: By, models: Mapping[str, Any], judged: Mapping[str, Judged]) -
         details = {what: value for what, value in own.details.items() if what != "rows"}
         line = Compared(name, models[name], own.value, details, difference, probability=share)
         if own.each is not None and best.each is not None:
-            line = replace(line, error=_paired_error(own.each, best.each, own.reuse))
+            line = replace(line, error=_paired_error(own.each, best.each, own.held_out_ratio))
         ranked.append(line)
     return Comparison(by, best.about, best.details["rows"], tuple(ranked))
 
@@ -266,10 +266,10 @@ def _shares(values: Sequence[float]) -> list[float]:
     return list(np.exp(logs - np.logaddexp.reduce(logs)).tolist())
 
 
-def _paired_error(own: Array, best: Array, reuse: float) -> float:
+def _paired_error(own: Array, best: Array, held_out_ratio: float) -> float:
     """The standard error of the mean difference: of the same rows, so that what is hard for both cancels."""
     if own.shape != best.shape:
         return float("nan")
     difference = own[0] - best[0]
     known = np.isfinite(difference)
-    return float(np.sqrt(variance_of_mean(difference[known], own[1, known], reuse)))
+    return float(np.sqrt(variance_of_mean(difference[known], own[1, known], held_out_ratio)))

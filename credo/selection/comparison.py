@@ -35,7 +35,6 @@ from credo.selection.learning_curve import asked_sizes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-STEPS = 8  # sizes, if none are asked for, each about twice the one before
 CLEARLY = 2.0  # standard errors of the difference between draws by which a model must be better to be preferred
 MOST_ROWS = 20_000  # of which some are withheld: of more, a sample
 SIDES = "generative", "discriminative"
@@ -181,7 +180,7 @@ def compare(
     learned = rows - max(1, round(withheld * rows))
     if learned < 2 * classes:
         raise DataError(f"{rows} rows of {classes} classes are too few to withhold some of them")
-    chosen = asked_sizes(sizes, learned, STEPS, least=2 * classes)
+    chosen = asked_sizes(sizes, learned, least=2 * classes)
     with quietly(), local.one_blas_thread():
         for _ in range(draws):
             order = _drawn(codes, rng)[:rows]

@@ -78,29 +78,29 @@ def learning_curve(
     learned = rows - round(withheld * rows)
     if not 0 < learned < rows:
         raise DataError(f"{rows} rows are too few to withhold some of them")
-    chosen, last = asked_sizes(sizes, learned, STEPS), _flags(order[learned:], rows)
+    chosen, last = asked_sizes(sizes, learned), _flags(order[learned:], rows)
     current, before, found = None, 0, []
     with quietly():
         for size in chosen:
             some = _flags(order[before:size], rows)
             new = plain.gathered(table.where(some), _weights(weight, some))
             current, before = new if current is None else current + new, size
-            taught = plain.with_evidence(current.ordered())
+            trained = plain.with_evidence(current.ordered())
             if model.tuning is not None:
-                taught = _tuned(model, taught, table, weight, _flags(order[:size], rows), seed)
-            knowing = taught.fitted_to(taught.seen, plain.seen)
+                trained = _tuned(model, trained, table, weight, _flags(order[:size], rows), seed)
+            knowing = trained.fitted_to(trained.seen, plain.seen)
             scores = knowing.scores(table.where(last), weight=_weights(weight, last))
             found.append(replace(scores, how="withheld"))
     return LearningCurve(tuple(chosen), tuple(found), model.tuning is not None)
 
 
 def _tuned(
-    model: Classifier, taught: Classifier, table: Source, weight: Weight, rows: NDArray[np.bool_], seed: int
+    model: Classifier, trained: Classifier, table: Source, weight: Weight, rows: NDArray[np.bool_], seed: int
 ) -> Classifier:
     """The model fitted to those rows and tuned as before; untuned, while there is one class."""
-    if np.count_nonzero(taught.class_weights) < 2:
-        return taught
-    fresh = model.replaced(views=taught.views, evidence=taught.evidence)
+    if np.count_nonzero(trained.class_weights) < 2:
+        return trained
+    fresh = model.replaced(views=trained.views, evidence=trained.evidence)
     return fresh.tune(table.where(rows), weight=_weights(weight, rows), seed=seed)
 
 
@@ -117,10 +117,10 @@ def _weights(weight: Weight, rows: NDArray[np.bool_]) -> Weight:
     return weight if given.values is None else given.values[rows]
 
 
-def asked_sizes(asked: Sequence[int] | None, most: int, steps: int, least: int = 1) -> list[int]:
+def asked_sizes(asked: Sequence[int] | None, most: int, least: int = 1) -> list[int]:
     """Those asked for that there are rows for; else about twice as many each time, up to all."""
     if asked is None:
-        return sorted({max(least, most >> k) for k in range(steps)})
+        return sorted({max(least, most >> k) for k in range(STEPS)})
     wrong = [size for size in asked if not isinstance(size, int | np.integer) or not least <= size <= most]
     if wrong or not len(asked):
         what = f"{wrong[0]!r}" if wrong else "none"

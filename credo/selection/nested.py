@@ -34,7 +34,7 @@ from credo.selection.report import Tried
 from credo.selection.requests import ScoresOfTerms
 from credo.selection.sample import MANY_CLASSES, Sample, drawn, encoded
 from credo.selection.stacking import HeldOut, Stack, cross_fitted_alone
-from credo.selection.terms import Taught, Term, TermScores, taught
+from credo.selection.terms import Term, TermScores, Trained, trained
 from credo.selection.tree_terms import TreeTerm
 from credo.selection.tuned import TunedClassifier
 from credo.selection.tuning import Tuning
@@ -108,15 +108,15 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     fold, folds = _folds(sample, seed, len(model.classes), terms, model.counts_cells)
     sample = with_features(model, sample) if discriminative else sample
     fitted = Discriminative.of(model, sample, fold, folds)
-    learned = taught(model, sample)
+    learned = trained(model, sample)
     excess = excess_of_factors(learned, sample)
     count = len(np.unique(fold))
-    reuse = len(folds) / (count * sample.stride - 1)  # the ratio of held-out to training rows
+    held_out_ratio = len(folds) / (count * sample.stride - 1)  # the ratio of held-out to training rows
     judged, given_up = list[Judged](), list[GivenUp]()
     for k in folds[: min(LOOKS, len(folds) - 1)] if model.counts_cells else ():
         judged.append(alone(_judged(learned, sample, fold == k, excess, blanks=True)))
         rest = sample.weight[np.isin(fold, folds[len(judged) :])]
-        hopeless = hopeless_pairs(Pool.of(judged, model.class_weights, reuse), rest)
+        hopeless = hopeless_pairs(Pool.of(judged, model.class_weights, held_out_ratio), rest)
         if hopeless is not None:
             learned, given_up = learned.without_cells(), [hopeless]
             judged = [each.without(hopeless.names) for each in judged]
@@ -127,7 +127,7 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     found: list[Any] = together([*runs, *whole]) if in_step else [alone(run) for run in (*runs, *whole)]
     judged += found[: len(runs)]
     final: Candidates = found[-1] if whole else judged[0].candidates
-    pool = Pool.of(judged, model.class_weights, reuse)
+    pool = Pool.of(judged, model.class_weights, held_out_ratio)
     if pool.held_out.rows.rows:
         pool, others = chosen_pool(judged, pool, fitted)
         given_up += others
@@ -138,7 +138,7 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     shared = 2 * (len(model.classes) - 1) / sample.rows**2  # the variance of χ²/n: how far off the class shares are
     unknown = [each.unknown for each in judged]
     scores = _scores(model, pool.held_out.rows, pool.log_probabilities, unknown, how)
-    scores, shares = replace(scores, estimated=shared, reuse=reuse), pool.shares
+    scores, shares = replace(scores, estimated=shared, held_out_ratio=held_out_ratio), pool.shares
     pooled_ones = [name for name in pool.names if name in final.weightings and (shares[name] or name in pool.kept)]
     weighting = pooled([final.weightings[name] for name in pooled_ones], [shares[name] for name in pooled_ones])
     tried = _tried(model, pool, given_up, len(folds), scores)
@@ -188,7 +188,7 @@ def _folds(sample: Sample, seed: int, classes: int, terms: int, in_cells: bool) 
 
 
 def _judged(
-    learned: Taught, sample: Sample, held_out: NDArray[np.bool_], excess: Mapping[str, float], blanks: bool
+    learned: Trained, sample: Sample, held_out: NDArray[np.bool_], excess: Mapping[str, float], blanks: bool
 ) -> Run[Judged]:
     part, rest = sample.take(held_out), replace(sample, design=None, trees=None).take(~held_out)
     others = learned.without(sample, held_out)
@@ -201,12 +201,12 @@ def _judged(
     return replace(own, blanked=blanked)
 
 
-def _said(taught: Taught, part: Sample, found: Candidates) -> Run[Judged]:
+def _said(trained: Trained, part: Sample, found: Candidates) -> Run[Judged]:
     """The candidates' predictions of held-out rows."""
-    every = yield ScoresOfTerms(taught, part, found.forms, found.settings, left_out=False)
+    every = yield ScoresOfTerms(trained, part, found.forms, found.settings, left_out=False)
     used = [name for name, forms in found.forms.items() if forms]
-    missing = taught.missing_shares(part, used)
-    judged = Judged(found, part, every, {}, missing, taught.class_weights)
+    missing = trained.missing_shares(part, used)
+    judged = Judged(found, part, every, {}, missing, trained.class_weights)
     return replace(judged, log_odds={name: each.log_odds(judged.rows) for name, each in found.weightings.items()})
 
 
@@ -242,7 +242,7 @@ def _tried(model: Classifier, pool: Pool, given_up: Sequence[GivenUp], folds: in
     rows, shares = pool.held_out.rows, pool.shares
     prior = rows.log_prior - np.logaddexp.reduce(rows.log_prior, axis=1, keepdims=True)
     alone = [*cross_fitted_alone(pool.held_out, pool.stack.discount, model.class_weights), prior]
-    scores = [replace(_alone(model, rows, own), reuse=whole.reuse) for own in alone]
+    scores = [replace(_alone(model, rows, own), held_out_ratio=whole.held_out_ratio) for own in alone]
     best = min(scores, key=lambda each: each.log_loss)
     weights = {**{name: shares[name] for name in pool.names}, SHARES: max(0.0, 1 - sum(shares.values()))}
     found = []

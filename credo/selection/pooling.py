@@ -97,11 +97,11 @@ class Pool:
     kept: tuple[str, ...]
 
     @classmethod
-    def of(cls, judged: Sequence[Judged], class_weights: Array, reuse: float) -> Pool:
+    def of(cls, judged: Sequence[Judged], class_weights: Array, held_out_ratio: float) -> Pool:
         """The simple candidates of some folds are pooled; where there are none, all of them."""
         names = tuple(dict.fromkeys(name for each in judged for name in each.log_odds))
         folds = [each.candidates_as_terms(names, k) for k, each in enumerate(judged)]
-        held_out = replace(HeldOut.joined(folds), reuse=reuse)
+        held_out = replace(HeldOut.joined(folds), held_out_ratio=held_out_ratio)
         nobody = held_out.take(np.zeros_like(held_out.fold, dtype=bool))
         blanks = [
             each.blanked.candidates_as_terms(names, k) for k, each in enumerate(judged) if each.blanked is not None
@@ -171,7 +171,7 @@ def hopeless_pairs(pool: Pool, rest: Array) -> GivenUp | None:
     if not names or rows.rows < ENOUGH_TO_LOOK:
         return None
     gain, weight = pool.keeping(names).log_truth - pool.log_truth, np.append(rows.weight, rest)
-    if _hopeful(gain, pool.log_truth, weight, pool.held_out.reuse):
+    if _hopeful(gain, pool.log_truth, weight, pool.held_out.held_out_ratio):
         return None
     return GivenUp(names, len(np.unique(pool.held_out.fold)), pool)
 
@@ -195,7 +195,7 @@ def chosen_pool(judged: Sequence[Judged], pool: Pool, fitted: Discriminative) ->
         if k + 1 in looks:
             some = pool.of_folds(k + 1).beside(TREE, said)
             gain = some.keeping([TREE]).log_truth - some.log_truth
-            if not _hopeful(gain, some.log_truth, pool.held_out.rows.weight, pool.held_out.reuse):
+            if not _hopeful(gain, some.log_truth, pool.held_out.rows.weight, pool.held_out.held_out_ratio):
                 return pool, [GivenUp((TREE,), k + 1, some)]
     return _if_clearly_better(pool.beside(TREE, said), [TREE]), []
 
@@ -205,7 +205,7 @@ def _if_clearly_better(pool: Pool, names: Collection[str]) -> Pool:
     wider, held_out = pool.keeping(names), pool.held_out
     if wider.kept == pool.kept:
         return pool
-    better = gains(wider.log_truth - pool.log_truth, held_out.rows.weight, CLEARLY, held_out.reuse)
+    better = gains(wider.log_truth - pool.log_truth, held_out.rows.weight, CLEARLY, held_out.held_out_ratio)
     return wider if better else pool
 
 
@@ -215,7 +215,7 @@ def _looks(folds: int, rows: int) -> set[int]:
     return {count for count in (first, LATER * first) if count < folds}
 
 
-def _hopeful(gain: Array, before: Array, weight: Array, reuse: float) -> bool:
+def _hopeful(gain: Array, before: Array, weight: Array, held_out_ratio: float) -> bool:
     """Whether all rows may yet show a gain that is clear and matters, as far as the first of them tell.
 
     If the mean gain g of m rows, with standard deviation s, is all that is known, that of all n is N(g, s²(1/m - 1/n)).
@@ -226,4 +226,4 @@ def _hopeful(gain: Array, before: Array, weight: Array, reuse: float) -> bool:
     mean, loss = np.average(gain, weights=own), -np.average(before, weights=own)
     spread = np.sqrt(np.average((gain - mean) ** 2, weights=own))
     at_best = mean + HOPE * spread * np.sqrt(max(1 / some - 1 / every, 0.0))
-    return bool(at_best > max(CLEARLY * spread * np.sqrt((1 + reuse) / every), MATTERS * loss))
+    return bool(at_best > max(CLEARLY * spread * np.sqrt((1 + held_out_ratio) / every), MATTERS * loss))

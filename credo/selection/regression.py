@@ -228,7 +228,7 @@ def _clearly_better(one: NumberScores, other: NumberScores) -> bool:
     """Row by row."""
     known = one.known & other.known
     gain = (one.log_probabilities - other.log_probabilities)[known]
-    return bool(known.any() and gains(gain, one.weights[known], CLEARLY, one.reuse))
+    return bool(known.any() and gains(gain, one.weights[known], CLEARLY, one.held_out_ratio))
 
 
 def _cross_fitted(tried: Mapping[tuple[str, ...], NumberScores]) -> NumberScores:
@@ -244,7 +244,7 @@ def _cross_fitted(tried: Mapping[tuple[str, ...], NumberScores]) -> NumberScores
                 best = each
         predicted[own], logs[own] = best.predicted[own], best.log_probabilities[own]
     first = every[0]
-    return NumberScores(first.truth, predicted, logs, first.weights, f"nested {first.how}", first.reuse)
+    return NumberScores(first.truth, predicted, logs, first.weights, f"nested {first.how}", first.held_out_ratio)
 
 
 def _some(scores: NumberScores, rows: Any) -> NumberScores:

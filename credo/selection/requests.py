@@ -20,7 +20,7 @@ from credo.numerics.exact import Array
 from credo.numerics.logistic import PRECISELY, LogisticRegression, modes_of
 from credo.selection.in_step import Request
 from credo.selection.sample import Sample
-from credo.selection.terms import Chosen, Forms, Taught, TaughtByScorers, Term, TermScores
+from credo.selection.terms import Chosen, Forms, Term, TermScores, Trained, TrainedByScorers
 
 MOST_SCORES = 2**21  # rows x classes x columns that are scored together
 
@@ -50,20 +50,20 @@ class Mode(Request):
 
 @dataclass(frozen=True, eq=False)
 class Factors(Request):
-    """log p(cells | classes)/p(cells) of each column by itself (see Taught)."""
+    """log p(cells | classes)/p(cells) of each column by itself (see Trained)."""
 
-    taught: Taught
+    trained: Trained
     forms: Forms
     settings: Settings
 
     @classmethod
     def answered(cls, asked: Sequence[Self]) -> list[dict[Term, float]]:
-        if not all(isinstance(each.taught, TaughtByScorers) and each.settings == asked[0].settings for each in asked):
-            return [each.taught.log_bayes_factors(each.forms, each.settings) for each in asked]
+        if not all(isinstance(each.trained, TrainedByScorers) and each.settings == asked[0].settings for each in asked):
+            return [each.trained.log_bayes_factors(each.forms, each.settings) for each in asked]
         found: list[dict[Term, float]] = [{} for _ in asked]
-        taught = [each.taught for each in asked if isinstance(each.taught, TaughtByScorers)]
-        for slot, (form, first) in enumerate(taught[0].scorers):
-            joint = _joint(taught, slot, asked[0].settings)
+        trained = [each.trained for each in asked if isinstance(each.trained, TrainedByScorers)]
+        for slot, (form, first) in enumerate(trained[0].scorers):
+            joint = _joint(trained, slot, asked[0].settings)
             factors = None if joint is None else joint.log_bayes_factors()
             if factors is None:
                 continue
@@ -77,7 +77,7 @@ class Factors(Request):
 class ScoresOfTerms(Request):
     """log p(cells | class) of terms: of rows of the evidence, each left out; or of rows that it doesn't hold."""
 
-    taught: Taught
+    trained: Trained
     sample: Sample
     forms: Forms
     settings: Settings
@@ -111,43 +111,43 @@ class ScoresOfTerms(Request):
     @property
     def _size(self) -> int:
         """Of all scores, if there were as many rows as there are in all."""
-        if not isinstance(self.taught, TaughtByScorers):
+        if not isinstance(self.trained, TrainedByScorers):
             return MOST_SCORES
-        return 2 * self.sample.rows * len(self.taught.class_weights) * sum(map(len, self.forms.values()))
+        return 2 * self.sample.rows * len(self.trained.class_weights) * sum(map(len, self.forms.values()))
 
     def alone(self) -> TermScores:
-        score = self.taught.left_out if self.left_out else self.taught.held_out
+        score = self.trained.left_out if self.left_out else self.trained.held_out
         return score(self.sample, self.forms, self.settings)
 
 
 def _scored(asked: Sequence[ScoresOfTerms]) -> list[TermScores]:
     """Of several at once: scorer by scorer, all folds side by side."""
-    taught = [each.taught for each in asked if isinstance(each.taught, TaughtByScorers)]
-    chosen = [one.chosen(each.sample, each.forms, each.settings) for one, each in zip(taught, asked, strict=True)]
+    trained = [each.trained for each in asked if isinstance(each.trained, TrainedByScorers)]
+    chosen = [one.chosen(each.sample, each.forms, each.settings) for one, each in zip(trained, asked, strict=True)]
     rows, own = _common_rows(asked)
     found: list[dict[int, Array]] = [{} for _ in asked]
     for slot in sorted({slot for each in chosen for slot in each}):
         some = [f for f, each in enumerate(chosen) if slot in each]
-        joint = _joint([taught[f] for f in some], slot, asked[0].settings)
+        joint = _joint([trained[f] for f in some], slot, asked[0].settings)
         parts = _slot_scores(joint, [chosen[f][slot] for f in some], [rows[f] for f in some], own, asked[0].left_out)
         for f, part in zip(some, parts, strict=True):
             found[f][slot] = part
     return [
         one.scores_of(each.sample, list(here.values()), list(scores.values()), each.left_out)
-        for one, each, here, scores in zip(taught, asked, chosen, found, strict=True)
+        for one, each, here, scores in zip(trained, asked, chosen, found, strict=True)
     ]
 
 
-def _joint(taught: Sequence[TaughtByScorers], slot: int, settings: Settings) -> Scorer | None:
+def _joint(trained: Sequence[TrainedByScorers], slot: int, settings: Settings) -> Scorer | None:
     """One scorer of each, side by side."""
-    joint = taught[0].joined([each.scorers[slot][1] for each in taught])
-    return joint if joint is None or settings == taught[0].model.settings else joint.under(settings)
+    joint = trained[0].joined([each.scorers[slot][1] for each in trained])
+    return joint if joint is None or settings == trained[0].model.settings else joint.under(settings)
 
 
 def _common_rows(asked: Sequence[ScoresOfTerms]) -> tuple[list[Positions], Hard]:
     """Where the rows of each lie among those of all: rows that are left out may be in several."""
     samples = [each.sample for each in asked]
-    classes = len(asked[0].taught.class_weights)
+    classes = len(asked[0].trained.class_weights)
     if asked[0].left_out:
         every = [each.places for each in samples]
         _, first, inverse = np.unique(np.concatenate(every), return_index=True, return_inverse=True)

@@ -37,7 +37,7 @@ class HeldOut:
     rows: TermScores
     missing: Array  # (rows,) shares of the cells that are read
     fold: NDArray[np.intp]  # (rows,)
-    reuse: float = 0.0  # the ratio of held-out to training rows
+    held_out_ratio: float = 0.0  # the ratio of held-out to training rows
 
     @classmethod
     def of(cls, names: Sequence[str], log_odds: Array, rows: TermScores, missing: Array, fold: int) -> HeldOut:
@@ -145,7 +145,7 @@ def stacks_of_each(held_out: HeldOut, weights: Array) -> list[list[Stack]]:
 
 def _stacks(held_out: HeldOut, features: Array, weights: Array) -> list[Stack]:
     """By what candidates say, the same for all fits or different. (rows, classes, candidates), or (fits, ...)"""
-    scores, times = held_out.rows, 1 + held_out.reuse  # that chance is counted
+    scores, times = held_out.rows, 1 + held_out.held_out_ratio  # that chance is counted
     count, many = features.shape[-1], np.full(scores.classes, np.inf)  # rows of each class: all have the same noise
     prior = GaussianPrior(np.full(count, 1 / count), np.eye(count) * count, np.ones(count, dtype=bool))
     regression = LogisticRegression(features, scores.log_prior, scores.truth, prior)

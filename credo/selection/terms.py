@@ -86,7 +86,7 @@ def beside(scores: Sequence[TermScores]) -> TermScores:
     return replace(scores[0], terms=terms, log_likelihood=np.concatenate([s.log_likelihood for s in scores], axis=2))
 
 
-class Taught(ABC):
+class Trained(ABC):
     """A model during tuning: its evidence without some rows of the sample."""
 
     model: Any  # its views and settings; its evidence may hold more rows
@@ -94,11 +94,11 @@ class Taught(ABC):
     in_cells: bool = True  # whether cells of several columns are counted together, where the model does so
 
     @abstractmethod
-    def without_cells(self) -> Taught:
+    def without_cells(self) -> Trained:
         """With no forms in which cells of several columns are counted together."""
 
     @abstractmethod
-    def without(self, sample: Sample, gone: NDArray[np.bool_]) -> Taught:
+    def without(self, sample: Sample, gone: NDArray[np.bool_]) -> Trained:
         """The same without some rows of the sample; their classes stay known."""
 
     @abstractmethod
@@ -120,26 +120,26 @@ class Taught(ABC):
         Unlike a score of left-out rows, it is calibrated if rows are many.
         """
 
-    def shuffled(self, sample: Sample, salt: int) -> Taught | None:  # noqa: ARG002 - of use to those who override
+    def shuffled(self, sample: Sample, salt: int) -> Trained | None:  # noqa: ARG002 - of use to those who override
         """Columns by themselves, of the same rows with their classes shuffled; None where that would take another pass
         over the rows."""
         return None
 
 
-def taught(model: Any, sample: Sample) -> Taught:
+def trained(model: Any, sample: Sample) -> Trained:
     """By scorers, where the sample's cells are encoded for them; else by evidence."""
     if sample.encoded is None:
         if sample.stride == 1 and not whole_numbers([sample.mass, model.class_weights]):
             evidence = sample.evidence(model)  # of weights as they were added up, so that nothing is left of them
-            return TaughtByEvidence(model.fitted_to(evidence, evidence))
-        return TaughtByEvidence(model)
-    found = TaughtByScorers(model, model.class_weights, sample.encoded.scorers)
+            return TrainedByEvidence(model.fitted_to(evidence, evidence))
+        return TrainedByEvidence(model)
+    found = TrainedByScorers(model, model.class_weights, sample.encoded.scorers)
     whole = float(sample.mass.sum()) == float(model.n)
     return found.without(sample, np.zeros(sample.rows, dtype=bool)) if whole else found  # sums are found in floats
 
 
 @dataclass(frozen=True, eq=False)
-class TaughtByEvidence(Taught):
+class TrainedByEvidence(Trained):
     """Any model: rows are summarised, and their evidence subtracted."""
 
     model: Any
@@ -150,10 +150,10 @@ class TaughtByEvidence(Taught):
         found: Array = self.model.class_weights
         return found
 
-    def without_cells(self) -> TaughtByEvidence:
+    def without_cells(self) -> TrainedByEvidence:
         return replace(self, in_cells=False)
 
-    def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByEvidence:
+    def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TrainedByEvidence:
         evidence = sample.take(gone).evidence(self.model)
         return replace(self, model=self.model.fitted_to(self.model.seen.without(evidence), evidence))
 
@@ -212,7 +212,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, eq=False)
-class TaughtByScorers(Taught):
+class TrainedByScorers(Trained):
     """Rows are encoded, and subtracted as arrays."""
 
     model: Any
@@ -220,10 +220,10 @@ class TaughtByScorers(Taught):
     scorers: tuple[tuple[str, Scorer], ...]  # each with its form
     in_cells: bool = True
 
-    def without_cells(self) -> TaughtByScorers:
+    def without_cells(self) -> TrainedByScorers:
         return replace(self, in_cells=False)
 
-    def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByScorers:
+    def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TrainedByScorers:
         assert sample.encoded is not None
         own, left = sample.member(len(self.class_weights)), dict[int, Scorer]()
         scorers = list[tuple[str, Scorer]]()
@@ -268,7 +268,7 @@ class TaughtByScorers(Taught):
                 found |= {Term(form, name): float(value) for name, value in pairs if form in forms.get(name, ())}
         return found
 
-    def shuffled(self, sample: Sample, salt: int) -> TaughtByScorers | None:
+    def shuffled(self, sample: Sample, salt: int) -> TrainedByScorers | None:
         own = sample.member(len(self.class_weights))
         if not np.array_equal(np.bincount(own.codes, own.weight, own.groups), self.class_weights):
             return None  # the evidence has more rows than the sample
@@ -278,7 +278,7 @@ class TaughtByScorers(Taught):
         pairs = zip(self.scorers, _cells(sample), strict=True)
         found = ((form, scorer.reclassified(cells, other)) for (form, scorer), cells in pairs)
         scorers = tuple((form, scorer) for form, scorer in found if scorer is not None)
-        return TaughtByScorers(self.model, np.bincount(codes, own.weight, own.groups).astype(np.float64), scorers)
+        return TrainedByScorers(self.model, np.bincount(codes, own.weight, own.groups).astype(np.float64), scorers)
 
     def missing_shares(self, sample: Sample, names: Sequence[str]) -> Array:
         assert sample.encoded is not None

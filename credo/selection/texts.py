@@ -19,7 +19,7 @@ from credo.models.forms import ODDS_FORMS, WORD_FORMS
 from credo.numerics.exact import Array
 from credo.selection.jobs import Grid, GridScores
 from credo.selection.sample import Sample
-from credo.selection.terms import Forms, Taught, Term, TermScores, beside, centred
+from credo.selection.terms import Forms, Term, TermScores, Trained, beside, centred
 from credo.selection.weighting import Group, Regression, losses_of_each
 
 CELLS, ROWS = 40_000, (500, 6000)  # documents x classes that choices are made on; the fewest and the most documents
@@ -37,8 +37,8 @@ class Readings(NamedTuple):
     odds: TermScores | None
 
 
-def chosen_readings(taught: Taught, sample: Sample) -> Readings:
-    model = taught.model
+def chosen_readings(trained: Trained, sample: Sample) -> Readings:
+    model = trained.model
     texts = {name: views for name, views in model.views.items() if any(form in ODDS_FORMS for form in views)}
     if not texts:
         return Readings(model.settings, {}, None)
@@ -46,7 +46,7 @@ def chosen_readings(taught: Taught, sample: Sample) -> Readings:
     odds, best = _chosen_odds(model, thin, _only(texts, ODDS_FORMS))
     settings, words = replace(model.settings, odds=odds), _only(texts, WORD_FORMS)
     smoothed = settings.smoothing if settings.estimate == "map" else min(settings.smoothing, SMOOTHING)
-    scores = taught.left_out(thin, words, replace(settings, smoothing=smoothed))
+    scores = trained.left_out(thin, words, replace(settings, smoothing=smoothed))
     readings = {}
     for name, views in texts.items():
         likelihood = _likelihood(scores.named(name), best.named(name), CLEARLY if thin.stride > 1 else 0.0)
@@ -108,14 +108,16 @@ def _likelihood(scores: TermScores, odds: TermScores, errors: float) -> tuple[st
     return best
 
 
-def gains(gain: Array, weight: Array, errors: float = 1.0, reuse: float = 0.0) -> Any:
+def gains(gain: Array, weight: Array, errors: float = 1.0, held_out_ratio: float = 0.0) -> Any:
     """Whether the mean gain of rows exceeds so many standard errors: the best of many looks good by chance.
 
-    gain: (..., rows); reuse: the ratio of held-out to training rows (see `variance_of_mean`)
+    gain: (..., rows); held_out_ratio: the ratio of held-out to training rows (see `variance_of_mean`)
     """
     share = weight / weight.sum()
     mean = gain @ share
-    return mean > errors * np.sqrt((1 + reuse) * ((gain - mean[..., None]) ** 2 @ share) / effective_size(weight))
+    return mean > errors * np.sqrt(
+        (1 + held_out_ratio) * ((gain - mean[..., None]) ** 2 @ share) / effective_size(weight)
+    )
 
 
 def effective_size(weight: Array) -> float:

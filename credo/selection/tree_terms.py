@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.tree.splitting import MISSING
 from credo.blocks.capabilities import CountsIgnored, Ignored
 from credo.data import Batch, Source
 from credo.data.cutting import joined
@@ -26,7 +27,6 @@ from credo.numerics.exact import Array
 from credo.selection.linear_terms import DiscriminativeTerm
 
 FEW_ROWS = 100  # below which no tree is grown
-MISSING = 255  # the bin of missing cells
 KINDS = {
     "gaussian": "number",
     "log": "number",

@@ -34,7 +34,7 @@ from credo.selection.report import Report
 from credo.selection.tuning import Tuning, worth
 
 LEAST = -1e3  # nats that a column says against a class at most, where labels may be wrong
-NOISE = "(label noise)"  # the weight of the allowance for wrong labels; underscores follow if a column is called so
+NOISE = "allowance for label noise"  # its weight in an explanation; underscores follow if a column has this name
 
 
 @dataclass(frozen=True, eq=False, repr=False)

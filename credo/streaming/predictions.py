@@ -107,8 +107,8 @@ def _remove(folder: Path) -> None:
         sleep(0.1)
 
 
-def number_predictions(model: LinearRegression, data: object, mass: float = 0.95) -> Generator[Any]:
-    """Arrow tables: the data's own columns, the number predicted, and both ends of its predictive interval.
+def number_predictions(model: LinearRegression, data: object) -> Generator[Any]:
+    """Arrow tables: the data's own columns, the number predicted, and both ends of its 95% predictive interval.
 
     >>> from credo import LinearRegression
     >>> model = LinearRegression().fit({"x": [1.0, 2.0, 3.0, 4.0], "y": [1.1, 2.0, 2.9, 4.1]}, target="y")
@@ -122,7 +122,7 @@ def number_predictions(model: LinearRegression, data: object, mass: float = 0.95
         own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
         names = unique_names([PREDICTED, LOW, HIGH], list(own))
         empty = False
-        yield pa.table({**own, **dict(zip(names, (np.asarray(found.location), *found.interval(mass)), strict=True))})
+        yield pa.table({**own, **dict(zip(names, (np.asarray(found.location), *found.interval(0.95)), strict=True))})
     if empty:
         raise DataError("the data is empty: there are no rows to predict")
 

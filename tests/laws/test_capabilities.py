@@ -61,7 +61,7 @@ class AboveLikelihood(Likelihood):
         out += np.log(self.alpha / self.alpha.sum(1, keepdims=True)).T[cells]
 
     def parameters(self) -> list[Parameter]:
-        return [Parameter(self.names[0], "P(above 0)", self.alpha[:, 1] / self.alpha.sum(1))]
+        return [Parameter(self.names[0], "probability", self.alpha[:, 1] / self.alpha.sum(1), "above 0")]
 
     @property
     def free_parameters(self) -> int:

@@ -82,7 +82,7 @@ def test_prior_and_weights_are_the_log_odds(model: Classifier, table: Table) -> 
         reasons = model.explain(row, of="a", against="c")
         (log_shares,) = model.predict_log_proba([row])
         assert reasons.log_odds == pytest.approx(log_shares[0] - log_shares[2], abs=1e-9)
-        assert set(reasons.weights) - {"(label noise)"} == {"sky", "fare", "height", "again"}
+        assert set(reasons.weights) - {"allowance for label noise"} == {"sky", "fare", "height", "again"}
 
 
 def test_tuning_is_apart_from_the_evidence(model: Classifier, table: Table) -> None:

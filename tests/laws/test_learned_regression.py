@@ -89,11 +89,13 @@ def test_a_table_of_counts_is_its_rows_repeated() -> None:
     assert len(counted.report.scores.truth) == 125
 
 
-@pytest.mark.parametrize(("reuse", "better"), [(0.0, True), (10 / 9, False)])
-def test_choices_count_the_rows_that_taught(reuse: float, better: bool) -> None:
-    """A gain of 2.5 standard errors of new rows is one of 1.7 where the held-out rows taught the models, too."""
+@pytest.mark.parametrize(("held_out_ratio", "better"), [(0.0, True), (10 / 9, False)])
+def test_choices_count_the_rows_that_taught(held_out_ratio: float, better: bool) -> None:
+    """A gain of 2.5 standard errors of new rows is one of 1.7 where the held-out rows trained the models, too."""
     truth, gain = np.zeros(100), np.tile([-1.0, 1.0], 50) + 0.25
-    plain, other = (NumberScores(truth, truth, logs, np.ones(100), reuse=reuse) for logs in (np.zeros(100), gain))
+    plain, other = (
+        NumberScores(truth, truth, logs, np.ones(100), held_out_ratio=held_out_ratio) for logs in (np.zeros(100), gain)
+    )
     assert _clearly_better(other, plain) == better
     assert _clearly_better(_some(other, gain < 9), _some(plain, gain < 9)) == better
 

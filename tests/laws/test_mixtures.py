@@ -222,8 +222,8 @@ def test_starts_beside_each_other_climb_as_each_does(covariance: Any, estimate: 
     problem = begun({f"x{j}": x[:, j] for j in range(3)}, kinds=None, strength=0.3, estimate=estimate)
     groupings = problem.groupings(3, 5)
     model = problem.unfitted(3, covariance)
-    scouts = problem._scouts(model, covariance)
-    found = scouts._stepped(scouts._begun(groupings, 3))
+    starts = problem._parallel_starts(model, covariance)
+    found = starts._stepped(starts._begun(groupings, 3))
     climbs = [
         [*islice(em_steps(model.begun(problem.sample, codes), lambda: [problem.sample]), 6)] for codes in groupings
     ]
@@ -232,7 +232,7 @@ def test_starts_beside_each_other_climb_as_each_does(covariance: Any, estimate: 
         for own, climb in zip(zip(found.shares, found.objective, strict=True), climbs, strict=True):
             assert np.allclose(own[0].T, problem.responsibilities(climb[step].model), atol=apart_by)
             apart.append(own[1] - climb[step].objective)
-        found = scouts._stepped(found.shares)
+        found = starts._stepped(found.shares)
     assert np.ptp(apart) < 1e-6 * abs(np.mean(apart)) + 10 * apart_by
 
 
@@ -242,9 +242,9 @@ def test_the_evidence_of_a_strength_beside_other_starts_is_that_of_the_blocks(co
     x = np.random.default_rng(6).normal(size=(90, 3)) + 4.0 * np.arange(3).repeat(30)[:, None]
     problem = begun({f"x{j}": x[:, j] for j in range(3)}, kinds=None)
     fit = problem.on_sample(problem.starts(3, covariance, 2), covariance).fit
-    scouts = problem._scouts(fit.model, covariance).log_evidence(problem.responsibilities(fit.model))
+    starts = problem._parallel_starts(fit.model, covariance).log_evidence(problem.responsibilities(fit.model))
     apart = [
-        scouts(strength) - of_completed(fit.model.conditional, fit.evidence, problem._integrating(strength))
+        starts(strength) - of_completed(fit.model.conditional, fit.evidence, problem._integrating(strength))
         for strength in (1.0, 0.1, 0.001)
     ]
     assert np.ptp(apart) < 1e-6

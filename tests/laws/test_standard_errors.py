@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credo
-from credo.models.metrics import Scores, reuse_of_folds, variance_of_mean
+from credo.models.metrics import Scores, fold_ratio, variance_of_mean
 
 LABELS = np.array(["no", "yes"])
 
@@ -34,13 +34,13 @@ def test_errors_of_cross_validation_are_as_large_as_chance(folds: int) -> None:
     chance = losses.mean(1).var()
     by_rows = np.mean([variance_of_mean(each, np.ones(rows)) for each in losses])
     assert chance == pytest.approx(2 * by_rows, rel=0.08)
-    assert 0.95 * chance < (1 + reuse_of_folds(folds)) * by_rows < 1.25 * chance
+    assert 0.95 * chance < (1 + fold_ratio(folds)) * by_rows < 1.25 * chance
 
 
 def test_a_given_model_has_no_chance_but_that_of_new_rows() -> None:
     table = noise(np.random.default_rng(31), 60, 3)
     found = credo.NaiveBayes().fit(table, "y").scores(noise(np.random.default_rng(32), 50, 3))
-    assert found.reuse == 0
+    assert found.held_out_ratio == 0
     assert found.log_loss_error == pytest.approx(np.std(found.of_truth, ddof=1) / np.sqrt(50), rel=1e-12)
 
 
@@ -52,14 +52,14 @@ def test_every_way_to_hold_rows_out_knows_its_training_rows() -> None:
     tree, line = credo.DecisionTree().fit(table, "y"), credo.LinearRegression().fit(numbers, "y")
     both = credo.average(fitted, table)
     for model in (*fitted, tree, both):
-        assert model.cross_validate(table, folds=5).reuse == 1.25
+        assert model.cross_validate(table, folds=5).held_out_ratio == 1.25
     for each in (*fitted, both):
-        assert each.leave_one_out(table).reuse == pytest.approx(60 / 59)
-    assert line.cross_validate(numbers, folds=5).reuse == 1.25
-    assert line.leave_one_out(numbers).reuse == pytest.approx(60 / 59)
-    assert credo.LinearRegression(noise="student").cross_validate(numbers, folds=5, target="y").reuse == 1.25
-    assert credo.learn(numbers, "y", model="linear").report.scores.reuse == reuse_of_folds(10)
-    assert credo.learn(table, "y").report.scores.reuse == pytest.approx(reuse_of_folds(10))
+        assert each.leave_one_out(table).held_out_ratio == pytest.approx(60 / 59)
+    assert line.cross_validate(numbers, folds=5).held_out_ratio == 1.25
+    assert line.leave_one_out(numbers).held_out_ratio == pytest.approx(60 / 59)
+    assert credo.LinearRegression(noise="student").cross_validate(numbers, folds=5, target="y").held_out_ratio == 1.25
+    assert credo.learn(numbers, "y", model="linear").report.scores.held_out_ratio == fold_ratio(10)
+    assert credo.learn(table, "y").report.scores.held_out_ratio == pytest.approx(fold_ratio(10))
 
 
 def test_differences_of_held_out_figures_count_training_rows_too() -> None:
@@ -67,6 +67,6 @@ def test_differences_of_held_out_figures_count_training_rows_too() -> None:
     given = [np.log(rng.dirichlet([1.0, 1.0], 40)) for _ in range(2)]
     truth = rng.integers(0, 2, 40)
     one, two = (Scores(("no", "yes"), each, truth, np.ones(40)) for each in given)
-    held = [Scores(("no", "yes"), each, truth, np.ones(40), reuse=3.0) for each in given]
+    held = [Scores(("no", "yes"), each, truth, np.ones(40), held_out_ratio=3.0) for each in given]
     mean, error = one.log_loss_difference(two)
     assert held[0].log_loss_difference(held[1]) == pytest.approx((mean, 2 * error))

@@ -278,8 +278,8 @@ def test_a_curve_is_what_fits_give(table: Table, how: credo.Text) -> None:
     withheld = pick(table, np.sort(order[107:]))
     for size, scores in zip(curve.sizes, curve.scores, strict=True):
         with unheard():
-            taught = changed(model, evidence=None).fit(pick(table, np.sort(order[:size])), "kind")
-            expected = taught.scores(withheld)
+            trained = changed(model, evidence=None).fit(pick(table, np.sort(order[:size])), "kind")
+            expected = trained.scores(withheld)
         assert scores.log_loss == pytest.approx(expected.log_loss, rel=1e-9)
         assert scores.accuracy == pytest.approx(expected.accuracy)
     assert curve.table().num_rows == 3
@@ -399,7 +399,7 @@ def test_slips_are_part_of_the_reasons(table: Table) -> None:
         reasons = model.explain(text, of="spam", against="ham")
         (shares,) = model.predict_proba([text])
     assert reasons.prior + sum(reasons.weights.values()) == pytest.approx(np.log(shares[1] / shares[0]), abs=1e-9)
-    assert reasons.weights["(label noise)"] < 0
+    assert reasons.weights["allowance for label noise"] < 0
     assert shares[0] >= 0.02 * np.exp(model.terms.log_prior[0]) * (1 - 1e-12)
 
 

@@ -18,7 +18,7 @@ from credo.numerics.exact import Array
 from credo.selection.label_noise import noise_rates, with_label_noise
 from credo.selection.sample import drawn, encoded
 from credo.selection.stacking import HeldOut, cross_fitted
-from credo.selection.terms import TermScores, taught
+from credo.selection.terms import TermScores, trained
 from credo.selection.tuned import missing_share
 from credo.selection.tuning import worth
 from credo.selection.weighting import relevances
@@ -309,7 +309,7 @@ def test_shuffled_classes_keep_rows_and_class_weights() -> None:
     _, table = discounting()
     base = credo.NaiveBayes().fit(table, "y")
     sample = encoded(base, drawn(base, source(table), Weights(), 10))
-    whole = taught(base, sample)
+    whole = trained(base, sample)
     other = whole.shuffled(sample, salt=1)
     assert other is not None
     np.testing.assert_array_equal(other.class_weights, whole.class_weights)

@@ -16,7 +16,7 @@ from credo.selection import nested
 from credo.selection.in_step import Request, Run, alone, together
 from credo.selection.requests import Factors, ScoresOfTerms
 from credo.selection.sample import drawn, encoded
-from credo.selection.terms import taught
+from credo.selection.terms import trained
 from credo.selection.widening import joined, widened
 
 
@@ -90,7 +90,7 @@ def test_scores_of_several_folds_are_those_of_each(left_out: bool, smoothing: fl
     model: Any = credo.NaiveBayes().fit(data, "y")
     model = joined(widened(model, source(data), None), source(data), None)
     sample = encoded(model, drawn(model, source(data), Weights(), 10))
-    learned, fold = taught(model, sample), sample.folds(4, seed=0)
+    learned, fold = trained(model, sample), sample.folds(4, seed=0)
     settings = model.replaced(smoothing=smoothing).settings
     asked = []
     for k in range(4):
@@ -102,6 +102,6 @@ def test_scores_of_several_folds_are_those_of_each(left_out: bool, smoothing: fl
         assert one.terms == expected.terms
         np.testing.assert_allclose(one.log_likelihood, expected.log_likelihood, rtol=1e-9, atol=1e-9)
         np.testing.assert_array_equal(one.log_prior, expected.log_prior)
-    factors = [Factors(each.taught, each.forms, settings) for each in asked]
+    factors = [Factors(each.trained, each.forms, settings) for each in asked]
     for found, factor in zip(Factors.answered(factors), factors, strict=True):
-        assert found == pytest.approx(factor.taught.log_bayes_factors(factor.forms, settings), rel=1e-9, abs=1e-9)
+        assert found == pytest.approx(factor.trained.log_bayes_factors(factor.forms, settings), rel=1e-9, abs=1e-9)

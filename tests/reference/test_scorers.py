@@ -21,7 +21,7 @@ from credo.selection import widening
 from credo.selection.candidates import candidates
 from credo.selection.in_step import together
 from credo.selection.sample import Sample, drawn, encoded
-from credo.selection.terms import TaughtByEvidence, TaughtByScorers, TermScores, taught
+from credo.selection.terms import TermScores, TrainedByEvidence, TrainedByScorers, trained
 from credo.selection.widening import joined, widened
 
 SETTINGS: list[dict[str, float]] = [{}, {"smoothing": 0.1}, {"strength": 10.0}, {"shrinkage": 0.01}]
@@ -70,9 +70,9 @@ def test_folds_are_scored_as_their_evidence_has_it(settings: dict[str, float], c
     model, plain, coded = both_ways(mixed(copies=copies))
     own = replace(model.settings, **settings)
     gone = plain.folds(5, 0) == 2
-    slow = TaughtByEvidence(model).without(plain, gone)
-    fast = taught(model, coded).without(coded, gone)
-    assert isinstance(fast, TaughtByScorers)
+    slow = TrainedByEvidence(model).without(plain, gone)
+    fast = trained(model, coded).without(coded, gone)
+    assert isinstance(fast, TrainedByScorers)
     np.testing.assert_allclose(fast.class_weights, slow.class_weights)
     same(fast.held_out(coded.take(gone), model.views, own), slow.held_out(plain.take(gone), model.views, own))
     same(fast.left_out(coded.take(~gone), model.views, own), slow.left_out(plain.take(~gone), model.views, own))
@@ -86,7 +86,7 @@ def test_a_sample_of_the_rows_is_taken_out_of_all_evidence(monkeypatch: pytest.M
     model, plain, coded = both_ways(mixed(120))
     assert plain.rows < model.n
     gone = plain.folds(4, 0) == 1
-    slow, fast = TaughtByEvidence(model).without(plain, gone), taught(model, coded).without(coded, gone)
+    slow, fast = TrainedByEvidence(model).without(plain, gone), trained(model, coded).without(coded, gone)
     same(
         fast.held_out(coded.take(gone), model.views, model.settings),
         slow.held_out(plain.take(gone), model.views, model.settings),
@@ -103,8 +103,8 @@ def test_scorers_that_read_the_same_cells_share_them_and_their_evidence(monkeypa
         assert which[one] == which[other]
     assert len(set(which.values())) == len(coded.encoded.arrays) == len(forms) - 3
     gone, own = coded.folds(5, 0) == 2, coded.member(len(model.classes))
-    fast = taught(model, coded).without(coded, gone)
-    assert isinstance(fast, TaughtByScorers)
+    fast = trained(model, coded).without(coded, gone)
+    assert isinstance(fast, TrainedByScorers)
     for (_, found), (_, whole), read in zip(fast.scorers, coded.encoded.scorers, cells, strict=True):
         places = np.arange(len(found.names))
         alone = whole.without(read, own, gone).each(read[gone], places)
@@ -116,7 +116,7 @@ def test_few_columns_have_the_terms_of_many(names: list[str]) -> None:
     """A single column that is read together with no other has the term of columns that are."""
     model, plain, coded = both_ways({name: mixed()[name] for name in [*names, "kind"]})
     gone = plain.folds(5, 0) == 1
-    slow, fast = TaughtByEvidence(model).without(plain, gone), taught(model, coded).without(coded, gone)
+    slow, fast = TrainedByEvidence(model).without(plain, gone), trained(model, coded).without(coded, gone)
     expected = slow.held_out(plain.take(gone), model.views, model.settings)
     found = fast.held_out(coded.take(gone), model.views, model.settings)
     assert set(found.terms) == set(expected.terms)
@@ -129,7 +129,7 @@ def test_pairs_of_categories_are_scored_as_their_evidence_has_it(copies: bool, m
     model, plain, coded = both_ways({name: mixed(copies=copies)[name] for name in ("sky", "rare", "kind")})
     assert {"one-dependence", "k-dependence"} <= set(model.views["sky"])
     gone = plain.folds(5, 0) == 1
-    slow, fast = TaughtByEvidence(model).without(plain, gone), taught(model, coded).without(coded, gone)
+    slow, fast = TrainedByEvidence(model).without(plain, gone), trained(model, coded).without(coded, gone)
     for settings in (model.settings, replace(model.settings, backoff=1.0)):
         for rows, way in ((gone, "held_out"), (~gone, "left_out")):
             found = getattr(fast, way)(coded.take(rows), model.views, settings)
@@ -146,7 +146,7 @@ def test_numbers_are_cut_again_where_a_fold_is_taken_out(monkeypatch: pytest.Mon
     cut = set()
     for k in range(12):
         gone = plain.folds(2, k // 2) == k % 2
-        found = taught(model, coded).without(coded, gone).held_out(coded.take(gone), model.views, model.settings)
+        found = trained(model, coded).without(coded, gone).held_out(coded.take(gone), model.views, model.settings)
         (term,) = [term for term in found.terms if term.form == "one-dependence"]
         rest, held = (
             {name: np.concatenate([part.column(name) for part in plain.take(rows).parts]) for name in table}
@@ -163,7 +163,7 @@ def test_numbers_are_cut_again_where_a_fold_is_taken_out(monkeypatch: pytest.Mon
 
 def test_a_constant_column_says_nothing_without_a_fold() -> None:
     model, _, coded = both_ways(mixed() | {"constant": np.full(90, 0.1)})
-    fast = taught(model, coded).without(coded, coded.folds(5, 0) == 0)
+    fast = trained(model, coded).without(coded, coded.folds(5, 0) == 0)
     found = fast.held_out(coded, {"constant": ("gaussian", "log")}, model.settings)
     assert not found.log_likelihood.any()
 
@@ -171,7 +171,7 @@ def test_a_constant_column_says_nothing_without_a_fold() -> None:
 def test_blanked_cells_are_missing() -> None:
     model, plain, coded = both_ways(mixed())
     gone, names = plain.folds(5, 0) == 0, ["sky", "height", "income", "born"]
-    slow, fast = TaughtByEvidence(model).without(plain, gone), taught(model, coded).without(coded, gone)
+    slow, fast = TrainedByEvidence(model).without(plain, gone), trained(model, coded).without(coded, gone)
     blanked, expected = coded.take(gone).blanked(names, 0), plain.take(gone).blanked(names, 0)
     same(fast.held_out(blanked, model.views, model.settings), slow.held_out(expected, model.views, model.settings))
     every = list(model.views)
@@ -182,7 +182,7 @@ def test_blanked_cells_are_missing() -> None:
 
 def test_candidates_are_the_same_either_way() -> None:
     model, plain, coded = both_ways(mixed(150))
-    slow, fast = together([candidates(TaughtByEvidence(model), plain), candidates(taught(model, coded), coded)])
+    slow, fast = together([candidates(TrainedByEvidence(model), plain), candidates(trained(model, coded), coded)])
     assert fast.forms == slow.forms
     assert fast.settings == slow.settings
     for name, weighting in slow.weightings.items():
@@ -197,7 +197,7 @@ def test_an_outlier_leaves_nothing_behind() -> None:
     table["height"][7] = 1e12
     model, plain, coded = both_ways(table)
     gone = plain.folds(5, 0) == plain.folds(5, 0)[7]
-    slow, fast = TaughtByEvidence(model).without(plain, gone), taught(model, coded).without(coded, gone)
+    slow, fast = TrainedByEvidence(model).without(plain, gone), trained(model, coded).without(coded, gone)
     same(
         fast.left_out(coded.take(~gone), model.views, model.settings),
         slow.left_out(plain.take(~gone), model.views, model.settings),
@@ -208,7 +208,7 @@ def test_fractional_weights_and_texts_go_by_evidence() -> None:
     table = mixed(60)
     model, _, coded = both_ways(table, np.full(60, 0.1))
     assert coded.encoded is None
-    assert isinstance(taught(model, coded), TaughtByEvidence)
+    assert isinstance(trained(model, coded), TrainedByEvidence)
     texts = {"text": ["see you at lunch", "win a prize now"] * 6, "kind": ["p", "q"] * 6}
     reader = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(texts, "kind")
     assert encoded(reader, drawn(reader, source(texts), Weights.of(None), 2)).encoded is None

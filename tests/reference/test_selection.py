@@ -21,7 +21,7 @@ from credo.models.naive_bayes import NaiveBayes
 from credo.numerics.exact import Array
 from credo.numerics.logistic import GaussianPrior, LogisticRegression, modes_of
 from credo.selection.sample import drawn
-from credo.selection.terms import TaughtByEvidence, Term, TermScores
+from credo.selection.terms import Term, TermScores, TrainedByEvidence
 from credo.selection.weighting import Group, Regression, losses_of_each
 from credo.selection.widening import joined, widened
 
@@ -134,7 +134,7 @@ def test_copies_are_one_row_of_their_weight() -> None:
     assert dict(zip(sample.prints.tolist(), sample.folds(5, 0).tolist(), strict=True)) == dict(
         zip(other.prints.tolist(), other.folds(5, 0).tolist(), strict=True)
     )
-    whole = TaughtByEvidence(model).without(sample, sample.folds(5, 0) == 0)
+    whole = TrainedByEvidence(model).without(sample, sample.folds(5, 0) == 0)
     assert whole.class_weights.sum() == 2 * (sample.folds(5, 0) != 0).sum()
 
 
@@ -152,7 +152,7 @@ def test_categories_left_out_for_tuning_are_left_out() -> None:
     table, weight = messy(60), np.random.default_rng(1).integers(1, 4, 60).astype(float)
     model = wide(table, weight)
     sample = drawn(model, source(table), Weights.of(weight), 10)
-    scores = TaughtByEvidence(model).left_out(sample, model.views, model.settings).of([Term("category", "sky")])
+    scores = TrainedByEvidence(model).left_out(sample, model.views, model.settings).of([Term("category", "sky")])
     likelihood = dict(model.terms_of(model.views, model.settings).likelihoods)["category"]
     (piece,) = sample.pieces(3)
     out = np.zeros((60, 3))

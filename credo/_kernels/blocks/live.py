@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.blocks.gaussians import count_beyond
-from credo._kernels.core.sums import ALIKE, FAINT, add_moments_hard, add_products_hard, add_sums_hard
+from credo._kernels.core.sums import ALIKE, UNDERFLOW, add_moments_hard, add_products_hard, add_sums_hard
 from credo._kernels.jit import at_once, kernel
 
 Array = NDArray[np.float64]
@@ -150,7 +150,7 @@ def add_students_of_row(x: Array, shift: Array, moments: Array, strength: float,
         last, ratio = -1.0, 0.0
         for j in range(x.shape[1]):
             z, n, centre, scatter = x[0, j] - shift[j], moments[0, 0, j], moments[1, 0, j], moments[2, 0, j]
-            if not (z == z and scatter > max(FAINT, ALIKE * (scatter + n * (shift[j] + centre) ** 2))):
+            if not (z == z and scatter > max(UNDERFLOW, ALIKE * (scatter + n * (shift[j] + centre) ** 2))):
                 continue
             own, scale = moments[0, k + 1, j], strength * scatter / n
             after = strength + own

@@ -17,7 +17,7 @@ Codes = NDArray[np.int32] | NDArray[np.int64]
 Integers = NDArray[np.int64]
 
 ALIKE = 2.0**-98  # a scatter below this share of the sum of squares may be rounding: the numbers count as equal
-FAINT = 1e-290  # a scatter below this leaves no room for a pair's second float: the numbers count as equal
+UNDERFLOW = 1e-290  # a scatter below this leaves no room for a pair's second float: the numbers count as equal
 
 
 @late_kernel_of(lambda x, *_: 2 * x.size)

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
 
 SMALL_SUM = 1e-60  # sums of messages below it are normalised
-FAINT = 1e-200  # below it, the backward pass could lose digits: its messages may be SMALL_SUM, too
+SMALL_TOTAL = 1e-200  # below it, the backward pass could lose digits: its messages may be SMALL_SUM, too
 FEW_STATES = 6  # states up to which sums are taken one after another; those of more run in vector registers
 LOST = 1e-290  # a forward message below it: its state is as good as impossible, unless the others become so, too
 BESIDE = 1e17  # times less than others: nothing beside them
@@ -65,19 +65,19 @@ def pass_forward(
                 for j in range(1, states):
                     least = min(least, ahead[j])
                 lost[0] = 0.0 if least > BESIDE * lost[0] else lost[0]
-            size, faint = 0.0, False
+            size, underflows = 0.0, False
             for j in range(states):
                 v = ahead[j] * likely[t, j]
-                faint |= v < LOST and ahead[j] > 0.0
+                underflows |= v < LOST and ahead[j] > 0.0
                 forward[t + 1, j] = v
                 size += v
-            if faint:
+            if underflows:
                 lost[0] = max(lost[0], LOST)
             total += tops[t]
             if lost[0] > 0.0 and not size > BESIDE * lost[0]:
                 return t
             if size < SMALL_SUM or t == starts[n + 1] - 1:
-                if not size > FAINT:
+                if not size > SMALL_TOTAL:
                     return t
                 for j in range(states):
                     forward[t + 1, j] /= size

@@ -19,13 +19,13 @@ Codes = NDArray[np.int32]
 Cells = NDArray[np.uint8]
 Branches = NDArray[np.int16]
 
-MISSING = 255
+MISSING = 255  # the bin of missing cells
 THRESHOLD, SUBSET, EACH = 0, 1, 2  # how a column is split: at a cut point, into two sets of levels, by each level
 PLACE, GAIN, CHOICES, TOP, SUM = 0, 1, 2, 3, 4  # what is found of a column's splits, see `best_cut`
 FEW_LEVELS = 16  # up to which a split into sets of levels may gain less than naming the set takes
 ORDERS = 4  # of levels by the share of a class: as many classes, where there are more than two
 FEW_BINS = 24  # that are sorted by insertion
-FAINTER = 40.0  # nats: what gains so much less than the best adds nothing to a sum
+NEGLIGIBLE = 40.0  # nats: what gains so much less than the best adds nothing to a sum
 LARGE = 32  # weights above which terms are interpolated
 TIE = 1e-10  # of the weight: gains that differ by less are the same, in whatever order sums were added
 ALIKE = 2.0**30  # shares of a class that differ by less than 1 over this are the same
@@ -261,7 +261,7 @@ def best_cut(
         if net > found[TOP]:
             found[SUM] = found[SUM] * math.exp(found[TOP] - net) + 1.0
             found[TOP] = net
-        elif net > found[TOP] - FAINTER:
+        elif net > found[TOP] - NEGLIGIBLE:
             found[SUM] += math.exp(net - found[TOP])
         allowed = gain > TIE * total and (kind == THRESHOLD or known <= FEW_LEVELS or net > 0.0)
         if allowed and (found[PLACE] < 0.0 or net > found[GAIN] - found[CHOICES] + TIE * total):
@@ -307,7 +307,7 @@ def send_entries(
     branch: Branches,  # (nodes, bins)
     child: Codes,  # (nodes,): the place of the first child
     share: Array,  # (nodes, branches): of rows whose cell is missing
-    faint: Array,  # (rows of the table,): less of a row isn't sent on
+    least: Array,  # (rows of the table,): less of a row isn't sent on
     ends: Integers,  # (children + 1,) in: 0; out: where each child's entries end, the first one's at 1
     sent: Integers,  # out: (as many,) rows; empty where only `ends` is wanted
     sent_weight: Array,
@@ -326,7 +326,7 @@ def send_entries(
                 high = low + 1
             for m in range(low, high):
                 part = weight[i] if b != MISSING else weight[i] * share[node, m]
-                if part > faint[rows[i]]:
+                if part > least[rows[i]]:
                     to = child[node] + m
                     if not counting:
                         sent[ends[to]] = rows[i]

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import late_kernel_of
+from credo._kernels.tree.splitting import MISSING
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Cells = NDArray[np.uint8]
-MISSING = 255
 
 
 @late_kernel_of(lambda cells, *_: 20.0 * cells.shape[1])

@@ -100,7 +100,7 @@ class CellLikelihood(Weighable, Scored, CountsIgnored, Draws, Hides):
 
     def parameters(self) -> list[Parameter]:
         return [
-            Parameter(name, f"P({self._shown(j, v)})", self.shares[:, self.cells.starts[j] + v])
+            Parameter(name, "probability", self.shares[:, self.cells.starts[j] + v], self._shown(j, v))
             for j, name in enumerate(self.names)
             for v in range(self.cells.sizes[j])
         ]

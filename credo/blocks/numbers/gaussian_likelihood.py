@@ -409,7 +409,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
             lines.append(Parameter(name, "sd", np.sqrt(covariance[:, i, i])))
             for j in range(i):
                 both = np.sqrt(covariance[:, i, i] * covariance[:, j, j])
-                lines.append(Parameter(name, f"correlation with {names[j]}", covariance[:, i, j] / both))
+                lines.append(Parameter(name, "correlation", covariance[:, i, j] / both, names[j]))
         return lines
 
     @property

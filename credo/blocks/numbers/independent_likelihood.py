@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from credo._kernels.blocks.gaussians import add_left_out, add_normals, add_students
 from credo._kernels.core.sums import ALIKE
-from credo.blocks.block import Parameter, Settings
+from credo.blocks.block import Parameter, Scale, Settings
 from credo.blocks.capabilities import (
     CountsIgnored,
     Draws,
@@ -431,11 +431,10 @@ class NumbersLikelihood(
 
     def parameters(self) -> list[Parameter]:
         mean, variance = self.gaussian.mean + self.shift, self.gaussian.variance
-        what = " log" if self.logs else ""
-        first, unit = ("mean, days since 1970-01-01", "sd, days") if self.dates else (f"mean{what}", f"sd{what}")
-        lines = []
+        figures, lines = {"mean": mean, "sd": np.sqrt(variance)}, list[Parameter]()
+        scale: Scale = "days" if self.dates else "logarithms" if self.logs else "values"
         for j, name in enumerate(self.names):
-            lines += [Parameter(name, first, mean[:, j]), Parameter(name, unit, np.sqrt(variance[:, j]))]
+            lines += [Parameter(name, what, each[:, j], scale=scale) for what, each in figures.items()]
         return lines
 
     @property

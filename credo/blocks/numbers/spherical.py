@@ -246,7 +246,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
         mean, sd = self.ball.mean + self.shift, np.full(len(self.ball.mean), np.sqrt(self._variance(self.ball)))
         return [
             *(Parameter(name, "mean", mean[:, j]) for j, name in enumerate(self.names)),
-            Parameter("(all)", "sd", sd),
+            Parameter(None, "sd", sd),
         ]
 
     @property

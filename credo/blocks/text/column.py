@@ -341,7 +341,7 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
 
     def parameters(self) -> list[Parameter]:
         shares, words = self.shares, self.words.to_pylist()
-        return [Parameter(self.block.name, f"P({words[v]})", shares[v]) for v in np.flatnonzero(self.weights)]
+        return [Parameter(self.block.name, "probability", shares[v], words[v]) for v in np.flatnonzero(self.weights)]
 
 
 @dataclass(frozen=True, eq=False)

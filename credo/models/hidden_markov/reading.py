@@ -107,16 +107,16 @@ def _prepared(batches: Iterable[SequenceBatch], numbers: Sequence[str]) -> Itera
     return (replace(each, batch=_beside_each_other(each.batch, numbers)) for each in batches)
 
 
-def sampled(reader: Callable[[], Iterable[Any]], rows: int = SAMPLE) -> SequenceBatch:
+def sampled(reader: Callable[[], Iterable[Any]]) -> SequenceBatch:
     """Some runs of rows, from all over the data, as if they were sequences."""
     places = [*engines.map(Place(), reader())]
     if not places:
         raise DataError("the data is empty: there are no rows to learn from")
-    if sum(length for _, length in places) <= rows:
-        chosen, each, pieces = {start for start, _ in places}, rows, 1
+    if sum(length for _, length in places) <= SAMPLE:
+        chosen, each, pieces = {start for start, _ in places}, SAMPLE, 1
     else:
         chosen = {places[int(i)][0] for i in np.linspace(0, len(places) - 1, PIECES).astype(int)}
-        each, pieces = rows // len(chosen), -(-PIECES // len(chosen))
+        each, pieces = SAMPLE // len(chosen), -(-PIECES // len(chosen))
     found = engines.map(Pieces(frozenset(chosen), each, pieces), reader())
     return _joined([batch for batch in found if batch is not None])
 

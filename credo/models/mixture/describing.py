@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import rel_entr
 
-from credo.blocks.block import Parameter
+from credo.blocks.block import Parameter, Scale
 from credo.core.records import Shown
 from credo.data.cells import instants
 from credo.errors import counted
@@ -20,7 +20,6 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture
 
-EVERY = "(all)"  # the column of a parameter that all columns of a block share
 SLIGHT = 0.01  # of a mean: by less, it is neither higher nor lower
 ALIKE = 1e-4  # nats: columns that differ by less are described by their commonest value
 SHOWN, WORDS = 5, 6  # columns of a component that are shown, and words of a text
@@ -85,7 +84,7 @@ def described(mixture: Mixture) -> Description:
     for _, likelihood in model.terms.likelihoods:
         if likelihood.names[0] in model.views and model.views[likelihood.names[0]][0] not in TEXT_FORMS:
             for line in likelihood.parameters():
-                for column in likelihood.names if line.column == EVERY else [line.column]:
+                for column in likelihood.names if line.column is None else [line.column]:
                     by_column.setdefault(column, []).append(line)
     weights = np.array([*shares.values()])
     found = []
@@ -99,29 +98,29 @@ def described(mixture: Mixture) -> Description:
 
 def _trait(column: str, lines: list[Parameter], k: int, weights: Array) -> Trait | None:
     """Of one column, by its parameters: mean and deviation, rate, or probabilities of values."""
-    known = {line.name: line.estimates for line in lines}
+    known = {line.what: line for line in lines}
     rest = np.where(np.arange(len(weights)) == k, 0.0, weights)
     alone = not rest.any()
     rest = rest / rest.sum() if not alone else rest
-    mean = next((name for name in known if name.startswith("mean")), None)
-    if mean is not None:
-        sd = next((known[name] for name in known if name.startswith("sd")), None)
-        return _number(column, known[mean], sd, k, rest, mean.removeprefix("mean"))
+    if "mean" in known:
+        sd = known["sd"].estimates if "sd" in known else None
+        return _number(column, known["mean"].estimates, sd, k, rest, known["mean"].scale)
     if "rate" in known:
-        here, there = float(known["rate"][k]), float(rest @ known["rate"])
+        rate = known["rate"].estimates
+        here, there = float(rate[k]), float(rest @ rate)
         nats = 0.0 if alone else float(rel_entr(here, there) - here + there)
         return Trait(column, _compared(here, there, alone), "" if alone else f"{there:.4g}", nats)
-    table = np.array([*known.values()])  # (values, components)
-    if not len(table):
+    values = [line for line in lines if line.what == "probability"]
+    if not values:
         return None
+    table = np.array([line.estimates for line in values])  # (values, components)
     own, others = table[:, k], table @ rest
     nats = 0.0 if alone else float(rel_entr(own, others).sum())
     v = int(own.argmax() if nats < ALIKE else rel_entr(own, others).argmax())
-    value = [*known][v][2:-1]
-    return Trait(column, f"{value}: {own[v]:.0%}", "" if alone else f"{others[v]:.0%}", nats)
+    return Trait(column, f"{values[v].of}: {own[v]:.0%}", "" if alone else f"{others[v]:.0%}", nats)
 
 
-def _number(column: str, mean: Array, sd: Array | None, k: int, rest: Array, unit: str) -> Trait:
+def _number(column: str, mean: Array, sd: Array | None, k: int, rest: Array, scale: Scale) -> Trait:
     """As a Gaussian against the others' mean and variance."""
     alone, here, there = not rest.any(), float(mean[k]), float(rest @ mean)
     spread = np.zeros_like(mean) if sd is None else sd
@@ -130,9 +129,10 @@ def _number(column: str, mean: Array, sd: Array | None, k: int, rest: Array, uni
     if not alone and variance > 0 and wider > 0:
         nats = 0.5 * (np.log(wider / variance) + (variance + (here - there) ** 2) / wider - 1)
     deviation = "" if sd is None else f" ± {spread[k]:.3g}"
-    if "1970" in unit:
+    if scale == "days":
         said = "" if alone or abs(here - there) < 1 else "later: " if here > there else "earlier: "
         return Trait(column, f"{said}{_day(here)}{deviation} days", "" if alone else _day(there), float(nats))
+    unit = " log" if scale == "logarithms" else ""
     return Trait(
         column, f"{_compared(here, there, alone)}{deviation}{unit}", "" if alone else f"{there:.4g}", float(nats)
     )

@@ -26,8 +26,8 @@ from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
 from credo.models.mixture.held_out import held_out_score
 from credo.models.mixture.moves import split_and_merged
+from credo.models.mixture.parallel_starts import ParallelStarts
 from credo.models.mixture.rows import Rows
-from credo.models.mixture.scouting import Scouts
 from credo.numerics.exact import Array
 
 # Of the prior of numbers, in rows of the pooled means and variances
@@ -39,7 +39,7 @@ MOVED = 4  # components, from which on starts may leave two where one should be
 GAIN = 1.0  # nats by which it must help
 OPEN = 100.0  # nats of a sample's evidence that all rows may turn round
 FIRST_STEPS = 3  # of EM on all rows, which decide between what the sample leaves open
-SCOUTED = 2**22  # numbers: rows x components x starts, and rows x products, up to which starts are tried side by side
+SIDE_BY_SIDE = 2**22  # numbers (rows x components x starts, rows x products) up to which starts run in parallel
 
 Fit = Fitted[MixtureEM]
 
@@ -144,25 +144,25 @@ class Problem:
     def begun(self, components: int, covariance: Covariance, groupings: Sequence[Codes]) -> list[MixtureEM]:
         """At the parameters that groups of the sample's rows lead to; of the best, where all can be tried at once."""
         model = self.unfitted(components, covariance)
-        if len(groupings) < 2 or not self._can_scout(components, covariance, len(groupings)):
+        if len(groupings) < 2 or not self._can_run_in_parallel(components, covariance, len(groupings)):
             return [model.begun(self.sample, codes) for codes in groupings]
-        scouts, how, within = self._scouts(model, covariance), self.how, OPEN if self.sampled else 0.0
-        ends = scouts.highest(groupings, components, how.steps, how.tolerance, within)
+        starts, how, within = self._parallel_starts(model, covariance), self.how, OPEN if self.sampled else 0.0
+        ends = starts.highest(groupings, components, how.steps, how.tolerance, within)
         return [model.begun_from(self.sample, Soft(shares)) for shares in ends]
 
-    def _scouts(self, model: MixtureEM, covariance: Covariance) -> Scouts:
+    def _parallel_starts(self, model: MixtureEM, covariance: Covariance) -> ParallelStarts:
         points, weight, _ = self.places
         settings = model.conditional.settings
         prior = (0.0, 0.0) if settings.estimate == "ml" else (settings.strength, self.concentration)
-        return Scouts(points, weight, covariance, *prior)
+        return ParallelStarts(points, weight, covariance, *prior)
 
-    def _can_scout(self, components: int, covariance: Covariance, starts: int) -> bool:
+    def _can_run_in_parallel(self, components: int, covariance: Covariance, starts: int) -> bool:
         """Whether starts can be tried beside each other: all columns are numbers, no cell is missing and no row is
         labelled; and they need little memory."""
         points, _, codes = self.places
         numbers = codes is None and all(forms == ("gaussian",) for forms in self.views.values())
         d = points.shape[1]
-        small = len(points) * max(components * starts, d * (d + 3) // 2) <= SCOUTED
+        small = len(points) * max(components * starts, d * (d + 3) // 2) <= SIDE_BY_SIDE
         return numbers and small and covariance != "spherical" and not np.isnan(points).any()
 
     def on_sample(
@@ -188,17 +188,19 @@ class Problem:
     def _with_strength(self, found: Fit, covariance: Covariance, strength: float, how: Fitting) -> MixtureEM:
         """With another prior: near the end that a fit leads to under it, or at its next step."""
         model = found.model.with_strength(strength, found.evidence)
-        if not self._can_scout(model.size, covariance, 1):
+        if not self._can_run_in_parallel(model.size, covariance, 1):
             return model
-        shares = self._scouts(model, covariance).continued(self.responsibilities(model), how.steps, how.tolerance)
+        shares = self._parallel_starts(model, covariance).continued(
+            self.responsibilities(model), how.steps, how.tolerance
+        )
         return model.begun_from(self.sample, Soft(shares))
 
     def best_strength(self, found: Fit, covariance: Covariance) -> float:
         """Of the prior of numbers: the one under which the completed rows are most probable."""
         model, own = found.model, found.model.conditional.settings.strength
         rounded = any(each.resolution > 0 for each in self.numbers.values())
-        if not rounded and self._can_scout(model.size, covariance, 1):
-            return _climbed(self._scouts(model, covariance).log_evidence(self.responsibilities(model)), own)
+        if not rounded and self._can_run_in_parallel(model.size, covariance, 1):
+            return _climbed(self._parallel_starts(model, covariance).log_evidence(self.responsibilities(model)), own)
         return _climbed(lambda s: of_completed(model.conditional, found.evidence, self._integrating(s)), own)
 
     def predictive_strength(self, found: Fit, covariance: Covariance) -> float:

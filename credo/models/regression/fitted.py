@@ -23,7 +23,7 @@ from credo.numerics.distributions import InverseGamma, StudentT
 from credo.numerics.exact import Array
 
 INDEPENDENT = 1e-10  # of a feature's scatter: what others leave of it, below which it is a sum of theirs
-FAINT = 1e-290  # the least scale of the noise
+LEAST_SCALE = 1e-290  # the least scale of the noise
 ROUNDING = 1e-10  # of the target's scatter: what the weakest ridge leaves of an exact fit is less
 EXACT = "the target fits exactly: the noise variance is unknown, and intervals are as narrow as rounding errors"
 
@@ -204,7 +204,7 @@ def reference_prior(statistics: CrossMoments, ridge: float) -> LinearGaussian:
     resolution = np.spacing(np.sqrt(square / n)) if n > 0 else 0.0
     precision = np.diag(np.append(0.0, np.full(size - 1, ridge)))
     flat = 1 if ridge > 0 else size
-    return LinearGaussian(0.0, precision, -flat / 2, max(n * resolution**2, FAINT))
+    return LinearGaussian(0.0, precision, -flat / 2, max(n * resolution**2, LEAST_SCALE))
 
 
 def independent(scatter: Array) -> Positions:

@@ -22,7 +22,7 @@ from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.class_predictor import NOTHING
 from credo.models.forms import Kinds
 from credo.models.known_columns import columns_found
-from credo.models.metrics import reuse_of_folds
+from credo.models.metrics import fold_ratio
 from credo.models.regression.columns import settled_readings
 from credo.models.regression.design import Design
 from credo.models.regression.features import Interactions, Readings
@@ -425,7 +425,7 @@ class LinearRegression(Additive):
         found = self._collected(table, job, self.needs(table.without(weight)), weights)
         if not len(found):
             raise DataError(f"no row has a target: every cell of {self.target!r} is missing, or has weight 0")
-        return NumberScores.of_columns(found, how, reuse_of_folds(len(found)) if job.left_out else 0.0)
+        return NumberScores.of_columns(found, how, fold_ratio(len(found)) if job.left_out else 0.0)
 
     def cross_validate(  # type: ignore[override]
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
@@ -441,7 +441,7 @@ class LinearRegression(Additive):
 
             return cross_validated(model, table, folds, weight, seed)
         found, _ = fold_scores(model, table, folds, weight, seed, _scores_of)
-        return NumberScores.of_columns(found[0], f"{folds}-fold", reuse_of_folds(folds))
+        return NumberScores.of_columns(found[0], f"{folds}-fold", fold_ratio(folds))
 
     def live(self) -> LiveRegression:
         """A mutable twin that learns one row at a time: see credo.streaming.live_regression."""

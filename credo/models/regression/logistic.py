@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 Estimate = Literal["bayes", "map", "ml"]
 Choice = Literal["auto", "evidence", "cross-validation"]
-INTERCEPT, UNCERTAIN = "(intercept)", "(uncertain weights)"
+INTERCEPT, UNCERTAIN = "(intercept)", "allowance for uncertain weights"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

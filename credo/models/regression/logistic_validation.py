@@ -13,7 +13,7 @@ from credo.core.membership import Codes
 from credo.core.statistics import ALONE
 from credo.data import Source
 from credo.errors import DataError, EvidenceError
-from credo.models.metrics import Scores, reuse_of_folds
+from credo.models.metrics import Scores, fold_ratio
 from credo.models.regression.laplace import LaplacePosterior
 from credo.models.regression.logistic_fitting import Fitting
 from credo.models.regression.table_rows import TableRows
@@ -85,7 +85,7 @@ def cross_validated(model: LogisticRegression, table: Source, weight: Weight, dr
         posteriors.append(fitting.posterior(mode, prior, flat_intercept=True, rows=rows))
     job = FoldShares(tuple(posteriors), sizes.sum(0) - sizes, model.integrates)
     found = _scores(model, fitting.rows, job, f"{draw.folds}-fold, {HELD_FIXED}")
-    return replace(found, reuse=reuse_of_folds(draw.folds))
+    return replace(found, held_out_ratio=fold_ratio(draw.folds))
 
 
 def _others(model: LogisticRegression, prior: WeightPrior, folds: int) -> Array | None:
@@ -112,7 +112,7 @@ def left_out(model: LogisticRegression, table: Source, weight: Weight) -> Scores
         )
     alone = np.flatnonzero(there[found.truth] - found.weights <= ALONE * there[found.truth])
     found.log_probabilities[alone, found.truth[alone]] = np.nan
-    return replace(found, reuse=reuse_of_folds(len(found.truth)))
+    return replace(found, held_out_ratio=fold_ratio(len(found.truth)))
 
 
 def _scores(model: LogisticRegression, rows: TableRows, job: FoldShares | LeftOutShares, how: str) -> Scores:

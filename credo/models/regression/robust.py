@@ -29,7 +29,7 @@ from credo.data import Batch, Source
 from credo.data.schema import Schema
 from credo.errors import DataError, check_whole, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
-from credo.models.metrics import reuse_of_folds
+from credo.models.metrics import fold_ratio
 from credo.models.regression.features import Features
 from credo.models.regression.fitted import Basis, FittedLine, Settings, reference_prior
 from credo.models.regression.ridge import RidgeEvidence
@@ -207,14 +207,14 @@ def cross_validated(model: LinearRegression, table: Source, folds: int, weight: 
     for k in range(folds):
         inside = drawn == k
         own, other = (_weights_where(weight, chosen) for chosen in (inside, ~inside))
-        taught = fitted_with_student_noise(model, table.where(~inside), other)
+        trained = fitted_with_student_noise(model, table.where(~inside), other)
         with quietly():
-            found.append(taught.scores(table.where(inside), weight=own))
+            found.append(trained.scores(table.where(inside), weight=own))
     names = ("truth", "predicted", "log_probabilities", "weights")
     columns = np.column_stack([np.concatenate([getattr(each, name) for each in found]) for name in names])
     if len(columns) == rows:  # in the table's order, where no row was left out
         columns = columns[np.argsort(np.argsort(drawn, kind="stable"))]
-    return NumberScores.of_columns(columns, f"{folds}-fold", reuse_of_folds(folds))
+    return NumberScores.of_columns(columns, f"{folds}-fold", fold_ratio(folds))
 
 
 def _weights_where(weight: Weight, chosen: Array) -> Weight:

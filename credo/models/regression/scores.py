@@ -28,13 +28,13 @@ class NumberScores(Shown):
     log_probabilities: Array  # log p(truth). (rows,)
     weights: Array  # (rows,)
     how: str = "given"  # how the predictions were made
-    reuse: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
+    held_out_ratio: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
 
     @classmethod
-    def of_columns(cls, columns: Array, how: str, reuse: float = 0.0) -> NumberScores:
+    def of_columns(cls, columns: Array, how: str, held_out_ratio: float = 0.0) -> NumberScores:
         """From truth, prediction, log p(truth) and weight beside each other. (rows, 4)"""
         truth, predicted, log_probabilities, weights = np.ascontiguousarray(columns.T)
-        return cls(truth, predicted, log_probabilities, weights, how, reuse)
+        return cls(truth, predicted, log_probabilities, weights, how, held_out_ratio)
 
     @property
     def n(self) -> float:
@@ -74,7 +74,7 @@ class NumberScores(Shown):
     def log_loss_error(self) -> float:
         """The standard error of the log-loss (see `variance_of_mean`); NaN where it can't be known."""
         loss, weight = -self.log_probabilities[self.known], self.weights[self.known]
-        return float(np.sqrt(variance_of_mean(loss, weight, self.reuse)))
+        return float(np.sqrt(variance_of_mean(loss, weight, self.held_out_ratio)))
 
     @property
     def baseline_rmse(self) -> float:

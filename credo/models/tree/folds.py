@@ -10,7 +10,7 @@ from credo.core.learning import FoldDraw, Weight
 from credo.data import Source
 from credo.errors import DataError
 from credo.models.forms import Views
-from credo.models.metrics import Scores, reuse_of_folds
+from credo.models.metrics import Scores, fold_ratio
 from credo.models.tree.prunings import learned
 from credo.models.tree.sampling import Sample, sampled
 from credo.numerics.arrays import Positions
@@ -30,12 +30,12 @@ def fold_log_probabilities(tree: DecisionTree, sample: Sample, views: Views, fol
     found = np.empty((len(folds), classes))
     for fold in np.unique(folds):
         rows, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        taught = sample.take(others)
-        columns = taught.bins(views)
-        encoded = taught.encoded(columns, tree.growth.gain, classes)
+        trained = sample.take(others)
+        columns = trained.bins(views)
+        encoded = trained.encoded(columns, tree.growth.gain, classes)
         prunings = learned(encoded, tree.growth, tree.prune).prunings(tree.growth.prior(classes))
         log_shares = np.log(prunings.structure.spread(sample.take(rows).cells(columns), prunings.predictions))
-        unknown = np.bincount(taught.truth, minlength=classes) == 0
+        unknown = np.bincount(trained.truth, minlength=classes) == 0
         own = sample.truth[rows]
         log_shares[unknown[own], own[unknown[own]]] = np.nan
         found[rows] = log_shares
@@ -50,5 +50,5 @@ def cross_validated(tree: DecisionTree, table: Source, weight: Weight, draw: Fol
         raise DataError(f"{draw.folds} folds need at least {draw.folds} rows")
     found = fold_log_probabilities(tree, sample, tree.views, sample.folds)
     classes = tuple(sample.levels[sample.target].values)
-    how, reuse = f"{draw.folds}-fold, grown again", reuse_of_folds(draw.folds)
-    return Scores(classes, found, sample.truth.astype(np.intp), sample.weight, how, reuse=reuse)
+    how, held_out_ratio = f"{draw.folds}-fold, grown again", fold_ratio(draw.folds)
+    return Scores(classes, found, sample.truth.astype(np.intp), sample.weight, how, held_out_ratio=held_out_ratio)

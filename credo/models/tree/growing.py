@@ -17,7 +17,7 @@ from credo.numerics.special import log_gamma
 
 Gain = Literal["information", "evidence"]
 MOST_TERMS = 2**20  # whole numbers whose logarithms are looked up; those of others are computed
-FAINT = 0.015  # of a row: less of it, for want of known cells, has no say in where branches are split further
+LEAST_SHARE = 0.015  # of a row: less of it, for want of known cells, has no say in where branches are split further
 DEEPEST = 1000  # levels
 MOST_CELLS = 2**25  # nodes · classes: a tree that large isn't grown further
 
@@ -93,8 +93,8 @@ class _Level(NamedTuple):
 
 
 def grown(rows: EncodedRows, growth: Growth) -> Structure:
-    """The tree that no split gains anything for, or whose branches would be too small."""
-    terms, faint = _Terms.of(rows, growth), FAINT * rows.weight
+    """Nodes are split until no split has a gain, or its branches would be too small."""
+    terms, least = _Terms.of(rows, growth), LEAST_SHARE * rows.weight
     entries = np.flatnonzero(rows.weight > 0)
     weight, starts, share = rows.weight[entries], np.array([0, len(entries)]), np.ones(1)
     found, size = list[_Level](), 0
@@ -111,7 +111,7 @@ def grown(rows: EncodedRows, growth: Growth) -> Structure:
         shares = masses / np.where(ways > 0, masses.sum(1), 1.0)[:, None]
         child = (np.cumsum(ways) - ways).astype(np.int32)
         ends = np.zeros(int(ways.sum()) + 1, dtype=np.int64)
-        sent = rows.cells, entries, weight, starts, column, branch, child, shares, faint
+        sent = rows.cells, entries, weight, starts, column, branch, child, shares, least
         send_entries(*sent, ends, np.empty(0, np.int64), np.empty(0))
         starts = np.cumsum(ends)
         entries, weight = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])

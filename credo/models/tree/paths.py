@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from credo._kernels.tree.splitting import MISSING
 from credo.models.tree.binning import Bins
 from credo.models.tree.describing import answer_text
 from credo.models.tree.prunings import Prunings
 from credo.models.tree.structure import Cells
 from credo.numerics.exact import Array
-
-MISSING = 255
 
 
 class PathStep(NamedTuple):

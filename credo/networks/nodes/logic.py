@@ -13,7 +13,6 @@ from credo.errors import NetworkError, suggest
 # What Python wouldn't read: a name in backquotes, and xor between two parts. Text in quotes stays as it is.
 FOREIGN = re.compile(r"""`(?P<name>[^`]*)`|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\bxor\b(?P<negated>\s+not\b)?""")
 NO_OPERAND = re.compile(r"(^|[(,]|\b(and|or|not|xor|in))\s*$")  # before xor(A, B), which is a call
-Known = bool | int
 
 
 @dataclass(frozen=True)

@@ -45,15 +45,15 @@ def chow_liu_search(score: Score, constraints: Constraints, start: Parents, seed
     return tuple((int(parent),) if parent >= 0 else () for parent in maximum_branching(gains, roots))
 
 
-def spanning_tree(weights: Array, root: int = 0, least: float = -np.inf) -> Parents:
-    """The parents in a maximum spanning tree of symmetric weights (Prim 1957), directed away from the root.
+def spanning_tree(weights: Array, least: float = -np.inf) -> Parents:
+    """The parents in a maximum spanning tree of symmetric weights (Prim 1957), directed away from the first variable.
 
     Edges of `least` weight and below are left out: the tree may fall apart.
 
     >>> spanning_tree(np.array([[0.0, 3.0, 1.0], [3.0, 0.0, 2.0], [1.0, 2.0, 0.0]]))
     ((), (0,), (1,))
     """
-    return tuple((int(parent),) if parent >= 0 else () for parent in tree_parents(weights, root, least))
+    return tuple((int(parent),) if parent >= 0 else () for parent in tree_parents(weights, least=least))
 
 
 def conditional_information(score: Score, target: int, others: Sequence[int]) -> Array:

@@ -110,6 +110,7 @@ def learn_structure(
         from credo.networks.structure.structural_em import structural_em
 
         parents = structural_em(task, first, prior).parents
+    _tell_of_few_rows(columns)
     return task.fitted_with_numbers(parents, prior) if columns.numbers else task.fitted(columns, parents, prior)
 
 
@@ -208,6 +209,15 @@ class Task:
             )
         rows, weight = self.columns.arrow(), self.columns.weight
         return [self.named(graph).fit(rows, prior=prior, weight=weight) for graph in graphs]
+
+
+def _tell_of_few_rows(columns: Columns) -> None:
+    rows, variables = columns.rows, len(columns.variables)
+    if rows < variables and (columns.weight is None or columns.weight.sum() < variables):
+        tell(
+            f"there are more variables ({variables}) than rows ({rows}), so many arrows may be due to chance: "
+            "max_parents= limits them, and credo.edge_confidence gives their probabilities"
+        )
 
 
 def _chosen_score(asked: str, columns: Columns) -> str:

@@ -102,10 +102,12 @@ def _defined(value: float) -> float:
 
 
 class GaussianBIC(GaussianSetScore):
-    """log-likelihood of linear regressions - ½ log n · parameters: a slope for each parent, intercept and variance."""
+    """log-likelihood of linear regressions - ½ log n · parameters: a slope for each parent, intercept and variance.
+    (Rows around their mean have a rank below their number; what rounding leaves of a larger set is no variance.)"""
 
     def __init__(self, table: NumberTable) -> None:
         super().__init__(table)
+        self._rank = len(table.x) - 1
         self._scales = np.log(table.scales)
         self._determinants = LogDeterminants(table.correlations / table.n)
 
@@ -118,7 +120,7 @@ class GaussianBIC(GaussianSetScore):
         spread = self._determinants.of(base, others) + 2 * scales
         likelihood = -0.5 * self.n * (spread + members * (1 + np.log(2 * np.pi)))
         found = likelihood - 0.5 * np.log(self.n) * (members * (members - 1) / 2 + 2 * members)
-        return np.where(np.isfinite(spread), found, -np.inf)
+        return np.where(np.isfinite(spread) & (members <= self._rank), found, -np.inf)
 
 
 class BGe(GaussianSetScore):

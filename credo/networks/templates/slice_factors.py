@@ -39,13 +39,10 @@ class Part:
         seen: list[CaseFactor] = [((name,), likelihoods[name][codes[name][cases]]) for name in self.names]
         return [*((factor.scope, factor.table[None]) for factor in self.factors), *seen]
 
-    def summed(
-        self, codes: Mapping[str, Codes], likelihoods: Likelihoods, keep: Scope, *,
-        also: CaseFactor | None = None, best: bool = False,
-    ) -> Array:  # fmt: skip
+    def summed(self, codes: Mapping[str, Codes], likelihoods: Likelihoods, keep: Scope, *, best: bool = False) -> Array:
         """Of each case, Σ (or max) ∏ factors, over what isn't kept. (cases, kept...)"""
         found = []
-        for own, factors in self._chunks(codes, likelihoods, keep, also):
+        for own, factors in self._chunks(codes, likelihoods, keep, None):
             table = contract(factors, keep, best=best)
             found.append(np.broadcast_to(table, (own.stop - own.start, *table.shape[1:])))
         return np.concatenate(found)

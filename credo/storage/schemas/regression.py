@@ -118,6 +118,7 @@ SCORES = Stored(
         "reuse": t.NUMBER,
     },
     consistent=_scores_hold,
+    attributes={"reuse": "held_out_ratio"},
     upgrades=(lambda values: values | {"reuse": 0.0},),
 )
 TRIED = Stored(

@@ -41,8 +41,8 @@ class Climbed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Scouts:
-    """Rows as points, in units of each column's deviation, without missing cells."""
+class ParallelStarts:
+    """EM from many starts at once; rows are points, in units of each column's deviation, without missing cells."""
 
     points: Array  # (rows, d)
     weight: Array  # (rows,)
@@ -53,8 +53,8 @@ class Scouts:
     def highest(
         self, groupings: Sequence[Codes], components: int, steps: int, tolerance: float, within: float = 0.0
     ) -> list[Array]:
-        """What each component has of each row at the best end that the groupings lead to (rows, components); and at
-        others, as far as they are this near to it and differ."""
+        """The responsibilities (rows, components) at the best optimum that the groupings lead to, and at other optima
+        whose objectives are within that of it."""
         now = self._stepped(self._begun(groupings, components))
         for steps_of_all in ROUNDS:
             for _ in range(min(steps_of_all, steps)):
