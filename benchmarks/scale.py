@@ -31,7 +31,7 @@ from credo.engines.sending import packed
 
 ROWS, NUMBERS, WORDS = int(os.environ.get("CREDO_SCALE_ROWS", 20_000_000)), 15, 5
 FILES = 8
-PARTITIONS, REPEATS = (64, 256), 3
+PARTITIONS, MANY, REPEATS = (64, 256), 1024, 3
 LOGARITHM = 1 + 2 / 6  # log₂ 256 / log₂ 64
 KINDS = {f"x{j}": "number" for j in range(NUMBERS)} | {f"w{j}": "category" for j in range(WORDS)}
 
@@ -139,20 +139,21 @@ def _weak_scaling() -> Iterator[Limit]:
     from distributed import Client
     from distributed.deploy.subprocess import SubprocessCluster
 
-    prior, cost = credo.NormalInverseGamma(0, 1, 1, 1), dict[int, tuple[float, float, float]]()
+    prior, cost = credo.NormalInverseGamma(0, 1, 1, 1), dict[int, tuple[float, float, float, float]]()
     own = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "silence_logs": 50}
     with SubprocessCluster(**own) as cluster, Client(cluster) as client:
-        for count in (FAN_IN, *PARTITIONS):
-            seconds, begun = list[float](), _scheduler_cpu(client)
+        for count in (FAN_IN, *PARTITIONS, MANY):
+            seconds, all_threads, begun = list[float](), list[float](), _scheduler_cpu(client)
             for _ in range(REPEATS):
                 frame = dd.from_map(_part, range(count), meta=_part(0).iloc[:0])
-                before = time.thread_time()
+                before, before_all = time.thread_time(), time.process_time()
                 credo.estimate(frame, "x", prior=prior)  # rows are counted in a pass of their own
                 seconds.append(time.thread_time() - before)
+                all_threads.append(time.process_time() - before_all)
             each = (_scheduler_cpu(client) - begun) / REPEATS / count
             tracemalloc.start()
             credo.estimate(frame, "x", prior=prior)
-            cost[count] = min(seconds), tracemalloc.get_traced_memory()[1] / 1e6, each
+            cost[count] = min(seconds), tracemalloc.get_traced_memory()[1] / 1e6, each, min(all_threads)
             tracemalloc.stop()
     (few, many), times = (cost[count] for count in PARTITIONS), PARTITIONS[1] // PARTITIONS[0]
     what = f"rows and partitions times {times}, {PARTITIONS[1]:,} partitions of a DataFrame on Dask"
@@ -160,7 +161,12 @@ def _weak_scaling() -> Iterator[Limit]:
     yield Limit(f"{what}: driver's CPU time, times", many[0] / few[0], LOGARITHM, "")
     yield Limit(f"{what}: driver's peak memory", many[1], 100, "MB")
     yield Limit(f"{what}: driver's peak memory, times", many[1] / few[1], LOGARITHM, "")
+    yield Limit(f"{what}: all threads of the driver's process, with Dask's own, times", many[3] / few[3], 2, "")
     yield Limit(f"{what}: Dask's scheduler, CPU time a partition", many[2] * 1e3, 50, "ms")
+    what, logarithm = f"{MANY:,} partitions, times {PARTITIONS[1]}", float(np.log2(MANY) / np.log2(PARTITIONS[1]))
+    yield Limit(f"{what}: driver's CPU time", cost[MANY][0] / many[0], logarithm, "")
+    yield Limit(f"{what}: driver's peak memory", cost[MANY][1] / many[1], logarithm, "")
+    yield Limit(f"{what}: all threads of the driver's process, with Dask's own", cost[MANY][3] / many[3], 4, "")
 
 
 def _scheduler_cpu(client: Any) -> float:

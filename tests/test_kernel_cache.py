@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,14 @@ def test_what_kernels_cost_is_looked_up_where_they_are_cached() -> None:
     for price in (words._price, counting.PRICE):
         module = price._name.partition(".")[0]
         assert (price._folder / f"{module}.py").is_file()
+
+
+def test_functions_without_a_module_are_compiled() -> None:
+    """As those that other packages make by exec: what watches credo's kernels being compiled sees them, too."""
+    from numba import njit
+
+    import credo._kernels.core.cut_products  # noqa: F401
+
+    made: dict[str, Callable[[int], int]] = {}
+    exec("def twice(x):\n    return 2 * x", {"__builtins__": {}}, made)
+    assert njit(made["twice"])(4) == 8

@@ -61,6 +61,12 @@ def test_html_of_a_model(name: str) -> None:
     assert "script" not in {tag for tag, _ in page.seen}
 
 
+def test_a_column_without_a_name_or_values_is_not_listed() -> None:
+    assert "kind" not in credo.BetaBernoulli(1, 1).update([1, 0])._repr_html_()
+    assert "kind" in credo.DirichletCategorical(1.0).update(["a", "b"])._repr_html_()
+    assert "kind" in credo.estimate(ROWS, "x", by=EVIL)._repr_html_()
+
+
 def test_answers_of_networks_are_tables() -> None:
     asia, given = credo.Network.example("asia"), {"XRay": "yes"}
     net = credo.HybridNetwork({EVIL: (), "x": (EVIL,), "z": ("x",)}).fit({EVIL: ROWS[EVIL], **NUMBERS})

@@ -49,6 +49,13 @@ def test_no_plot_needs_or_leaves_a_state_of_pyplot() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_a_prior_without_bound_leaves_the_posterior_its_height() -> None:
+    figure = credo.NormalInverseGamma(0, 1, 1, 1).update(np.linspace(15, 25, 30)).plot()
+    variance = figure.axes[1]
+    heights = {line.get_label(): np.nanmax(line.get_ydata()) for line in variance.lines}
+    assert heights["posterior"] > 0.7 * variance.get_ylim()[1] < heights["prior"]
+
+
 def test_axes_of_ones_own_are_drawn_in() -> None:
     figure = Figure()
     left, right = figure.subplots(1, 2)

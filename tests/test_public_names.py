@@ -105,6 +105,11 @@ def test_each_is_loaded_from_where_it_is_defined(name: str) -> None:
     assert inspect.getdoc(found)
 
 
+def test_each_is_in_the_reference() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert {f"::: {credo._PUBLIC[name]}.{name}" for name in NAMES} <= {*page.splitlines()}
+
+
 def test_every_error_is_public_and_a_credo_error() -> None:
     defined = [
         name for name, each in vars(errors).items() if inspect.isclass(each) and each.__module__ == "credo.errors"

@@ -111,7 +111,8 @@ def _watch() -> None:
 
         def on_start(self, event: Any) -> None:
             watched["compiling"] += 1
-            own = event.data["dispatcher"].py_func.__module__.partition(".")[0] == "credo"
+            module = event.data["dispatcher"].py_func.__module__ or ""  # functions made by exec have none
+            own = module.partition(".")[0] == "credo"
             if watched["compiling"] == 1 and own and self.taken < PATIENCE:
                 self.begun, self.timer = monotonic(), Timer(PATIENCE - self.taken, _tell)
                 self.timer.daemon = True

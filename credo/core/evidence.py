@@ -184,7 +184,8 @@ class Evidence:
 
     def ordered(self) -> Evidence:
         """With every column's levels in their natural order, however the rows came; words stay as they came."""
-        return self._at({c.axis: c.ordered()[1] for c in self.schema if c.levels is not None and c.kind != "text"})
+        known = (c for c in self.schema if c.levels is not None and c.kind != "text")
+        return self._at({c.axis: c.ordered()[1] for c in known if not c.is_ascending})
 
     def only(self, *labels: Label) -> Evidence:
         """Some of the parts, and the columns that they are about."""

@@ -14,6 +14,7 @@ from credo.core import soft_sums
 from credo.core.few_products import FEW_PRODUCTS, add_few_products
 from credo.core.membership import Codes, Hard, Membership, Soft
 from credo.core.statistics import ROUNDING, Statistics
+from credo.data.cells import LARGEST
 from credo.numerics.exact import Array, Exact
 
 CLOSE = 2.0**-30  # of a sum of squares: below it, sums are taken about the mean
@@ -119,20 +120,27 @@ class CrossMoments(Statistics):
     @classmethod
     def of(cls, x: Array, member: Membership) -> CrossMoments:
         if isinstance(member, Hard):
-            return cls.of_bordered(_bordered(x), member)
+            cells = _bordered(x)
+            return cls._of_rows(cells, member)._about_means(cells, member)
         return cls.of_centred(soft_sums.products(x, member.weights))
 
     @classmethod
-    def of_bordered(cls, cells: Array, member: Hard, largest: Array | None = None) -> CrossMoments:
-        """Of rows (1, x); many are summed fastest in column-major order, and where the largest |x|
-        of each column is known."""
-        found = cls._of_products(cells, member, largest)
-        close = found._close(member)
+    def of_lanes(cls, lanes: Array, member: Hard) -> CrossMoments | None:
+        """Of rows (1, x) in column-major order, as (columns, rows); None if a cell is missing or too large."""
+        if _many_whole(lanes.T, member):
+            found = cls._of_lanes(lanes)
+        else:
+            found = cls._of_products(lanes.T, member) if _all_within(lanes, LARGEST) else None
+        return None if found is None else found._about_means(lanes.T, member)
+
+    def _about_means(self, cells: Array, member: Hard) -> CrossMoments:
+        """The same, from sums about the means where numbers lie close together. cells: (1, x)"""
+        close = self._close(member)
         if not close.any():
-            return found
-        about = np.where(close, found.mean, 0.0)
-        n, first, second = cls._of_products(_bordered(_away(cells[:, 1:], member.codes, about)), member).sums
-        return cls(n, *_uncentred(n[:, None], first, second, Exact.of(about), products=True))
+            return self
+        about = np.where(close, self.mean, 0.0)
+        n, first, second = self._of_rows(_bordered(_away(cells[:, 1:], member.codes, about)), member).sums
+        return CrossMoments(n, *_uncentred(n[:, None], first, second, Exact.of(about), products=True))
 
     @classmethod
     def of_centred(cls, sums: soft_sums.CentredSums) -> CrossMoments:
@@ -142,19 +150,28 @@ class CrossMoments(Statistics):
         return cls(n, first, Exact(*map(soft_sums.symmetric, (second.high, second.low))))  # to the last bit
 
     @classmethod
-    def _of_products(cls, cells: Array, member: Hard, largest: Array | None = None) -> CrossMoments:
+    def _of_rows(cls, cells: Array, member: Hard) -> CrossMoments:
+        known = member.codes >= 0
+        lanes = (cells if known.all() else cells[known]).T
+        found = cls._of_lanes(lanes) if _many_whole(cells, member) else None
+        return cls._of_products(cells, member) if found is None else found
+
+    @classmethod
+    def _of_lanes(cls, lanes: Array) -> CrossMoments | None:
+        """Of many rows of weight 1; None if a cell is missing or too large."""
+        from credo._kernels.core.cut_products import add_products_whole
+
+        high, low = np.zeros((2, 1, len(lanes), len(lanes)))
+        whole = add_products_whole(np.ascontiguousarray(lanes), high[0], low[0])
+        return cls.of_pairs(high, low) if whole else None
+
+    @classmethod
+    def _of_products(cls, cells: Array, member: Hard) -> CrossMoments:
         rows, size = cells.shape
         high, low = np.zeros((2, member.groups, size, size))
         few = rows * size**2 <= FEW_PRODUCTS and not add_products_hard.is_ready
-        if rows * size**2 >= MANY_PRODUCTS and member.groups == 1 and (member.weight == 1).all():
-            from credo._kernels.core.cut_products import add_products_whole
-
-            known = member.codes >= 0
-            lanes = np.ascontiguousarray((cells if known.all() else cells[known]).T)
-            add_products_whole(lanes, magnitudes(lanes) if largest is None else largest, high[0], low[0])
-        else:
-            cells = np.ascontiguousarray(cells)
-            (add_few_products if few else add_products_hard)(cells, member.codes, member.weight, high, low)
+        cells = np.ascontiguousarray(cells)
+        (add_few_products if few else add_products_hard)(cells, member.codes, member.weight, high, low)
         return cls.of_pairs(high, low)
 
     def _close(self, member: Hard) -> NDArray[np.bool_]:
@@ -230,9 +247,15 @@ def _drowned(squared: Array, left: Array, before: Array) -> bool:
     return bool(((size > 0) & (before > 2.0**70 * size) & (2.0**-100 * before > 1e-6 * (left - squared))).any())
 
 
-def magnitudes(lanes: Array) -> Array:
-    """The largest |x| of each column of (columns, rows); NaN where a cell is missing."""
-    return np.asarray(np.maximum(lanes.max(1), -lanes.min(1)))
+def _many_whole(cells: Array, member: Hard) -> bool:
+    """Whether there are many rows of one group and of weight 1."""
+    many = cells.shape[0] * cells.shape[1] ** 2 >= MANY_PRODUCTS
+    return many and member.groups == 1 and bool((member.weight == 1).all())
+
+
+def _all_within(x: Array, limit: float) -> bool:
+    """Whether no cell is beyond ±limit or missing."""
+    return not x.size or bool(x.max() <= limit and x.min() >= -limit)  # NaN isn't
 
 
 def _bordered(x: Array) -> Array:

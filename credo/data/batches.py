@@ -149,8 +149,10 @@ class Batch(Loaded):
         return replace(self.take(rows), inside=Inside(self, rows))
 
     def slice(self, offset: int, rows: int) -> Batch:
-        """Consecutive rows, as a view."""
+        """Consecutive rows, as a view; the batch itself, if these are all."""
         rows = max(0, min(rows, self.rows - offset))
+        if rows == self.rows:
+            return self
         columns = {name: array.slice(offset, rows) for name, array in self.columns.items()}
         block = None if self.block is None else self.block[offset : offset + rows]
         weight = None if self.weight is None else self.weight[offset : offset + rows]

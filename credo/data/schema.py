@@ -84,9 +84,17 @@ class Column:
         """A few strings, none declared."""
         return len(self.levels) <= SHORT and not self.declared and bool(pa.types.is_string(self.levels.type))
 
+    @cached_property
+    def is_ascending(self) -> bool:
+        """Whether levels are numbers that lie in order, none declared: that takes less to see than to sort."""
+        if self.declared or not pa.types.is_floating(self.levels.type):
+            return False
+        values = numpy_array(self.levels)
+        return bool((values[1:] > values[:-1]).all())
+
     def ordered(self) -> tuple[Column, Positions]:
         """Levels in their natural order after the declared ones, and the former place of each."""
-        if pa.types.is_floating(self.levels.type) and not self.declared and _ascending(self.levels):
+        if self.is_ascending:
             return self, np.arange(len(self.levels))
         if self._is_short:  # sorted before Arrow begins
             few = sorted(range(len(self.levels)), key=self.values.__getitem__)
@@ -96,12 +104,6 @@ class Column:
         order = np.concatenate([np.arange(self.declared), order])
         levels = pa.concat_arrays([fixed, self.levels.take(number_array(order[self.declared :]))])
         return replace(self, levels=levels), order
-
-
-def _ascending(numbers: object) -> bool:
-    """Whether they are in order, which takes less to see than to sort."""
-    values = numpy_array(numbers)
-    return bool((values[1:] > values[:-1]).all())
 
 
 @dataclass(frozen=True)

@@ -273,7 +273,8 @@ class Source:
 
     def in_currencies(self, known: Mapping[str, str]) -> Source:
         """The same; a column of amounts in another currency than the known one is an error."""
-        for name, sign in self.currencies([name for name in known if name in self.names]).items():
+        there = set(self.names)
+        for name, sign in self.currencies([name for name in known if name in there]).items():
             if sign != known[name]:
                 raise other_currency(name, known[name], sign)
         return self

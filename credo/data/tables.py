@@ -287,6 +287,12 @@ def _odd_cell(values: Any, name: str, start: int) -> str:
     for row, cell in known:
         if isinstance(cell, str) and not _whole(cell):
             return f"column {name!r}, row {row}: {cell!r:.60} isn't text, as half a character (a surrogate) is in it"
+    for row, cell in known:
+        if isinstance(cell, int) and abs(cell) >= 2**53:  # integers alone, below 2^64, would have been read
+            return (
+                f"column {name!r} has the whole number {cell!r:.60} (row {row}), which can't be distinguished from its "
+                "neighbours as a float: whole numbers from 2^53 on need integers (below 2^64) or strings"
+            )
     return (
         f"column {name!r} holds {_type_of(first)} values that credo can't read; it reads numbers of up to 64 bits, "
         "booleans, dates and strings of whole characters"

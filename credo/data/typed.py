@@ -53,7 +53,8 @@ def typed(table: Source, missing: Collection[object] = (), words: Collection[str
         return wanted, Kept(asked, chosen, table.rows, whole) if table.near else ReadAs(asked, chosen)
 
     def signs_of(wanted: Sequence[str]) -> Mapping[str, str]:
-        plan([name for name in wanted if name in table.names])
+        there = set(table.names)
+        plan([name for name in wanted if name in there])
         return {name: signs[name] for name in wanted if name in signs}
 
     if table.once:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -43,7 +43,8 @@ class DaskPieces(Piece):
         run = place.bit_length()
         start = 1 << run >> 1
         if run not in self._nodes:
-            self._nodes[run] = [*self.frame.partitions[start : 1 << run].to_delayed()]
+            with partitions_kept():
+                self._nodes[run] = [*self.frame.partitions[start : 1 << run].to_delayed()]
         return DaskPiece(self._nodes[run][place - start])
 
     @property
@@ -118,54 +119,42 @@ class Dask(Remote):
         return [self._value(root).results[0] for root in begun] or [None]
 
     def _of_frame(self, task: Task, partitions: OfFrame) -> Any:
-        """The same of a DataFrame, by a graph that Dask's scheduler spells out: what the driver does doesn't depend on
-        how many partitions there are, but for the logarithm of their number."""
-        assert task.total is not None
-        total = task.total
-        sent, found = cloudpickle.dumps(task), None
+        """The same of a DataFrame, by one graph that Dask's scheduler spells out: what the driver does doesn't depend
+        on how many partitions there are, but for two numbers of each."""
         blob = packed(partitions.template)[0]
-        bounds = [*pairwise([*doubling(WINDOW, len(partitions)), len(partitions)])]
-
-        def begin(start: int, end: int) -> Any:
-            work = FrameWork(sent, blob, start, partitions.starts[start:end], partitions.counts[start:end])
-            frame = partitions.frame if end - start == len(partitions) else partitions.frame.partitions[start:end]
-            return self._begun(frame_tree(frame, work))
+        work = FrameWork(cloudpickle.dumps(task), blob, partitions.starts, partitions.counts)
 
         def done() -> Iterator[Done]:
-            nonlocal found
-            for start, end, begun in self._ahead((start, end, begin(start, end)) for start, end in bounds):
-                whole = self._sum_of_frame(begun, partitions, start, end)
-                found = pair_total([found, whole.results[0]], total)
-                yield whole
+            for (begun,) in self._ahead([(self._begun(frame_tree(partitions.frame, work)),)]):
+                yield self._sum_of_frame(begun, partitions)
 
-        for _ in watched(done(), partitions):
-            pass
-        return found
+        (whole,) = watched(done(), partitions)
+        return whole.results[0]
 
     def _begun(self, whole: Any) -> Any:
         client = self.client
         try:
-            return whole if client is None else client.compute(whole)
+            with partitions_kept():
+                return whole if client is None else client.compute(whole)
         except CredoError:
             raise
         except Exception as error:
             raise EngineError(f"Dask failed: {_said(error)}") from error
 
-    def _sum_of_frame(self, begun: Any, partitions: OfFrame, first: int, last: int) -> Done:
+    def _sum_of_frame(self, begun: Any, partitions: OfFrame) -> Done:
         try:
-            whole: Sum = begun.compute(scheduler=THREADS) if self.client is None else begun.result()
+            with partitions_kept():
+                whole: Sum = begun.compute(scheduler=THREADS) if self.client is None else begun.result()
         except CredoError:
             raise
         except Exception as error:
             if not hasattr(error, "last_worker"):  # of Dask's KilledWorker: reading it again would kill others
                 sent, name = cloudpickle.dumps(Task(_seen)), "credo-search"
-                for place in range(first, last):  # which one was it?
-                    self._value(self._begin([self._leaf(sent, name, place, partitions[place])])[0], place)
+                for place, own in enumerate(partitions):  # which one was it?
+                    self._value(self._begin([self._leaf(sent, name, place, own)])[0], place)
                 raise EngineError(f"Dask failed: {_said(error)}") from error
             place = getattr(error, "task", (0,))[-1]
-            raise EngineError(
-                DIED.format(f"partition {first + place + 1}" if isinstance(place, int) else "the sum")
-            ) from None
+            raise EngineError(DIED.format(f"partition {place + 1}" if isinstance(place, int) else "the sum")) from None
         return whole.done
 
     def _windows(
@@ -236,17 +225,10 @@ class Dask(Remote):
             raise EngineError(f"{where} can't be computed: {_said(error)}") from error
 
 
-def doubling(size: int, end: int) -> Iterator[int]:
-    """Where windows begin, each as large as all before it: sums of whole windows are whole trees.
-
-    >>> [*doubling(256, 2000)]
-    [0, 256, 512, 1024]
-    """
-    if end:
-        yield 0
-    while size < end:
-        yield size
-        size *= 2
+def partitions_kept() -> Any:
+    """A block in which Dask doesn't join partitions of files of which few columns are read: rows are counted by
+    partition, whichever columns are."""
+    return dask.config.set({"optimization.tune.active": False})
 
 
 def _client(given: Any) -> Any:

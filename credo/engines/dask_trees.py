@@ -48,7 +48,6 @@ class FrameWork:
 
     sent: bytes
     template: bytes
-    first: int  # place of the first of these partitions
     starts: NDArray[np.int64]
     counts: NDArray[np.int64]
 
@@ -61,8 +60,8 @@ class FrameLeaf:
 
     def __call__(self, frame: Any, work: FrameWork, partition_info: dict[str, int] | None = None) -> Done:
         assert partition_info is not None
-        i = partition_info["number"]
-        place, start, rows = work.first + i, int(work.starts[i]), int(work.counts[i])
+        place = partition_info["number"]
+        start, rows = int(work.starts[place]), int(work.counts[place])
         try:
             return task_of(work.sent)(unpacked(work.template, [Computed(frame)]).at(place, start, rows))
         except CredoError as error:

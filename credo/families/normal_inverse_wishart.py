@@ -82,8 +82,8 @@ class JointParameters(NamedTuple):
         """log Γ_d(ν/2) - ν/2 log|scale| (..., groups)"""
         from scipy.special import multigammaln
 
-        gamma = np.vectorize(lambda half: float(multigammaln(half, self.size)))(self.degrees / 2)
-        return np.asarray(gamma - self.degrees / 2 * np.linalg.slogdet(self.scale)[1])
+        half, log_size = self.degrees / 2, np.linalg.slogdet(self.scale)[1]
+        return np.asarray(multigammaln(half, self.size) - half * log_size)
 
     def log_evidence(self, n: Array, mean: Array, scatter: Array, tied: bool) -> float:
         """log p of n rows with that mean and scatter in each group, all groups together; self is the prior."""

@@ -133,7 +133,7 @@ class ClassPredictor(Surface, ABC):
             codes.append(own)
             row_weights.append(mass)
         truth, mass = np.concatenate(codes).astype(np.intp), np.concatenate(row_weights)
-        self._check_rows(np.bincount(truth, mass, len(self.classes)))
+        self._check_rows(np.bincount(truth, mass, len(self.classes)).astype(np.float64))
         log_shares = found.whole((0, len(self.classes)))
         return Scores(self.classes, log_shares, truth, mass, how, held_out_ratio=fold_ratio(len(truth)))
 

@@ -123,7 +123,10 @@ class Hypotheses(Shown):
     def _checked(self, likelihood: object) -> Array:
         if isinstance(likelihood, Mapping):
             likelihood = _in_order(likelihood, self.hypotheses, "likelihood", DataError)
-        found = np.asarray(likelihood, dtype=np.float64)
+        try:
+            found = np.asarray(likelihood, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"likelihoods must be numbers, but are {likelihood!r:.60}") from None
         if found.shape != self.prior.shape:
             raise DataError(
                 f"there must be a likelihood for each of {counted(len(self.prior), 'hypothesis')}, "

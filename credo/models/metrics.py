@@ -238,12 +238,12 @@ class Scores(ScoreFigures):
 
     @property
     def class_weights(self) -> Array:
-        return np.bincount(self.truth, self.weights, len(self.classes))
+        return np.bincount(self.truth, self.weights, len(self.classes)).astype(np.float64)
 
     @property
     def pairs(self) -> tuple[NDArray[np.int64], Array]:
         keys, which = np.unique(self.truth * len(self.classes) + self.predicted, return_inverse=True)
-        return keys, np.bincount(which, self.weights, len(keys))
+        return keys.astype(np.int64), np.bincount(which, self.weights, len(keys)).astype(np.float64)
 
     @cached_property
     def probabilities(self) -> Array:

@@ -103,7 +103,9 @@ class SummedScores(ScoreFigures):
     @classmethod
     def total(cls, parts: Sequence[SummedScores]) -> SummedScores:
         cells, which = np.unique(np.concatenate([part.cells for part in parts]), return_inverse=True)
-        weights = np.bincount(which, np.concatenate([part.cell_weights for part in parts]), len(cells))
+        weights = np.bincount(which, np.concatenate([part.cell_weights for part in parts]), len(cells)).astype(
+            np.float64
+        )
         added: dict[str, Any] = {
             name: sum(getattr(part, name) for part in parts)
             for name in ("rows", "n", "unknown", "right", "squares", "implied", "bins")
@@ -117,7 +119,8 @@ class SummedScores(ScoreFigures):
 
     @property
     def class_weights(self) -> Array:
-        return np.bincount(self.cells // len(self.classes), self.cell_weights, len(self.classes))
+        found = np.bincount(self.cells // len(self.classes), self.cell_weights, len(self.classes))
+        return found.astype(np.float64)
 
     @property
     def accuracy(self) -> float:

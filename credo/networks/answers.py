@@ -167,12 +167,12 @@ def estimate_notice(answer: object) -> str:
             return ""
         return "searched for by annealing instead; these are the best states found, and others may be more probable"
     if isinstance(answer, Estimated | EstimatedNumber):
-        return f"estimated by {answer.method} instead, with standard errors"
+        return f"estimated by {answer.method}, with standard errors"
     guesses = _guesses(answer) if isinstance(answer, Mapping) else []
     if not isinstance(answer, Mapping) or not guesses:
         return ""
     some = f"{len(guesses)} of {counted(len(answer), 'variable')} " if len(guesses) < len(answer) else ""
-    return f"{some}estimated by {guesses[0].method} instead, with standard errors"
+    return f"{some}estimated by {guesses[0].method}, with standard errors"
 
 
 def reliability_notice(answer: object) -> str:

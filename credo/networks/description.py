@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,12 @@ from credo.core.description import DescriptionLength, arrow_bits, bits, paramete
 from credo.errors import EvidenceError
 from credo.families import dirichlet
 from credo.networks.table_priors import dirichlet_of
+from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.network import Network
+    from credo.networks.templates.dynamic_network import DynamicNetwork
 
 HALF = "½ log₂ n each"
 
@@ -31,14 +35,38 @@ def network_length(network: Network, data: object) -> DescriptionLength:
     for name, own in tables.values():
         node: Any = network.nodes[name]
         free += node.free_numbers if name in network.forms else (sizes[name] - 1) * prod(sizes[each] for each in own)
-    return DescriptionLength(
-        coded=f"columns {', '.join(sorted(map(str, above)))}",
-        structure=arrow_bits(above, len(above) - 1),
-        parameters=parameter_bits(free, len(log_prob)),
-        data=bits(float(np.sum(log_prob))),
-        n=len(log_prob),
-        how=HALF,
-    )
+    return _two_parts(arrow_bits(above, len(above) - 1), above, free, log_prob, len(log_prob))
+
+
+def hybrid_length(network: HybridNetwork, data: object) -> DescriptionLength:
+    """The same with lines: an intercept, the weights and a variance for each state of the category parents. Densities
+    are coded: the precision of the cells, which all networks share, comes on top."""
+    log_prob, above = network.log_prob(data), network.parents
+    free = sum(_free_of_table(table) for table in network.tables.values())
+    free += sum(node.intercept.size + node.weights.size + node.variance.size for node in network.numbers.values())
+    for node in network.logistic.values():
+        states = node.intercept.shape[-1]
+        free += (node.intercept.size + node.weights.size) * (states - 1) // states
+    return _two_parts(arrow_bits(above, len(above) - 1), above, free, log_prob, len(log_prob))
+
+
+def slices_length(network: DynamicNetwork, data: object, rows: int) -> DescriptionLength:
+    """The same of sequences: parents may be in the slice before, and first slices have tables of their own."""
+    above = network.parents
+    free = sum(_free_of_table(table) for table in (*network.tables.values(), *network.first.values()))
+    return _two_parts(arrow_bits(above, 2 * len(above) - 1), above, free, network.log_prob(data), rows)
+
+
+def _free_of_table(table: Array) -> int:
+    """Of numbers that sum to 1 over the last axis."""
+    return table.size - table.size // table.shape[-1]
+
+
+def _two_parts(
+    structure: float, columns: Iterable[object], free: int, log_prob: Array, rows: int
+) -> DescriptionLength:  # fmt: skip
+    coded = f"columns {', '.join(sorted(map(str, columns)))}"
+    return DescriptionLength(coded, structure, parameter_bits(free, rows), bits(float(np.sum(log_prob))), rows, HALF)
 
 
 def tables_evidence(network: Network) -> float:

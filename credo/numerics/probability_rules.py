@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from numbers import Real
 
 from credo.errors import DataError
 
 ROUNDING = 1e-9
+
+Cases = Sequence[float] | Mapping[object, float]
 
 
 def product_rule(a: float, b_given_a: float) -> float:
@@ -32,12 +35,16 @@ def sum_rule(a: float, b: float, both: float) -> float:
     return a + b - both
 
 
-def total_probability(given: Sequence[float], cases: Sequence[float]) -> float:
-    """P(B) = Σ P(B | Aᵢ) P(Aᵢ), over cases Aᵢ of which exactly one is true.
+def total_probability(given: Cases, cases: Cases) -> float:
+    """P(B) = Σ P(B | Aᵢ) P(Aᵢ), over cases Aᵢ of which exactly one is true: numbers in one order, or by name.
 
     >>> round(total_probability([0.98, 0.03], [0.008, 0.992]), 4)
     0.0376
     """
+    if isinstance(given, Mapping) and isinstance(cases, Mapping) and given.keys() == cases.keys():
+        given, cases = [given[name] for name in cases], [*cases.values()]
+    if isinstance(given, Mapping) or isinstance(cases, Mapping):
+        raise DataError("P(B | A) and P(A) must have the same names, or both be numbers in one order")
     if len(given) != len(cases):
         raise DataError(f"there must be a P(B | A) for each case: {len(given)} are given, for {len(cases)} cases")
     if abs(sum(_probability(each, "P(A)") for each in cases) - 1) > 1e-6:
@@ -58,6 +65,6 @@ def bayes_rule(prior: float, likelihood: float, otherwise: float) -> float:
 
 
 def _probability(p: float, what: str) -> float:
-    if not 0 <= p <= 1:
-        raise DataError(f"{what} must be between 0 and 1, but is {p:g}")
+    if not isinstance(p, Real) or not 0 <= p <= 1:
+        raise DataError(f"{what} must be a number between 0 and 1, but is {p!r:.60}")
     return p

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,17 +53,21 @@ def belief_charts(belief: Belief) -> list[Chart]:
     before = (
         belief.prior.marginals() if belief.evidence is not None and _comparable(belief) else (None,) * len(marginals)
     )
-    updated = belief.evidence is not None
+    updated, names = belief.evidence is not None, [row[0] for row in summary_rows(belief)]
+    if isinstance(belief.posterior, Dirichlet):
+        (marginal,) = marginals
+        return [parameter_chart("probability", marginal, updated=updated, names=names), _predictive_chart(belief)]
     charts = [
-        parameter_chart(row[0], marginal, prior, updated)
-        for row, marginal, prior in zip(summary_rows(belief), marginals, before, strict=False)
+        parameter_chart(name, marginal, prior, updated, alone=len(marginals) == 1)
+        for name, marginal, prior in zip(names, marginals, before, strict=False)
     ]
     return [*charts, _predictive_chart(belief)]
 
 
 def numeric_charts(belief: Numeric) -> list[Chart]:
     names = ["parameter"] if len(belief.axes) == 1 else [f"parameter {i + 1}" for i in range(len(belief.axes))]
-    charts = [parameter_chart(*each) for each in zip(names, belief.marginals, belief._blank.marginals, strict=True)]
+    pairs = zip(names, belief.marginals, belief._blank.marginals, strict=True)
+    charts = [parameter_chart(*each, alone=len(names) == 1) for each in pairs]
     law = belief.predictive().law
     low, high = (float(end) for end in law.interval(0.998))
     if isinstance(law, Categorical):
@@ -81,19 +86,23 @@ def _comparable(belief: Belief) -> bool:
 
 
 def parameter_chart(
-    name: str, posterior: Distribution, prior: Distribution | None = None, updated: bool = True
-) -> Chart:
-    """posterior ∝ likelihood · prior: the likelihood is their ratio, scaled to the same area."""
+    name: str, posterior: Distribution, prior: Distribution | None = None, updated: bool = True, *,
+    names: Sequence[str] = (), alone: bool = True,
+) -> Chart:  # fmt: skip
+    """posterior ∝ likelihood · prior: the likelihood is their ratio, scaled to the same area; unless a parameter is
+    alone, the others are integrated out of it. The entries of a vector may have names."""
     grid, label = _grid(posterior, prior), "posterior" if updated else "prior"
-    several = np.ndim(posterior.mean()) > 0
+    several, densities = np.ndim(posterior.mean()) > 0, _densities(posterior, grid)
+    labels = names or ([f"{label} {j}" for j in range(len(densities))] if several else [label])
     curves = [
-        Curve(f"{label} {j}" if several else label, "posterior", grid.tolist(), density.tolist())
-        for j, density in enumerate(_densities(posterior, grid))
+        Curve(own, "posterior", grid.tolist(), density.tolist())
+        for own, density in zip(labels, densities, strict=False)  # of many entries the first have names
     ]
     if prior is not None and not several:
         likelihood = _likelihood(posterior, prior, grid)
         curves.append(Curve("prior", "prior", grid.tolist(), _densities(prior, grid)[0].tolist()))
-        curves.append(Curve("likelihood (scaled)", "likelihood", grid.tolist(), likelihood.tolist()))
+        what = "likelihood (scaled)" if alone else "integrated likelihood (scaled)"
+        curves.append(Curve(what, "likelihood", grid.tolist(), likelihood.tolist()))
     return Chart(name, curves=curves)
 
 
@@ -215,7 +224,9 @@ def draw_chart(axes: Axes, chart: Chart) -> None:
             axes.plot(curve.x, curve.y, LINES[curve.role], color=colour, lw=width, label=curve.label)
             if curve.role == "posterior" and not several:
                 axes.fill_between(curve.x, curve.y, color=colour, alpha=0.15)
-        axes.set(yticks=[], ylim=(0, None))
+        # A prior without bound at its ends must not flatten the others.
+        heights = np.concatenate([curve.y for curve in chart.curves if curve.role != "prior"])
+        axes.set(yticks=[], ylim=(0, 1.1 * np.nanmax(heights, initial=0.0) or None))
         if any(curve.role == "posterior" for curve in chart.curves):
             axes.legend(frameon=False, fontsize="small")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.data.schema import Schema
 from credo.errors import counted
 from credo.families import GammaExponential, LinearGaussian
 from credo.families.dirichlet import Dirichlet
@@ -235,4 +236,7 @@ def saved_groups_content(beliefs: Beliefs, top: int | None = None) -> list[Conte
 
 
 def _schema(model: Belief | Beliefs) -> list[Content]:
-    return [] if model.evidence is None else [GAP, schema_table(model.evidence.schema)]
+    """The columns, unless there is nothing to tell of them: numbers without a name are called x."""
+    schema = Schema(()) if model.evidence is None else model.evidence.schema
+    told = any(column.name != "x" or column.levels is not None for column in schema)
+    return [GAP, schema_table(schema)] if told else []

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from credo.data.schema import Column
     from credo.models.average import ModelAverage
     from credo.models.classifier import Classifier
-    from credo.models.metrics import Scores
+    from credo.models.metrics import ScoreFigures
     from credo.selection.learning_curve import LearningCurve
     from credo.selection.report import Report
 
@@ -110,7 +110,7 @@ def _judged(report: Report) -> list[Content]:
     ]
 
 
-def scores_content(scores: Scores, what: str = "") -> list[Content]:
+def scores_content(scores: ScoreFigures, what: str = "") -> list[Content]:
     """The scores on held-out rows."""
     title = f"Scores on {count_of(scores.rows, 'held-out row')}{f', {what}' if what else ''} ({scores.how})"
     return [
@@ -127,7 +127,7 @@ def report_content(report: Report) -> list[Content]:
     return [*_judged(report), GAP, columns_table(report, TOP)]
 
 
-def _figures(scores: Scores) -> list[Content]:
+def _figures(scores: ScoreFigures) -> list[Content]:
     value, share = scores.commonest
     figures = {
         "accuracy": (scores.accuracy, f"always predicting {one_line(value, VALUE)!r} gives {share:.3f}"),
@@ -141,7 +141,7 @@ def _figures(scores: Scores) -> list[Content]:
     ]
 
 
-def confusion_content(scores: Scores, most: int, pairs: int) -> list[Content]:
+def confusion_content(scores: ScoreFigures, most: int, pairs: int) -> list[Content]:
     """A matrix of few classes; of many, the pairs that are confused most."""
     if len(scores.classes) <= most:
         names = [str(value) for value in scores.classes]

@@ -49,6 +49,9 @@ def shape_of(model: Classifier, name: str) -> Shape | None:
     if not np.isfinite(drawn).all():
         return None
     low, high = np.quantile(drawn, [0.003, 0.997])
+    # A Gaussian goes on where there are no values, as below an age of 0.
+    if form in ("gaussian", "log") and (known := model.seen.schema[name].values):
+        low, high = max(low, min(known)), min(high, max(known))
     if form == "count":
         places = np.unique(np.linspace(max(low, 0), high + 1, MOST_COUNTS).round())
     else:

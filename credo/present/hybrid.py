@@ -46,7 +46,7 @@ def described(net: HybridNetwork) -> str:
       Flu -> Fever
     <BLANKLINE>
     P(Flu)
-      yes: 0.1, no: 0.9
+      yes 0.1, no 0.9
     <BLANKLINE>
     p(Fever | Flu)
       yes: N(39, 0.5²)
@@ -86,7 +86,7 @@ def _said(net: HybridNetwork, name: str, node: Any, where: tuple[int, ...]) -> s
             for k, state in enumerate(net.states[name])
         ]
         return f"softmax({'; '.join(parts)})"
-    return ", ".join(f"{state}: {p:.6g}" for state, p in zip(net.states[name], node[where].tolist(), strict=True))
+    return ", ".join(f"{state} {p:.6g}" for state, p in zip(net.states[name], node[where].tolist(), strict=True))
 
 
 def _terms(intercept: float, names: tuple[str, ...], weights: Any) -> str:

@@ -15,14 +15,14 @@ from credo.present.texts import named_texts
 if TYPE_CHECKING:
     from credo.estimation.beliefs import Beliefs
     from credo.models.classifier import Classifier
-    from credo.models.metrics import Scores
+    from credo.models.metrics import ScoreFigures
 
 COLUMNS, CLASSES = 9, 6  # that are drawn
 GROUPS = 40
 WORDS = 12
 
 
-def plot_scores(scores: Scores) -> Figure:
+def plot_scores(scores: ScoreFigures) -> Figure:
     """A reliability diagram: how often predictions were right, by their probability, with 95% credible intervals."""
     from credo import BetaBernoulli
 

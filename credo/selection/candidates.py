@@ -28,7 +28,7 @@ from credo.selection.in_step import Run
 from credo.selection.requests import Factors, ScoresOfTerms
 from credo.selection.sample import Sample
 from credo.selection.terms import Forms, Term, TermScores, Trained, beside
-from credo.selection.texts import chosen_readings, gains
+from credo.selection.texts import chosen_readings, gains, only_forms
 from credo.selection.weighting import Group, Regression, Weighting, relevances
 
 # What is tried beside what was asked for, less or more of it, while it helps. (More smoothing: rare levels of a column
@@ -77,16 +77,15 @@ def candidates(trained: Trained, sample: Sample, excess: Mapping[str, float] | N
     model = trained.model
     settings, chosen_texts, odds = chosen_readings(trained, sample)
     views = model.choices
-    texts = {name: tuple(form for form in own if form in TEXT_FORMS) for name, own in views.items()}
-    texts |= chosen_texts
+    texts = only_forms(views, TEXT_FORMS) | chosen_texts
     columns = _columns(trained)
     relevance: dict[str, float] = {}
     if settings.estimate != "ml":
         factors = yield Factors(trained, columns, settings)
         relevance = relevances(_averaged(factors), excess or {})
-    columns = {name: forms if relevance.get(name, 1.0) >= IRRELEVANT else [] for name, forms in columns.items()}
-    joint = {name: [form for form in own if form in GAUSSIAN_FORMS] for name, own in views.items()}
-    pairs = {name: [form for form in own if form in CELL_FORMS and trained.in_cells] for name, own in views.items()}
+    columns = {name: forms if relevance.get(name, 1.0) >= IRRELEVANT else () for name, forms in columns.items()}
+    joint = only_forms(views, GAUSSIAN_FORMS)
+    pairs = only_forms(views, CELL_FORMS if trained.in_cells else ())
     every = {name: (*columns[name], *texts[name], *joint[name]) for name in views}
     known = set() if odds is None else set(odds.terms)
     asked = {name: [form for form in own if Term(form, name) not in known] for name, own in every.items()}
@@ -155,9 +154,10 @@ def excess_of_factors(trained: Trained, sample: Sample) -> dict[str, float]:
     return {name: shared if mean <= FAR else float(mean) for name, mean in zip(factors[0], means, strict=True)}
 
 
-def _columns(trained: Trained) -> dict[str, list[str]]:
+def _columns(trained: Trained) -> dict[str, tuple[str, ...]]:
     """The forms in which each column is read by itself."""
-    return {n: [f for f in v if f not in (*TEXT_FORMS, *JOINT_FORMS)] for n, v in trained.model.choices.items()}
+    views = trained.model.choices
+    return only_forms(views, {form for own in set(views.values()) for form in own} - {*TEXT_FORMS, *JOINT_FORMS})
 
 
 def _averaged(log_factors: Mapping[Term, float]) -> dict[str, float]:

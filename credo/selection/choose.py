@@ -137,7 +137,7 @@ def names_of(models: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     else:
         raise DataError(f"models must be a list of models, or {{name: model}}, but are {models!r:.60}")
     if len(found) < 2:
-        raise DataError(f"there must be at least two models, but there is {counted(len(found), 'model')}")
+        raise DataError(f"there must be at least two models, but {'one is' if found else 'none is'} given")
     return found
 
 

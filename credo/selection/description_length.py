@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import Parameter, signature
 from typing import Any
 
 from credo.core.description import Describes, DescriptionLength
@@ -20,5 +21,13 @@ def description_length(model: Describes, data: object = None, **how: Any) -> Des
     137.0
     """
     if not isinstance(model, Describes):
-        raise DataError(f"a {type(model).__name__} has no description length: it gives data no probability")
-    return model.description_length(data, **how) if data is not None else model.description_length(**how)
+        raise DataError(
+            f"a {type(model).__name__} has no description length: give a fitted model, hypotheses or a belief"
+        )
+    if data is not None:
+        return model.description_length(data, **how)
+    if signature(model.description_length).parameters["data"].default is Parameter.empty:
+        raise DataError(
+            f"the description length of a {type(model).__name__} needs data: description_length(model, data)"
+        )
+    return model.description_length(**how)

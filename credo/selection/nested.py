@@ -149,15 +149,12 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
 def _ranges(model: Classifier, sample: Sample) -> dict[str, tuple[float, float]]:
     """The least and the largest number of each column that isn't constant; not of dates whose weekday or month is read,
     which later dates have, too."""
-    found = {}
-    read = {name: forms for name, forms in model.views.items() if forms[0] in NUMBERS}
-    for name in (name for name, forms in read.items() if set(forms).isdisjoint(CALENDAR_FORMS)):
-        x = np.concatenate([part.numbers(name) for part in sample.parts if name in part.names] or [np.zeros(0)])
-        x = x[~np.isnan(x)]
-        low, high = float(np.min(x, initial=np.inf)), float(np.max(x, initial=-np.inf))
-        if low < high:
-            found[name] = low, high
-    return found
+    numbers = [name for name, forms in model.views.items() if forms[0] in NUMBERS]
+    names = [name for name in numbers if set(model.views[name]).isdisjoint(CALENDAR_FORMS)]
+    x = np.concatenate([part.filled(model.views).raw_matrix(names) for part in sample.parts])
+    low, high = np.fmin.reduce(x, axis=0, initial=np.inf), np.fmax.reduce(x, axis=0, initial=-np.inf)
+    each = zip(names, low.tolist(), high.tolist(), strict=True)
+    return {name: (least, largest) for name, least, largest in each if least < largest}
 
 
 def _with_parts(

@@ -299,9 +299,9 @@ class TrainedByScorers(Trained):
 
     def chosen(self, sample: Sample, forms: Forms, settings: Settings) -> dict[int, Chosen]:
         """The scorers of these forms, by their place among all."""
-        found, other = {}, self._other(settings)
+        found, other, asked = {}, self._other(settings), {name: own for name, own in forms.items() if own}
         for slot, ((form, scorer), cells) in enumerate(zip(self.scorers, _cells(sample), strict=True)):
-            places = [j for j, name in enumerate(scorer.names) if form in forms.get(name, ())]
+            places = [j for j, name in enumerate(scorer.names) if name in asked and form in asked[name]]
             if places:
                 found[slot] = Chosen(form, scorer, other, cells, np.array(places, dtype=np.intp))
         return found

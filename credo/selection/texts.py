@@ -6,7 +6,7 @@ pairs carry all the information; for short ones, which words occur and which don
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -43,8 +43,8 @@ def chosen_readings(trained: Trained, sample: Sample) -> Readings:
     if not texts:
         return Readings(model.settings, {}, None)
     thin = sample.thinned(int(np.clip(CELLS // len(model.classes), *ROWS)))
-    odds, best = _chosen_odds(model, thin, _only(texts, ODDS_FORMS))
-    settings, words = replace(model.settings, odds=odds), _only(texts, WORD_FORMS)
+    odds, best = _chosen_odds(model, thin, only_forms(texts, ODDS_FORMS))
+    settings, words = replace(model.settings, odds=odds), only_forms(texts, WORD_FORMS)
     smoothed = settings.smoothing if settings.estimate == "map" else min(settings.smoothing, SMOOTHING)
     scores = trained.left_out(thin, words, replace(settings, smoothing=smoothed))
     readings = {}
@@ -54,8 +54,10 @@ def chosen_readings(trained: Trained, sample: Sample) -> Readings:
     return Readings(settings, readings, best if thin is sample else None)
 
 
-def _only(views: Mapping[str, Sequence[str]], forms: Sequence[str]) -> Forms:
-    return {name: tuple(form for form in own if form in forms) for name, own in views.items()}
+def only_forms(views: Mapping[str, Sequence[str]], forms: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Some of the forms of each column. Many columns have the same ones."""
+    found = {own: tuple(form for form in own if form in forms) for own in set(map(tuple, views.values()))}
+    return {name: found[tuple(own)] for name, own in views.items()}
 
 
 def _chosen_odds(model: Any, sample: Sample, forms: Forms) -> tuple[dict[Axis, tuple[float, float]], TermScores]:

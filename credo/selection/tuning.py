@@ -66,7 +66,11 @@ class Tuning:
 
     def read_as(self, name: str) -> tuple[str, ...]:
         """The forms of a column, and the parts that read it, too."""
-        return (*self.forms.get(name, ()), *(part.form for part in self.parts if name in part.names))
+        return (*self.forms.get(name, ()), *(form for form, names in self._read_by_parts if name in names))
+
+    @cached_property
+    def _read_by_parts(self) -> list[tuple[str, frozenset[str]]]:
+        return [(part.form, frozenset(part.names)) for part in self.parts]
 
     def within(self, batch: Batch) -> tuple[Batch, Ignored]:
         """Numbers beyond a column's range by more than half its width are missing; they are counted if chance doesn't
@@ -76,14 +80,16 @@ class Tuning:
         that were learned, at most 2 in n + 1 lie outside a column's range at all.
         """
         columns, ignored = dict[str, object](), dict[tuple[str, str], int]()
-        for name, (low, high) in self.ranges.items():
-            x = batch.numbers(name) if name in batch.names else np.zeros(0)
-            with np.errstate(invalid="ignore", over="ignore"):
-                far = np.abs(x / 2 - (low / 4 + high / 4)) > high / 2 - low / 2  # halves can't overflow
-            if far.any():
-                columns[name] = pc.if_else(number_array(far), scalar(None, (own := batch.column(name)).type), own)
-                if far.sum() > 2 * len(x) / (self.rows + 1):
-                    ignored[name, FAR] = int(far.sum())
+        there = set(batch.names)
+        names = [name for name in self.ranges if name in there]
+        low, high = np.array([self.ranges[name] for name in names]).reshape(-1, 2).T
+        with np.errstate(invalid="ignore", over="ignore"):  # halves can't overflow
+            beyond = np.abs(batch.matrix(names) / 2 - (low / 4 + high / 4)) > high / 2 - low / 2
+        for j in np.flatnonzero(beyond.any(0)).tolist():
+            name, far = names[j], np.ascontiguousarray(beyond[:, j])
+            columns[name] = pc.if_else(number_array(far), scalar(None, (own := batch.column(name)).type), own)
+            if far.sum() > 2 * batch.rows / (self.rows + 1):
+                ignored[name, FAR] = int(far.sum())
         return (batch.with_columns(columns) if columns else batch), ignored
 
     @cached_property

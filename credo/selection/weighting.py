@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from credo.numerics.arrays import over_last
 from credo.numerics.exact import Array
@@ -274,11 +273,9 @@ def relevances(log_bayes_factors: Mapping[str, float], excess: Mapping[str, floa
     """
     log_factors = np.array([value - excess.get(name, 0.0) for name, value in log_bayes_factors.items()])
     log_odds = log_factors + np.log(SHARES_OF_COLUMNS / (1 - SHARES_OF_COLUMNS))[:, None]  # (shares, columns)
-    log_evidence = (np.logaddexp(0.0, log_odds) + np.log1p(-SHARES_OF_COLUMNS)[:, None]).sum(1)
+    against = np.exp(-np.abs(log_odds))  # the odds of what is less probable
+    log_evidence = (np.maximum(log_odds, 0.0) + np.log1p(against) + np.log1p(-SHARES_OF_COLUMNS)[:, None]).sum(1)
     log_posterior = np.append(log_evidence - np.log(len(SHARES_OF_COLUMNS)), 0.0)  # the last: no column depends
     posterior = np.exp(log_posterior - np.logaddexp.reduce(log_posterior))[:-1]
-    return dict(zip(log_bayes_factors, (posterior @ _logistic(log_odds)).tolist(), strict=True))
-
-
-def _logistic(x: Array) -> NDArray[np.float64]:
-    return np.asarray(np.exp(-np.logaddexp(0.0, -x)))
+    depends = np.where(log_odds >= 0, 1.0, against) / (1 + against)
+    return dict(zip(log_bayes_factors, (posterior @ depends).tolist(), strict=True))

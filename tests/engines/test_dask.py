@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 import credo
 from credo import engines
+from credo.engines.remote import partition_progress
 from tests.engines.verbs import LONG, QUICK, dask_frame, local, parts_of, table
 from tests.laws.test_engines import VERBS, as_form
 
@@ -61,3 +64,33 @@ def test_predictions_are_columns_of_the_frame(parts: list[pd.DataFrame], dask_cl
     assert len(again) == len(whole)
     log = model.predict_log_proba(frame, class_prior={"a": 0.2, "b": 0.3, "c": 0.5}).compute()
     np.testing.assert_allclose(np.exp(log[["log P(a)", "log P(b)", "log P(c)"]]).sum(axis=1), 1)
+
+
+def test_progress_counts_partitions(tmp_path: Path, dask_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What bars show: each partition of files as it is done; of a frame, all that one sum is of."""
+    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    parts, prior = parts_of(table()), credo.NormalMean(0, 1, 1)
+    for i, part in enumerate(parts):
+        part[["z"]].to_parquet(tmp_path / f"{i}.parquet")
+    seen = list[tuple[int, int | None]]()
+    token = partition_progress.set(lambda done, count: seen.append((done, count)))
+    try:
+        with engines.using(engines.Dask(dask_client)):
+            credo.estimate(str(tmp_path / "*.parquet"), "z", prior=prior)
+        by_file = seen.copy()
+        credo.estimate(dask_frame(parts), "z", prior=prior)
+    finally:
+        partition_progress.reset(token)
+    count = by_file[-1][1]
+    assert count is not None
+    assert by_file[-count:] == [(done, count) for done in range(1, count + 1)]
+    assert seen[-1] == (len(parts), len(parts))
+
+
+def test_the_core_imports_neither_engine() -> None:
+    code = (
+        "import sys, credo; credo.NaiveBayes().fit({'x': ['a', 'b'], 'y': ['c', 'd']}, target='y'); "
+        "print({name.partition('.')[0] for name in sys.modules} & {'dask', 'distributed', 'pyspark', 'py4j'})"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "set()\n"

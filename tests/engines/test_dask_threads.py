@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,8 @@ import credo
 from credo import engines
 from tests.engines.verbs import LONG, QUICK, dask_frame, learned_number, local, parts_of, table
 from tests.laws.test_engines import evidence_bits
+
+OTHERS = dict.fromkeys(("x", "z", "mass"), "ignore")
 
 pytest.importorskip("dask.dataframe", reason="Dask isn't installed: pip install 'credo-bayes[dask]'")
 
@@ -61,6 +64,34 @@ def test_structure_is_learned_from_counts(score: str, search: str, most: int, mo
     assert there.parents == here.parents
     assert any(there.parents.values())
     assert evidence_bits(there) == evidence_bits(here)
+
+
+@pytest.mark.parametrize("count", [33, pytest.param(1100, marks=pytest.mark.slow)])
+def test_many_partitions_are_added_by_the_same_tree(count: int) -> None:
+    """Of two levels and of three."""
+    rows, prior = pd.DataFrame({"z": np.random.default_rng(0).normal(size=5000)}), credo.NormalInverseGamma(0, 1, 1, 1)
+    parts = parts_of(rows, np.linspace(0, len(rows), count + 1).astype(int).tolist())
+    there, here = (credo.estimate(data, "z", prior=prior) for data in (dask_frame(parts), local(parts)))
+    assert evidence_bits(there) == evidence_bits(here)
+
+
+def test_partitions_of_files_are_those_of_any_columns(tmp_path: Path) -> None:
+    """Dask would join files of which few columns are read: rows are counted by one column, and read by several."""
+    import dask.dataframe as dd
+
+    rows = table().drop(columns=["seen", "note", "run"])
+    parts = parts_of(rows, range(0, 701, 100))
+    for i, part in enumerate(parts):
+        part.to_parquet(tmp_path / f"{i}.parquet")
+    frame, prior = dd.read_parquet(tmp_path), credo.NormalInverseGamma(0, 1, 1, 1)
+    there, here = (credo.NaiveBayes().fit(data, target="kind") for data in (frame, local(parts)))
+    assert evidence_bits(there) == evidence_bits(here)
+    one, two = (credo.estimate(data, "z", prior=prior, weight="mass") for data in (frame, local(parts)))
+    assert evidence_bits(one) == evidence_bits(two)
+    few = frame[["word", "kind"]]
+    assert credo.learn_structure(few).parents == credo.learn_structure(local(parts), kinds=OTHERS).parents
+    predicted: Any = there.predict(frame)
+    assert predicted[["predicted"]].compute()["predicted"].tolist() == there.predict(rows).tolist()
 
 
 def test_arrays_that_came_over_the_network_may_begin_at_any_byte() -> None:

@@ -169,7 +169,8 @@ def structured(data: Any) -> Any:
     kinds = {"note": "ignore", "run": "ignore", "seen": "ignore", "mass": "ignore", "x": "ignore", "z": "ignore"}
     found = [credo.learn_structure(data, kinds=kinds)]
     with patch("credo.networks.structure.frame_columns.MOST_BYTES", 0):
-        found += [credo.learn_structure(data, kinds=kinds, **how) for how in ({}, {"score": "k2"}, {"search": "pc"})]
+        hows: list[dict[str, Any]] = [{}, {"score": "k2"}, {"search": "pc"}]
+        found += [credo.learn_structure(data, kinds=kinds, **how) for how in hows]
     return dict(binned.parents), [(dict(each.parents), evidence_bits(each)) for each in found]
 
 

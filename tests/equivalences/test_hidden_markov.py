@@ -36,7 +36,7 @@ SEEN: dict[str, Any] = {"umbrella": ["yes", None, "no", "no", "yes", "yes"], "ic
 def test_it_is_the_unrolled_network() -> None:
     """One node for each day's sky, with the day before as its parent, and nodes for what is seen."""
     hmm = model()
-    emitted = {(line.column, line.name): line.estimates for line in hmm.chain.emission.conditional.describe()}
+    emitted = {(str(line.column), str(line.of)): line.estimates for line in hmm.chain.emission.conditional.describe()}
     net = _unrolled(hmm, emitted)
     evidence = {
         f"{name}{t}": str(value) for name, column in SEEN.items() for t, value in enumerate(column) if value is not None
@@ -53,7 +53,7 @@ def test_it_is_the_unrolled_network() -> None:
 
 
 def _unrolled(hmm: credo.HiddenMarkov, emitted: dict[tuple[str, str], Any]) -> credo.Network:
-    values = {name: [value[2:-1] for column, value in emitted if column == name] for name in ("umbrella", "ice")}
+    values = {name: [value for column, value in emitted if column == name] for name in ("umbrella", "ice")}
     parents: dict[str, tuple[str, ...]] = {"sky0": ()} | {f"sky{t}": (f"sky{t - 1}",) for t in range(1, ROWS)}
     parents |= {f"{name}{t}": (f"sky{t}",) for t in range(ROWS) for name in values}
     states = {f"sky{t}": hmm.names for t in range(ROWS)}
@@ -61,7 +61,7 @@ def _unrolled(hmm: credo.HiddenMarkov, emitted: dict[tuple[str, str], Any]) -> c
     tables: dict[str, Any] = {"sky0": np.array([*hmm.initial_shares.values()])}
     tables |= {f"sky{t}": hmm.transition_shares for t in range(1, ROWS)}
     for name, own in values.items():
-        table = np.column_stack([emitted[name, f"P({value})"] for value in own])
+        table = np.column_stack([emitted[name, value] for value in own])
         tables |= {f"{name}{t}": table for t in range(ROWS)}
     return credo.Network(parents, tables, states)
 

@@ -25,10 +25,10 @@ def both() -> tuple[credo.HiddenMarkov, credo.DynamicNetwork]:
     """The same parameters."""
     data = tagged(0)
     hmm = credo.HiddenMarkov(kinds={"ice": "category"}).fit(data, target="sky")
-    lines = {(line.column, line.name): line.estimates for line in hmm.chain.emission.conditional.describe()}
-    values = {name: [value[2:-1] for column, value in lines if column == name] for name in COLUMNS}
+    lines = {(line.column, str(line.of)): line.estimates for line in hmm.chain.emission.conditional.describe()}
+    values = {name: [value for column, value in lines if column == name] for name in COLUMNS}
     tables: dict[str, Any] = {"sky": hmm.transition_shares}
-    tables |= {name: np.column_stack([lines[name, f"P({value})"] for value in own]) for name, own in values.items()}
+    tables |= {name: np.column_stack([lines[name, value] for value in own]) for name, own in values.items()}
     states = {"sky": hmm.names, "umbrella": values["umbrella"], "ice": [int(value) for value in values["ice"]]}
     first = {"sky": [*hmm.initial_shares.values()]}
     return hmm, credo.DynamicNetwork("previous(sky) -> sky -> umbrella, ice", tables, first, states)

@@ -356,6 +356,7 @@ def test_a_sequence_is_decoded_and_forecast(browser: Any) -> None:
     model = credo.HiddenMarkov(states=2).fit(rows)
     with credo.explore(model, data=rows) as served, Tab(browser, served) as page:
         page.wait_for_selector(".strip rect")
+        assert page.locator(".series path").count() == 3  # the interval and the mean ahead, and the rows
         assert page.locator(".strip rect").count() == 120 + 2 * (120 + 24)  # the path, shares, and a forecast
         page.get_by_label("Rows").fill("0\n0.1\n6\n6.2\n\n")
         page.get_by_role("button", name="Decode").click()
@@ -479,6 +480,7 @@ def test_figures_of_a_small_network_are_legible_on_a_phone(browser: Any) -> None
         assert figure(page, "LungCancer", "yes") == "5.5%"
         size = page.evaluate(SIZE, state_button(page, "LungCancer", "yes").locator(".figure").element_handle())
         assert size >= 9.5
-        assert page.locator(".card .name bdi").evaluate_all(
-            "(names) => names.every((x) => x.scrollWidth <= x.clientWidth + 1)"
+        sizes = page.locator(".card .name bdi").evaluate_all(
+            f"(names) => names.map((x) => [x.scrollWidth - x.clientWidth, x.offsetHeight, ({SIZE})(x)])"
         )
+        assert all(beyond <= 1 and tall <= 30 and letters >= 8 for beyond, tall, letters in sizes), sizes

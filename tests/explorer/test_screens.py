@@ -229,6 +229,31 @@ def test_curves_and_the_nearest_change_of_the_decision() -> None:
         assert str(changed) == each["class"] != str(model.predict([row])[0])
 
 
+def test_whole_numbers_stay_whole_within_their_range() -> None:
+    rng = np.random.default_rng(0)
+    rows = {"age": rng.integers(0, 90, 300), "size": rng.gamma(2.0, 1.0, 300), "c": rng.choice(["u", "v"], 300)}
+    rows["kind"] = np.where(rows["age"] + rng.normal(0, 9, 300) > 20, "a", "b")
+    binned = {name: credo.Number("binned") for name in ("age", "size")}
+    page = screen(credo.NaiveBayes(kinds=binned).fit(rows, target="kind"), "row")
+    columns = {each["name"]: each for each in page.opened()["columns"]}
+    assert [columns[name]["whole"] for name in ("age", "size")] == [True, False]
+    assert columns["age"]["range"] == [rows["age"].min(), rows["age"].max()]
+    (change,) = (each for each in asked(page, "changes", row={"age": 60})["changes"] if each["column"] == "age")
+    assert isinstance(change["value"], int)
+    assert len(set(asked(page, "curve", row={}, column="size")["values"])) == 41  # rounded, but apart
+
+
+def test_dates_are_dates() -> None:
+    days = np.arange("2024-01-01", "2024-12-31", 2, dtype="datetime64[D]")
+    kind = np.where(days < np.datetime64("2024-06-01"), "a", "b")
+    page = screen(credo.NaiveBayes().fit({"day": days.tolist(), "kind": kind}, target="kind"), "row")
+    (change,) = asked(page, "changes", row={"day": "2024-03-01"})["changes"]
+    assert "2024-05-01" < change["value"] < "2024-07-01"
+    assert change["distance"] < 0.5
+    curve = asked(page, "curve", row={}, column="day")
+    assert [str(np.datetime64(place, "D")) for place in curve["places"]] == curve["values"]
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -309,11 +334,40 @@ def test_how_much_more_data_is_needed() -> None:
     assert (high - low) / 2 > 0.02
 
 
+def test_unless_asked_for_an_interval_half_as_wide() -> None:
+    low, high = credo.BetaBernoulli(1, 1).update({1: 50, 0: 50}).interval()
+    found = asked(screen(credo.BetaBernoulli(1, 1).update({1: 50, 0: 50}), "belief"), "needed")
+    assert found["wanted"] == float(f"{(high - low) / 4:.1g}")
+
+
+def test_probabilities_of_values_have_their_names_and_narrow_together() -> None:
+    seen = credo.DirichletCategorical({"red": 1, "green": 1, "blue": 1}).update(["red"] * 5 + ["blue"] * 2)
+    page = screen(seen, "belief")
+    assert page.opened()["single"] is False
+    chart = asked(page, "move")["charts"][0]
+    assert (chart["x_label"], [each["label"] for each in chart["curves"]]) == (
+        "probability", ["P(red)", "P(green)", "P(blue)"],
+    )  # fmt: skip
+    more = asked(page, "needed", half_width=0.1)["rows"]
+    ends = seen.update({"red": more * 5 / 7, "blue": more * 2 / 7}).interval()
+    assert max(high - low for low, high in ends.values()) / 2 == pytest.approx(0.1, abs=0.002)
+
+
+def test_the_other_parameters_are_integrated_out_of_a_likelihood() -> None:
+    def likelihood(belief: Any) -> list[str]:
+        curves = asked(screen(belief, "belief"), "move")["charts"][0]["curves"]
+        return [each["label"] for each in curves if each["role"] == "likelihood"]
+
+    assert likelihood(credo.NormalInverseGamma(0, 1, 1, 1).update([1.0, 2.0])) == ["integrated likelihood (scaled)"]
+    assert likelihood(credo.GammaPoisson(1, 1).update([1, 2])) == ["likelihood (scaled)"]
+
+
 def test_two_beliefs_are_compared() -> None:
     coin = credo.BetaBernoulli(2, 2).update({1: 75, 0: 60})
     other = credo.BetaBernoulli(2, 2).update([1, 0, 0])
     found = asked(screen(coin, "belief"), "compare", other=[1, 0, 0])
     assert found["greater"] == pytest.approx(coin.probability_greater(other))
+    assert eval(found["copy"]["python"], {"credo": credo, "model": coin}) == found["greater"]
     assert found["difference"] == pytest.approx(coin.mean() - other.mean())
 
 
@@ -433,6 +487,11 @@ def test_clusters_and_sequences() -> None:
     np.testing.assert_allclose(np.transpose(found["smooth"]), chain.smooth(data))
     assert [chain.names[k] for k in found["path"]] == np.ravel(chain.decode(data)).tolist()
     assert len(found["forecast"]) == 4
+    (series,) = found["series"]
+    assert series["values"] == data["a"]
+    ahead = chain.forecast(data, 4)
+    assert series["mean"] == [each["a"].mean() for each in ahead]
+    assert (series["low"][-1], series["high"][-1]) == ahead[-1]["a"].interval(0.95)
 
 
 @pytest.mark.parametrize(

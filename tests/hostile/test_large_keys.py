@@ -52,8 +52,11 @@ def test_arrays_of_floats(odd: float) -> None:
 
 
 def test_lists_of_integers_and_floats() -> None:
-    with pytest.raises(CredoError, match="'id'"):
-        counted({"id": [*KEYS, 1.5], "y": [1] * 5})
+    for cells in ([*KEYS, 1.5], [10**20, 10**20 + 1, 1, 2, 3]):
+        with pytest.raises(
+            DataError, match=r"'id' has the whole number \d+ \(row 1\).* whole numbers from 2\^53 on need"
+        ):
+            counted({"id": cells, "y": [1] * 5})
 
 
 def test_parts_of_integers_and_of_floats() -> None:

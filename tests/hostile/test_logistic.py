@@ -30,6 +30,18 @@ def test_separable_classes_have_finite_answers(classes: int, estimate: Any) -> N
     assert (model.predict(data) == data["y"]).mean() > 0.9
 
 
+def test_gradient_steps_that_are_too_large_are_told_of() -> None:
+    """And not taken for separable classes, though the weights are as large."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    data = {"x": x, "y": np.where(x + rng.normal(size=60) > 0, "a", "b")}
+    with pytest.warns(credo.Notice) as told:
+        credo.LogisticRegression(estimate="ml", method="gradient", rate=1e6, steps=50).fit(data, target="y")
+    assert [str(each.message) for each in told] == [
+        "the log-likelihood fell: the gradient steps are too large. Decrease rate=, or use method='newton'"
+    ]
+
+
 def test_collinear_columns() -> None:
     data = table(100, 2)
     twice: dict[str, Any] = {**data, "x2": data["x"], "x3": [None if v is None else 3 * v + 1 for v in data["x"]]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, log2
+from math import ceil, log, log2
 from typing import Any
 
 import numpy as np
@@ -112,6 +112,38 @@ def test_rows_of_a_network_are_coded_node_by_node() -> None:
     assert found.parameters == pytest.approx((2 + 3 * 2 + 9 * 1) / 2 * log2(N))
 
 
+def test_lines_of_a_network_take_an_intercept_a_weight_and_a_variance_for_each_state() -> None:
+    rows = {name: table()[name] for name in ("a", "b", "x")}
+    rows["z"] = 2 * rows["x"] + np.arange(N) % 7
+    net = credo.HybridNetwork("a -> x; b -> x; x -> z; a -> b").fit(rows)
+    found = credo.description_length(net, rows)
+    tables, lines = 2 + 3 * 2, 9 * 2 + 3
+    assert found.parameters == pytest.approx((tables + lines) / 2 * log2(N))
+    assert found.structure == pytest.approx(arrow_bits(net.parents, 3))
+    assert found.data == pytest.approx(-net.log_prob(rows).sum() / log(2))
+
+
+def test_categories_of_a_hybrid_network_take_as_long_as_in_a_network_of_tables() -> None:
+    rows = {name: table()[name] for name in ("a", "b", "y")}
+    both = (kind("a -> b; a -> y; b -> y").fit(rows) for kind in (credo.Network, credo.HybridNetwork))
+    plain, hybrid = (credo.description_length(net, rows) for net in both)
+    assert (plain.structure, plain.parameters, plain.n) == (hybrid.structure, hybrid.parameters, hybrid.n)
+    assert plain.data == pytest.approx(hybrid.data, rel=1e-9)
+
+
+def test_sequences_pay_for_the_tables_of_later_and_of_first_slices() -> None:
+    rows = {name: table()[name] for name in ("a", "b")}
+    net = credo.DynamicNetwork("previous(a) -> a -> b").fit(rows)
+    found = credo.description_length(net, rows)
+    assert found.parameters == pytest.approx((3 * 2 + 3 * 2 + 2) / 2 * log2(N))
+    assert found.structure == pytest.approx(2 * (log2(4) + log2(3)) - log2(3) + choice_bits(3, 1))
+    assert found.data == pytest.approx(-float(net.log_prob(rows).sum()) / log(2))
+    single = credo.DynamicNetwork("a -> b", states={name: tuple("uvw") for name in rows})
+    assert credo.description_length(single.fit(rows), rows).data == pytest.approx(
+        credo.description_length(credo.Network("a -> b").fit(rows), rows).data
+    )
+
+
 def test_arrows_are_coded_as_long_as_is_said() -> None:
     """Of each node: how many parents, then which; all equally probable."""
     above = {"a": (), "b": ("a",), "y": ("a", "b"), "z": ("y",)}
@@ -195,6 +227,8 @@ def test_the_evidence_of_naive_bayes_is_that_of_the_star_network() -> None:
 def test_what_has_no_length_is_refused() -> None:
     with pytest.raises(credo.DataError, match="no description length"):
         credo.description_length(3)  # type: ignore[arg-type]
+    with pytest.raises(credo.DataError, match="needs data"):
+        credo.description_length(credo.NaiveBayes().fit(table(), target="y"))
     with pytest.raises(credo.EvidenceError, match="nothing was learned yet"):
         credo.description_length(credo.NaiveBayes(), table())
     with unheard(), pytest.raises(credo.EvidenceError, match=r"model\.plain"):

@@ -11,11 +11,13 @@ import pytest
 
 import credo
 from credo import engines
-from credo.core.em import em_steps
+from credo.core.em import em, em_steps
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.latent.log_evidence import of_completed
 from credo.models.mixture.fitting import Problem
 from credo.models.mixture.learning import problem_of
+from credo.models.mixture.optima import ArrayOptimum
+from credo.models.mixture.strengths import held_out_score
 
 COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "diagonal", "spherical")
 Table = dict[str, Any]
@@ -207,9 +209,10 @@ def test_update_continues_em() -> None:
 def test_restarts_end_no_lower_than_each_start() -> None:
     table, _ = mixed_rows(150)
     problem = begun(table, strength=0.3)
-    best = problem.on_sample(problem.starts(3, "full", 4), "full").fit
-    for start in problem.starts(3, "full", 4):
-        assert problem.on_sample([start], "full")[0].objective <= best.objective + 1e-6 * abs(best.objective)
+    groupings = problem.groupings(3, 4)
+    best = problem.on_sample(groupings, 3, "full").fit
+    for codes in groupings:
+        assert problem.on_sample([codes], 3, "full").fit.objective <= best.objective + 1e-6 * abs(best.objective)
 
 
 @pytest.mark.parametrize(("estimate", "apart_by"), [("bayes", 1e-7), ("ml", 1e-2)])
@@ -219,10 +222,11 @@ def test_starts_beside_each_other_climb_as_each_does(covariance: Any, estimate: 
     Under maximum likelihood, a thousandth of a row keeps covariances from being singular, and leads away from EM's."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)) + np.repeat(rng.normal(0, 4, (2, 3)), 100, axis=0)
+    x[:, 0] = x[:, 0].round(1)  # rounding is modelled
     problem = begun({f"x{j}": x[:, j] for j in range(3)}, kinds=None, strength=0.3, estimate=estimate)
     groupings = problem.groupings(3, 5)
     model = problem.unfitted(3, covariance)
-    starts = problem._parallel_starts(model, covariance)
+    starts = problem._parallel_starts(covariance)
     found = starts._stepped(starts._begun(groupings, 3))
     climbs = [
         [*islice(em_steps(model.begun(problem.sample, codes), lambda: [problem.sample]), 6)] for codes in groupings
@@ -241,8 +245,8 @@ def test_the_evidence_of_a_strength_beside_other_starts_is_that_of_the_blocks(co
     """Up to a constant: the unit of the points."""
     x = np.random.default_rng(6).normal(size=(90, 3)) + 4.0 * np.arange(3).repeat(30)[:, None]
     problem = begun({f"x{j}": x[:, j] for j in range(3)}, kinds=None)
-    fit = problem.on_sample(problem.starts(3, covariance, 2), covariance).fit
-    starts = problem._parallel_starts(fit.model, covariance).log_evidence(problem.responsibilities(fit.model))
+    fit = problem.on_sample(problem.groupings(3, 2), 3, covariance).fit
+    starts = problem._parallel_starts(covariance).evidence_of_strength(problem.responsibilities(fit.model).T)
     apart = [
         starts(strength) - of_completed(fit.model.conditional, fit.evidence, problem._integrating(strength))
         for strength in (1.0, 0.1, 0.001)
@@ -250,14 +254,44 @@ def test_the_evidence_of_a_strength_beside_other_starts_is_that_of_the_blocks(co
     assert np.ptp(apart) < 1e-6
 
 
+@pytest.mark.parametrize("digits", [15, 1])
+@pytest.mark.parametrize("covariance", ["full", "tied", "diagonal"])
+def test_optima_on_arrays_have_the_evidence_of_their_fits(covariance: Any, digits: int) -> None:
+    """Up to a constant, the unit of the points, whatever the number of components."""
+    x = np.random.default_rng(6).normal(size=(90, 3)) + 4.0 * np.arange(5).repeat(18)[:, None]
+    problem = begun({f"x{j}": x[:, j].round(digits) for j in range(3)}, kinds=None, tolerance=1e-12)
+    optima = [problem.on_sample([codes], k, covariance) for k in (2, 3, 4) for codes in problem.groupings(k, 2)]
+    assert all(isinstance(each, ArrayOptimum) for each in optima)
+    apart = [each.log_evidence - problem.log_evidence(each.fit) for each in optima]
+    assert np.ptp(apart) < 1e-4
+    assert np.ptp([each.log_evidence for each in optima]) > 1.0
+    for each in optima:
+        assert len(each.fit.history) == 2  # EM agrees that this is an end
+
+
+@pytest.mark.parametrize("digits", [15, 1])
+def test_held_out_rows_score_the_same_on_arrays(digits: int) -> None:
+    """Up to a constant."""
+    x = np.random.default_rng(7).normal(size=(90, 3)) + 3.0 * np.arange(3).repeat(30)[:, None]
+    problem = begun({f"x{j}": x[:, j].round(digits) for j in range(3)}, kinds=None)
+    fit = problem.on_sample(problem.groupings(3, 2), 3, "full").fit
+    scores = (
+        held_out_score(problem, fit),
+        problem._parallel_starts("full").held_out(problem.responsibilities(fit.model).T),
+    )
+    apart = [scores[0](strength) - scores[1](strength) for strength in (1.0, 0.1, 1e-3)]
+    assert np.ptp(apart) < 1e-6
+    assert np.ptp([scores[0](strength) for strength in (1.0, 0.1, 1e-3)]) > 0.1
+
+
 def test_the_best_of_starts_beside_each_other() -> None:
     x = np.random.default_rng(5).normal(size=(150, 2)) + 6.0 * np.arange(3).repeat(50)[:, None]
     problem = begun({"a": x[:, 0], "b": x[:, 1]}, kinds=None, strength=0.3)
     groupings = problem.groupings(3, 8)
-    (chosen,) = problem.begun(3, "full", groupings)
-    best = problem.on_sample([chosen], "full")[0].objective
+    best = problem.on_sample(groupings, 3, "full").fit.objective
+    model = problem.unfitted(3, "full")
     for codes in groupings:
-        each = problem.on_sample([problem.unfitted(3, "full").begun(problem.sample, codes)], "full")[0].objective
+        each = em(model.begun(problem.sample, codes), lambda: [problem.sample]).objective
         assert each <= best + 1e-5 * abs(best)
 
 
@@ -277,10 +311,10 @@ def test_all_rows_decide_between_optima_of_the_sample() -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=(12_000, 2)) + 8.0 * np.array([[0, 0], [1, 0], [0, 1]])[np.arange(12_000) % 3]
     problem = begun({"a": x[:, 0], "b": x[:, 1]}, kinds=None, strength=0.3)
-    model, place = problem.unfitted(3, "full"), problem.sample.matrix(("a", "b"))
+    place = problem.sample.matrix(("a", "b"))
     good = np.where(place[:, 0] > 4, 1, np.where(place[:, 1] > 4, 2, 0)).astype(np.int32)
     poor = np.where(good == 0, (place[:, 0] > 0).astype(np.int32), 2).astype(np.int32)
-    low, high = (problem.on_sample([model.begun(problem.sample, codes)], "full").fit for codes in (poor, good))
+    low, high = (problem.on_sample([codes], 3, "full").fit for codes in (poor, good))
     assert problem.sampled
     assert low.objective < high.objective - 100.0
     alone, both = problem.on_all(low), problem.on_all(low, rivals=[high.model])

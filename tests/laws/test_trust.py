@@ -394,7 +394,13 @@ def test_an_explanation_marks_unseen_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("classes", "rows", "apart", "draws"), [(2, 60, 1.5, 8), (20, 120, 1.5, 8), (20, 120, 0.0, 4), (200, 700, 0.0, 4)]
+    ("classes", "rows", "apart", "draws"),
+    [
+        (2, 60, 1.5, 8),
+        (20, 120, 0.0, 4),
+        pytest.param(20, 120, 1.5, 8, marks=pytest.mark.slow),
+        pytest.param(200, 700, 0.0, 4, marks=pytest.mark.slow),
+    ],
 )
 def test_reported_is_true_for_any_number_of_classes(classes: int, rows: int, apart: float, draws: int) -> None:
     """New rows don't have the class shares of the training rows: if classes were spread evenly over folds, the report

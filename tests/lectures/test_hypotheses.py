@@ -153,6 +153,8 @@ def test_the_posterior_evolves() -> None:
         (lambda: people().update([0.5, -0.1]), "'healthy' is -0.1"),
         (lambda: people().update([0.5, np.nan]), "'healthy' is nan"),
         (lambda: people().update([0.0, 0.0]), "impossible"),
+        (lambda: people().update("often"), "must be numbers, but are 'often'"),
+        (lambda: people().update([0.5, [0.5]]), "must be numbers"),
         (lambda: people().update(max), "needs data"),
         (lambda: people().update(TEST, [1]), "function"),
         (lambda: people().forget(TEST), "weren't learned"),
@@ -169,6 +171,9 @@ def test_the_posterior_evolves() -> None:
         (lambda: credo.product_rule(1.5, 0.5), "between 0 and 1"),
         (lambda: credo.total_probability([0.5], [0.5]), "sum to 1"),
         (lambda: credo.total_probability([0.5], [0.5, 0.5]), "each case"),
+        (lambda: credo.total_probability({"a": 0.5}, {"b": 1.0}), "the same names"),
+        (lambda: credo.total_probability({"a": 0.5}, [1.0]), "the same names"),
+        (lambda: credo.product_rule("often", 0.5), "must be a number between 0 and 1, but is 'often'"),
         (lambda: credo.bayes_rule(0.0, 1.0, 0.0), "impossible"),
     ],
 )
@@ -180,6 +185,8 @@ def test_bad_input_is_refused(wrong: Any, message: str) -> None:
 def test_the_rules_agree_with_the_hypotheses() -> None:
     assert credo.bayes_rule(0.008, likelihood=0.98, otherwise=0.03) == pytest.approx(people().update(TEST)["cancer"])
     assert credo.total_probability([0.98, 0.03], [0.008, 0.992]) == pytest.approx(people().total_probability(TEST))
+    by_name = credo.total_probability(TEST, {"healthy": 0.992, "cancer": 0.008})
+    assert by_name == pytest.approx(people().total_probability(TEST))
     assert credo.sum_rule(0.5, 0.5, credo.product_rule(0.5, 0.5)) == 0.75
 
 

@@ -52,6 +52,7 @@ def test_arrows_of_the_storm() -> None:
     assert STORM.parents["ForestFire"] == ("Storm", "Lightning", "Campfire")
     assert STORM.markov_blanket("Campfire") == {"Storm", "BusTourGroup", "ForestFire", "Lightning"}
     assert STORM.ancestors("Thunder") == {"Storm", "Lightning"}
+    assert STORM.descendants("Lightning") == {"Thunder", "ForestFire"}
     assert STORM.d_separated("BusTourGroup", "Storm")
     assert not STORM.d_separated("BusTourGroup", "Storm", "Campfire")  # one explains the other away
     assert "Thunder ⟂ Storm, BusTourGroup, Campfire, ForestFire | Lightning" in map(str, STORM.independencies())

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from credo._kernels.core.cut_products import add_products_whole
+from credo._kernels.core.cut_products import ROWS, add_products_whole
 from credo._kernels.core.sums import add_products_hard
 from credo.core.few_products import add_few_products
 from credo.core.membership import Hard
@@ -32,13 +32,32 @@ def test_sums_of_cut_numbers_hold_90_bits(rows: int, columns: int) -> None:
     x = np.random.default_rng(rows).normal(size=(columns, rows)) * np.array([1.0, 1e9, 1e-9, 3.0, 0.0])[:columns, None]
     x[:, :5] *= 1e6  # outliers
     high, low = np.zeros((2, columns, columns))
-    add_products_whole(x, np.abs(x).max(1, initial=0.0), high, low)
+    assert add_products_whole(x, high, low)
     for j in range(columns):
         for m in range(j + 1):
             terms = [Fraction(u) * Fraction(v) for u, v in zip(x[j].tolist(), x[m].tolist(), strict=True)]
             size = Fraction(np.abs(x[j]).max(initial=0.0)) * Fraction(np.abs(x[m]).max(initial=0.0)) * rows
             lost = Fraction(high[j, m]) + Fraction(low[j, m]) - sum(terms, Fraction(0))
             assert abs(lost) <= size / 2**90
+
+
+@pytest.mark.parametrize("cell", [np.nan, np.inf, -np.inf, -1e150, 1e200])
+def test_missing_and_too_large_cells_are_not_summed(cell: float) -> None:
+    x = np.ones((3, 200))
+    x[1, 150] = cell
+    assert not add_products_whole(x, *np.zeros((2, 3, 3)))
+
+
+def test_cut_numbers_as_large_as_can_be() -> None:
+    """A tile of numbers just below a power of two, whose parts are the largest: their sums are exact."""
+    x = np.full((2, ROWS), 2.0 - 2.0**-52)
+    x[1] *= 2.0**400
+    high, low = np.zeros((2, 2, 2))
+    assert add_products_whole(x, high, low)
+    square = ROWS * Fraction(2.0 - 2.0**-52) ** 2
+    for j, m, scale in ((0, 0, 0), (1, 0, 400), (1, 1, 800)):
+        lost = Fraction(high[j, m]) + Fraction(low[j, m]) - square * 2**scale
+        assert abs(lost) <= ROWS * 4 * Fraction(2) ** (scale - 90)
 
 
 def test_many_rows_give_the_sums_that_pairs_of_floats_do() -> None:

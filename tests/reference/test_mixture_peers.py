@@ -20,7 +20,6 @@ from credo.families import dirichlet
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.latent.columns import hidden_blocks
-from credo.models.mixture.fitting import Reached
 from credo.models.mixture.learning import problem_of
 from credo.models.mixture.moves import split_and_merged
 
@@ -145,12 +144,11 @@ def test_a_poor_optimum_is_left_by_the_move_that_promises_most() -> None:
     covariances: tuple[Covariance, ...] = ("full", "tied", "diagonal")
     for covariance in covariances:
         problem = problem_of(credo.Mixture(5, covariance, strength=0.1), x, None, None)
-        model = problem.unfitted(5, covariance)
-        low = problem.on_sample([model.begun(problem.sample, poor.astype(np.int32))], covariance)
-        first = split_and_merged(problem, low.fit, covariance)[0]
+        low = problem.on_sample([poor.astype(np.int32)], 5, covariance)
+        first = split_and_merged(problem, low.shares, covariance)[0]
         assert sum(len(np.unique(first[z == k])) for k in range(5)) <= 7
-        moved = problem._moved(low.fit, low.objective, covariance)
-        assert isinstance(moved, Reached)
+        moved = problem._moved(low, covariance)
+        assert moved is not None
         codes = problem.responsibilities(moved.fit.model).argmax(1)
         assert sum(np.bincount(codes[z == k]).max() for k in range(5)) > 480
         assert moved.objective > low.objective + 20.0

@@ -1,13 +1,12 @@
 """Sums of products of many rows of weight 1, to about 95 bits, by fewer operations than pairs of floats take.
 
-Each number is cut into a + b + r, a and b being whole multiples of units that all rows of a column share. Products of
-these are so short that plain sums over a few rows are exact; what r adds to them is 2⁻⁴⁴ of it, and may be rounded
-(Ozaki, Ogita, Oishi and Rump 2012). Numba is loaded when this is imported.
+Each number is cut into a + b/2²² + r, a and b being whole multiples of one unit for all rows of a column in a tile.
+They are so short that plain sums of the products a a′, b b′ and (a + b)(a + b)′ over the tile are exact (Ozaki, Ogita,
+Oishi and Rump 2012), and a b′ + b a′ is the last one less the other two (Karatsuba). What r adds is 2⁻⁴⁴ of the whole,
+and may be rounded. Numba is loaded when this is imported.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,75 +15,125 @@ from credo._kernels.jit import fast_kernel, kernel
 
 Array = NDArray[np.float64]
 
-ROWS = 136  # of a tile: caches hold four of them; no power of two, since lanes so far apart share cache lines
-BITS = 22  # of a and of b: sums of 2⁹ products have 53
+ROWS = 200  # of a tile: caches hold five of them; no power of two, since lanes so far apart share cache lines
+BITS = 22  # of a and b, so that |a + b| is at most 1.5 · 2²² units: sums of 227 squares of it have 53 bits
+SIDE = 4  # columns that are multiplied by as many others at a time: a number that was loaded is used four times
+LARGE = (
+    1022 + 498
+)  # the exponent, as a float stores it, of numbers whose squares are near overflow; that of NaN is more
 
 
 @kernel
-def add_products_whole(x: Array, largest: Array, high: Array, low: Array) -> None:
-    """high + low (columns, columns) += Σᵢ xᵢ xᵢ′ for x (columns, rows), the lower triangle. largest: of each column's
-    |x|."""
+def add_products_whole(x: Array, high: Array, low: Array) -> bool:
+    """high + low (columns, columns) += Σᵢ xᵢ xᵢ′ for x (columns, rows), the lower triangle.
+
+    False, and not all are added, if a cell is missing or near 1e150.
+    """
     columns, rows = x.shape
-    even = columns + columns % 2
-    parts, sums = np.zeros((4, even, ROWS)), np.empty((3, even, even))
+    wide = -(-columns // SIDE) * SIDE
+    parts, sums = np.zeros((5, wide, ROWS)), np.empty((4, wide, wide))
     for start in range(0, rows, ROWS):
         size = min(ROWS, rows - start)
-        cut_columns(x, largest, start, size, parts)
-        multiply_columns(parts, size, sums)
-        for j in range(columns):
-            for m in range(j + 1):
-                for k in range(2):
-                    p, old = sums[k, j, m], high[j, m]
-                    new = old + p
-                    step = new - old
-                    low[j, m] += (old - (new - step)) + (p - step)
-                    high[j, m] = new
-                low[j, m] += sums[2, j, m]
+        if not cut_columns(x, start, size, parts):
+            return False
+        for k in range(3):
+            multiply_columns(parts[k], size, sums[k])
+        multiply_both_ways(parts[3], parts[4], size, sums[3])
+        add_parts(sums, high, low)
+    return True
 
 
 @kernel
-def cut_columns(x: Array, largest: Array, start: int, size: int, parts: Array) -> None:
-    """parts (4, columns, rows) = a, b, r and b + r of some rows: a + b + r = x."""
+def cut_columns(x: Array, start: int, size: int, parts: Array) -> bool:
+    """parts (5, columns, rows) = a, b, a + b, r and x - r/2 of some rows: a + b/2²² + r = x."""
     for j in range(x.shape[0]):
-        coarse = 1.5 * 2.0 ** (math.frexp(largest[j])[1] + 52 - BITS)  # what is added to it is rounded to a's unit
-        fine = coarse * 2.0**-BITS
-        own, a, b, r, rest = x[j, start : start + size], parts[0, j], parts[1, j], parts[2, j], parts[3, j]
-        for i in range(size):  # in two steps, which compilers vectorise
-            a[i] = (own[i] + coarse) - coarse
-            rest[i] = own[i] - a[i]
+        own, largest = x[j, start : start + size], 0
+        bits = own.view(np.int64)
         for i in range(size):
-            b[i] = (rest[i] + fine) - fine
-            r[i] = rest[i] - b[i]
+            largest = max(largest, bits[i] & 0x7FFFFFFFFFFFFFFF)  # floats without their signs are ordered as integers
+        exponent = largest >> 52
+        if exponent >= LARGE:
+            return False
+        coarse = 1.5 * 2.0 ** (exponent - 1022 + 52 - BITS)  # what is added to it is rounded to a's unit
+        fine = coarse * 2.0**-BITS
+        for i in range(size):
+            v = own[i]
+            a = (v + coarse) - coarse
+            rest = v - a
+            b = (rest + fine) - fine
+            r = rest - b
+            b *= 2.0**BITS
+            parts[0, j, i], parts[1, j, i], parts[2, j, i] = a, b, a + b
+            parts[3, j, i], parts[4, j, i] = r, v - 0.5 * r
+    return True
 
 
 @fast_kernel
-def multiply_columns(parts: Array, size: int, sums: Array) -> None:
-    """sums (3, columns, columns) = Σ a a′; Σ (a b′ + b a′); and the rest, Σ (a r′ + r a′ + (b + r)(b + r)′).
-
-    Only the last one is rounded. Two columns by two: a number that was loaded is used twice.
-    """
-    for j in range(0, parts.shape[1], 2):
-        a0, b0, r0, s0 = parts[0, j, :size], parts[1, j, :size], parts[2, j, :size], parts[3, j, :size]
-        a1, b1, r1, s1 = parts[0, j + 1, :size], parts[1, j + 1, :size], parts[2, j + 1, :size], parts[3, j + 1, :size]
-        for m in range(0, j + 1, 2):
-            a2, b2, r2, s2 = parts[0, m, :size], parts[1, m, :size], parts[2, m, :size], parts[3, m, :size]
-            a3, b3, r3, s3 = (
-                parts[0, m + 1, :size], parts[1, m + 1, :size], parts[2, m + 1, :size], parts[3, m + 1, :size]
-            )  # fmt: skip
-            p02 = p03 = p12 = p13 = q02 = q03 = q12 = q13 = t02 = t03 = t12 = t13 = 0.0
+def multiply_columns(x: Array, size: int, sums: Array) -> None:
+    """sums (columns, columns) = Σ x x′, the lower triangle, four columns by four."""
+    for j in range(0, x.shape[0], 4):
+        a0, a1, a2, a3 = x[j, :size], x[j + 1, :size], x[j + 2, :size], x[j + 3, :size]
+        for m in range(0, j + 1, 4):
+            b0, b1, b2, b3 = x[m, :size], x[m + 1, :size], x[m + 2, :size], x[m + 3, :size]
+            s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = 0.0
             for i in range(size):
-                p02 += a0[i] * a2[i]
-                p03 += a0[i] * a3[i]
-                p12 += a1[i] * a2[i]
-                p13 += a1[i] * a3[i]
-                q02 += a0[i] * b2[i] + b0[i] * a2[i]
-                q03 += a0[i] * b3[i] + b0[i] * a3[i]
-                q12 += a1[i] * b2[i] + b1[i] * a2[i]
-                q13 += a1[i] * b3[i] + b1[i] * a3[i]
-                t02 += a0[i] * r2[i] + r0[i] * a2[i] + s0[i] * s2[i]
-                t03 += a0[i] * r3[i] + r0[i] * a3[i] + s0[i] * s3[i]
-                t12 += a1[i] * r2[i] + r1[i] * a2[i] + s1[i] * s2[i]
-                t13 += a1[i] * r3[i] + r1[i] * a3[i] + s1[i] * s3[i]
-            sums[0, j, m], sums[0, j, m + 1], sums[0, j + 1, m], sums[0, j + 1, m + 1] = p02, p03, p12, p13
-            sums[1, j, m], sums[1, j, m + 1], sums[1, j + 1, m], sums[1, j + 1, m + 1] = q02, q03, q12, q13
-            sums[2, j, m], sums[2, j, m + 1], sums[2, j + 1, m], sums[2, j + 1, m + 1] = t02, t03, t12, t13
+                s00 += a0[i] * b0[i]
+                s01 += a0[i] * b1[i]
+                s02 += a0[i] * b2[i]
+                s03 += a0[i] * b3[i]
+                s10 += a1[i] * b0[i]
+                s11 += a1[i] * b1[i]
+                s12 += a1[i] * b2[i]
+                s13 += a1[i] * b3[i]
+                s20 += a2[i] * b0[i]
+                s21 += a2[i] * b1[i]
+                s22 += a2[i] * b2[i]
+                s23 += a2[i] * b3[i]
+                s30 += a3[i] * b0[i]
+                s31 += a3[i] * b1[i]
+                s32 += a3[i] * b2[i]
+                s33 += a3[i] * b3[i]
+            sums[j, m], sums[j, m + 1], sums[j, m + 2], sums[j, m + 3] = s00, s01, s02, s03
+            sums[j + 1, m], sums[j + 1, m + 1], sums[j + 1, m + 2], sums[j + 1, m + 3] = s10, s11, s12, s13
+            sums[j + 2, m], sums[j + 2, m + 1], sums[j + 2, m + 2], sums[j + 2, m + 3] = s20, s21, s22, s23
+            sums[j + 3, m], sums[j + 3, m + 1], sums[j + 3, m + 2], sums[j + 3, m + 3] = s30, s31, s32, s33
+
+
+@fast_kernel
+def multiply_both_ways(x: Array, y: Array, size: int, sums: Array) -> None:
+    """sums (columns, columns) = Σ (x y′ + y x′), the lower triangle, four columns by two."""
+    for j in range(0, x.shape[0], 4):
+        a0, a1, a2, a3 = x[j, :size], x[j + 1, :size], x[j + 2, :size], x[j + 3, :size]
+        c0, c1, c2, c3 = y[j, :size], y[j + 1, :size], y[j + 2, :size], y[j + 3, :size]
+        for m in range(0, j + 4, 2):
+            b0, b1, d0, d1 = x[m, :size], x[m + 1, :size], y[m, :size], y[m + 1, :size]
+            s00 = s01 = s10 = s11 = s20 = s21 = s30 = s31 = 0.0
+            for i in range(size):
+                s00 += a0[i] * d0[i] + c0[i] * b0[i]
+                s01 += a0[i] * d1[i] + c0[i] * b1[i]
+                s10 += a1[i] * d0[i] + c1[i] * b0[i]
+                s11 += a1[i] * d1[i] + c1[i] * b1[i]
+                s20 += a2[i] * d0[i] + c2[i] * b0[i]
+                s21 += a2[i] * d1[i] + c2[i] * b1[i]
+                s30 += a3[i] * d0[i] + c3[i] * b0[i]
+                s31 += a3[i] * d1[i] + c3[i] * b1[i]
+            sums[j, m], sums[j + 1, m], sums[j + 2, m], sums[j + 3, m] = s00, s10, s20, s30
+            sums[j, m + 1], sums[j + 1, m + 1], sums[j + 2, m + 1], sums[j + 3, m + 1] = s01, s11, s21, s31
+
+
+@kernel
+def add_parts(sums: Array, high: Array, low: Array) -> None:
+    """high + low += Σ (a + b/2²² + r)(a + b/2²² + r)′, the lower triangle. sums: (4, columns, columns)"""
+    step = 2.0**-BITS
+    for j in range(high.shape[0]):
+        for m in range(j + 1):
+            first, last = sums[0, j, m], sums[1, j, m]
+            middle = ((sums[2, j, m] - first) - last) * step  # Σ (a b′ + b a′) / 2²², exactly
+            rest = last * (step * step) + sums[3, j, m]
+            for p in (first, middle):
+                old = high[j, m]
+                new = old + p
+                moved = new - old
+                low[j, m] += (old - (new - moved)) + (p - moved)
+                high[j, m] = new
+            low[j, m] += rest

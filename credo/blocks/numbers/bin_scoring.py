@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,14 +49,14 @@ class BinScorer(Scorer):
     missing = -1
 
     @cached_property
-    def _ends(self) -> Positions:
-        """Of each column's values."""
-        return np.cumsum([len(each) for each in self.values]).astype(np.intp)
+    def _lengths(self) -> Positions:
+        """How many values each column has."""
+        return np.array([len(each) for each in self.values], dtype=np.intp)
 
     @cached_property
-    def _column(self) -> Positions:
-        """Of each value."""
-        return np.repeat(np.arange(len(self.values)), [len(each) for each in self.values])
+    def _ends(self) -> Positions:
+        """Of each column's values."""
+        return np.cumsum(self._lengths)
 
     def read(self, batch: Batch) -> Cells:
         from credo.blocks.numbers.binned import cut
@@ -81,26 +81,33 @@ class BinScorer(Scorer):
         """As Sketch has it: ⌊c·B/n⌋, c being the weight of smaller values; of all columns at once."""
         from credo.blocks.numbers.binned import most_bins
 
-        columns, present = np.arange(len(self.names)), self.pooled > 0
-        column, counts = self._column[present], self.pooled[present]
-        n: Array = np.bincount(column, counts, len(columns)).astype(np.float64)
-        first = np.searchsorted(column, columns)
-        reached = np.cumsum(counts) - counts
-        below = reached - np.append(reached, 0.0)[first][column]
-        scaled = np.floor(below * most_bins(n, self.coarse)[column] / n[column])
-        begins = (np.diff(scaled, prepend=-1.0) != 0) | (np.diff(column, prepend=-1) != 0)
-        sizes = np.bincount(column[begins], minlength=len(columns))
-        lower = np.cumsum(present) - 1  # the value itself, or the one below it; the first one, where none is
-        some = sizes[self._column] > 0
-        place = np.where(some, np.maximum(lower, first[self._column]), 0)
-        flat = np.append(np.cumsum(begins) - 1, 0)[place]
-        inside = np.where(some, flat - (np.cumsum(sizes) - sizes)[self._column], -1)
-        (codes, at, entries), total = self.entries, int(sizes.sum())
-        kept = some[at]
-        binned: Array = np.bincount(codes[kept] * total + flat[at[kept]], entries[kept], self.classes * total).astype(
-            np.float64
-        )
-        return Bins(np.append(inside, -1).astype(np.int32), sizes, binned.reshape(self.classes, total))
+        present, lengths = self.pooled > 0, self._lengths
+        there = _running(present)  # of the values before each, those that are present
+        first = there[self._ends - lengths]  # of each column, among these
+        present_ones = there[self._ends] - first
+        reached = _running(self.pooled[present])
+        n = reached[first + present_ones] - reached[first]
+        below = reached[:-1] - np.repeat(reached[first], present_ones)
+        scaled = np.floor(below * np.repeat(most_bins(n, self.coarse), present_ones) / np.repeat(n, present_ones))
+        begins = np.append(True, scaled[1:] != scaled[:-1])[: len(scaled)]
+        begins[first[present_ones > 0]] = True
+        begun = _running(begins)
+        starts = begun[first]
+        sizes = begun[first + present_ones] - starts
+        lower = np.maximum(there[1:] - 1, np.repeat(first, lengths))  # the value, or the one below it; the first one
+        some = np.repeat(sizes > 0, lengths)
+        inside = np.append(begun[1:] - 1, 0)[np.where(some, lower, -1)] - np.repeat(starts, lengths)
+        return self._counted(np.append(np.where(some, inside, -1), -1).astype(np.int32), sizes)
+
+    def _counted(self, codes: NDArray[np.int32], sizes: Positions) -> Bins:
+        """The entries in such bins."""
+        (classes, at, entries), total = self.entries, int(sizes.sum())
+        place = codes[:-1] + np.repeat(np.cumsum(sizes) - sizes, self._lengths)
+        known = codes[at] >= 0
+        if not known.all():
+            classes, at, entries = classes[known], at[known], entries[known]
+        binned = np.bincount(classes * total + place[at], entries, self.classes * total).astype(np.float64)
+        return Bins(codes, sizes, binned.reshape(self.classes, total))
 
     def _coded(self, cells: Cells) -> Cells:
         return self._bins.codes[cells]
@@ -128,9 +135,13 @@ class BinScorer(Scorer):
         return replace(self, pooled=pooled, entries=entries, bins=None)
 
     def reclassified(self, cells: Cells, own: Hard) -> BinScorer:
+        """The bins are the same, if these are all rows."""
         codes, at, weights = _entries(cells, own)
         pooled: Array = np.bincount(at, weights, len(self.pooled)).astype(np.float64)
-        return replace(self, pooled=pooled, entries=(codes, at, weights), bins=None)
+        new = replace(self, pooled=pooled, entries=(codes, at, weights), bins=None)
+        if not np.array_equal(pooled, self.pooled):
+            return new
+        return replace(new, bins=new._counted(self._bins.codes, self._bins.sizes))
 
     def under(self, settings: Settings) -> BinScorer:
         """The bins are the same."""
@@ -158,6 +169,13 @@ class BinScorer(Scorer):
 
     def moved(self, cells: Cells, nth: int) -> Cells:
         return np.where(cells >= 0, cells + nth * len(self.pooled), cells) if nth else cells
+
+
+def _running(x: NDArray[Any]) -> NDArray[Any]:
+    """The sum of what stands before each place, and of all."""
+    found = np.zeros(len(x) + 1, dtype=np.intp if x.dtype == bool else x.dtype)
+    np.cumsum(x, out=found[1:])
+    return found
 
 
 def _entries(cells: Cells, own: Hard) -> tuple[Positions, Positions, Array]:

@@ -211,7 +211,10 @@ class KnownWords:
 
     def of(self, batch: Batch) -> Documents:
         own = Words(self.name, self.vocabulary.how)
-        if batch.inside is not None or own in batch.encodings:
+        if batch.inside is not None:  # held-out rows and the others have the same vocabulary
+            batch.inside.whole.encoded(own)
+            return batch.inside.whole.encoded(self).take(batch.inside.rows)
+        if own in batch.encodings:
             return self.vocabulary.recoded(*batch.encoded(own))
         with _utf8(self.name):
             return self.vocabulary.read(strings(batch, self.name))

@@ -13,6 +13,7 @@ from credo.estimation.belief import Belief
 from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, number_in
 from credo.families import BetaBernoulli, Family, GammaExponential, GammaPoisson, NormalInverseGamma
+from credo.numerics.distributions import Distribution
 from credo.present.belief_charts import belief_charts
 from credo.present.beliefs import summary_rows
 from credo.present.content import plain
@@ -46,6 +47,7 @@ class BeliefScreen:
         return {
             "family": type(self.belief.family).__name__,
             "prior": None if handles is None else plain(handles),
+            "single": np.ndim(_first(self.belief).mean()) == 0,
         }
 
     @property
@@ -75,18 +77,18 @@ class BeliefScreen:
             "maximum_likelihood": plain(_estimate(belief)),
             "n": float(belief.n),
             "log_evidence": float(belief.log_evidence()) if belief.evidence is not None else None,
-            "copy": {"python": self._line(asked, belief), "cli": "" if self._changed(asked) else f"credo show {file}"},
+            "copy": {"python": self._line(asked, belief, ".plot()"), "cli": "" if self._changed(asked) else f"credo show {file}"},
         }
 
     def _changed(self, asked: Asked) -> bool:
         return bool(asked.get("prior") or asked.get("added"))
 
-    def _line(self, asked: Asked, belief: Belief) -> str:
-        """The belief with the prior and the observations of a request, in Python."""
+    def _line(self, asked: Asked, belief: Belief, unless: str = "") -> str:
+        """The belief with the prior and the observations of a request, in Python; without such, something about it."""
         own, _ = called(self.subject)
         if asked.get("prior"):
             own = f"credo.Belief(credo.{belief.prior!r}).with_evidence({own}.evidence)"
-        return f"{own}.update({asked['added']!r})" if asked.get("added") else f"{own}.plot()"
+        return f"{own}.update({asked['added']!r})" if asked.get("added") else f"{own}{unless}"
 
     def compare(self, asked: Asked) -> Answer:
         """Another belief with the same prior: P(this one's parameter is greater), and the difference of means."""
@@ -97,13 +99,16 @@ class BeliefScreen:
             "greater": float(a.probability_greater(b)),
             "difference": float(np.ravel(_mean(a))[0] - np.ravel(_mean(b))[0]),
             "charts": plain(belief_charts(b)),
+            "copy": {"python": self._compared(asked, a), "cli": ""},
         }
 
+    def _compared(self, asked: Asked, belief: Belief) -> str:
+        other = f"credo.Belief(credo.{belief.prior!r}).update({asked.get('other') or []!r})"
+        return f"{self._line(asked, belief)}.probability_greater({other})"
+
     def needed(self, asked: Asked) -> Answer:
-        """How many more rows like those so far make the 95% interval as narrow as ± x."""
-        half = number_in(asked, "half_width", 0.05)
-        if half <= 0:
-            raise DataError(f"a half-width must be above 0, but is {half:g}")
+        """How many more rows like those so far make the 95% interval as narrow as ± x, or each of several; unless asked
+        for, half as wide as it is."""
         belief = self._moved(asked)
         if belief.evidence is None or belief.n == 0:
             raise DataError("how much more data is needed depends on data, and there is none yet")
@@ -111,25 +116,29 @@ class BeliefScreen:
         def wide(rows: float) -> float:
             assert belief.evidence is not None
             more = belief.with_evidence(belief.evidence * ((belief.n + rows) / belief.n))
-            low, high = np.ravel(np.asarray(belief_interval(more), dtype=np.float64))[:2]
-            return float(high - low) / 2
+            low, high = (np.asarray(end, dtype=np.float64) for end in _first(more).interval(0.95))
+            return float((high - low).max()) / 2
 
-        if wide(0.0) <= half:
-            return {"rows": 0, "half_width": wide(0.0)}
+        now = wide(0.0)
+        half = number_in(asked, "half_width", float(f"{now / 2:.1g}"))
+        if half <= 0:
+            raise DataError(f"a half-width must be above 0, but is {half:g}")
+        if now <= half:
+            return {"rows": 0, "half_width": now, "wanted": half}
         low, high = 0.0, max(1.0, belief.n)
         while wide(high) > half:
             low, high = high, 2 * high
             if high > MOST_MORE:
-                return {"rows": None, "half_width": wide(high)}
+                return {"rows": None, "half_width": wide(high), "wanted": half}
         while high - low > max(0.5, 1e-3 * high):
             middle = (low + high) / 2
             low, high = (middle, high) if wide(middle) > half else (low, middle)
-        return {"rows": int(np.ceil(high)), "half_width": wide(float(np.ceil(high)))}
+        return {"rows": int(np.ceil(high)), "half_width": wide(float(np.ceil(high))), "wanted": half}
 
 
-def belief_interval(belief: Belief) -> Any:
-    """Of the first parameter."""
-    return belief.marginal().interval(0.95)
+def _first(belief: Belief) -> Distribution:
+    """Of the first parameter; of a Dirichlet distribution, of all probabilities."""
+    return belief.posterior.marginals()[0]
 
 
 def _mean(belief: Belief) -> Any:

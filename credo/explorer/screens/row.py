@@ -18,6 +18,7 @@ from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mappin
 from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
 from credo.models.explaining import WordContribution
+from credo.numerics.exact import Array
 from credo.present.coloured_text import PALEST, cut_weights
 from credo.present.content import plain
 from credo.present.densities import Shape, shape_of
@@ -72,7 +73,19 @@ class RowScreen:
         places = [float(x) for x in shape.places]
         form = "bins" if shape.form in ("coarse", "binned") else shape.form
         density = {"form": form, "places": places, "heights": heights}
-        return column | {"range": [places[0], places[-1]], "density": density}
+        ends = {"range": [*self._ends(column["name"], shape)], "whole": self._whole(column["name"])}
+        return column | ends | {"density": density}
+
+    def _ends(self, name: str, shape: Shape) -> tuple[float, float]:
+        """Between which a number is looked at: the last bin ends beyond the largest value."""
+        low, high = float(shape.places[0]), float(shape.places[-1])
+        known = self.model.features[name].values if shape.form in ("coarse", "binned") else ()
+        return low, min(high, max(known, default=high))
+
+    def _whole(self, name: str) -> bool:
+        """Whether all numbers of a column that the model remembers are whole."""
+        column = self.model.features[name]
+        return column.kind == "number" and bool(column.values) and all(x == round(x) for x in column.values)
 
     @cached_property
     def _shapes(self) -> dict[str, Shape]:
@@ -148,7 +161,8 @@ class RowScreen:
         model, row, name = self._model(asked), self._row(asked), text_in(asked, "column")
         values = self._values(name)
         shares = model.predict_proba([row | {name: value} for value in values])
-        return {"column": name, "values": [plain(value) for value in values], "shares": shares.T.tolist()}
+        places = {"places": [*map(day_of, values)]} if self._shapes[name].form == "date" else {}
+        return {"column": name, "values": [plain(value) for value in values], "shares": shares.T.tolist()} | places
 
     def _values(self, name: str) -> Sequence[Any]:
         """Those that a column takes: of a number, a grid."""
@@ -157,10 +171,14 @@ class RowScreen:
             raise DataError(f"column {name!r:.60} has no curve")
         if shape.form == "category":
             return list(shape.places)[:VALUES]
-        places = np.asarray(shape.places, dtype=np.float64)
         grid = np.geomspace if shape.form == "log" else np.linspace
-        found: list[float] = grid(places[0], places[-1], POINTS).tolist()
-        return [round(x) for x in found] if shape.form == "count" else found
+        found = grid(*self._ends(name, shape), POINTS)
+        if shape.form == "date":
+            return dates(found)
+        if shape.form == "count" or self._whole(name):
+            return [*map(int, np.unique(found.round()))]
+        digits = 2 - np.floor(np.log10(np.diff(found)))  # of a grid: its smallest steps have two digits
+        return [round(x, int(digits.max())) for x in found.tolist()]
 
     def changes(self, asked: Asked) -> Answer:
         """The nearest decision change of each column: the value closest to the row's for which another class wins."""
@@ -187,6 +205,8 @@ class RowScreen:
     def _distance(self, name: str, value: Any, other: Any) -> float:
         """As a share of a number's range; between categories, and from a missing cell, 1."""
         shape = self._shapes[name]
+        if shape.form == "date" and isinstance(value, str):
+            value, other = day_of(value), day_of(other)
         if shape.form == "category" or not isinstance(value, int | float):
             return 1.0
         return float(abs(other - value)) / max(float(shape.places[-1] - shape.places[0]), 1e-300)
@@ -201,6 +221,16 @@ class RowScreen:
         self.model = changed(self.subject, self.model, lambda model: self._updated(model, rows))
         self._taught = "", self.model
         return {"saved": len(rows), "rows": float(self.model.n)}
+
+
+def dates(days: Array) -> list[str]:
+    """Of days since 1970."""
+    return [*map(str, np.unique(days.round()).astype("datetime64[D]"))]
+
+
+def day_of(date: str) -> int:
+    """Since 1970."""
+    return int(np.datetime64(date, "D").astype(np.int64))
 
 
 def _coloured(text: str, spoken: Sequence[WordContribution]) -> dict[str, list[Any]]:

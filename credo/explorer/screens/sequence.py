@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from credo.data import source
 from credo.errors import DataError
 from credo.explorer.screens.contents import tabled
 from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, number_in
+from credo.models.hidden_markov.forecasting import Forecast
 from credo.models.hidden_markov.model import HiddenMarkov
+from credo.present.content import plain
 from credo.present.hidden_markov import emission_table
 
 MOST_ROWS = 20_000  # of a sequence that is drawn
 STEPS = 24  # ahead
+DRAWN, SERIES = 600, 4  # rows and columns of numbers that are drawn
+NUMBERS = ("gaussian", "log", "count", "binned", "coarse")  # forms of columns of numbers
 
 
 class SequenceScreen:
@@ -59,7 +64,25 @@ class SequenceScreen:
             ahead = self.model.forecast(data, max(1, min(steps, 200)))
             found["forecast"] = [[float(p) for p in each.states.probabilities] for each in ahead]
         except DataError as error:  # several sequences have no one end
-            found["no_forecast"] = str(error)
+            ahead, found["no_forecast"] = [], str(error)
+        found["series"] = [self._series(data, name, ahead) for name in self._numbers]
         own, file = called(self.subject)
         found["copy"] = {"python": f"{own}.decode(data)", "cli": f"credo predict {file} rows.csv"}
         return found
+
+    @property
+    def _numbers(self) -> list[str]:
+        views = self.model.classifier.views
+        return [name for name, forms in views.items() if forms[0] in NUMBERS][:SERIES]
+
+    def _series(self, data: Any, name: str, ahead: Sequence[Forecast]) -> Answer:
+        """A column's first numbers, and those ahead: means and 95% intervals."""
+        batch = next(iter(source(data).batches([name])))
+        ends = [tuple(map(float, each[name].interval(0.95))) for each in ahead]
+        return {
+            "name": name,
+            "values": plain(batch.column(name)[:DRAWN].to_pylist()),
+            "mean": [float(each[name].mean()) for each in ahead],
+            "low": [low for low, _ in ends],
+            "high": [high for _, high in ends],
+        }

@@ -1,7 +1,7 @@
 // From prior to posterior: drag the prior, add observations, watch what is believed.
 import { html, useState } from "./vendor/preact-htm.js";
-import { Copy, Problem, percent, signed, useAnswer } from "./parts.js";
-import { Legend, Lines, filled, interpolated } from "./charts.js";
+import { Copy, Problem, percent, short, signed, useAnswer } from "./parts.js";
+import { Legend, Lines, colour, filled, interpolated } from "./charts.js";
 import { Typed } from "./typed.js";
 
 const STYLES = { prior: { colour: "#888888", dashes: "5 4" }, likelihood: { colour: "#ee7733", dashes: "2 3" }, posterior: { colour: "#4477aa" }, predictive: { colour: "#228833" } };
@@ -11,41 +11,41 @@ export function Screen({ model, state, change, ask }) {
   const prior = state.prior ?? undefined, added = state.added ?? [], other = state.other ?? [];
   const key = JSON.stringify([prior, added]);
   const [answer, problem] = useAnswer((signal) => ask("move", { prior, added }, signal), [key]);
-  const half = state.half ?? 0.05;
-  const [needed, short] = useAnswer((signal) => ask("needed", { prior, added, half_width: half }, signal), [key, half], 150);
+  const [needed, unknown] = useAnswer((signal) => ask("needed", { prior, added, half_width: state.half }, signal), [key, state.half], 150);
   const [against, unlike] = useAnswer((signal) => (other.length ? ask("compare", { prior, added, other }, signal) : null), [key, JSON.stringify(other)]);
   const handles = prior ?? model.prior, like = model.family === "BetaBernoulli" ? "1 0 1" : "values";
   const drag = (part) => change({ prior: { mean: handles.mean, strength: handles.strength, ...part } }, { passing: true });
   return html`<div class="belief">
     <div class="controls">
       ${model.prior && html`<section><h2>Prior</h2>
-        <label class="slider">mean <b class="value" aria-hidden="true">${Number(handles.mean).toPrecision(3)}</b>
+        <label class="slider">mean <b class="value" aria-hidden="true">${short(Number(handles.mean).toPrecision(3))}</b>
           <input type="range" min=${model.prior.low} max=${model.prior.high} step=${(model.prior.high - model.prior.low) / 500} value=${handles.mean} onInput=${(event) => drag({ mean: Number(event.target.value) })} /></label>
-        <label class="slider">strength, in observations <b class="value" aria-hidden="true">${Number(handles.strength).toPrecision(3)}</b>
+        <label class="slider">strength, in observations <b class="value" aria-hidden="true">${short(Number(handles.strength).toPrecision(3))}</b>
           <input type="range" min="-2" max="4" step="0.01" value=${Math.log10(handles.strength)} onInput=${(event) => drag({ strength: 10 ** Number(event.target.value) })} /></label>
         <button disabled=${!prior} onClick=${() => change({ prior: null })}>Back to the first prior</button></section>`}
       <section><h2>Observations</h2>
         <${Adding} like=${like} label="Add observations" values=${added} set=${(values) => change({ added: values.length ? values : null })} />
         <p class="faint">${answer ? `${answer.n.toLocaleString("en")} in all` : ""}</p></section>
-      <section><h2>Another belief</h2><p class="faint">The same prior, its own observations.</p>
+      ${model.single && html`<section><h2>Another belief</h2><p class="faint">The same prior, its own observations.</p>
         <${Adding} like=${like} label="Its observations" values=${other} set=${(values) => change({ other: values.length ? values : null })} />
         ${unlike && html`<${Problem} text=${unlike} />`}
-        ${against && html`<p>P(this one is greater) = <b>${percent(against.greater)}</b>; difference of the means ${against.difference.toPrecision(3)}</p>`}</section>
-      <section><h2>How much more data?</h2><label>until the 95% interval is ± <${Typed} type="number" min="0" step="any" value=${half} read=${(text) => Number(text) > 0 && change({ half: Number(text) }, { passing: true })} /></label>
-        <p role="status">${short ?? (needed && (needed.rows == null ? "more than a million million observations" : needed.rows === 0 ? `none: it is ± ${needed.half_width.toPrecision(3)} now` : `about ${needed.rows.toLocaleString("en")} more observations like those so far`))}</p></section>
+        ${against && html`<p>P(this one is greater) = <b>${percent(against.greater)}</b>; difference of the means ${short(against.difference.toPrecision(3))}</p><${Copy} lines=${against.copy} />`}</section>`}
+      <section><h2>How much more data?</h2><label>until ${model.single ? "the 95% interval is" : "all 95% intervals are"} ± <${Typed} type="number" min="0" step="any" value=${state.half ?? needed?.wanted ?? ""} read=${(text) => Number(text) > 0 && change({ half: Number(text) }, { passing: true })} /></label>
+        <p role="status">${unknown ?? (needed && (needed.rows == null ? "more than a million million observations" : needed.rows === 0 ? `none: ± ${short(needed.half_width.toPrecision(3))} now` : `about ${needed.rows.toLocaleString("en")} more observations like those so far`))}</p></section>
     </div>
     <aside aria-label="Posterior">
       ${problem && html`<${Problem} text=${problem} />`}
       ${answer && html`<div class="scroll"><table><thead><tr><th scope="col">parameter</th><th scope="col">mean</th><th scope="col">mode</th><th scope="col">95% interval</th></tr></thead>
         <tbody>${answer.estimates.map((row) => html`<tr key=${row[0]}>${row.map((cell, i) => (i ? html`<td>${cell}</td>` : html`<th scope="row"><bdi>${cell}</bdi></th>`))}</tr>`)}</tbody></table></div>
-        <p class="faint">${answer.maximum_likelihood == null ? "" : `Maximum likelihood: ${shown(answer.maximum_likelihood)}.`} ${answer.log_evidence == null ? "" : `Log evidence: ${signed(answer.log_evidence)} nats.`}</p>
+        <p class="faint">${answer.maximum_likelihood == null ? "" : `Maximum likelihood: ${shown(answer.maximum_likelihood, answer.estimates.map((row) => row[0]))}.`} ${answer.log_evidence == null ? "" : `Log evidence: ${signed(answer.log_evidence)} nats.`}</p>
         <div class="figures">${answer.charts.map((chart, i) => html`<${Chart} key=${i} chart=${chart} other=${i === 0 ? against?.charts[0] : null} />`)}</div>
         <${Copy} lines=${answer.copy} />`}
     </aside>
   </div>`;
 }
 
-const shown = (value) => (typeof value === "number" ? value.toPrecision(4) : Array.isArray(value) ? value.map(shown).join(", ") : typeof value === "object" ? Object.entries(value).slice(0, 8).map(([k, v]) => `${k}: ${shown(v)}`).join(", ") : String(value));
+// A number, several with their parameters' names, or a mapping.
+const shown = (value, names = []) => (Array.isArray(value) ? value.map((each, i) => `${value.length === names.length ? `${names[i]} ` : ""}${shown(each)}`).join(", ") : value && typeof value === "object" ? Object.entries(value).slice(0, 8).map(([k, v]) => `${k}: ${shown(v)}`).join(", ") : short(value));
 
 function Adding({ label, values, set, like }) {
   const [text, setText] = useState("");
@@ -62,10 +62,11 @@ function Chart({ chart, other }) {
   }
   const curves = [...chart.curves, ...(other ? other.curves.filter((each) => each.role === "posterior").map((each) => ({ ...each, label: "the other's posterior", own: { colour: "#aa3377" } })) : [])];
   if (!curves.length) return html`<p class="faint">${chart.note}</p>`;
+  const several = curves.filter((each) => each.role === "posterior" && !each.own), style = (each) => each.own ?? (several.length > 1 ? { colour: colour(several.indexOf(each)) } : STYLES[each.role]);
   const x = curves[0].x, on = (curve) => (curve.x === x ? curve.y : x.map((each) => interpolated(curve, each)));
   return html`<figure><figcaption>${chart.x_label}</figcaption>
-    <${Lines} x=${x} ys=${curves.map(on)} names=${curves.map((each) => each.label)} styles=${curves.map((each) => each.own ?? STYLES[each.role])} top=${topOf(curves)} />
-    ${curves.some((each) => each.label) && html`<${Legend} names=${curves.map((each) => each.label)} colours=${curves.map((each) => (each.own ?? STYLES[each.role]).colour)} />`}</figure>`;
+    <${Lines} x=${x} ys=${curves.map(on)} names=${curves.map((each) => each.label)} styles=${curves.map(style)} top=${topOf(curves)} />
+    ${curves.some((each) => each.label) && html`<${Legend} names=${curves.map((each) => each.label)} colours=${curves.map((each) => style(each).colour)} />`}</figure>`;
 }
 
 // A prior without bound at its ends must not flatten the others.

@@ -1,7 +1,7 @@
 // A board of cards, one for each variable, in layers with arrows between them: pan, zoom, and findings on cards.
 import { html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { percent } from "./charts.js";
-import { NumberCard, UtilityCard, intervalText, placed } from "./number_card.js";
+import { Name, NumberCard, UtilityCard, intervalText, placed } from "./number_card.js";
 
 const LEGIBLE = 0.38; // the smallest scale at which a page opens: names are large then; "all" shows the rest
 const FAR = 0.5; // below this scale cards show their names and bars, without figures
@@ -154,7 +154,7 @@ function Card({ variable, width, beyond, number, card, shares, ghost, finding, s
   const role = set !== undefined ? "set" : finding !== undefined ? "seen" : "";
   return html`<section class=${`card ${kind ?? ""} ${role} ${conflict ? "conflict" : ""} ${chosen ? "chosen" : ""}`} id=${`card-${number}`} tabindex="-1"
       aria-label=${name} style=${placed(name, card, width)}>
-    <button class="name" title=${name} aria-pressed=${Boolean(chosen)} onClick=${() => change({ target: chosen ? null : { name }, around: focused ? undefined : name })}>${chosenOnly ? "□ " : ""}<bdi>${name}</bdi>${beyond ? html`<span class="beyond" title=${`${beyond} more neighbours: click to see them`}>+${beyond}</span>` : ""}</button>
+    <button class="name" title=${name} aria-pressed=${Boolean(chosen)} onClick=${() => change({ target: chosen ? null : { name }, around: focused ? undefined : name })}>${chosenOnly ? "□ " : ""}<${Name} of=${name} />${beyond ? html`<span class="beyond" title=${`${beyond} more neighbours: click to see them`}>+${beyond}</span>` : ""}</button>
     <div class="states">${states.map((each, i) => {
       const out = excluded?.has(each), p = shares?.[i] ?? 0, likely = likelihoods?.[each];
       return html`<button key=${each} class=${`state ${pressed(each) ? "given" : ""} ${out ? "out" : ""} ${chosen?.state === each ? "asked" : ""}`}

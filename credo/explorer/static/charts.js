@@ -37,21 +37,26 @@ export function interpolated(curve, x) {
   return curve.y[i - 1] * (1 - part) + curve.y[i] * part;
 }
 
-// Lines over x, with round numbers below; `upright` writes numbers beside them, `at` marks a value, `steps` draws bins by
+// Of days since 1970, and back.
+const dateOf = (days) => new Date(Math.round(days) * 864e5).toISOString().slice(0, 10);
+export const dayOf = (date) => (date == null || date === "" ? undefined : Date.parse(date) / 864e5);
+
+// Lines over x, cut off above `top`, with round numbers below; `upright` writes numbers beside them, `at` marks a value, `steps` draws bins by
 // their beginnings. A small one has its ends written below.
-export function Lines({ x, ys, names = [], at, top, steps = false, small = false, styles = [], upright, signed = false }) {
+export function Lines({ x, ys, names = [], at, top, steps = false, small = false, styles = [], upright, signed = false, dates = false }) {
   const width = small ? 220 : 420, tall = small ? 60 : 190, left = upright ? 40 : small ? 4 : 18, right = small ? 4 : 18, foot = small ? 15 : 18, over = small ? 3 : 8;
   const low = x[0], high = x[x.length - 1], span = high - low || 1;
   const finite = ys.flat().filter(Number.isFinite);
   const least = signed ? Math.min(...finite) : 0, most = top ?? (signed ? Math.max(...finite) : Math.max(1e-300, ...finite) * 1.05), tallest = most - least || 1;
-  const px = (value) => left + ((value - low) / span) * (width - left - right), py = (value) => tall - foot - ((Math.min(value, most) - least) / tallest) * (tall - foot - over);
+  const px = (value) => left + ((value - low) / span) * (width - left - right), py = (value) => tall - foot - ((Math.min(value, 3 * most) - least) / tallest) * (tall - foot - over);
   const path = (y) => {
     const known = y.map((value, i) => [px(x[i]).toFixed(1), value]).filter(([, value]) => Number.isFinite(value));
     const point = ([at, value], i) => (steps && i ? `H${at} V${py(value).toFixed(1)}` : `${i ? "L" : "M"}${at} ${py(value).toFixed(1)}`);
     return known.map(point).join(" ") + (steps ? ` H${px(high).toFixed(1)}` : "");
   };
-  const described = names.length ? `Curves of ${names.slice(0, ys.length).join(", ")} from ${low.toPrecision(3)} to ${high.toPrecision(3)}` : `From ${low.toPrecision(3)} to ${high.toPrecision(3)}`;
-  const below = small ? [[low, "start"], [high, "end"]].map(([value, anchor]) => [value, anchor, Number(value.toPrecision(3))]) : ticks(low, high, 6).map((value) => [value, "middle", value]);
+  const said = (value) => (dates ? dateOf(value) : String(Number(value.toPrecision(3)))), ends = `from ${said(low)} to ${said(high)}`;
+  const described = names.length ? `Curves of ${names.slice(0, ys.length).join(", ")} ${ends}` : ends;
+  const below = small ? [[low, "start", said(low)], [high, "end", said(high)]] : ticks(low, high, dates ? 4 : 6).map((value) => [value, "middle", dates ? dateOf(value) : value]);
   return html`<svg class="lines" viewBox=${`0 0 ${width} ${tall}`} role="img" aria-label=${described}>
     <line x1=${left} x2=${width - right} y1=${tall - foot} y2=${tall - foot} class="axis" />
     ${below.map(([value, anchor, text]) => html`<text x=${px(value)} y=${tall - 4} text-anchor=${anchor}>${text}</text>`)}

@@ -5,10 +5,14 @@ import { Typed } from "./typed.js";
 const TALL = 62; // pixels of a density
 const short = (x) => String(Number(Number(x).toPrecision(4)));
 
-// A card's place and size; letters of the longest word, by which its name's size is chosen: names break between words.
+const PARTS = /(?<=[\s_.-])|(?<=\p{Ll})(?=\p{Lu})/u; // of a name: bill_ depth_ mm, Tuberculosis Or Cancer
+
+// A card's place and size; letters of the name and of its longest part, by which its size is chosen: it breaks between parts.
 export const placed = (name, card, width) => ({
-  "--letters": Math.max(...name.split(/[\s_.-]+/).map((word) => word.length)), left: `${card.x}px`, top: `${card.y}px`, width: `${width}px`, height: `${card.height}px`,
+  "--length": name.length, "--letters": Math.max(...name.split(PARTS).map((part) => part.length)), left: `${card.x}px`, top: `${card.y}px`, width: `${width}px`, height: `${card.height}px`,
 });
+
+export const Name = ({ of }) => html`<bdi>${of.split(PARTS).flatMap((part, i) => (i ? [html`<wbr />`, part] : [part]))}</bdi>`;
 
 // What a finding of a number says, as it is typed: 39, > 38, 36 to 38.
 export const intervalText = (found) =>
@@ -59,7 +63,7 @@ export function NumberCard({ variable, width, beyond, number, card, shares, ghos
   const given = set ?? finding, role = set !== undefined ? "set" : finding !== undefined ? "seen" : "";
   return html`<section class=${`card number ${role} ${conflict ? "conflict" : ""} ${chosen ? "chosen" : ""}`} id=${`card-${number}`} tabindex="-1" aria-label=${name}
       style=${placed(name, card, width)}>
-    <button class="name" title=${name} aria-pressed=${Boolean(chosen)} onClick=${() => change({ target: chosen ? null : { name }, around: focused ? undefined : name })}><bdi>${name}</bdi>${beyond ? html`<span class="beyond">+${beyond}</span>` : ""}</button>
+    <button class="name" title=${name} aria-pressed=${Boolean(chosen)} onClick=${() => change({ target: chosen ? null : { name }, around: focused ? undefined : name })}><${Name} of=${name} />${beyond ? html`<span class="beyond">+${beyond}</span>` : ""}</button>
     <svg class="density" viewBox=${`0 0 ${width} ${TALL}`} role="img" aria-label=${`Density of ${name}: mean ${short(now.mean)}, 95% from ${short(now.low)} to ${short(now.high)}`} onPointerDown=${down}>
       <rect x=${at(now.low)} width=${Math.max(1, at(now.high) - at(now.low))} y="0" height=${TALL} class="range" />
       ${ghost && ghost.x.length > 1 && html`<path d=${path(ghost)} class="before" />`}
@@ -73,6 +77,6 @@ export function NumberCard({ variable, width, beyond, number, card, shares, ghos
 
 export function UtilityCard({ variable, width, number, card, shares, ghost }) {
   return html`<section class="card utility" id=${`card-${number}`} tabindex="-1" aria-label=${variable.name} style=${placed(variable.name, card, width)}>
-    <div class="name" title=${variable.name}>◇ <bdi>${variable.name}</bdi></div>
+    <div class="name" title=${variable.name}>◇ <${Name} of=${variable.name} /></div>
     <p class="figures-of">${shares == null ? html`<span>…</span>` : html`<b>${short(shares)}</b> <span>${ghost != null && short(ghost) !== short(shares) ? `before ${short(ghost)}` : "expected"}</span>`}</p></section>`;
 }

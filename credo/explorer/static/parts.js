@@ -1,12 +1,15 @@
 // Parts that all screens share.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact-htm.js";
-import { Lines, percent } from "./charts.js";
+import { Lines, dayOf, percent } from "./charts.js";
 import { Typed } from "./typed.js";
 
 export { percent };
 
 export const signed = (x) =>
-  x === "Infinity" || x === Infinity ? "+∞" : x === "-Infinity" || x === -Infinity ? "−∞" : (x < 0 ? "−" : "+") + Math.abs(x).toFixed(3);
+  x === "Infinity" || x === Infinity ? "+∞" : x === "-Infinity" || x === -Infinity ? "−∞" : Math.abs(x) < 0.0005 ? "0.000" : (x < 0 ? "−" : "+") + Math.abs(x).toFixed(3);
+
+// A number in four digits, without noise behind them.
+export const short = (x) => (Number.isFinite(Number(x)) ? String(Number(Number(x).toPrecision(4))).replace("-", "−") : String(x));
 
 export function Problem({ text }) {
   return html`<p class="problem" role="alert">${text}</p>`;
@@ -127,17 +130,20 @@ const LONGEST_VALUE = 48; // characters of a cell in a waterfall: a text is long
 export function Waterfall({ found, unit = "nats" }) {
   if (!found) return null;
   const missing = found.weights.filter((row) => row.value === null && !Number(row.weight)).length;
-  const short = (value) => (String(value).length > LONGEST_VALUE ? `${String(value).slice(0, LONGEST_VALUE)} …` : value);
+  const cut = (value) => (String(value).length > LONGEST_VALUE ? `${String(value).slice(0, LONGEST_VALUE)} …` : value);
   const known = [{ name: "prior", value: null, weight: found.prior }, ...found.weights.filter((row) => row.value !== null || Number(row.weight))];
-  const rows = known.map((row) => ({ name: row.name, value: row.value == null ? null : short(row.value), figure: signed(row.weight), size: Number(row.weight) }));
+  const rows = known.map((row) => ({ name: row.name, value: row.value == null ? null : cut(row.value), figure: signed(row.weight), size: Number(row.weight) }));
   return html`<${Diverging} rows=${rows} head=${["finding", `weight, ${unit}`]} foot=${["log-odds", signed(found.log_odds)]}
     caption=${`${found.against ? `${found.of} against ${found.against}` : found.of}: P = ${percent(found.probability)}`}
     note=${missing > 0 && `${missing} missing ${missing === 1 ? "cell" : "cells"}`} />`;
 }
 
+// As many digits as a step of a slider needs.
+const rounded = (x, step) => Number(x.toFixed(Math.min(20, Math.max(0, Math.ceil(-Math.log10(step))))));
+
 // A column's cell: a choice, a date, or a number with a slider over the column's densities.
 export function Cell({ column, value, set, classes = [], chosen, choose }) {
-  const id = `cell-${column.name}`;
+  const id = `cell-${column.name}`, ends = column.range && (column.whole ? [Math.ceil(column.range[0]), Math.floor(column.range[1])] : column.range), step = ends && (column.whole ? 1 : (ends[1] - ends[0]) / 200);
   const control = column.kind === "category"
     ? html`<select id=${id} value=${value ?? ""} onChange=${(event) => set(column.name, event.target.value)}>
         <option value="">(missing)</option>${(column.values ?? []).map((each) => html`<option key=${String(each)} value=${each}>${String(each)}</option>`)}</select>`
@@ -146,10 +152,10 @@ export function Cell({ column, value, set, classes = [], chosen, choose }) {
       : column.kind === "text" ? html`<input id=${id} value=${value ?? ""} placeholder="missing" onInput=${(event) => set(column.name, event.target.value, true)} />`
       : html`<${Typed} id=${id} type="number" step="any" value=${value ?? ""} placeholder="missing"
           read=${(text) => set(column.name, text === "" ? "" : Number(text), true)} />
-        ${column.range && html`<input type="range" class=${value == null ? "missing" : ""} aria-label=${`${column.name}, slider`} min=${column.range[0]} max=${column.range[1]} step=${(column.range[1] - column.range[0]) / 200}
-          value=${value ?? (column.range[0] + column.range[1]) / 2} onInput=${(event) => set(column.name, Number(Number(event.target.value).toPrecision(4)), true)} />`}`;
+        ${ends && html`<input type="range" class=${value == null ? "missing" : ""} aria-label=${`${column.name}, slider`} min=${ends[0]} max=${ends[1]} step=${step}
+          value=${value ?? (ends[0] + ends[1]) / 2} onInput=${(event) => set(column.name, rounded(Number(event.target.value), step), true)} />`}`;
   return html`<div class=${`cell ${chosen ? "chosen" : ""}`}><label for=${id} title=${column.name}><bdi>${column.name}</bdi></label>${control}
-    ${column.density && column.density.form !== "category" && html`<${Lines} x=${column.density.places} ys=${column.density.heights} names=${classes} at=${value} steps=${column.density.form === "bins"} small=${true} />`}
+    ${column.density && column.density.form !== "category" && html`<${Lines} x=${column.density.places} ys=${column.density.heights} names=${classes} at=${column.kind === "date" ? dayOf(value) : value} dates=${column.kind === "date"} steps=${column.density.form === "bins"} small=${true} />`}
     ${choose && html`<button class="what-if only-live" aria-pressed=${chosen} onClick=${choose}>what if</button>`}</div>`;
 }
 

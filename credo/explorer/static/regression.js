@@ -1,9 +1,7 @@
 // A regression: a control for each column, the predictive distribution of the target, and what each column adds.
 import { html } from "./vendor/preact-htm.js";
-import { Cell, Copy, Diverging, Problem, useAnswer } from "./parts.js";
-import { Lines } from "./charts.js";
-
-const short = (x) => (Number.isFinite(Number(x)) ? Number(Number(x).toPrecision(4)).toString() : String(x));
+import { Cell, Copy, Diverging, Problem, short, useAnswer } from "./parts.js";
+import { Lines, ticks } from "./charts.js";
 
 export function Screen({ model, state, change, ask }) {
   const row = state.row ?? {}, key = JSON.stringify(row);
@@ -51,10 +49,11 @@ function Curve({ row, column, now, ask, depends, target }) {
 
 // Predictions across, truth upwards: on the line they agree.
 function Points({ points, target }) {
-  const size = 280, pad = 12, all = points.flat().filter(Number.isFinite);
-  const low = Math.min(...all), span = Math.max(...all) - low || 1, at = (x) => pad + ((x - low) / span) * (size - 2 * pad);
+  const size = 280, pad = 54, edge = 8, all = points.flat().filter(Number.isFinite);
+  const low = Math.min(...all), span = Math.max(...all) - low || 1, at = (x) => pad + ((x - low) / span) * (size - pad - edge);
   return html`<svg class="lines reliability" viewBox=${`0 0 ${size} ${size}`} role="img" aria-label=${`${target}: predictions of held-out rows, and the truth`}>
-    <line x1=${pad} y1=${size - pad} x2=${size - pad} y2=${pad} class="axis" />
+    <line x1=${pad} y1=${size - pad} x2=${size - edge} y2=${edge} class="axis" />
+    ${ticks(low, low + span, 4).map((value) => html`<text x=${at(value)} y=${size - pad + 14} text-anchor="middle">${value}</text><text x=${pad - 6} y=${size - at(value) + 3} text-anchor="end">${value}</text>`)}
     ${points.map(([x, y], i) => html`<circle key=${i} cx=${at(x).toFixed(1)} cy=${(size - at(y)).toFixed(1)} r="1.6" />`)}
-    <text x=${size / 2} y=${size - 1} text-anchor="middle">predicted</text><text transform=${`translate(9 ${size / 2}) rotate(-90)`} text-anchor="middle">truth</text></svg>`;
+    <text x=${size / 2} y=${size - 8} text-anchor="middle">predicted</text><text transform=${`translate(9 ${size / 2}) rotate(-90)`} text-anchor="middle">truth</text></svg>`;
 }

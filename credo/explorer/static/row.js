@@ -1,7 +1,7 @@
 // A row of a table, or a message: a control for each column, the classes' probabilities, and why.
 import { h, html, useState } from "./vendor/preact-htm.js";
-import { Cell, Copy, Diverging, Problem, Waterfall, percent, signed, useAnswer } from "./parts.js";
-import { Bars, Legend, Lines, colour } from "./charts.js";
+import { Cell, Copy, Diverging, Problem, Waterfall, percent, short, signed, useAnswer } from "./parts.js";
+import { Bars, Legend, Lines, colour, dayOf } from "./charts.js";
 
 export function Screen({ model, state, change, ask }) {
   const row = state.row ?? {}, taught = state.taught ?? [];
@@ -100,9 +100,9 @@ function Curve({ model, sent, column, now, ask, depends }) {
   const [curve, problem] = useAnswer((signal) => ask("curve", { ...sent, column }, signal), [depends, column]);
   if (problem) return html`<${Problem} text=${problem} />`;
   if (!curve || curve.column !== column) return null;
-  const numbers = curve.values.every((each) => typeof each === "number");
+  const x = curve.places ?? curve.values, numbers = x.every((each) => typeof each === "number");
   return html`<section><h2>What if <bdi>${column}</bdi> were …</h2>${numbers
-    ? html`<${Lines} x=${curve.values} ys=${curve.shares} names=${model.classes} at=${now} top=${1} upright=${(p) => `${100 * p}%`} />`
+    ? html`<${Lines} x=${x} ys=${curve.shares} names=${model.classes} at=${curve.places ? dayOf(now) : now} dates=${Boolean(curve.places)} top=${1} upright=${(p) => `${100 * p}%`} />`
     : html`<table>${curve.values.map((value, i) => html`<tr key=${i}><th scope="row"><bdi>${String(value)}</bdi></th>${curve.shares.map((p, k) => html`<td key=${k}><span class="key" style=${{ background: colour(k) }}></span>${percent(p[i])}</td>`)}</tr>`)}</table>`}
     <${Legend} names=${model.classes.slice(0, 8)} /></section>`;
 }
@@ -111,8 +111,7 @@ function Changes({ sent, ask, depends, set }) {
   const [found] = useAnswer((signal) => ask("changes", sent, signal), [depends], 250);
   if (!found?.changes.length) return null;
   return html`<section><h2>Nearest changes of the decision</h2><ul class="changes">${found.changes.slice(0, 5).map((each) => html`<li key=${each.column}>
-    <button onClick=${() => set(each.column, each.value)}><bdi>${each.column}</bdi> = <bdi>${typeof each.value === "number" ? each.value.toPrecision(4) : String(each.value)}</bdi></button>
-    → <bdi>${each.class}</bdi> (${percent(each.probability)})</li>`)}</ul></section>`;
+    <button onClick=${() => set(each.column, each.value)}><bdi>${each.column}</bdi> = <bdi>${typeof each.value === "number" ? short(each.value) : String(each.value)}</bdi></button>${" "}→ <bdi>${each.class}</bdi> (${percent(each.probability)})</li>`)}</ul></section>`;
 }
 
 function Teach({ model, row, taught, shares, change, ask }) {

@@ -73,7 +73,7 @@ function LearningCurve({ ask }) {
   const faint = { colour: "var(--faint)", dashes: "4 3" };
   return html`<div class="curve"><${Lines} x=${x} ys=${[loss, loss.map((y, i) => y - 2 * error[i]), loss.map((y, i) => y + 2 * error[i])]} names=${["log-loss", "less two standard errors", "plus two standard errors"]} upright=${String} styles=${[{}, faint, faint]} /></div>
     <p class="faint">Log-loss of held-out rows, ± two standard errors, by the number of rows learned.</p>
-    <div class="scroll"><table><thead><tr><th scope="col">rows learned</th><th scope="col">log-loss of held-out rows</th><th scope="col">accuracy</th></tr></thead>
+    <div class="scroll"><table><thead><tr><th scope="col">rows learned</th><th scope="col">log-loss</th><th scope="col">accuracy</th></tr></thead>
     <tbody>${found.points.map((each) => html`<tr key=${each.rows}><td>${each.rows.toLocaleString("en")}</td><td>${each.log_loss.toFixed(4)} ± ${Number(each.error).toFixed(4)}</td><td>${percent(each.accuracy)}</td></tr>`)}</tbody></table></div>
     <${Copy} lines=${found.copy} />`;
 }

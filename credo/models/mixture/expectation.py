@@ -154,10 +154,10 @@ class MixtureEM:
         columns = log_evidence.of_columns(self.conditional, fitted.evidence, settings)
         return log_likelihood + columns + log_evidence.of_shares(n, self.shares, self.concentration)
 
-    def with_strength(self, strength: float, evidence: Evidence) -> Self:
-        """With another prior of numbers, at the mode given some evidence."""
+    def with_prior(self, strength: float) -> Self:
+        """With another prior of numbers, for the evidence that comes next."""
         settings = replace(self.conditional.settings, strength=strength)
-        return replace(self, conditional=replace(self.conditional, settings=settings)).with_evidence(evidence)
+        return replace(self, conditional=replace(self.conditional, settings=settings))
 
 
 def _total(log_prob: Array, weight: Array, batch: Batch) -> float:

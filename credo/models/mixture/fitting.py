@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from credo.blocks.block import Settings
-from credo.core.em import Fitted, em, expected, interruptible_em
-from credo.core.membership import Codes, Soft
+from credo.core.em import em, expected, interruptible_em
+from credo.core.membership import Codes
 from credo.core.restarts import Restarts
 from credo.data import Batch
 from credo.errors import DataError, EvidenceError
@@ -21,27 +21,23 @@ from credo.models.conditional import Conditional
 from credo.models.forms import Views
 from credo.models.latent.columns import Numbers, hidden_blocks
 from credo.models.latent.log_evidence import of_completed
-from credo.models.latent.starts import ROUNDS, Points, points_of, seeded_groups, whitened
+from credo.models.latent.starts import Points, points_of, seeded_groups, whitened
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
-from credo.models.mixture.held_out import held_out_score
 from credo.models.mixture.moves import split_and_merged
-from credo.models.mixture.parallel_starts import ParallelStarts
+from credo.models.mixture.optima import ArrayOptimum, Fit, FittedOptimum, Optimum
+from credo.models.mixture.parallel_starts import TUNINGS, ParallelStarts
 from credo.models.mixture.rows import Rows
+from credo.models.mixture.strengths import FOLDS, best_strength, held_out_score
 from credo.numerics.exact import Array
 
-# Of the prior of numbers, in rows of the pooled means and variances
-STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4)
-TUNINGS = 3  # times that the prior and the components are fitted to each other, at most
-
+ROUNDS = 3  # of k-means, before EM
 MOVES = 2  # times that components are split and others merged, as long as that helps
 MOVED = 4  # components, from which on starts may leave two where one should be
 GAIN = 1.0  # nats by which it must help
 OPEN = 100.0  # nats of a sample's evidence that all rows may turn round
 FIRST_STEPS = 3  # of EM on all rows, which decide between what the sample leaves open
-SIDE_BY_SIDE = 2**22  # numbers (rows x components x starts, rows x products) up to which starts run in parallel
-
-Fit = Fitted[MixtureEM]
+SIDE_BY_SIDE = 2**23  # numbers (rows x components x starts, rows x products) up to which starts run in parallel
 
 
 class Places(NamedTuple):
@@ -50,14 +46,6 @@ class Places(NamedTuple):
     points: Array
     weight: Array
     codes: Codes | None
-
-
-class Reached(NamedTuple):
-    """The best optimum of the sample's rows."""
-
-    fit: Fit
-    objective: float  # under the prior that it was found with
-    rivals: list[MixtureEM]  # other optima, which may be better ones of all rows
 
 
 @dataclass(frozen=True)
@@ -126,8 +114,9 @@ class Problem:
         return Points(whitened(self.places.points, self.places.weight))
 
     def starts(self, components: int, covariance: Covariance, count: int) -> list[MixtureEM]:
-        """Where EM begins: at most so many models."""
-        return self.begun(components, covariance, self.groupings(components, count))
+        """Where EM begins: so many models."""
+        model = self.unfitted(components, covariance)
+        return [model.begun(self.sample, codes) for codes in self.groupings(components, count)]
 
     def groupings(self, components: int, count: int) -> list[Codes]:
         """Groups around distant seeds of the sample: as they are, after k-means steps, with decorrelated columns."""
@@ -141,37 +130,32 @@ class Problem:
             found |= dict(zip(own, groups, strict=True))
         return [found[i] for i in range(count)]
 
-    def begun(self, components: int, covariance: Covariance, groupings: Sequence[Codes]) -> list[MixtureEM]:
-        """At the parameters that groups of the sample's rows lead to; of the best, where all can be tried at once."""
-        model = self.unfitted(components, covariance)
-        if len(groupings) < 2 or not self._can_run_in_parallel(components, covariance, len(groupings)):
-            return [model.begun(self.sample, codes) for codes in groupings]
-        starts, how, within = self._parallel_starts(model, covariance), self.how, OPEN if self.sampled else 0.0
-        ends = starts.highest(groupings, components, how.steps, how.tolerance, within)
-        return [model.begun_from(self.sample, Soft(shares)) for shares in ends]
-
-    def _parallel_starts(self, model: MixtureEM, covariance: Covariance) -> ParallelStarts:
+    def _parallel_starts(self, covariance: Covariance) -> ParallelStarts:
         points, weight, _ = self.places
-        settings = model.conditional.settings
-        prior = (0.0, 0.0) if settings.estimate == "ml" else (settings.strength, self.concentration)
-        return ParallelStarts(points, weight, covariance, *prior)
+        settings = self.settings
+        return ParallelStarts.of(
+            points, weight, covariance, settings.strength, self.concentration, settings.estimate == "ml"
+        )
 
-    def _can_run_in_parallel(self, components: int, covariance: Covariance, starts: int) -> bool:
+    def _can_run_in_parallel(self, components: int, covariance: Covariance) -> bool:
         """Whether starts can be tried beside each other: all columns are numbers, no cell is missing and no row is
         labelled; and they need little memory."""
         points, _, codes = self.places
         numbers = codes is None and all(forms == ("gaussian",) for forms in self.views.values())
         d = points.shape[1]
-        small = len(points) * max(components * starts, d * (d + 3) // 2) <= SIDE_BY_SIDE
-        return numbers and small and covariance != "spherical" and not np.isnan(points).any()
+        small = len(points) * max(components * self.how.starts, d * (d + 3) // 2) <= SIDE_BY_SIDE
+        return numbers and d > 0 and small and covariance != "spherical" and not np.isnan(points).any()
 
     def on_sample(
-        self, starts: Sequence[MixtureEM], covariance: Covariance, how: Fitting | None = None, finalists: int = 3,
-        above: float = -np.inf,
-    ) -> Reached:  # fmt: skip
-        """The best optimum that the starts lead to, of the sample's rows; with the prior that suits it best. Other
-        starts have come `above` a value."""
-        how, batches = how or self.how, (self.sample,).__iter__
+        self, groupings: Sequence[Codes], components: int, covariance: Covariance, how: Fitting | None = None,
+        finalists: int = 3, above: float = -np.inf,
+    ) -> Optimum:  # fmt: skip
+        """The best optimum that groups of the sample's rows lead to; with the prior that suits it best. Other groups
+        have come `above` a value."""
+        model, how = self.unfitted(components, covariance), how or self.how
+        if self._can_run_in_parallel(components, covariance):
+            return self._reached_in_parallel(model, groupings, covariance, how, above)
+        starts, batches = [model.begun(self.sample, codes) for codes in groupings], (self.sample,).__iter__
         steps, tolerance = how.steps, how.tolerance
         climbs = Restarts(em, batches, self.sample.rows, steps, tolerance, finalists=finalists, above=above)
         ends = climbs.ends(starts)
@@ -179,29 +163,30 @@ class Problem:
         reached = found.objective
         rivals = [end.model for end in ends if reached - OPEN < end.objective < reached - GAIN]
         for _ in range(TUNINGS if self.strength is None and reached >= above else 0):
-            strength = self.best_strength(found, covariance)
+            strength = self._best_strength(found)
             if strength == found.model.conditional.settings.strength:
                 break
-            found = em(self._with_strength(found, covariance, strength, how), batches, steps=steps, tolerance=tolerance)
-        return Reached(found, reached, rivals)
+            start = found.model.with_prior(strength).with_evidence(found.evidence)
+            found = em(start, batches, steps=steps, tolerance=tolerance)
+        return FittedOptimum(self, reached, found, rivals)
 
-    def _with_strength(self, found: Fit, covariance: Covariance, strength: float, how: Fitting) -> MixtureEM:
-        """With another prior: near the end that a fit leads to under it, or at its next step."""
-        model = found.model.with_strength(strength, found.evidence)
-        if not self._can_run_in_parallel(model.size, covariance, 1):
-            return model
-        shares = self._parallel_starts(model, covariance).continued(
-            self.responsibilities(model), how.steps, how.tolerance
-        )
-        return model.begun_from(self.sample, Soft(shares))
+    def _reached_in_parallel(
+        self, model: MixtureEM, groupings: Sequence[Codes], covariance: Covariance, how: Fitting, above: float
+    ) -> Optimum:
+        starts, within = self._parallel_starts(covariance), OPEN if self.sampled else 0.0
+        ends = starts.highest(groupings, model.size, how.steps, how.tolerance, within)
+        reached, end = float(ends.objective[0]), ends.take(slice(1))
+        if self.strength is None and reached >= above:
+            starts, end = starts.tuned(end, how.steps, how.tolerance)
+        return ArrayOptimum(self, reached, model, starts, end, ends.take(slice(1, None)), how)
 
-    def best_strength(self, found: Fit, covariance: Covariance) -> float:
+    def _best_strength(self, found: Fit) -> float:
         """Of the prior of numbers: the one under which the completed rows are most probable."""
-        model, own = found.model, found.model.conditional.settings.strength
-        rounded = any(each.resolution > 0 for each in self.numbers.values())
-        if not rounded and self._can_run_in_parallel(model.size, covariance, 1):
-            return _climbed(self._parallel_starts(model, covariance).log_evidence(self.responsibilities(model)), own)
-        return _climbed(lambda s: of_completed(model.conditional, found.evidence, self._integrating(s)), own)
+        model = found.model
+        return best_strength(
+            lambda strength: of_completed(model.conditional, found.evidence, self._integrating(strength)),
+            model.conditional.settings.strength,
+        )
 
     def predictive_strength(self, found: Fit, covariance: Covariance) -> float:
         """Of the prior of predictions: that of EM, or, where each component has its own covariance, the one under which
@@ -210,7 +195,9 @@ class Problem:
         numbers = [name for name, forms in self.views.items() if forms[0] == "gaussian"]
         if self.strength is not None or self.settings.estimate == "ml" or covariance != "full" or len(numbers) < 2:
             return own
-        return _climbed(held_out_score(self, found), own)
+        if self._can_run_in_parallel(found.model.size, covariance) and len(self.places.weight) >= FOLDS:
+            return best_strength(self._parallel_starts(covariance).held_out(self.responsibilities(found.model).T), own)
+        return best_strength(held_out_score(self, found), own)
 
     def _integrating(self, strength: float) -> Settings:
         return replace(self.settings, estimate="bayes", strength=strength)
@@ -220,7 +207,7 @@ class Problem:
         if not self.sampled:
             return found
         strength = found.model.conditional.settings.strength
-        own = [model.with_strength(strength, model.conditional.seen) for model in rivals]
+        own = [model.with_prior(strength).with_evidence(model.conditional.seen) for model in rivals]
         starts = [model.with_evidence(expected(model, self.rows)[0]) for model in (found.model, *own)]
         steps, tolerance = steps or self.how.steps, self.how.tolerance
         climbs = Restarts(
@@ -237,32 +224,29 @@ class Problem:
         return replace(more, history=(*found.history[:-1], *more.history))
 
     def fitted(self, components: int, covariance: Covariance) -> Fit:
-        starts = self.starts(components, covariance, self.count(components))
-        found, reached, rivals = self.on_sample(starts, covariance)
-        for _ in range(MOVES if self.count(components) > 1 and components >= MOVED else 0):
-            moved = self._moved(found, reached, covariance)
+        count = self.count(components)
+        found = self.on_sample(self.groupings(components, count), components, covariance)
+        rivals = found.rivals if self.sampled else []
+        for _ in range(MOVES if count > 1 and components >= MOVED else 0):
+            moved = self._moved(found, covariance)
             if moved is None:
                 break
-            rivals = [found.model, *moved.rivals]
-            found, reached = moved.fit, moved.objective
-        return self.on_all(found, rivals=rivals)
+            rivals = [found.fit.model, *moved.rivals] if self.sampled else []
+            found = moved
+        return self.on_all(found.fit, rivals=rivals)
 
-    def _moved(self, found: Fit, before: float, covariance: Covariance) -> Reached | None:
+    def _moved(self, found: Optimum, covariance: Covariance) -> Optimum | None:
         """A better optimum, by splitting one component and merging two others; None if there is none."""
-        if not (groupings := split_and_merged(self, found, covariance)):
+        if not (groupings := split_and_merged(self, found.shares, covariance)):
             return None
-        starts = self.begun(found.model.size, covariance, groupings)
+        components = found.shares.shape[1]
         try:
-            moved = self.on_sample(starts, covariance, finalists=1, above=before)
+            moved = self.on_sample(groupings, components, covariance, finalists=1, above=found.objective)
+            if self.settings.estimate == "ml":
+                return moved if moved.objective > found.objective + GAIN and moved.fit else None
         except EvidenceError:  # under maximum likelihood, a component may be on too few rows
             return None
-        return moved if self._is_better(moved.fit, moved.objective, found, before) else None
-
-    def _is_better(self, moved: Fit, after: float, found: Fit, before: float) -> bool:
-        """By the objective that EM began with; under priors that were fitted since, also by the evidence."""
-        if self.settings.estimate == "ml":
-            return after > before + GAIN
-        return after >= before and self.log_evidence(moved) > self.log_evidence(found) + GAIN
+        return moved if moved.objective >= found.objective and moved.log_evidence > found.log_evidence + GAIN else None
 
     def count(self, components: int) -> int:
         """How many starts: one component has one optimum, and so have components that all rows are labelled with."""
@@ -281,18 +265,6 @@ class Problem:
     def choice(self, found: Fit, covariance: Covariance, whole: bool = True) -> Choice:
         log_likelihood = found.objective - found.model.log_prior()
         return Choice(found.model.size, covariance, self.log_evidence(found), log_likelihood, whole)
-
-
-def _climbed(score: Callable[[float], float], own: float) -> float:
-    """The strength with the highest score, by hill climbing from the current one."""
-    of = cache(score)
-    at = min(range(len(STRENGTHS)), key=lambda i: abs(np.log(STRENGTHS[i] / own)))
-    while True:
-        near = [i for i in (at, at - 1, at + 1) if 0 <= i < len(STRENGTHS)]
-        best = max(near, key=lambda i: of(STRENGTHS[i]))  # the first of equal ones
-        if best == at:
-            return STRENGTHS[at]
-        at = best
 
 
 def component_names(known: Sequence[object], components: int) -> tuple[Any, ...]:

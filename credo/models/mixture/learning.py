@@ -26,7 +26,8 @@ from credo.models.forms import Views
 from credo.models.latent.columns import hidden_blocks, hidden_views, recorded_numbers
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import RowLabels, renamed_levels, unfitted
-from credo.models.mixture.fitting import Fit, Fitting, Problem
+from credo.models.mixture.fitting import Fitting, Problem
+from credo.models.mixture.optima import Fit
 from credo.models.mixture.rows import Rows
 from credo.models.targets import check_classes, with_target
 from credo.notices import tell

@@ -12,11 +12,10 @@ from scipy.special import xlogy
 
 from credo.core.membership import Codes
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.latent.starts import Points, seeded_groups
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.models.mixture.fitting import Fit, Problem
+    from credo.models.mixture.fitting import Problem
 
 SPLITS, MERGES = 4, 4  # components that are split, and pairs that are merged, the most promising first
 TOGETHER = 3  # moves that do both at once
@@ -24,26 +23,25 @@ HOPELESS = 0.2  # nats a row: of moves that seem to lose more before EM, none wa
 LITTLE = 0.1  # rows of the pooled variances, which keep groups from being flat
 
 
-def splits(problem: Problem, fit: Fit) -> Iterator[Codes]:
-    """Each of the largest components in two, by two distant seeds among its rows."""
-    codes = problem.responsibilities(fit.model).argmax(1)
-    for k in _largest(problem, codes, fit.model.size)[:SPLITS]:
-        if (split := _split(problem, codes, k, fit.model.size)) is not None:
+def splits(problem: Problem, shares: Array) -> Iterator[Codes]:
+    """Each of the largest components in two, along its longest axis. Shares are (rows, components)."""
+    codes, size = shares.argmax(1), shares.shape[1]
+    for k in _largest(problem, codes, size)[:SPLITS]:
+        if (split := _split(problem, codes, k, size)) is not None:
             yield split
 
 
-def merges(problem: Problem, fit: Fit) -> Iterator[Codes]:
+def merges(problem: Problem, shares: Array) -> Iterator[Codes]:
     """Pairs of components as one: those that share most of their rows. Labels stay apart."""
-    shares = problem.responsibilities(fit.model)
     codes = shares.argmax(1)
     for a, b in _pairs(problem, shares)[:MERGES]:
         merged = np.where(codes == b, a, codes)
         yield np.where(merged > b, merged - 1, merged).astype(np.int32)
 
 
-def split_and_merged(problem: Problem, fit: Fit, covariance: Covariance) -> list[Codes]:
+def split_and_merged(problem: Problem, shares: Array, covariance: Covariance) -> list[Codes]:
     """A pair is merged, and a third component is split in two: the moves that promise most."""
-    size, codes = fit.model.size, problem.responsibilities(fit.model).argmax(1)
+    size, codes = shares.shape[1], shares.argmax(1)
     halves = [(k, half) for k in range(size) if (half := _split(problem, codes, k, size)) is not None]
     pairs = [pair for pair in combinations(range(size), 2) if pair[1] >= len(problem.known)]
     if not halves or not pairs:
@@ -126,14 +124,20 @@ def _largest(problem: Problem, codes: NDArray[Any], size: int) -> list[int]:
 
 
 def _split(problem: Problem, codes: NDArray[Any], k: int, new: int) -> Codes | None:
-    """With some of component k's rows in a new one; None if there is one row only."""
+    """With some of component k's rows in a new one: those beyond its mean, along the direction in which they differ
+    most. None if they don't differ."""
     points, weight, _ = problem.places
     rows = np.flatnonzero(codes == k)
-    if len(rows) < 2:
+    x, own = np.nan_to_num(points[rows]), weight[rows]
+    if len(rows) < 2 or not x.shape[1]:
         return None
-    rng = np.random.default_rng([problem.how.seed, new, k])
+    centred = x - own @ x / own.sum()
+    longest = np.linalg.eigh((centred.T * own) @ centred)[1][:, -1]
+    beyond = centred @ longest > 0
+    if not beyond.any():
+        return None
     split = codes.astype(np.int32)
-    split[rows[seeded_groups(Points(points[rows]), weight[rows], 2, [rng])[0] == 1]] = new
+    split[rows[beyond]] = new
     return split
 
 

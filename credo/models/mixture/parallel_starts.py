@@ -8,24 +8,29 @@ wᵢ f(xᵢ). It chooses the start; the fit itself uses `core.em`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from numpy.typing import NDArray
+from scipy.special import gammaln, xlogy
 
 from credo.core.membership import Codes
 from credo.families import dirichlet
-from credo.families.normal_inverse_wishart import Covariance
+from credo.families.normal_inverse_wishart import Covariance, JointParameters
 from credo.families.priors import of_joint_numbers
+from credo.models.mixture.strengths import FOLDS, best_strength
 from credo.numerics.exact import Array
 
 ROUNDS = (4, 6, 10)  # steps, after each of which the worse half of the starts gives up
 FEW = 3  # starts that are followed to their ends
 PATIENCE = 50  # steps as large as the last, in which a start must be able to reach the highest
 SAME = 0.5  # nats: ends that are nearer to each other are one
-LEAST_STRENGTH = 1e-3  # of the prior, in rows: a component on one row would have no bound
+LEAST_STRENGTH = 1e-3  # of a prior where there is none, in rows: a component on one row would have no bound
+TUNINGS = 3  # times that the prior and the components are fitted to each other, at most
+
+Moments = tuple[Array, Array, Array]  # n (..., components), means (..., d) and scatters (..., products)
 
 
 class Climbed(NamedTuple):
@@ -34,39 +39,65 @@ class Climbed(NamedTuple):
     shares: Array  # (starts, components, rows)
     objective: Array  # (starts,)
 
+    def take(self, places: NDArray[np.intp] | slice) -> Climbed:
+        """Of some starts."""
+        return Climbed(self.shares[places], self.objective[places])
+
     def best(self, count: int) -> Climbed:
         """The highest few."""
-        places = np.argsort(-self.objective, kind="stable")[:count]
-        return Climbed(self.shares[places], self.objective[places])
+        return self.take(np.argsort(-self.objective, kind="stable")[:count])
 
 
 @dataclass(frozen=True, eq=False)
 class ParallelStarts:
     """EM from many starts at once; rows are points, in units of each column's deviation, without missing cells."""
 
-    points: Array  # (rows, d)
+    features: Array  # 1, x and products of x (rows, features)
     weight: Array  # (rows,)
+    blur: Array  # (columns,): what rounding adds to the squares, δ²/12
     covariance: Covariance  # full, tied or diagonal
-    strength: float  # of the prior, in rows of the pooled mean and variances; 0: none, maximum likelihood
-    concentration: float  # of the shares' Dirichlet prior; 0: none
+    strength: float  # of the prior, in rows of the pooled mean and variances
+    concentration: float  # of the shares' Dirichlet prior
+    flat: bool = False  # whether EM climbs the likelihood alone
+
+    @classmethod
+    def of(cls, points: Array, weight: Array, covariance: Covariance, *prior: Any) -> ParallelStarts:
+        """Of points (rows, d). Columns have a variance of 1, rounding included: what their squares lack is what
+        rounding adds."""
+        a, b = _pairs(points.shape[1], covariance)
+        products = points[:, a] * points[:, b]
+        blur = np.maximum(1.0 - weight @ points**2 / weight.sum(), 0.0)
+        products[:, a == b] += blur
+        features = np.concatenate([np.ones((len(points), 1)), points, products], axis=1)
+        return cls(features, weight, blur, covariance, *prior)
 
     def highest(
         self, groupings: Sequence[Codes], components: int, steps: int, tolerance: float, within: float = 0.0
-    ) -> list[Array]:
-        """The responsibilities (rows, components) at the best optimum that the groupings lead to, and at other optima
-        whose objectives are within that of it."""
+    ) -> Climbed:
+        """The best end that the groupings lead to, and others, as far as they are this near to it and differ."""
         now = self._stepped(self._begun(groupings, components))
         for steps_of_all in ROUNDS:
+            if len(now.objective) <= FEW:
+                break
             for _ in range(min(steps_of_all, steps)):
                 now = self._stepped(now.shares)
             now = now.best(max(FEW, -(-len(now.objective) // 2)))
         ends = self._followed(now.best(FEW), steps, tolerance, within).best(FEW)
-        apart = [i for i, top in enumerate(ends.objective) if not i or ends.objective[i - 1] > top + SAME]
-        return [_by_rows(ends.shares[i]) for i in apart if ends.objective[i] >= ends.objective[0] - within]
+        top, lower = ends.objective[0], ends.objective[1:]
+        apart = np.concatenate([[True], (ends.objective[:-1] > lower + SAME) & (lower >= top - within)])
+        return ends.take(np.flatnonzero(apart))
 
-    def continued(self, shares: Array, steps: int, tolerance: float) -> Array:
-        """The same from one start. (rows, components), as the result"""
-        return _by_rows(self._followed(self._stepped(np.ascontiguousarray(shares.T)[None]), steps, tolerance).shares[0])
+    def tuned(self, end: Climbed, steps: int, tolerance: float) -> tuple[ParallelStarts, Climbed]:
+        """With the prior under which the completed rows are most probable, and where an end leads to under it."""
+        own = self
+        for _ in range(TUNINGS):
+            strength = best_strength(own.evidence_of_strength(end.shares[0]), own.strength)
+            if strength == own.strength:
+                break
+            own = replace(own, strength=strength)
+            if not own.flat:
+                end = own._followed(own._stepped(end.shares.copy()), steps, tolerance)
+        return own, end
 
     def _followed(self, now: Climbed, steps: int, tolerance: float, within: float = 0.0) -> Climbed:
         """To the end of each; those that won't come near the highest in many steps are given up."""
@@ -76,7 +107,7 @@ class ParallelStarts:
             if (growth <= tolerance * np.abs(now.objective)).all():
                 break
             near = np.flatnonzero(now.objective + PATIENCE * np.maximum(growth, 0.0) >= now.objective.max() - within)
-            now = now if len(near) == len(growth) else Climbed(now.shares[near], now.objective[near])
+            now = now if len(near) == len(growth) else now.take(near)
         return now
 
     def _begun(self, groupings: Sequence[Codes], components: int) -> Array:
@@ -87,62 +118,93 @@ class ParallelStarts:
         size are new memory each time, which takes as long as the rest."""
         starts, components, rows = shares.shape
         flat, logs = shares.reshape(-1, rows), shares
-        sums = (flat @ self._features).reshape(starts, components, -1)
+        sums = (flat @ self.features).reshape(starts, components, -1)
         terms, log_prior = self._mode(sums)
-        log_shares = np.log(np.maximum(dirichlet.shares(sums[..., 0], self.concentration), np.finfo(float).tiny))
+        concentration = 0.0 if self.flat else self.concentration
+        log_shares = np.log(np.maximum(dirichlet.shares(sums[..., 0], concentration), np.finfo(float).tiny))
         terms[..., 0] += log_shares
-        np.matmul(terms.reshape(starts * components, -1), self._features.T, out=flat)
+        np.matmul(terms.reshape(starts * components, -1), self.features.T, out=flat)
         top = logs.max(1)
         np.exp(np.subtract(logs, top[:, None], out=logs), out=logs)
         total = logs.sum(1)
         logs *= (self.weight / total)[:, None]
         objective = (top + np.log(total)) @ self.weight + log_prior
-        return Climbed(logs, objective + self.concentration * log_shares.sum(1))
+        return Climbed(logs, objective + concentration * log_shares.sum(1))
+
+    @property
+    def columns(self) -> int:
+        return len(self.blur)
 
     @cached_property
     def _pairs(self) -> tuple[Array, Array]:
-        """Of columns whose products are taken."""
-        d = self.points.shape[1]
-        return (np.arange(d), np.arange(d)) if self.covariance == "diagonal" else np.tril_indices(d)  # type: ignore[return-value]
-
-    @cached_property
-    def _features(self) -> Array:
-        """1, x and products of x. (rows, features)"""
-        x, (a, b) = self.points, self._pairs
-        return np.concatenate([np.ones((len(x), 1)), x, x[:, a] * x[:, b]], axis=1)
+        return _pairs(self.columns, self.covariance)
 
     @property
     def _rows(self) -> float:
         """That the prior is worth."""
-        return max(self.strength, LEAST_STRENGTH)
+        return LEAST_STRENGTH if self.flat else self.strength
 
     def _mode(self, sums: Array) -> tuple[Array, Array]:
         """c of log N(x; μ, Σ) = f(x)·c at the mode of each component after these sums (starts, components, features),
         and log p of all of a start's components."""
-        d = self.points.shape[1]
         n, mean, scatter = self._moments(sums)
         constant, linear, products, log_prior = (
             self._of_columns(n, mean, scatter) if self.covariance == "diagonal" else self._of_matrices(n, mean, scatter)
         )
-        constant = constant - 0.5 * d * np.log(2 * np.pi)
+        constant = constant - 0.5 * self.columns * np.log(2 * np.pi)
         return np.concatenate([constant[..., None], linear, products], axis=-1), log_prior
 
-    def _moments(self, sums: Array) -> tuple[Array, Array, Array]:
+    def _moments(self, sums: Array) -> Moments:
         """n (starts, components), mean (..., d) and scatter (..., products) of each component."""
-        d, (a, b) = self.points.shape[1], self._pairs
+        d, (a, b) = self.columns, self._pairs
         n = np.maximum(sums[..., 0], np.finfo(float).tiny)
         mean = sums[..., 1 : d + 1] / n[..., None]
         return n, mean, sums[..., d + 1 :] - n[..., None] * mean[..., a] * mean[..., b]
 
-    def log_evidence(self, shares: Array) -> Callable[[float], float]:
-        """Of the prior's strength: log p(points, completed by these shares (rows, components)), up to a constant."""
-        n, mean, scatter = (each[0] for each in self._moments((shares.T @ self._features)[None]))
+    def evidence_of_strength(self, shares: Array) -> Callable[[float], float]:
+        """log p(points, completed by these shares (components, rows)) as a function of the prior's strength."""
+        n, mean, scatter = (each[0] for each in self._moments((shares @ self.features)[None]))
         if self.covariance == "diagonal":
             rows, squares = n[:, None], np.maximum(scatter, 0.0)
             return lambda s: float(_log_evidence_of_columns(rows, mean, squares, s).sum())
         matrix = self._matrices(mean, scatter)
         flat, one = np.zeros(mean.shape[-1]), np.ones(mean.shape[-1])
         return lambda s: of_joint_numbers(flat, one, s, s).log_evidence(n, mean, matrix, self.covariance == "tied")
+
+    def log_evidence(self, end: Climbed) -> float:
+        """Of Cheeseman and Stutz: log p(completed rows), and what is unknown of their components, -Σ r log r, which is
+        log p(rows | θ) - log p(completed rows | θ) where responsibilities r are at θ."""
+        shares = end.shares[0]
+        unknown = -float(xlogy(shares, shares / self.weight).sum())
+        groups = float(np.sum(dirichlet.log_evidence(shares.sum(1), np.asarray(self.concentration))))
+        return self.evidence_of_strength(shares)(self.strength) + groups + unknown
+
+    def held_out(self, shares: Array) -> Callable[[float], float]:
+        """What `held_out_score` of a full covariance says, up to a constant; shares are (components, rows)."""
+        folds = [slice(i, None, FOLDS) for i in range(FOLDS)]
+        own = [shares[:, fold] @ self.features[fold] for fold in folds]
+        others = [self._moments(np.sum([*own[:i], *own[i + 1 :]], axis=0)) for i in range(FOLDS)]
+
+        def score(strength: float) -> float:
+            return sum(self._log_predictive(*each, strength) for each in zip(folds, others, strict=True))
+
+        return score
+
+    def _log_predictive(self, rows: slice, moments: Moments, strength: float) -> float:
+        """Of some rows, under Student's t of each component with these moments; the prior is of their pooled rows."""
+        n, mean, scatter = moments
+        d, matrix, centre = self.columns, self._matrices(mean, scatter), n @ mean / n.sum()
+        spread = (np.diagonal(matrix, axis1=1, axis2=2).sum(0) + n @ (mean - centre) ** 2) / n.sum()
+        belief = of_joint_numbers(centre, spread, strength, strength).posterior(n, mean, matrix, tied=False)
+        degrees, factor = belief.predictive()
+        constant, linear, products, log_size = self._terms(belief.mean, belief.scale * factor[:, None, None])
+        terms = np.concatenate([constant[:, None], linear, products], axis=1)
+        diagonal = d + 1 + np.flatnonzero(np.equal(*self._pairs))
+        terms[:, 0] -= terms[:, diagonal] @ self.blur  # predictions are of numbers as they are recorded
+        squares = np.maximum(-2.0 * self.features[rows] @ terms.T, 0.0)
+        peak = gammaln((degrees + d) / 2) - gammaln(degrees / 2) - d / 2 * np.log(degrees) + 0.5 * log_size
+        logs = peak - (degrees + d) / 2 * np.log1p(squares / degrees)
+        return float(self.weight[rows] @ np.logaddexp.reduce(logs + np.log(dirichlet.shares(n, self.concentration)), 1))
 
     def _matrices(self, mean: Array, scatter: Array) -> Array:
         """Scatters as symmetric matrices. (..., d, d)"""
@@ -155,33 +217,47 @@ class ParallelStarts:
         """The prior of each column is NormalInverseGamma(0, s, 1 + s/2, s/2)."""
         s, n, scatter = self._rows, n[..., None], np.maximum(scatter, 0.0)
         log_prior = np.zeros(len(n))
-        if self.strength:
+        if self.flat:
+            variance = (s + scatter) / (s + n)
+        else:
             variance = (s + scatter + s * n / (s + n) * mean**2) / (s + n + 5)
             mean = n / (s + n) * mean
             log_prior = -0.5 * ((s + 5) * np.log(variance) + (s * mean**2 + s) / variance).sum((1, 2))
-        else:
-            variance = (s + scatter) / (s + n)
         constant = -0.5 * (np.log(variance) + mean**2 / variance).sum(-1)
         return constant, mean / variance, -0.5 / variance, log_prior
 
     def _of_matrices(self, n: Array, mean: Array, scatter: Array) -> tuple[Array, Array, Array, Array]:
-        d, (a, b), tied, s = mean.shape[-1], self._pairs, self.covariance == "tied", self._rows
+        d, tied, s = self.columns, self.covariance == "tied", self._rows
         matrix = self._matrices(mean, scatter)
         prior = of_joint_numbers(np.zeros(d), np.ones(d), s, s)
-        if self.strength:
-            mean, covariance = prior.posterior(n, mean, matrix, tied).mode(n.shape[1] if tied else 1)
-        else:
+        own = slice(1) if tied else slice(None)  # a shared matrix is taken once
+        if self.flat:
             n, matrix = (n.sum(1, keepdims=True), matrix.sum(1, keepdims=True)) if tied else (n, matrix)
-            covariance = np.broadcast_to((s * np.eye(d) + matrix) / (s + n)[..., None, None], (*mean.shape, d))
+            covariance = (s * np.eye(d) + matrix) / (s + n)[..., None, None]
+        else:
+            belief = prior.posterior(n, mean, matrix, tied)
+            taken = JointParameters(belief.mean, belief.strength, belief.degrees[:, own], belief.scale[:, own])
+            mean, covariance = taken.mode(n.shape[1] if tied else 1)
+        constant, linear, products, log_size = self._terms(mean, covariance)
+        terms = 0.5 * log_size + constant, linear, np.broadcast_to(products, (*mean.shape[:-1], products.shape[-1]))
+        if self.flat:
+            return *terms, np.zeros(len(n))
+        trace = -2.0 * products[..., np.equal(*self._pairs)].sum(-1)
+        spread = (prior.degrees + d + 1) * log_size - s * trace
+        return *terms, 0.5 * ((log_size + 2.0 * s * constant).sum(1) + spread.sum(1))
+
+    def _terms(self, mean: Array, covariance: Array) -> tuple[Array, Array, Array, Array]:
+        """-½(x - μ)′Σ⁻¹(x - μ) by the powers of x, and log |Σ⁻¹|."""
+        a, b = self._pairs
         precision = np.linalg.inv(covariance)
         linear = (precision @ mean[..., None])[..., 0]
-        squared, log_size = (linear * mean).sum(-1), np.linalg.slogdet(precision)[1]
         products = np.where(a == b, -0.5, -1.0) * precision[..., a, b]
-        terms = 0.5 * (log_size - squared), linear, products
-        if not self.strength:
-            return *terms, np.zeros(len(n))
-        spread = (prior.degrees + d + 1) * log_size - s * np.trace(precision, axis1=-2, axis2=-1)
-        return *terms, 0.5 * (log_size - s * squared + (spread / n.shape[1] if tied else spread)).sum(1)
+        return -0.5 * (linear * mean).sum(-1), linear, products, np.linalg.slogdet(precision)[1]
+
+
+def _pairs(d: int, covariance: Covariance) -> tuple[Array, Array]:
+    """Of columns whose products are taken."""
+    return (np.arange(d), np.arange(d)) if covariance == "diagonal" else np.tril_indices(d)  # type: ignore[return-value]
 
 
 def _log_evidence_of_columns(n: Array, mean: Array, scatter: Array, s: float) -> Array:
@@ -189,8 +265,3 @@ def _log_evidence_of_columns(n: Array, mean: Array, scatter: Array, s: float) ->
     shape, scale = 1 + s / 2 + n / 2, (s + scatter + s * n / (s + n) * mean**2) / 2
     prior = (1 + s / 2) * np.log(s / 2) - gammaln(1 + s / 2)
     return np.asarray(0.5 * np.log(s / (s + n)) + prior + gammaln(shape) - shape * np.log(scale))
-
-
-def _by_rows(shares: Array) -> Array:
-    """(components, rows) -> (rows, components)"""
-    return np.ascontiguousarray(shares.T)

@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from credo.core.membership import Codes
 from credo.errors import DataError
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.mixture.choices import Choice
-from credo.models.mixture.expectation import MixtureEM
-from credo.models.mixture.fitting import OPEN, Fit, Problem
+from credo.models.mixture.fitting import OPEN, Problem
 from credo.models.mixture.moves import merges, splits
+from credo.models.mixture.optima import Fit
 
 TRIED: tuple[Covariance, ...] = ("full", "tied", "diagonal")
 PATIENCE = 2  # so many numbers of components above the best are tried
@@ -44,19 +45,18 @@ class Found:
         """The number with the most evidence, the smallest if tied."""
         return max(sorted(self.evidence), key=lambda k: self.evidence[k])
 
-    def add(self, problem: Problem, starts: Sequence[MixtureEM]) -> None:
-        """The result of the best start, if it is better than the current one."""
-        if not starts:
+    def add(self, problem: Problem, k: int, groupings: Sequence[Codes]) -> None:
+        """The best optimum of k components that groups of rows lead to, if it is better than the current one."""
+        if not groupings:
             return
         how = replace(problem.how, steps=min(STEPS, problem.how.steps), tolerance=max(TOLERANCE, problem.how.tolerance))
-        k = starts[0].size
         above = self.reached.get(k, -np.inf)
-        fit, reached, _ = problem.on_sample(starts, self.covariance, how, finalists=1, above=above)
-        if reached < self.reached.get(k, -np.inf):
+        found = problem.on_sample(groupings, k, self.covariance, how, finalists=1, above=above)
+        if found.objective < above:
             return
-        log_evidence = problem.log_evidence(fit)
+        log_evidence = problem.log_evidence(found.fit)
         if log_evidence > self.evidence.get(k, -np.inf):
-            self.fits[k], self.evidence[k], self.reached[k] = fit, log_evidence, reached
+            self.fits[k], self.evidence[k], self.reached[k] = found.fit, log_evidence, found.objective
 
 
 class Candidate(NamedTuple):
@@ -105,19 +105,20 @@ def _covariances(problem: Problem, asked: Covariance | str) -> tuple[Covariance,
 def _searched(problem: Problem, covariance: Covariance, components: int | None, most: int) -> Found:
     found = Found(covariance)
     if components is not None:
-        found.add(problem, problem.starts(components, covariance, problem.count(components)))
+        found.add(problem, components, problem.groupings(components, problem.count(components)))
         return found
     first = max(1, len(problem.known))
     if most < first:
         raise DataError(f"there are {first} different labels, but most_components is {most}")
     for k in range(first, max(first, min(most, problem.distinct)) + 1):
         new = problem.groupings(k, 1 if k == 1 else NEW_STARTS)
-        split = splits(problem, found.fits[k - 1]) if k - 1 in found.fits else ()
-        found.add(problem, problem.begun(k, covariance, [*split, *new]))
+        before = found.fits.get(k - 1)
+        split = () if before is None else splits(problem, problem.responsibilities(before.model))
+        found.add(problem, k, [*split, *new])
         if k - found.best >= PATIENCE:
             break
     for k in range(min(max(found.fits), found.best + 2), first, -1):
-        found.add(problem, problem.begun(k - 1, covariance, [*merges(problem, found.fits[k])]))
+        found.add(problem, k - 1, [*merges(problem, problem.responsibilities(found.fits[k].model))])
     return found
 
 

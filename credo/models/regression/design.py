@@ -17,7 +17,7 @@ from credo.blocks.one_hot import FEATURES, LABEL, missing_feature, number_featur
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import UNLABELLED, Label
 from credo.core.membership import Hard
-from credo.core.moments import CrossMoments, magnitudes
+from credo.core.moments import CrossMoments
 from credo.core.statistics import Counts, Positions
 from credo.data import Batch
 from credo.data.cells import LARGEST
@@ -58,29 +58,25 @@ class Design:
 
     def moments(self, batch: Batch, y: Array, weight: Array, beside: Mapping[Label, Part]) -> Evidence:
         batch, member = self.readings.checked(batch), Hard.whole(batch.rows, weight)
-        numbers = self._whole_numbers(batch, y)
-        if numbers is not None:
-            lanes, largest = numbers
-            keys = [*map(number_feature, self.readings.names)]
-            moments = CrossMoments.of_bordered(lanes.T, member, largest)
-        else:
+        lanes = self._lanes(batch, y)
+        moments = None if lanes is None else CrossMoments.of_lanes(lanes, member)
+        keys = [*map(number_feature, self.readings.names)]
+        if moments is None:
             keys, cells = one_hot_rows(batch, self.readings.names, self.readings.categories)
             keys, cells = with_products(keys, cells, self.readings, batch)
             moments = CrossMoments.of(np.column_stack([cells, y]), member)
         part = Part((None, FEATURES, FEATURES), moments)
         return self.readings.beside(batch, member, [*keys, TARGET], {**beside, LABEL: part})
 
-    def _whole_numbers(self, batch: Batch, y: Array) -> tuple[Array, Array] | None:
-        """(1, x, y) of each row, column by column in memory (columns, rows), and the largest |x| of each column; where
-        all columns are numbers and no cell is missing."""
+    def _lanes(self, batch: Batch, y: Array) -> Array | None:
+        """(1, x, y) of each row, column by column in memory (columns, rows), if all columns are numbers."""
         names = self.readings.names
         if self.readings.categories or self.readings.interactions or not names or not batch.rows:
             return None
         found = np.empty((len(names) + 2, batch.rows))
         found[0], found[-1] = 1.0, y
         batch.lanes(names, found[1:-1])
-        largest = magnitudes(found)
-        return (found, largest) if (largest <= LARGEST).all() else None  # NaN isn't
+        return found
 
     def complete(self, evidence: Evidence) -> bool:
         """Whether there are sums for the target, each number and each level, as often as the level was counted."""

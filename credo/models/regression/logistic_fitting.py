@@ -93,7 +93,8 @@ class Fitting:
         if model.estimate == "ml":
             strengths = np.zeros(self.groups.count)
             found = self._concluded(self.mode(self.groups.prior(strengths), start), strengths)
-            self._tell_separated(found.posterior)
+            if not _fell(found.history):
+                self._tell_separated(found.posterior)
             return found
         if self._by_evidence:
             begun = self._begun(start, self.groups.prior(np.ones(self.groups.count)))
@@ -177,7 +178,9 @@ class Fitting:
         return np.full(count, strength_by_held_out_rows(_HeldOutScore(self, start)))
 
     def _concluded(self, mode: Mode, strengths: Array) -> Learned:
-        if not mode.converged:
+        if not mode.converged and _fell(mode.history):
+            tell("the log-likelihood fell: the gradient steps are too large. Decrease rate=, or use method='newton'")
+        elif not mode.converged:
             steps = min(len(mode.history), self.model.steps)  # the history of gradient steps begins before the first
             tell(f"the {steps:,} steps didn't reach the most probable weights: increase steps=")
         posterior = self.posterior(mode, self.groups.prior(strengths), flat_intercept=True)
@@ -220,6 +223,11 @@ class Fitting:
             evidence = posterior.log_evidence + found.log_evidence
         likelihood = posterior.log_likelihood + found.log_likelihood
         return Learned(replace(found, log_likelihood=likelihood, log_evidence=evidence), {}, mode.history)
+
+
+def _fell(history: Sequence[float]) -> bool:
+    """Whether a fit ended below where it had been, by more than rounding."""
+    return max(history) - history[-1] > 1e-9 * max(1.0, abs(history[-1]))
 
 
 @dataclass(eq=False)

@@ -19,8 +19,8 @@ class NumberScores(Shown):
     """Predictions of numbers beside the truth.
 
     >>> scores = NumberScores(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, 2.5]), np.full(3, -1.0), np.ones(3))
-    >>> round(scores.rmse, 4), scores.r2, scores.log_loss
-    (0.4082, 0.75, 1.0)
+    >>> round(scores.rmse, 4), round(scores.mae, 4), scores.r2, scores.log_loss
+    (0.4082, 0.3333, 0.75, 1.0)
     """
 
     truth: Array  # (rows,)

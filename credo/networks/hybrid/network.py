@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from credo.core.description import DescriptionLength
     from credo.core.learning import Validation, Weight
     from credo.networks.answers import MostProbable
     from credo.networks.causes.effect import Effect
@@ -56,7 +57,8 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         "divergence": "it isn't exact where mixtures are compared; log_prob(data) of both compares them on rows",
         "average": "structures are averaged over where all variables have tables: cut numbers in bins with "
         "edge_confidence(data, bins=5).average()",
-        "log_evidence description_length": "only that of tables is added up; cross_validate(data) compares networks",
+        "log_evidence": "only that of tables is added up; cross_validate(data) and description_length(data) compare "
+        "networks",
     })  # fmt: skip
 
     # Queries
@@ -189,6 +191,12 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
     def log_prob(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Array:
         """log p(row) of each row, missing cells integrated out."""
         return self._rows(method, samples, seed).log_prob(data)
+
+    def description_length(self, data: object) -> DescriptionLength:
+        """L(h) + L(rows | h) in bits: the parents of each node, ½ log₂ n for each parameter, −log₂ p(row)."""
+        from credo.networks.description import hybrid_length
+
+        return hybrid_length(self, data)
 
     def predict_proba(
         self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0

@@ -97,7 +97,11 @@ class Columns:
     def given_weight(self) -> Any:
         return self.weight
 
-    def coded(self) -> Countable:
+    def countable(self) -> Countable:
+        """The categories, of which joint tables can be counted; a missing cell is an error."""
+        return self.coded()
+
+    def coded(self) -> CodedTable:
         """The categories; a missing cell is an error."""
         self.check_complete()
         sizes = tuple(len(column.levels) for column in self.categories)

@@ -93,7 +93,7 @@ class FrameColumns(Columns):
     def incomplete(self) -> NDArray[np.bool_]:
         return np.zeros(0, dtype=bool)
 
-    def coded(self) -> FrameTable:
+    def countable(self) -> FrameTable:
         return self.table
 
     @property
@@ -127,9 +127,9 @@ class FrameTable:
         """The joint tables of sets of variables, by one pass over the frame."""
         for each in sets:
             if prod(self.sizes[v] for v in each) > MOST_STATES:
-                names = ", ".join(self.variables[v] for v in each)
+                these = ", ".join(self.variables[v] for v in each)
                 raise SizeError(
-                    f"{names} have more joint states than can be numbered: give max_parents={len(each) - 2}"
+                    f"{these} have more joint states than can be numbered: give max_parents={len(each) - 2}"
                 )
         used = sorted({v for each in sets for v in each})
         names = tuple(self.variables[v] for v in used) or self.variables[:1]
@@ -170,7 +170,8 @@ class CountTables:
         found = []
         for each in zip(*parts, strict=True):
             keys, which = np.unique(np.concatenate([own for own, _ in each]), return_inverse=True)
-            found.append((keys, np.bincount(which, np.concatenate([own for _, own in each]), len(keys))))
+            weights = np.bincount(which, np.concatenate([own for _, own in each]), len(keys))
+            found.append((keys.astype(np.int64), weights.astype(np.float64)))
         return found
 
 

@@ -160,7 +160,7 @@ class Task:
             return ConditionalGaussian(table, self.equivalent)
         if columns.numbers:
             return number_score(self.score, columns.measured(), self.equivalent)
-        return category_score(self.score, columns.coded(), self.equivalent)
+        return category_score(self.score, columns.countable(), self.equivalent)
 
     def found(self, columns: Columns, start: Parents) -> Parents:
         """The graph that the search finds; one that breaks the constraints is the search's mistake."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from credo.core.description import DescriptionLength
     from credo.core.evidence import Evidence
     from credo.data import Batch
     from credo.models.hidden_markov.reading import SequenceTable
@@ -317,6 +318,14 @@ class DynamicNetwork(Template):
 
         found: Array = self._collected(LogProb(self.chain), data, sequence, order)["log_prob"]
         return found
+
+    def description_length(self, data: object) -> DescriptionLength:
+        """L(h) + L(sequences | h) in bits: the parents of each variable, ½ log₂ n for each number of the tables, n
+        rows in all, −log₂ p(sequence)."""
+        from credo.networks.description import slices_length
+
+        rows = sum(int(coded.starts[-1]) for coded, _, _ in self._coded(data, None, None))
+        return slices_length(self, data, rows)
 
     def forecast(
         self, data: object, steps: int = 1, *, sequence: str | None = None, order: str | None = None

@@ -1,4 +1,4 @@
-"""The prior of predictions, by held-out rows.
+"""The strength of the prior of numbers: that of EM by the evidence, that of predictions by held-out rows.
 
 The evidence chooses well where the prior describes how components differ. Covariances of components may be slanted and
 narrow in ways that one round prior doesn't describe: then its evidence prefers too much of it, which widens every
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +19,23 @@ from credo.core.evidence import Evidence
 from credo.families import dirichlet
 
 if TYPE_CHECKING:
-    from credo.models.mixture.fitting import Fit, Problem
+    from credo.models.mixture.fitting import Problem
+    from credo.models.mixture.optima import Fit
 
+STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4)  # in rows of the pooled means and variances
 FOLDS = 3
+
+
+def best_strength(score: Callable[[float], float], own: float) -> float:
+    """The one with the highest score, by hill climbing from the current one."""
+    of = cache(score)
+    at = min(range(len(STRENGTHS)), key=lambda i: abs(np.log(STRENGTHS[i] / own)))
+    while True:
+        near = [i for i in (at, at - 1, at + 1) if 0 <= i < len(STRENGTHS)]
+        best = max(near, key=lambda i: of(STRENGTHS[i]))  # the first of equal ones
+        if best == at:
+            return STRENGTHS[at]
+        at = best
 
 
 def held_out_score(problem: Problem, found: Fit) -> Callable[[float], float]:

@@ -1,0 +1,108 @@
+"""The best optimum of the sample's rows that some starts lead to: by EM of any columns, or on plain arrays, where the
+evidence is written only of the one that is kept."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo.core.em import Fitted, em
+from credo.core.membership import Soft
+from credo.models.mixture.expectation import MixtureEM
+from credo.models.mixture.parallel_starts import Climbed, ParallelStarts
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.models.mixture.fitting import Fitting, Problem
+
+Fit = Fitted[MixtureEM]
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum(ABC):
+    """Of a number of components and a covariance, with the prior that suits it best."""
+
+    problem: Problem
+    objective: float  # under the prior that it was found with
+
+    @property
+    @abstractmethod
+    def fit(self) -> Fit:
+        """Of the sample's rows."""
+
+    @property
+    @abstractmethod
+    def rivals(self) -> list[MixtureEM]:
+        """Other optima, which may be better ones of all rows."""
+
+    @property
+    @abstractmethod
+    def shares(self) -> Array:
+        """Responsibilities times row weights. (rows, components)"""
+
+    @property
+    @abstractmethod
+    def log_evidence(self) -> float:
+        """To be compared with that of other optima of the same components."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedOptimum(Optimum):
+    """As EM has left it."""
+
+    found: Fit
+    others: Sequence[MixtureEM]
+
+    @property
+    def fit(self) -> Fit:
+        return self.found
+
+    @property
+    def rivals(self) -> list[MixtureEM]:
+        return [*self.others]
+
+    @cached_property
+    def shares(self) -> Array:
+        return self.problem.responsibilities(self.found.model)
+
+    @cached_property
+    def log_evidence(self) -> float:
+        return self.problem.log_evidence(self.found)
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayOptimum(Optimum):
+    """As arrays; EM takes the last step."""
+
+    model: MixtureEM  # without parameters
+    starts: ParallelStarts
+    end: Climbed
+    others: Climbed
+    how: Fitting
+
+    @cached_property
+    def fit(self) -> Fit:
+        start = self._begun(self.end.shares[0])
+        return em(start, (self.problem.sample,).__iter__, steps=self.how.steps, tolerance=self.how.tolerance)
+
+    @property
+    def rivals(self) -> list[MixtureEM]:
+        return [self._begun(shares) for shares in self.others.shares]
+
+    @property
+    def shares(self) -> Array:
+        return self.end.shares[0].T
+
+    @cached_property
+    def log_evidence(self) -> float:
+        return self.starts.log_evidence(self.end)
+
+    def _begun(self, shares: Array) -> MixtureEM:
+        """At the parameters that shares (components, rows) lead to."""
+        model = self.model.with_prior(self.starts.strength)
+        return model.begun_from(self.problem.sample, Soft(np.ascontiguousarray(shares.T)))
