@@ -77,7 +77,10 @@ class BeliefScreen:
             "maximum_likelihood": plain(_estimate(belief)),
             "n": float(belief.n),
             "log_evidence": float(belief.log_evidence()) if belief.evidence is not None else None,
-            "copy": {"python": self._line(asked, belief, ".plot()"), "cli": "" if self._changed(asked) else f"credo show {file}"},
+            "copy": {
+                "python": self._line(asked, belief, ".plot()"),
+                "cli": "" if self._changed(asked) else f"credo show {file}",
+            },
         }
 
     def _changed(self, asked: Asked) -> bool:
