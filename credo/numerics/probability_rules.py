@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from credo.errors import DataError
 
 ROUNDING = 1e-9
 
-Cases = Sequence[float] | Mapping[object, float]
+Cases = Sequence[float] | Mapping[Any, float]
 
 
 def product_rule(a: float, b_given_a: float) -> float:
