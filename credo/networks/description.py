@@ -59,7 +59,7 @@ def slices_length(network: DynamicNetwork, data: object, rows: int) -> Descripti
 
 def _free_of_table(table: Array) -> int:
     """Of numbers that sum to 1 over the last axis."""
-    return table.size - table.size // table.shape[-1]
+    return int(table.size - table.size // table.shape[-1])
 
 
 def _two_parts(

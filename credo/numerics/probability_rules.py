@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
+from typing import Any
+
+import numpy as np
 
 from credo.errors import DataError
 
 ROUNDING = 1e-9
 
-Cases = Sequence[float] | Mapping[object, float]
+Cases = Sequence[float] | Mapping[Any, float]
 
 
 def product_rule(a: float, b_given_a: float) -> float:
@@ -64,7 +66,7 @@ def bayes_rule(prior: float, likelihood: float, otherwise: float) -> float:
     return likelihood * prior / total
 
 
-def _probability(p: float, what: str) -> float:
-    if not isinstance(p, Real) or not 0 <= p <= 1:
+def _probability(p: object, what: str) -> float:
+    if not isinstance(p, (float, int, np.number)) or not 0 <= p <= 1:
         raise DataError(f"{what} must be a number between 0 and 1, but is {p!r:.60}")
-    return p
+    return float(p)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import credo
-from credo.errors import EvidenceError
+from credo.errors import EvidenceError, NetworkError
 from credo.networks.hybrid.line_priors import resolved
 from credo.networks.hybrid.network import HybridNetwork
 from tests.hybrids import Counted, random_hybrid
@@ -434,6 +434,27 @@ def test_structure_learning_gives_a_known_hybrid_back() -> None:
     assert found.log_prob(true.sample(500, seed=1)).mean() == pytest.approx(
         true.log_prob(true.sample(500, seed=1)).mean(), abs=0.05
     )
+
+
+def test_a_score_is_that_by_which_arrows_are_found() -> None:
+    table = rows(400)
+    found = credo.learn_structure(table)
+    assert isinstance(found, HybridNetwork)
+    parts = found.score(table)
+    words = {name: table[name] for name in ("Flu", "Sex", "Cough")}
+    chain = credo.Network("Flu -> Cough; Sex")
+    hybrid = HybridNetwork("Flu -> Cough; Sex; Fever; Pulse").fit(table)
+    alone, bare = chain.score(words, "bdeu"), hybrid.score({**table, "note": ["x"] * 400})
+    assert {name: bare[name] for name in words} == pytest.approx(alone)
+    assert sum(parts.values()) > sum(bare.values())
+    twice = {name: np.repeat(column, 2) for name, column in table.items()}
+    assert found.score(table, weight=np.full(400, 2.0)) == pytest.approx(found.score(twice))
+    numbers = HybridNetwork("Fever -> Pulse").fit(table)
+    turned = HybridNetwork("Pulse -> Fever").fit(table)
+    assert sum(numbers.score(table).values()) == pytest.approx(sum(turned.score(table).values()))
+    logistic = HybridNetwork("Fever -> Flu").fit(table)
+    with pytest.raises(NetworkError, match="'Flu' is a category with the number 'Fever' as a parent"):
+        logistic.score(table)
 
 
 # Storage and beliefs

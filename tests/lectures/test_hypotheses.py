@@ -13,6 +13,8 @@ import credo
 from credo.errors import CredoError
 
 TEST = {"cancer": 0.98, "healthy": 0.03}
+UNEVEN: Any = [0.5, [0.5]]
+WORD: Any = "often"
 
 
 def people() -> credo.Hypotheses:
@@ -154,7 +156,7 @@ def test_the_posterior_evolves() -> None:
         (lambda: people().update([0.5, np.nan]), "'healthy' is nan"),
         (lambda: people().update([0.0, 0.0]), "impossible"),
         (lambda: people().update("often"), "must be numbers, but are 'often'"),
-        (lambda: people().update([0.5, [0.5]]), "must be numbers"),
+        (lambda: people().update(UNEVEN), "must be numbers"),
         (lambda: people().update(max), "needs data"),
         (lambda: people().update(TEST, [1]), "function"),
         (lambda: people().forget(TEST), "weren't learned"),
@@ -173,7 +175,7 @@ def test_the_posterior_evolves() -> None:
         (lambda: credo.total_probability([0.5], [0.5, 0.5]), "each case"),
         (lambda: credo.total_probability({"a": 0.5}, {"b": 1.0}), "the same names"),
         (lambda: credo.total_probability({"a": 0.5}, [1.0]), "the same names"),
-        (lambda: credo.product_rule("often", 0.5), "must be a number between 0 and 1, but is 'often'"),
+        (lambda: credo.product_rule(WORD, 0.5), "must be a number between 0 and 1, but is 'often'"),
         (lambda: credo.bayes_rule(0.0, 1.0, 0.0), "impossible"),
     ],
 )

@@ -71,14 +71,16 @@ class BeliefScreen:
         belief = self._moved(asked)
         _, file = called(self.subject)
         rows = [[plain(cell) for cell in row] for row in summary_rows(belief)]
-        command = "" if self._changed(asked) else f"credo show {file}"
         return {
             "charts": plain(belief_charts(belief)),
             "estimates": rows,
             "maximum_likelihood": plain(_estimate(belief)),
             "n": float(belief.n),
             "log_evidence": float(belief.log_evidence()) if belief.evidence is not None else None,
-            "copy": {"python": self._line(asked, belief, ".plot()"), "cli": command},
+            "copy": {
+                "python": self._line(asked, belief, ".plot()"),
+                "cli": "" if self._changed(asked) else f"credo show {file}",
+            },
         }
 
     def _changed(self, asked: Asked) -> bool:

@@ -96,7 +96,7 @@ class ArrayOptimum(Optimum):
 
     @property
     def shares(self) -> Array:
-        return self.end.shares[0].T
+        return np.asarray(self.end.shares[0].T)
 
     @cached_property
     def log_evidence(self) -> float:

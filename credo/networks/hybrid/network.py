@@ -55,7 +55,8 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         "counterfactual": "noise isn't a variable of its own here; do(...) tells what an intervention leads to",
         "believing": "likelihoods that lead to beliefs are found for tables alone; give likelihoods to query",
         "divergence": "it isn't exact where mixtures are compared; log_prob(data) of both compares them on rows",
-        "score average": "learn_structure(data) scores arrows of tables with numbers",
+        "average": "structures are averaged over where all variables have tables: cut numbers in bins with "
+        "edge_confidence(data, bins=5).average()",
         "log_evidence": "only that of tables is added up; cross_validate(data) and description_length(data) compare "
         "networks",
     })  # fmt: skip
@@ -278,6 +279,15 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         from credo.networks.hybrid.left_out import leave_one_out
 
         return leave_one_out(self, data, weight)
+
+    def score(
+        self, data: object, score: str = "auto", *, weight: Weight = None, equivalent: float = 1.0
+    ) -> dict[str, float]:
+        """Each variable's part of the score of these arrows, by which learn_structure compares graphs: the larger, the
+        better. "auto" is conditional-gaussian, or bge for numbers alone."""
+        from credo.networks.structure.strengths import scored_hybrid_nodes
+
+        return scored_hybrid_nodes(self, data, score, weight, equivalent)
 
     def belief(self, name: str, given: Given = None) -> Any:
         """The posterior of a node given the states of its category parents: a Dirichlet for a row of a table, a

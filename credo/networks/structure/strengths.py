@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from credo.data import Source, source
-from credo.errors import SchemaError, suggest
+from credo.errors import NetworkError, SchemaError, suggest
 from credo.networks.structure.learn import task_of
 from credo.networks.structure.score import Score
 
 if TYPE_CHECKING:
     from credo.networks.average import NetworkAverage
+    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.network import Network
 
 
@@ -20,6 +21,22 @@ def scored_nodes(net: Network, data: object, score: str, weight: Any, equivalent
     table = source(data)
     how: dict[str, Any] = {"kinds": _ignored(net, table, weight), "weight": weight, "equivalent": equivalent}
     task = task_of(table, score, **how, states=dict(net.states) if net.declared else None)
+    return node_scores(task.scored(task.columns), net.parents)
+
+
+def scored_hybrid_nodes(
+    net: HybridNetwork, data: object, score: str, weight: Any, equivalent: float
+) -> dict[str, float]:
+    """Each variable's part of the score; a category has no numbers among its parents."""
+    for name, node in net.logistic.items():
+        raise NetworkError(
+            f"{name!r} is a category with the number {node.numbers[0]!r} as a parent, and no score has such arrows: "
+            "cross_validate(data) compares networks with them"
+        )
+    table = source(data)
+    kinds = {name: "number" if name in net.numbers else "category" for name in net.nodes}
+    kinds |= _ignored(net, table, weight)
+    task = task_of(table, score, kinds=kinds, weight=weight, equivalent=equivalent)
     return node_scores(task.scored(task.columns), net.parents)
 
 
@@ -34,7 +51,7 @@ def averaged(net: Network, data: object, prior: Any, structures: int, how: Mappi
     return found.average(prior=prior, structures=structures)
 
 
-def _ignored(net: Network, table: Source, weight: Any) -> dict[str, str]:
+def _ignored(net: Network | HybridNetwork, table: Source, weight: Any) -> dict[str, str]:
     """Columns that are no variables aren't read."""
     names = table.names
     for name in (name for name in net.variables if name not in names):
