@@ -292,3 +292,13 @@ def test_a_mixture_has_clusters_and_expected_counts_align() -> None:
     assert "Columns by cluster" in page
     assert "Columns by class" not in page
     assert all(f"{weight:,.1f}" in page for weight in model.classifier.class_weights)
+
+
+@pytest.mark.parametrize("family", [credo.GammaPoisson(1, 1), credo.GammaExponential(1, 1)])
+def test_emissions_of_a_family_are_drawn(family: Any) -> None:
+    counts = np.random.default_rng(0).poisson(np.repeat([2, 9], 40)) + 1
+    model = credo.HiddenMarkov(states=2, emission=family).fit({"k": counts})
+    (axes,) = model.plot().axes
+    heights = [line.get_ydata() for line in axes.lines if len(line.get_ydata())]
+    assert len(heights) == 2
+    assert "<figure>" in model_page_of(model)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from credo.blocks.block import Likelihood
 from credo.blocks.capabilities import Draws
+from credo.blocks.conjugate import ConjugateLikelihood
 from credo.blocks.numbers.binned import BinnedLikelihood
 from credo.blocks.subset_averaging import Averaged
 from credo.data import Batch
@@ -17,7 +18,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
-APART = ("category", "count", "gaussian", "date", "log", "coarse", "binned")  # forms of a column by itself
+APART = ("category", "count", "gaussian", "date", "log", "coarse", "binned", "conjugate")  # forms of a column by itself
 DRAWN = 500  # simulated cells of each class, which show where a density is worth drawing
 GRID, MOST_COUNTS = 121, 60  # points of a density
 
@@ -67,7 +68,7 @@ def _likelihood(model: Classifier, name: str) -> tuple[str, Likelihood | None]:
     settings = model.settings if tuning is None else tuning.applied_to(model.settings)
     for own, likelihood in model.terms_of({name: (form,)}, settings).likelihoods:
         if own == form:
-            return form, likelihood
+            return likelihood.family.reads if isinstance(likelihood, ConjugateLikelihood) else form, likelihood
     return form, None
 
 
