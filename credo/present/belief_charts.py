@@ -50,13 +50,11 @@ class ValueEstimates:
 def belief_charts(belief: Belief) -> list[Chart]:
     """One for each parameter, and one for the next observation."""
     marginals = belief.posterior.marginals()
-    before = (
-        belief.prior.marginals() if belief.evidence is not None and _comparable(belief) else (None,) * len(marginals)
-    )
     updated, names = belief.evidence is not None, [row[0] for row in summary_rows(belief)]
     if isinstance(belief.posterior, Dirichlet):
         (marginal,) = marginals
         return [parameter_chart("probability", marginal, updated=updated, names=names), _predictive_chart(belief)]
+    before = belief.prior.marginals() if updated and _comparable(belief) else (None,) * len(marginals)
     charts = [
         parameter_chart(name, marginal, prior, updated, alone=len(marginals) == 1)
         for name, marginal, prior in zip(names, marginals, before, strict=False)

@@ -382,6 +382,11 @@ def test_the_shares_and_the_strength_of_a_prior_about_values_move() -> None:
         opened = page.opened()
         assert (opened["values"], opened["prior"]["strength"]) == (["blue", "green", "red"], 6)
         assert opened["prior"]["mean"] == pytest.approx([1 / 3] * 3)
+        assert [each["label"] for each in asked(page, "move")["charts"][0]["curves"]] == [
+            "P(blue)",
+            "P(green)",
+            "P(red)",
+        ]
         found = asked(page, "move", prior={"mean": [0.2, 0.5, 0.3], "strength": 10}, added=["red"])
         expected = credo.DirichletCategorical({"blue": 2, "green": 5, "red": 3}).update([*COLOURS, "red"])
         assert found["log_evidence"] == pytest.approx(expected.log_evidence())
@@ -422,6 +427,19 @@ def groups() -> Any:
     rng = np.random.default_rng(0)
     by = rng.integers(0, 40, 600)
     return credo.estimate({"g": by, "y": (rng.random(600) < by / 40).astype(int)}, "y", by="g", prior="empirical")
+
+
+def test_groups_of_categories_are_compared_by_the_value_that_is_shown() -> None:
+    beliefs = credo.estimate({"g": ["a"] * 5 + ["b"] * 5, "y": list("uuuvwvvvwu")}, "y", by="g")
+    page = screen(beliefs, "groups")
+    for value in "uvw":
+        found = asked(page, "compare", a="a", b="b", quantity=f"P({value})")
+        assert found["greater"] == pytest.approx(beliefs["a"].probability_greater(beliefs["b"], value))
+        assert eval(found["copy"]["python"], {"credo": credo, "model": beliefs}) == found["greater"]
+        assert found["interval"][0] < found["difference"] < found["interval"][1]
+        assert [len(chart["curves"]) for chart in found["charts"]] == [1, 1]
+    assert asked(page, "best", quantity="P(u)")["best"][0]["group"] == "a"
+    assert asked(page, "best", quantity="P(v)")["best"][0]["group"] == "b"
 
 
 def test_two_groups_are_compared_under_the_prior_that_is_shown() -> None:

@@ -13,10 +13,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo.errors import DataError, EvidenceError, suggest
+from credo.estimation.belief import Belief
 from credo.estimation.beliefs import Beliefs
 from credo.explorer.screens.copied import called
 from credo.explorer.screens.saved import changed, in_file
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, number_in, text_in
+from credo.families.dirichlet import Dirichlet
 from credo.numerics.exact import Array
 
 WINDOW = 200  # rows that are sent at once
@@ -169,24 +171,37 @@ class GroupsScreen:
             raise DataError(f"there is no group {wanted!r:.60}")
         return self.beliefs.groups[places].as_py()
 
+    def _value(self, asked: Asked, belief: Belief) -> object:
+        """Of categories, the value whose probability is shown."""
+        if not isinstance(belief.posterior, Dirichlet):
+            return None
+        quantity = asked.get("quantity") or self._quantities[0]
+        return next((value for value in belief.posterior.names if f"P({value})" == quantity), quantity)
+
     def compare(self, asked: Asked) -> Answer:
         """P(a's parameter is greater than b's), the difference with its 95% interval, and both densities."""
         from credo.estimation.comparison import difference_interval
-        from credo.present.belief_charts import belief_charts
+        from credo.present.belief_charts import belief_charts, parameter_chart
         from credo.present.content import plain
 
         names = self._group(asked, "a"), self._group(asked, "b")
         beliefs = self._with_prior(asked.get("prior"))
         a, b = (beliefs[name] for name in names)
-        means = [float(np.ravel(each.marginal().mean())[0]) for each in (a, b)]
-        charts = [plain(belief_charts(each)[0]) for each in (a, b)]
+        value = self._value(asked, a)
+        own_law, other_law = a.marginal(value), b.marginal(value)
+        charts = (
+            [belief_charts(each)[0] for each in (a, b)]
+            if value is None
+            else [parameter_chart(f"P({value})", law) for law in (own_law, other_law)]
+        )
         own, _ = called(self.subject)
-        line = f"{own}[{names[0]!r}].probability_greater({own}[{names[1]!r}])"
+        named = "" if value is None else f", {value!r}"
+        line = f"{own}[{names[0]!r}].probability_greater({own}[{names[1]!r}]{named})"
         return {
-            "greater": float(a.probability_greater(b)),
-            "difference": means[0] - means[1],
-            "interval": difference_interval(a.marginal(), b.marginal()),
-            "charts": charts,
+            "greater": float(a.probability_greater(b, value)),
+            "difference": float(own_law.mean()) - float(other_law.mean()),
+            "interval": difference_interval(own_law, other_law),
+            "charts": plain(charts),
             "copy": {"python": line, "cli": ""},
         }
 
@@ -197,7 +212,8 @@ class GroupsScreen:
         rng = np.random.default_rng(0)
         names = found.groups.take(pa.array(top)).to_pylist()
         try:
-            draws = np.stack([_draws(beliefs[name], rng) for name in names])
+            contenders = [beliefs[name] for name in names]
+            draws = np.stack([_draws(each, self._value(asked, each), rng) for each in contenders])
         except EvidenceError as error:
             raise DataError(str(error)) from None
         wins = np.bincount(draws.argmax(0), minlength=len(names)) / draws.shape[1]
@@ -218,7 +234,7 @@ def _table(text: str) -> Any:
         return source(str(path)).held()
 
 
-def _draws(belief: Any, rng: np.random.Generator) -> Array:
-    """Of the first parameter."""
-    found: Array = np.asarray(belief.marginal().sample(DRAWS, rng), dtype=np.float64)
+def _draws(belief: Belief, value: object, rng: np.random.Generator) -> Array:
+    """Of the first parameter, or of a value's probability."""
+    found: Array = np.asarray(belief.marginal(value).sample(DRAWS, rng), dtype=np.float64)
     return found.reshape(DRAWS, -1)[:, 0]

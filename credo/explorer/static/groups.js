@@ -17,7 +17,7 @@ export function Screen({ model, state, change, ask }) {
   const [rows, problem] = useAnswer((signal) => ask("window", { ...view, from: Math.max(0, first - AHEAD), count: 200 }, signal), [key, learned, first]);
   const pair = state.pair ?? [];
   const [best] = useAnswer((signal) => (state.best ? ask("best", view, signal) : null), [key, learned, state.best]);
-  const [against, unlike] = useAnswer((signal) => (pair.length === 2 ? ask("compare", { a: pair[0], b: pair[1], prior: view.prior }, signal) : null), [learned, view.prior, JSON.stringify(pair)]);
+  const [against, unlike] = useAnswer((signal) => (pair.length === 2 ? ask("compare", { a: pair[0], b: pair[1], prior: view.prior, quantity: view.quantity }, signal) : null), [learned, view.prior, view.quantity, JSON.stringify(pair)]);
   const pick = (group) => change({ pair: pair.includes(group) ? pair.filter((each) => each !== group) : [...pair, group].slice(-2) });
   const brush = (a, b) => a !== b && change({ pair: [a, b] });
   const sort = (by) => change({ sort: by, down: view.sort === by ? !view.down : by !== "group" });
