@@ -2,7 +2,7 @@
 
 The real tables lie beside the checkout (../shared/data/tables); without them the others are measured, and that is said.
 Boosting stops early, and otherwise has its defaults. Both use one thread (threads of both would only add overhead on
-tables this small), and are measured in turns. credo.learn reports scores on held-out rows, which a plain fit of boosting
+tables this small), and are measured in turns. credo.learn reports scores on held-out rows, which a fit of boosting
 has not: boosting is measured with scores of five folds, too.
 """
 
