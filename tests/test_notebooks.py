@@ -264,3 +264,31 @@ def test_arrow_tables_are_registered_once_and_the_users_own_way_stays() -> None:
     show_arrow_tables(shell)
     assert not own.deferred_printers
     show_arrow_tables(None)  # a plain Python that has imported IPython
+
+
+def test_a_belief_names_its_column_and_writes_its_interval_whole() -> None:
+    rng = np.random.default_rng(0)
+    belief = credo.estimate({"body_mass": rng.normal(4000, 800, 300)}, "body_mass")
+    page = Reader(model_page_of(belief)).text
+    low, high = belief.interval().variance
+    assert f"[{float(f'{low:.4g}'):,.0f}, {float(f'{high:.4g}'):,.0f}]" in page
+    assert "body_mass" in page
+    assert "…" not in page
+
+
+def test_pages_are_titled_by_what_a_model_says_it_is() -> None:
+    assert "<h1><bdi>LinearRegression of x</bdi></h1>" in model_page_of(MODELS["regression"]())
+    assert "<h1><bdi>Network of 8 variables and 8 arrows</bdi></h1>" in model_page_of(MODELS["network"]())
+
+
+def test_notes_of_several_lines_keep_them() -> None:
+    net = credo.Network("A -> B").fit({"A": ["x", None, "y", "x"], "B": ["u", "v", "u", "u"]})
+    assert "<br>fitted where cells are missing" in model_page_of(net)
+
+
+def test_a_mixture_has_clusters_and_expected_counts_align() -> None:
+    model = MODELS["mixture"]()
+    page = Reader(model_page_of(model)).text
+    assert "Columns by cluster" in page
+    assert "Columns by class" not in page
+    assert all(f"{weight:,.1f}" in page for weight in model.classifier.class_weights)

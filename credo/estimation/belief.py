@@ -19,12 +19,12 @@ from credo.core.learning import Additive, Validation, Weight
 from credo.core.membership import Hard
 from credo.core.records import with_fields
 from credo.data import Batch, Source, source
-from credo.errors import DataError, EvidenceError, SchemaError, counted
+from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.estimation.observations import LogPredictive, ObservedColumns, absent, only_column
 from credo.families import Family
 from credo.families.dirichlet import Dirichlet
 from credo.families.family import Rule
-from credo.numerics.distributions import Distribution, Seed, plain
+from credo.numerics.distributions import Beta, Distribution, Seed, plain
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -248,20 +248,41 @@ class Belief(Additive):
         x = self.reading(batch.names).known_cells(batch, pa.array(self._levels or ()))
         return np.where(absent(x), np.nan, self.posterior.log_predictive(x)[:, 0])
 
-    def marginal(self) -> Distribution:
-        """The distribution of the parameter used in comparisons: the only one, or the mean."""
+    def marginal(self, value: object = None) -> Distribution:
+        """The distribution of the parameter used in comparisons: the only one, the mean, or a value's probability."""
+        levels = self._levels
+        if levels is not None:
+            return self._share_of(value, levels)
         marginal = self.posterior.marginals()[0]
+        if value is not None:
+            raise DataError(f"{type(self.family).__name__} beliefs have no values to compare, but value={value!r:.60}")
         if np.ndim(marginal.mean()):
             raise DataError(f"{type(self.family).__name__} beliefs have several parameters: none can be compared alone")
         return marginal
 
-    def probability_greater(self, other: Any) -> float:
-        """P(this parameter > the other belief's, or a number), the two being independent."""
+    def _share_of(self, value: object, levels: tuple[Any, ...]) -> Beta:
+        """θᵥ ~ Beta(αᵥ, A - αᵥ)"""
+        if value not in levels:
+            what = "name the value to compare" if value is None else f"there is no value {value!r:.60}"
+            raise DataError(f"{type(self.family).__name__}: {what}; {suggest(value, levels)}")
+        alpha = self.posterior.alpha  # type: ignore[attr-defined]
+        own = float(alpha[levels.index(value)])
+        return Beta(own, float(alpha.sum()) - own)
+
+    def probability_greater(self, other: Any, value: object = None) -> float:
+        """P(this parameter > the other belief's, or a number), the two being independent; of categories, P(θᵥ > θᵥ').
+
+        >>> from credo import DirichletCategorical
+        >>> prior = DirichletCategorical({"red": 1, "blue": 1})
+        >>> a, b = prior.update(["red"]), prior.update(["blue"])
+        >>> round(a.probability_greater(b, "red"), 6)  # P(Beta(2, 1) > Beta(1, 2))
+        0.833333
+        """
         from credo.estimation.comparison import probability_greater
 
         if isinstance(other, RealNumber):
-            return 1 - float(self.marginal().cdf(float(other)))
-        return probability_greater(self.marginal(), other.marginal())
+            return 1 - float(self.marginal(value).cdf(float(other)))
+        return probability_greater(self.marginal(value), other.marginal(*() if value is None else (value,)))
 
     def plot(self) -> Figure:
         """Prior, likelihood, posterior and predictive, as the lectures draw them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 VALUES = 12  # of a categorical belief, in a few lines
 GROUPS = 20
 WIDEST = 40  # characters of an interval's picture
+ENDS = 120  # characters of an interval, or of several
 
 
 # In a few lines
@@ -63,7 +65,7 @@ def parameter_name(belief: Belief) -> str:
 def _shown(value: object) -> str:
     array = np.asarray(value)
     if array.ndim == 0:
-        return f"{float(array):.4g}"
+        return _digits(float(array))
     text = np.array2string(array, precision=4, separator=", ", threshold=20)
     return " ".join(text.split())
 
@@ -71,8 +73,17 @@ def _shown(value: object) -> str:
 def _ends(ends: tuple[Any, Any]) -> str:
     low, high = ends
     if np.ndim(low) == 0:
-        return f"[{float(low):.4g}, {float(high):.4g}]"
-    return " ".join(f"[{a:.4g}, {b:.4g}]" for a, b in zip(np.ravel(low), np.ravel(high), strict=True))
+        return f"[{_digits(float(low))}, {_digits(float(high))}]"
+    return " ".join(f"[{_digits(a)}, {_digits(b)}]" for a, b in zip(np.ravel(low), np.ravel(high), strict=True))
+
+
+def _digits(x: float) -> str:
+    """Four of them.
+
+    >>> _digits(0.123456), _digits(646912.3)
+    ('0.1235', '646,900')
+    """
+    return f"{float(f'{x:.4g}'):,.0f}" if 1e4 <= abs(x) < 1e9 else f"{x:.4g}"
 
 
 def headline(belief: Belief) -> str:
@@ -217,7 +228,8 @@ def saved_belief_content(belief: Belief, top: int | None = None) -> list[Content
     names, *figures = zip(*rows, strict=True)
     columns = [TableColumn(" ", names)]
     columns += [
-        TableColumn(title, own, "cell") for title, own in zip(("mean", "mode", "95% interval"), figures, strict=True)
+        TableColumn(title, own, longest=ENDS)
+        for title, own in zip(("mean", "mode", "95% interval"), figures, strict=True)
     ]
     return [Paragraph(headline(belief), "title"), Table(columns), *_schema(belief)]
 
@@ -236,7 +248,9 @@ def saved_groups_content(beliefs: Beliefs, top: int | None = None) -> list[Conte
 
 
 def _schema(model: Belief | Beliefs) -> list[Content]:
-    """The columns, unless there is nothing to tell of them: numbers without a name are called x."""
-    schema = Schema(()) if model.evidence is None else model.evidence.schema
-    told = any(column.name != "x" or column.levels is not None for column in schema)
-    return [GAP, schema_table(schema)] if told else []
+    """The columns, unless there is nothing to tell of them: values without a name are called x."""
+    found = () if model.evidence is None else tuple(model.evidence.schema)
+    if model.columns is not None and len(model.columns) == 1:
+        found = tuple(replace(each, name=model.columns[0]) if each.name == "x" else each for each in found)
+    told = any(column.name != "x" or column.levels is not None for column in found)
+    return [GAP, schema_table(Schema(found))] if told else []

@@ -101,7 +101,7 @@ def reliability_figure(scores: Scores) -> str:
     with _drawing((4.2, 3.6)) as (figure, axes):
         axes.plot([0, 1], [0, 1], "--", color=INK, lw=0.8, alpha=0.5)
         axes.errorbar(stated, right, apart, fmt="none", ecolor=PALETTE[0], elinewidth=1, alpha=0.7)
-        axes.scatter(stated, right, 12 + 180 * weight / weight.sum(), color=PALETTE[0], zorder=3)
+        axes.scatter(stated, right, 12 + 180 * weight / weight.sum(), color=PALETTE[0], zorder=3, clip_on=False)
         axes.set(xlabel="stated probability", ylabel="fraction correct", xlim=(0, 1.02), ylim=(0, 1.02))
         return _svg(figure, "reliability diagram")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo.present.content import GAP, MORE, Content, Drawing, Paragraph, Table, TableColumn
-from credo.present.numbers import count_of, one_line, whole
+from credo.present.numbers import count_of, counts_form, one_line
 
 if TYPE_CHECKING:
     from credo.models.hidden_markov.forecasting import Forecast
@@ -42,11 +42,11 @@ def _states(model: HiddenMarkov) -> Table:
     return Table(
         [
             TableColumn(one_line(model.column), [one_line(name, NAME) for name in model.names[shown]]),
-            TableColumn("rows", [whole(round(float(n), 1)) for n in weights[shown]]),
+            TableColumn("rows", weights[shown].tolist(), counts_form(weights[shown].tolist())),
             TableColumn("first", [*model.initial_shares.values()][shown], "share"),
             TableColumn("lasts, rows", [float(n) for n in lasting[shown]], ".1f"),
         ],
-        Drawing("bars", (weights / weights.sum())[shown].tolist(), narrowest=4, widest=24),
+        Drawing("bars", (weights / weights.sum())[shown].tolist(), "share of rows", narrowest=4, widest=24),
     )
 
 

@@ -118,7 +118,8 @@ def _content(content: Content, tables: str) -> str:
     if isinstance(content, Paragraph):
         form = {"title": "<h3>{}</h3>", "command": PLAIN, "lines": PLAIN, "note": NOTE}
         own = form.get(content.role, PLAIN if "\n" in content.text else "<p>{}</p>")
-        return own.format(escape(content.text)) if content.text else ""
+        text = escape(content.text)
+        return own.format(text if own is PLAIN else text.replace("\n", "<br>")) if text else ""
     return ""
 
 

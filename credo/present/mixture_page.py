@@ -6,6 +6,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from credo.present import figures, html
 from credo.present.content import Paragraph, Table
 from credo.present.html import named
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture
 
 TRAITS = 6  # columns of each component
+SEEN = 1e-6  # of EM's objective: a smaller rise is rounding
 
 
 def mixture_page(mixture: Mixture, path: FilePath) -> None:
@@ -33,7 +36,7 @@ def mixture_page_of(mixture: Mixture, saved: str = "") -> str:
     shown = [*range(len(model.classes))][:COLOURED]
     parts = [_heading(mixture), html.table(components_table(mixture), "sortable")]
     parts += [_traits(mixture), _tried(mixture), _climb(mixture)]
-    parts += [decision_regions(model, shown), columns_by_class(model, shown), footer(model, saved)]
+    parts += [decision_regions(model, shown), columns_by_class(model, shown, noun="cluster"), footer(model, saved)]
     return whole_page(f"Clusters of {len(model.views)} columns", parts)
 
 
@@ -65,7 +68,7 @@ def _tried(mixture: Mixture) -> str:
 
 
 def _climb(mixture: Mixture) -> str:
-    if len(mixture.history) < 2:
+    if len(mixture.history) < 2 or np.ptp(mixture.history) < SEEN * abs(mixture.history[-1]):
         return ""
     caption = "<figcaption>EM's objective by step: log-likelihood plus log prior. It never decreases.</figcaption>"
     return f'<h2>EM</h2>\n<figure class="narrow">{figures.climb_figure(mixture.history)}{caption}</figure>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
-from credo.present.numbers import count_of, one_line, whole
+from credo.present.numbers import count_of, counts_form, one_line
 
 if TYPE_CHECKING:
     from credo.models.mixture.describing import Description
@@ -36,7 +36,7 @@ def components_table(mixture: Mixture) -> Table:
     return Table(
         [
             TableColumn(one_line(mixture.classifier.target), [str(name) for name in names]),
-            TableColumn("rows", [whole(round(float(n), 1)) for n in weights]),
+            TableColumn("rows", weights.tolist(), counts_form(weights.tolist())),
             TableColumn("share", shares, "share"),
         ],
         Drawing("bars", shares, narrowest=4, widest=24),

@@ -10,7 +10,7 @@ from credo.asking.protocol import registered
 from credo.errors import DataError, EvidenceError
 from credo.present.content import Content, Paragraph
 from credo.present.html import contents_html, image, named
-from credo.present.models import model_content
+from credo.present.models import model_content, short_title
 from credo.present.page import made, whole_page
 from credo.storage.files import FilePath, explained, write_whole
 
@@ -35,9 +35,9 @@ def model_page_of(model: Any, more: Sequence[Content] = (), file: str = "") -> s
         return page
     contents = model_content(model)
     first, rest = contents[0], contents[1:]
-    title = first.text if isinstance(first, Paragraph) and first.role == "title" else type(model).__name__
-    shown = rest if title is not type(model).__name__ else contents
-    body = contents_html([*shown, *more], "sortable")
+    titled = isinstance(first, Paragraph) and first.role == "title"
+    title = first.text if isinstance(first, Paragraph) and titled else short_title(model)
+    body = contents_html([*(rest if titled else contents), *more], "sortable")
     return whole_page(title, [f"<h1>{named(title)}</h1>", _picture(model), body, made(file)])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from credo.asking.protocol import registered
@@ -65,6 +66,11 @@ CONTENTS = {
     "credo.estimation.belief.Belief": "credo.present.beliefs.saved_belief_content",
     "credo.estimation.beliefs.Beliefs": "credo.present.beliefs.saved_groups_content",
 }
+
+
+def short_title(model: object) -> str:
+    """What a model says it is: "NaiveBayes of play"."""
+    return re.split(r"[\n,:;(]", repr(model), maxsplit=1)[0].strip() or type(model).__name__
 
 
 def model_content(model: object, top: int | None = None) -> list[Content]:

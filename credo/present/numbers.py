@@ -48,6 +48,15 @@ def count_of(value: float, noun: str) -> str:
     return f"{whole(value)} {noun}{'' if value == 1 else 's'}"
 
 
+def counts_form(counts: Sequence[float]) -> str:
+    """How a column of expected counts is written: with a decimal where some have a fraction.
+
+    >>> counts_form([152.9, 123.0]), counts_form([2.0, 3.0000000001])
+    (',.1f', ',.0f')
+    """
+    return ",.0f" if all(abs(n - round(n)) < 0.05 for n in counts) else ",.1f"
+
+
 def number_form(numbers: Sequence[float | None]) -> str:
     """A format specification: about four digits of a typical number, and the same decimals for all.
 

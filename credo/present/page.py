@@ -21,7 +21,7 @@ from credo.present.densities import Shape, shape_of
 from credo.present.figures import PALETTE
 from credo.present.html import named, tabulated
 from credo.present.mistakes import classes_table, mistakes_table
-from credo.present.numbers import whole
+from credo.present.numbers import share, whole
 from credo.storage.files import FilePath, explained, write_whole
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ LISTED = 40  # columns of the table
 SQUARE = 12  # classes of a confusion matrix
 PAIRS = 15  # of classes that are confused
 VALUES = 8  # of a category
+WIDEST_BAR = 65  # percent of the room for a bar and its number
 NUMERIC_FORMS = ("gaussian", "date", "log", "coarse", "binned")
 
 # Nothing is loaded, and nothing runs but the script that sorts tables, whatever the data's names say.
@@ -110,7 +111,7 @@ def whole_page(title: str, parts: Sequence[str]) -> str:
 
 def _heading(model: Classifier, file: str) -> str:
     found = sorted(zip(model.class_weights, model.classes, strict=True), key=lambda pair: -pair[0])
-    few = ", ".join(f"{named(value)} {whole(n)}" for n, value in found[:8])
+    few = ", ".join(f"<b>{named(value)}</b> {whole(n)}" for n, value in found[:8])
     more = f", … ({len(found):,} classes)" if len(found) > 8 else ""
     absent = f"; {whole(model.unlabelled)} rows without a class left out" if model.unlabelled else ""
     return (
@@ -218,7 +219,9 @@ def decision_regions(model: Classifier, classes: Sequence[int]) -> str:
     return f'<h2>Decision regions</h2>\n{_legend(model, classes)}\n<div class="pair">{drawn}</div>'
 
 
-def columns_by_class(model: Classifier, classes: Sequence[int], report: Report | None = None) -> str:
+def columns_by_class(
+    model: Classifier, classes: Sequence[int], report: Report | None = None, noun: str = "class"
+) -> str:
     """The densities of columns, those that matter most first."""
     names = list(model.views) if report is None else [each.name for each in report.important if each.form]
     drawn = [_density(model, name, classes) for name in names[:DRAWN]]
@@ -226,8 +229,8 @@ def columns_by_class(model: Classifier, classes: Sequence[int], report: Report |
     if not shown:
         return ""
     more = f" Shown are the {DRAWN} of {len(names):,} columns that matter most." if len(names) > DRAWN else ""
-    about = f'<p class="faint">The distribution of each column in each class.{more}</p>'
-    title = "<h2>Columns by class</h2>"
+    about = f'<p class="faint">The distribution of each column in each {noun}.{more}</p>'
+    title = f"<h2>Columns by {noun}</h2>"
     return f'{title}\n{about}{_legend(model, classes)}\n<div class="figures">{shown}</div>'
 
 
@@ -249,8 +252,9 @@ def _value_bars(shape: Shape, classes: Sequence[int]) -> str:
     for v in order:
         bars = ""
         for colour, k in zip(PALETTE, classes, strict=False):
-            width = f"width:{100 * shape.heights[k, v] / most:.1f}%"
-            bars += f'<div><span class="bar" style="{width};background:{colour}"></span></div>'
+            height = float(shape.heights[k, v])
+            width = f"width:{WIDEST_BAR * height / most:.1f}%"
+            bars += f'<div><span class="bar" style="{width};background:{colour}"></span> {share(height)}</div>'
         rows.append((named(shape.places[v]), f'<div class="wide">{bars}</div>'))
     rest = len(shape.places) - len(order)
     more = f"<figcaption>{rest:,} more values</figcaption>" if rest else ""

@@ -32,7 +32,7 @@ def plot_scores(scores: ScoreFigures) -> Figure:
     axes = figure.subplots()
     axes.plot([0, 1], [0, 1], "--", color="0.6", lw=0.8)
     axes.vlines(stated, ends[:, 0], ends[:, 1], color=PALETTE[0], lw=1, alpha=0.7)
-    axes.scatter(stated, right, 12 + 180 * weight / weight.sum(), color=PALETTE[0], zorder=3)
+    axes.scatter(stated, right, 12 + 180 * weight / weight.sum(), color=PALETTE[0], zorder=3, clip_on=False)
     axes.set(xlabel="stated probability", ylabel="fraction correct", xlim=(0, 1.02), ylim=(0, 1.02))
     axes.set_title(f"{scores.how}: log-loss {scores.log_loss:.4f}, accuracy {scores.accuracy:.4f}", fontsize="medium")
     return figure
@@ -55,6 +55,7 @@ def plot_groups(beliefs: Beliefs, top: int = GROUPS, quantity: str | None = None
     axes.hlines(places, low, high, color=PALETTE[0], alpha=0.6, lw=2)
     axes.plot(estimate[order], places, "o", color=PALETTE[0], ms=4)
     axes.set_yticks(places, [unmathed(name) for name in names])
+    axes.set_ylim(-0.6, len(order) - 0.4)
     axes.set(xlabel=unmathed(f"{chosen} of {', '.join(beliefs.columns)}"), ylabel=unmathed(str(beliefs.by)))
     if len(estimate) > top:
         axes.set_title(f"{top} of {len(estimate):,} groups", fontsize="medium")

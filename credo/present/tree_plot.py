@@ -89,8 +89,20 @@ def plot_tree(outline: Outline, ax: Any = None) -> AnyFigure:
     ax.set_xlim(-0.6, width - 0.4)
     ax.set_ylim(-depth - 0.5, 0.4)
     ax.set_axis_off()
+    _key(ax, found.classes)
     figure: AnyFigure = ax.figure
     return figure
+
+
+def _key(ax: Any, classes: Sequence[str]) -> None:
+    """Which colour is whose."""
+    from matplotlib.patches import Patch
+
+    from credo.present.plotting import unmathed
+
+    colours = [Patch(color=colour, label=unmathed(name)) for colour, name in zip(COLOURS, classes, strict=False)]
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": min(len(colours), 4)}
+    ax.legend(handles=colours, frameon=False, fontsize=8, **place)
 
 
 def _draw(ax: Any, box: TreeBox, classes: Sequence[str]) -> None:

@@ -243,6 +243,25 @@ def test_prior_observations_and_how_much_more_data(browser: Any) -> None:
         page.wait_for_selector("text=12 in all")
 
 
+def test_shares_of_a_prior_and_another_belief_about_values(browser: Any) -> None:
+    seen = credo.DirichletCategorical({"red": 1, "green": 1, "blue": 1}).update(["red"] * 5 + ["blue"] * 2)
+    with credo.explore(seen) as served, Tab(browser, served) as page:
+        page.wait_for_selector("aside table")
+        estimates = page.locator("aside tbody").inner_text()
+        page.get_by_role("slider", name="mean of P(red)").focus()
+        page.keyboard.press("ArrowRight")
+        after = changes(page, "aside tbody", estimates)
+        assert numbers(after)[0] > numbers(estimates)[0]
+        page.get_by_label("strength, in observations").fill("2")
+        changes(page, "aside tbody", after)
+        page.get_by_label("Its observations").fill("blue blue red")
+        page.get_by_label("Its observations").press("Enter")
+        page.wait_for_selector("th:has-text('P(greater)')")
+        assert page.locator(".controls tbody tr").count() == 3
+        restored(page)
+        assert sum(chosen(page)["belief"]["prior"]["mean"]) == pytest.approx(1)
+
+
 # Groups
 
 

@@ -366,9 +366,56 @@ def test_two_beliefs_are_compared() -> None:
     coin = credo.BetaBernoulli(2, 2).update({1: 75, 0: 60})
     other = credo.BetaBernoulli(2, 2).update([1, 0, 0])
     found = asked(screen(coin, "belief"), "compare", other=[1, 0, 0])
-    assert found["greater"] == pytest.approx(coin.probability_greater(other))
-    assert eval(found["copy"]["python"], {"credo": credo, "model": coin}) == found["greater"]
-    assert found["difference"] == pytest.approx(coin.mean() - other.mean())
+    (difference,) = found["differences"]
+    assert difference["greater"] == pytest.approx(coin.probability_greater(other))
+    assert eval(found["copy"]["python"], {"credo": credo, "model": coin}) == difference["greater"]
+    assert difference["difference"] == pytest.approx(coin.mean() - other.mean())
+
+
+COLOURS = ["red"] * 5 + ["blue"] * 2 + ["green"]
+
+
+def test_the_shares_and_the_strength_of_a_prior_about_values_move() -> None:
+    for prior in (credo.DirichletCategorical(2), credo.DirichletCategorical({"blue": 2, "green": 2, "red": 2})):
+        seen = prior.update(COLOURS)
+        page = screen(seen, "belief")
+        opened = page.opened()
+        assert (opened["values"], opened["prior"]["strength"]) == (["blue", "green", "red"], 6)
+        assert opened["prior"]["mean"] == pytest.approx([1 / 3] * 3)
+        found = asked(page, "move", prior={"mean": [0.2, 0.5, 0.3], "strength": 10}, added=["red"])
+        expected = credo.DirichletCategorical({"blue": 2, "green": 5, "red": 3}).update([*COLOURS, "red"])
+        assert found["log_evidence"] == pytest.approx(expected.log_evidence())
+        moved = eval(found["copy"]["python"], {"credo": credo, "model": seen})
+        assert moved.mean() == pytest.approx(expected.mean())
+        for bad in ([0.5, 0.5], [0.5, 0.5, 0], ["a", 1, 1], 0.5):
+            with pytest.raises(CredoError):
+                asked(page, "move", prior={"mean": bad, "strength": 10})
+
+
+def test_of_many_values_only_the_strength_moves() -> None:
+    seen = credo.DirichletCategorical(1).update([f"v{i}" for i in range(20)])
+    page = screen(seen, "belief")
+    assert page.opened()["prior"]["mean"] == []
+    found = asked(page, "move", prior={"mean": [], "strength": 5})
+    assert found["log_evidence"] == pytest.approx(
+        credo.DirichletCategorical(0.25).update(list(seen.mean())).log_evidence()
+    )
+
+
+def test_two_beliefs_about_values_are_compared_value_by_value() -> None:
+    seen = credo.DirichletCategorical(1).update(COLOURS)
+    other = credo.DirichletCategorical({"blue": 1, "green": 1, "red": 1}).update(["blue", "blue", "red"])
+    found = asked(screen(seen, "belief"), "compare", other=["blue", "blue", "red"])
+    assert eval(found["copy"]["python"], {"credo": credo, "model": seen}) == {
+        each["value"]: each["greater"] for each in found["differences"]
+    }
+    draws = seen.sample(200_000, 1) - other.sample(200_000, 2)
+    for k, each in enumerate(found["differences"]):
+        assert each["difference"] == pytest.approx(seen.mean()[each["value"]] - other.mean()[each["value"]])
+        assert each["greater"] == pytest.approx((draws[:, k] > 0).mean(), abs=0.005)
+        assert each["interval"] == pytest.approx(np.quantile(draws[:, k], [0.025, 0.975]), abs=0.005)
+    with pytest.raises(CredoError, match="violet"):
+        asked(screen(seen, "belief"), "compare", other=["violet"])
 
 
 def groups() -> Any:

@@ -10,15 +10,27 @@ import numpy as np
 
 from credo.errors import DataError, PriorError
 from credo.estimation.belief import Belief
+from credo.estimation.comparison import difference_interval
 from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, number_in
-from credo.families import BetaBernoulli, Family, GammaExponential, GammaPoisson, NormalInverseGamma
+from credo.families import (
+    BetaBernoulli,
+    DirichletCategorical,
+    Family,
+    GammaExponential,
+    GammaPoisson,
+    NormalInverseGamma,
+)
+from credo.families.dirichlet import Dirichlet
 from credo.numerics.distributions import Distribution
+from credo.numerics.exact import Array
 from credo.present.belief_charts import belief_charts
 from credo.present.beliefs import summary_rows
 from credo.present.content import plain
 
 MOST_ADDED = 10_000  # observations that a page adds
+MOST_SHARES = 8  # values whose shares of the prior can be dragged; of more, only its strength can
+MOST_COMPARED = 24  # values whose probabilities are compared
 MOST_MORE = 1e12  # rows beyond which "how much more data" isn't looked for
 
 
@@ -26,7 +38,7 @@ MOST_MORE = 1e12  # rows beyond which "how much more data" isn't looked for
 class Handles:
     """A prior by its mean and its strength, the number of observations that it is worth."""
 
-    mean: float
+    mean: float | list[float]  # of categories each value's; none of many
     strength: float
     low: float  # bounds of the mean
     high: float
@@ -43,28 +55,27 @@ class BeliefScreen:
         self.belief: Belief = subject.model
 
     def opened(self) -> Answer:
-        handles = _handles(self.belief.prior) if self.belief.rule == "given" else None
+        handles = _handles(_full_prior(self.belief)) if self.belief.rule == "given" else None
+        single = np.ndim(_first(self.belief).mean()) == 0
         return {
             "family": type(self.belief.family).__name__,
             "prior": None if handles is None else plain(handles),
-            "single": np.ndim(_first(self.belief).mean()) == 0,
+            "values": [str(value) for value in _values(self.belief)],
+            "single": single,
+            "comparable": single or isinstance(self.belief.family, DirichletCategorical),
         }
 
     @property
     def actions(self) -> Mapping[str, Action]:
         return {"move": self.move, "compare": self.compare, "needed": self.needed}
 
-    def _moved(self, asked: Asked, added: str = "added") -> Belief:
+    def _moved(self, asked: Asked) -> Belief:
         """With the prior and the observations of a request."""
         belief, given = self.belief, mapping_in(asked, "prior")
         if given:
-            family = _with_handles(belief.prior, number_in(given, "mean", 0.0), number_in(given, "strength", 1.0))
-            moved = Belief(family, columns=belief.columns, success=belief.success)
+            moved = _under(_with_handles(_full_prior(belief), given), belief)
             belief = moved if belief.evidence is None else moved.with_evidence(belief.evidence)
-        observed = asked.get(added) or []
-        if not isinstance(observed, list) or len(observed) > MOST_ADDED:
-            raise DataError(f"{added!r} must be a list of at most {MOST_ADDED:,} observations")
-        return belief.update(observed) if observed else belief
+        return _updated(belief, asked, "added")
 
     def move(self, asked: Asked) -> Answer:
         """Prior, likelihood, posterior and predictive as charts, and the estimates."""
@@ -90,24 +101,23 @@ class BeliefScreen:
         """The belief with the prior and the observations of a request, in Python; without such, something about it."""
         own, _ = called(self.subject)
         if asked.get("prior"):
-            own = f"credo.Belief(credo.{belief.prior!r}).with_evidence({own}.evidence)"
+            own = f"{_called_under(belief.prior, belief)}.with_evidence({own}.evidence)"
         return f"{own}.update({asked['added']!r})" if asked.get("added") else f"{own}{unless}"
 
     def compare(self, asked: Asked) -> Answer:
-        """Another belief with the same prior: P(this one's parameter is greater), and the difference of means."""
-        a, b = self._moved(asked), self._moved({**asked, "added": None, "other": asked.get("other")}, "other")
-        if self.belief.evidence is not None:  # the other begins without what this one has seen
-            b = Belief(a.prior, columns=a.columns, success=a.success).update(asked.get("other") or [])
+        """Another belief with the same prior: the difference of a parameter, or of each value's probability, and P(this
+        one's is greater)."""
+        a = self._moved(asked)
+        prior = _full_prior(a)
+        b = _updated(_under(prior, a), asked, "other")
+        other = f"{_called_under(prior, a)}.update({asked.get('other')!r})"
+        values, line = _values(a)[:MOST_COMPARED], f"{self._line(asked, a)}.probability_greater({other}"
+        each = f"{{value: {line}, value) for value in {values!r}}}" if values else f"{line})"
         return {
-            "greater": float(a.probability_greater(b)),
-            "difference": float(np.ravel(_mean(a))[0] - np.ravel(_mean(b))[0]),
+            "differences": [_difference(a, b, value) for value in values or (None,)],
             "charts": plain(belief_charts(b)),
-            "copy": {"python": self._compared(asked, a), "cli": ""},
+            "copy": {"python": each, "cli": ""},
         }
-
-    def _compared(self, asked: Asked, belief: Belief) -> str:
-        other = f"credo.Belief(credo.{belief.prior!r}).update({asked.get('other') or []!r})"
-        return f"{self._line(asked, belief)}.probability_greater({other})"
 
     def needed(self, asked: Asked) -> Answer:
         """How many more rows like those so far make the 95% interval as narrow as ± x, or each of several; unless asked
@@ -144,8 +154,51 @@ def _first(belief: Belief) -> Distribution:
     return belief.posterior.marginals()[0]
 
 
-def _mean(belief: Belief) -> Any:
-    return belief.marginal().mean()
+def _values(belief: Belief) -> tuple[Any, ...]:
+    """Those of categories."""
+    return belief.posterior.names if isinstance(belief.posterior, Dirichlet) else ()
+
+
+def _full_prior(belief: Belief) -> Family:
+    """With a concentration for each value of categories."""
+    prior, values = belief.prior, _values(belief)
+    return (
+        type(prior)(np.broadcast_to(prior.concentration, len(values)), values)
+        if isinstance(prior, Dirichlet)
+        else prior
+    )
+
+
+def _under(prior: Family, belief: Belief) -> Belief:
+    """Another belief about the same, without observations."""
+    return Belief(prior, columns=belief.columns, success=belief.success)
+
+
+def _called_under(prior: Family, belief: Belief) -> str:
+    """The same in Python."""
+    given = {"columns": belief.columns, "success": belief.success}
+    return (
+        f"credo.Belief({', '.join([f'credo.{prior!r}', *(f'{k}={v!r}' for k, v in given.items() if v is not None)])})"
+    )
+
+
+def _updated(belief: Belief, asked: Asked, name: str) -> Belief:
+    """With the observations of a request."""
+    observed = asked.get(name) or []
+    if not isinstance(observed, list) or len(observed) > MOST_ADDED:
+        raise DataError(f"{name!r} must be a list of at most {MOST_ADDED:,} observations")
+    return belief.update(observed) if observed else belief
+
+
+def _difference(a: Belief, b: Belief, value: object) -> Answer:
+    """Of a parameter, or of a value's probability."""
+    own, other = a.marginal(value), b.marginal(value)
+    return {
+        "value": "" if value is None else str(value),
+        "difference": float(own.mean()) - float(other.mean()),
+        "interval": difference_interval(own, other),
+        "greater": a.probability_greater(b, value),
+    }
 
 
 def _estimate(belief: Belief) -> Any:
@@ -154,6 +207,9 @@ def _estimate(belief: Belief) -> Any:
 
 def _handles(prior: Family) -> Handles | None:
     """None of families whose priors have more than a mean and a strength."""
+    if isinstance(prior, Dirichlet):
+        shares: list[float] = prior.mean().tolist()
+        return Handles(shares if 1 < len(shares) <= MOST_SHARES else [], float(prior.alpha.sum()), 0.001, 0.999)
     if isinstance(prior, BetaBernoulli):
         a, b = float(prior.a), float(prior.b)
         return Handles(a / (a + b), a + b, 0.001, 0.999)
@@ -167,9 +223,13 @@ def _handles(prior: Family) -> Handles | None:
     return None
 
 
-def _with_handles(prior: Family, mean: float, strength: float) -> Family:
+def _with_handles(prior: Family, given: Mapping[str, Any]) -> Family:
+    strength = number_in(given, "strength", 1.0)
     if not strength > 0:
         raise PriorError(f"a prior's strength must be above 0, but is {strength:g}")
+    if isinstance(prior, Dirichlet):
+        return type(prior)(strength * _shares(prior, given), prior.levels)
+    mean = number_in(given, "mean", 0.0)
     if isinstance(prior, BetaBernoulli):
         return BetaBernoulli(mean * strength, (1 - mean) * strength)
     if isinstance(prior, GammaPoisson):
@@ -179,3 +239,17 @@ def _with_handles(prior: Family, mean: float, strength: float) -> Family:
     if isinstance(prior, NormalInverseGamma):
         return NormalInverseGamma(mean, strength, float(prior.shape), float(prior.scale))
     raise PriorError(f"the prior of a {type(prior).__name__} has more than a mean and a strength")
+
+
+def _shares(prior: Dirichlet, given: Mapping[str, Any]) -> Array:
+    """Each value's share of the prior, as a request gives them; otherwise as they were."""
+    mean = given.get("mean") or prior.mean().tolist()
+    size = prior.alpha.size
+    if not isinstance(mean, list) or len(mean) != size:
+        raise DataError(
+            f"the mean of a prior about {size} values must be a list of {size} numbers, but is {mean!r:.60}"
+        )
+    shares = np.array([number_in({"mean": each}, "mean", 0.0) for each in mean], dtype=np.float64)
+    if not (shares > 0).all():
+        raise PriorError(f"shares of a prior must be above 0, but one is {shares.min():g}")
+    return np.asarray(shares / shares.sum())

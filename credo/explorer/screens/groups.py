@@ -171,6 +171,7 @@ class GroupsScreen:
 
     def compare(self, asked: Asked) -> Answer:
         """P(a's parameter is greater than b's), the difference with its 95% interval, and both densities."""
+        from credo.estimation.comparison import difference_interval
         from credo.present.belief_charts import belief_charts
         from credo.present.content import plain
 
@@ -178,15 +179,13 @@ class GroupsScreen:
         beliefs = self._with_prior(asked.get("prior"))
         a, b = (beliefs[name] for name in names)
         means = [float(np.ravel(each.marginal().mean())[0]) for each in (a, b)]
-        rng = np.random.default_rng(0)
-        low, high = np.quantile(_draws(a, rng) - _draws(b, rng), [0.025, 0.975]).tolist()
         charts = [plain(belief_charts(each)[0]) for each in (a, b)]
         own, _ = called(self.subject)
         line = f"{own}[{names[0]!r}].probability_greater({own}[{names[1]!r}])"
         return {
             "greater": float(a.probability_greater(b)),
             "difference": means[0] - means[1],
-            "interval": [low, high],
+            "interval": difference_interval(a.marginal(), b.marginal()),
             "charts": charts,
             "copy": {"python": line, "cli": ""},
         }

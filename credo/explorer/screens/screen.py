@@ -6,13 +6,13 @@ a new server shows the same.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, TypedDict
 
 from credo.errors import DataError, suggest
 from credo.notices import quietly
+from credo.present.models import short_title
 
 Asked = Mapping[str, Any]
 Answer = dict[str, Any]
@@ -69,7 +69,7 @@ class Subject:
         """The file's name; without a file, what the model says it is: "NaiveBayes of play"."""
         if self.path:
             return self.path.replace("\\", "/").rpartition("/")[2]
-        return re.split(r"[\n,:;(]", repr(self.model), maxsplit=1)[0].strip() or type(self.model).__name__
+        return short_title(self.model)
 
 
 def screens_of(subject: Subject) -> dict[str, Screen]:
