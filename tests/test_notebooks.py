@@ -299,6 +299,6 @@ def test_emissions_of_a_family_are_drawn(family: Any) -> None:
     counts = np.random.default_rng(0).poisson(np.repeat([2, 9], 40)) + 1
     model = credo.HiddenMarkov(states=2, emission=family).fit({"k": counts})
     (axes,) = model.plot().axes
-    heights = [line.get_ydata() for line in axes.lines if len(line.get_ydata())]
+    heights = [np.asarray(line.get_ydata()) for line in axes.lines if np.size(line.get_ydata())]
     assert len(heights) == 2
     assert "<figure>" in model_page_of(model)
