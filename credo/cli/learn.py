@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from credo.cli.engine import runs_on_engines
 from credo.cli.network_tables import learn_tables, learns_tables
-from credo.cli.options import as_kinds, read_as, top, weighted
+from credo.cli.options import as_kinds, grouped, read_as, top, weighted
 from credo.cli.predictors import SINGLE, learn_single, remark_written, write_learned
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
@@ -24,7 +24,7 @@ NETWORK = "network"  # with a target: whose arrows are learned; without: whose t
 HMM = "hmm"  # a hidden Markov model is about sequences
 TABLE_OPTIONS = ("network", "table_prior", "strength", "hidden", "method", "starts")
 SEQUENCE_OPTIONS = ("states", "sequence", "order")
-CLASSIFIER_OPTIONS = {"target", "kinds", "top", "report", "curve", "plot"}
+CLASSIFIER_OPTIONS = {"target", "groups", "kinds", "top", "report", "curve", "plot"}
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 
@@ -40,6 +40,7 @@ GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
     help=f"Candidate models: {', '.join((*MODELS, NETWORK, HMM, *SINGLE))}.",
 )
 @weighted
+@grouped
 @read_as("category, number, count, date, text, ignore; a number's form, log or binned; or word")
 @top(15, "columns")
 @click.option("--output", "-o", metavar="FILE", help="A .credo file for the model.")
@@ -77,6 +78,7 @@ def learn(
       credo learn mail.csv --target label --learning-curve --plot curve.png
       credo learn visits.parquet -t bought --kind zip=category --kind price=log
       credo learn survey.csv -t answer --weight persons --model naive-bayes
+      credo learn visits.csv -t sick --groups patient
       credo learn cars.csv -t class --model tan
       credo learn cars.csv -t class --model network
       credo learn 'logs/*.parquet' -t bought --engine dask
@@ -110,7 +112,8 @@ def learn(
     ctx = click.get_current_context()
     given = {each.name for each in ctx.command.params if ctx.get_parameter_source(each.name or "") in GIVEN}
     if how["model"] == HMM:
-        refuse_options(given & {*TABLE_OPTIONS, "top", "report", "curve", "plot"}, "a hidden Markov model has no")
+        others = {*TABLE_OPTIONS, "groups", "top", "report", "curve", "plot"}
+        refuse_options(given & others, "a hidden Markov model has no")
         asked = as_kinds(how["kinds"])
         return learn_sequences(data, target=target, weight=how["weight"], kinds=asked, output=output, **sequences)
     refuse_options(given & {*SEQUENCE_OPTIONS}, "only a hidden Markov model (--model hmm) has")
@@ -166,12 +169,12 @@ def refuse_options(names: set[str], why: str) -> None:
 
 
 def learned(
-    data: Any, target: str, *, model: Any, weight: str | None, kinds: dict[str, str]
+    data: Any, target: str, *, model: Any, weight: str | None, kinds: dict[str, str], groups: str | None = None
 ) -> Classifier | LinearRegression:
     """The pooled model of all kinds, or of one; of a number to predict, a regression."""
     import credo
 
     found: Classifier | LinearRegression = credo.learn(
-        data, target, model=model, kinds=as_kinds(kinds) or None, weight=weight
+        data, target, model=model, kinds=as_kinds(kinds) or None, weight=weight, groups=groups
     )
     return found

@@ -31,6 +31,12 @@ def weighted(command: Command) -> Command:
     return click.option("--weight", metavar="COLUMN", help="Column of row weights.")(command)
 
 
+def grouped(command: Command) -> Command:
+    return click.option(
+        "--groups", metavar="COLUMN", help="Column whose rows of one value are held out together, as of one patient."
+    )(command)
+
+
 def top(default: int, what: str) -> Option:
     """How many lines of something to print."""
     return click.option(

@@ -22,6 +22,7 @@ def learn_single(
     *,
     model: Any,
     weight: str | None,
+    groups: str | None,
     kinds: dict[str, Any],
     top: int | None,
     output: str | None,
@@ -41,10 +42,11 @@ def learn_single(
     check_outputs(output, report, plot)
     with shown_progress("learning"):
         table = opened_data(data).held()
-        learned = credo.learn(table, target, model=model, kinds=kinds or None, weight=weight)
+        learned = credo.learn(table, target, model=model, kinds=kinds or None, weight=weight, groups=groups)
         write_learned(learned, output, None, plot)
         few = len(learned.classes) < 2 or learned.n < 2 * FOLDS
-        scores = [] if few else [GAP, *scores_content(learned.cross_validate(table, FOLDS, weight=weight))]
+        found = None if few else learned.cross_validate(table, FOLDS, weight=weight, groups=groups)
+        scores = [] if found is None else [GAP, *scores_content(found)]
         write_learned(learned, None, report, None, scores)
     show([*model_content(learned, top), *scores])
     remark_written(output, report, plot)

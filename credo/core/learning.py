@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from credo import engines
 from credo.core.evidence import NEVER, Evidence
+from credo.core.folds import FoldDraw, Together
 from credo.core.labels import Label
 from credo.core.records import Surface
 from credo.core.statistics import ROUNDING, Positions
 from credo.data import Batch, Source, cells, source
-from credo.data.fingerprints import cell_prints, fingerprints
 from credo.engines import Partition
 from credo.engines.partitions import Split
 from credo.errors import DataError, EvidenceError, check_discount, check_whole
@@ -242,10 +242,10 @@ class Validation:
 
 def cross_validate(
     learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0,
-    copied: NDArray[np.uint64] | None = None,
+    together: Together | None = None,
 ) -> Validation:  # fmt: skip
     """The predictive log-probability of each row by models of the other folds."""
-    found, _ = fold_scores(learner, source(data), folds, weight, seed, _log_prob, with_folds=True, copied=copied)
+    found, _ = fold_scores(learner, source(data), folds, weight, seed, _log_prob, with_folds=True, together=together)
     log_prob, weights, fold_of = found
     return Validation(log_prob, fold_of, weights)
 
@@ -261,63 +261,35 @@ Score = Callable[
 
 def fold_scores(
     learner: Additive, table: Source, folds: int, weight: Weight, seed: int, score: Score, *,
-    with_folds: bool = False, copied: NDArray[np.uint64] | None = None,
+    with_folds: bool = False, together: Together | None = None,
 ) -> tuple[list[NDArray[Any]], Evidence]:  # fmt: skip
     """k-fold validation without a refit: one pass gathers each fold's evidence, one scores it by that of the others.
 
-    What the scores are, array by array, and the evidence of all rows. `copied`: fingerprints, in order, of rows whose
-    copies lie in one fold.
+    What the scores are, array by array, and the evidence of all rows. `together`: rows that lie in one fold.
     """
-    job, partitions, evidence = fold_job(learner, table, folds, weight, seed, score, copied)
+    job, partitions, evidence = fold_job(learner, table, folds, weight, seed, score, together)
     found = [*map(np.concatenate, zip(*engines.map(job, partitions), strict=True))]
     return found if with_folds else found[:-1], evidence
 
 
 def fold_job(
     learner: Additive, table: Source, folds: int, weight: Weight, seed: int, score: Score,
-    copied: NDArray[np.uint64] | None = None,
+    together: Together | None = None,
 ) -> tuple[FoldScores, Iterable[Partition[Batch]], Evidence]:  # fmt: skip
     """The second of these passes, which is to be made: its job and its partitions; and the evidence of all rows."""
     if table.once:
         raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
     folds = check_whole("folds", folds, 2, DataError)
     weights = Weights.of(weight)
-    names = learner.needs(table.without(weight))
-    plan = Folds(learner, tuple(names), folds, seed, weights.of_a_row, score, copied)
-    gathered = engines.reduce(plan, weights.partitions(table, names), plan.total)
+    names, draw = tuple(learner.needs(table.without(weight))), FoldDraw(folds, seed, together)
+    plan, read = Folds(learner, names, draw, weights.of_a_row, score), draw.beside(names)
+    gathered = engines.reduce(plan, weights.partitions(table, read), plan.total)
     if gathered is None or gathered.rows < folds:
         raise DataError(f"{folds} folds need at least {folds} rows")
     parts = gathered.evidence
     others = [Evidence.total(parts[:k] + parts[k + 1 :]).ordered() for k in range(folds)]
     models = [learner.fitted_to(evidence, part) for evidence, part in zip(others, parts, strict=True)]
-    return FoldScores(plan, models), weights.partitions(table, names), Evidence.total(parts).ordered()
-
-
-def folds_of(
-    batch: Batch, folds: int, seed: int, names: Sequence[str] = (), copied: NDArray[np.uint64] | None = None
-) -> Positions:
-    """The fold of each row, which follows from the seed and the batch's place alone; of a row that has copies, by the
-    fingerprints of those columns, from the seed and the fingerprint."""
-    drawn = np.random.default_rng([seed, batch.start]).permutation(batch.rows) % folds
-    if copied is None or not len(copied):
-        return drawn
-    prints = fingerprints(cell_prints(batch, names))
-    place = np.minimum(np.searchsorted(copied, prints), len(copied) - 1)
-    of_copies = np.random.default_rng(seed).permutation(len(copied)) % folds
-    return np.where(copied[place] == prints, of_copies[place], drawn)
-
-
-@dataclass(frozen=True)
-class FoldDraw:
-    """Which fold each row is in; copies of a row, known by their fingerprints in order, are in one fold."""
-
-    names: tuple[str, ...]
-    folds: int
-    seed: int
-    copied: NDArray[np.uint64] | None = None
-
-    def of(self, batch: Batch) -> Positions:
-        return folds_of(batch, self.folds, self.seed, self.names, self.copied)
+    return FoldScores(plan, models), weights.partitions(table, read), Evidence.total(parts).ordered()
 
 
 @dataclass(frozen=True)
@@ -330,20 +302,17 @@ class OfFolds:
 
 @dataclass(frozen=True)
 class Folds:
-    """The evidence of each fold in a batch: which rows are in which fold follows from the seed and their numbers."""
+    """The evidence of each fold in a batch."""
 
     learner: Additive
     names: tuple[str, ...]
-    folds: int
-    seed: int
+    draw: FoldDraw
     weights: RowWeights
     score: Score
-    copied: NDArray[np.uint64] | None = None
 
     def split(self, batch: Batch) -> list[tuple[Positions, Batch, Array]]:
-        drawn = FoldDraw(self.names, self.folds, self.seed, self.copied).of(batch)
-        weights, own = self.weights.of_rows(batch), batch.only(self.names)
-        places = [np.flatnonzero(drawn == k) for k in range(self.folds)]
+        drawn, weights, own = self.draw.of(batch), self.weights.of_rows(batch), batch.only(self.names)
+        places = [np.flatnonzero(drawn == k) for k in range(self.draw.folds)]
         return [(rows, own.take(rows), weights[rows]) for rows in places]
 
     def __call__(self, batch: Batch) -> OfFolds:
@@ -351,7 +320,7 @@ class Folds:
         return OfFolds(parts, batch.rows)
 
     def total(self, gathered: Sequence[OfFolds]) -> OfFolds:
-        evidence = [Evidence.total([each.evidence[k] for each in gathered]) for k in range(self.folds)]
+        evidence = [Evidence.total([each.evidence[k] for each in gathered]) for k in range(self.draw.folds)]
         return OfFolds(evidence, sum(each.rows for each in gathered))
 
 

@@ -12,12 +12,14 @@ import numpy as np
 
 from credo.blocks.capabilities import Ignored
 from credo.core.description import DescriptionLength
+from credo.core.folds import Groups
 from credo.core.learning import Weight, Weights
 from credo.data import Batch, Source, source
 from credo.data.schema import Column
-from credo.errors import DataError, EvidenceError, SchemaError, check_seed, check_whole, counted
+from credo.errors import DataError, EvidenceError, SchemaError, check_seed, counted
 from credo.models.class_predictor import ClassPredictor, Shares
 from credo.models.description import evidence_about, log_evidence_of, target_length
+from credo.models.drawn_folds import DrawnFolds
 from credo.models.label_shift import shifted_shares
 from credo.models.metrics import Scores, fold_ratio
 from credo.models.targets import with_target
@@ -219,24 +221,26 @@ class ModelAverage(ClassPredictor):
         return Scores(self.classes, logs, first.truth, first.weights, how, held_out_ratio=first.held_out_ratio)
 
     def cross_validate(
-        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
-    ) -> Scores:
-        """Predictions for each fold by averages fitted and weighted on the other folds."""
-        table = self._labelled(data, target)
-        folds, seed = check_whole("folds", folds, 2, DataError), check_seed(seed)
+        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0,
+        groups: Groups = None,
+    ) -> Scores:  # fmt: skip
+        """Predictions for each fold by averages fitted and weighted on the other folds.
+
+        Rows of one group go to the same fold, where `groups` names a column or is an array.
+        """
+        table, seed = self._labelled(data, target), check_seed(seed)
         if table.once or weight is not None:
             raise DataError("an average is cross-validated on a table, read several times, with equal row weights")
-        rows = sum(batch.rows for batch in table.batches([str(self.target)]))
-        if rows < folds:
-            raise DataError(f"{folds} folds need at least {folds} rows")
-        fold = np.random.default_rng(seed).permutation(rows) % folds
+        drawn = DrawnFolds.by_groups(table, folds, str(self.target), weight, groups)
+        fold, folds = drawn.of_rows(seed), drawn.folds
+        rows, table = len(fold), drawn.table.without(drawn.name)
         logs, truth = np.empty((rows, len(self.classes))), np.full(rows, -1, dtype=np.intp)
         for k in range(folds):
             fitted = self.fit(table.where(fold != k))
             self._score_fold(fitted, table.where(fold == k), np.flatnonzero(fold == k), logs, truth)
         known = truth >= 0
-        weights, held_out_ratio = np.ones(int(known.sum())), fold_ratio(folds)
-        return Scores(self.classes, logs[known], truth[known], weights, f"{folds}-fold", held_out_ratio=held_out_ratio)
+        weights, own = np.ones(int(known.sum())), drawn.codes(weight, int(known.sum()))
+        return Scores(self.classes, logs[known], truth[known], weights, drawn.how, 0.0, fold_ratio(folds), own)
 
     def _score_fold(self, fitted: Self | ModelAverage, table: Source, rows: Any, logs: Array, truth: Any) -> None:
         """What is said of some rows, by classes of this average; a class that the others don't show has no score."""

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from credo import engines
 from credo._kernels.models.shares import divide_by_total, lower_to_top
 from credo.blocks.capabilities import Ignored
+from credo.core.folds import Groups, Together
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.membership import Codes, Hard
 from credo.core.records import Surface, with_fields
 from credo.core.statistics import ALONE
 from credo.data import Batch, Source, source
-from credo.data.fingerprints import Fingerprints, fingerprints
+from credo.data.fingerprints import fingerprints
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, suggest
 from credo.models.copies import LOOKED_AT, Repeats
@@ -103,9 +104,11 @@ class ClassPredictor(Surface, ABC):
 
     @abstractmethod
     def cross_validate(
-        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
-    ) -> Scores:
-        """Predictions for each row by models of the other folds."""
+        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0,
+        groups: Groups = None,
+    ) -> Scores:  # fmt: skip
+        """Predictions for each row by models of the other folds. `groups`: a column, or an array; rows with the same
+        value lie in one fold."""
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:  # noqa: ARG002
         """The prediction for each learned row i of a model refitted without it."""
@@ -186,17 +189,17 @@ class ClassPredictor(Surface, ABC):
         """Columns that are read as texts."""
         return frozenset()
 
-    def _copied(self, table: Source, weight: Weight) -> Fingerprints | None:
-        """The fingerprints of rows that have copies; None where rows are too many to look."""
+    def _copied(self, table: Source, weight: Weight) -> Together | None:
+        """Rows that have copies; None where rows are too many to look."""
         if table.rows is None or table.rows > LOOKED_AT:
             return None
-        names = self.needs(table.without(weight))
+        names = tuple(self.needs(table.without(weight)))
         texts = np.array([name in self.text_columns for name in names])
-        parts = engines.map(Prints(self, tuple(names)), table.partitions(names))
+        parts = engines.map(Prints(self, names), table.partitions(names))
         codes, cells = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
         known, features = codes >= 0, np.array([name != self.target for name in names])
         prints, own = fingerprints(cells)[known], cells[:, known][features]
-        return Repeats.of(prints, codes[known], own, texts[features]).copied
+        return Together(names, Repeats.of(prints, codes[known], own, texts[features]).copied)
 
     @property
     def lone_text(self) -> str | None:

@@ -13,6 +13,7 @@ from credo.blocks.block import UNSEEN_VALUES, Likelihood
 from credo.blocks.capabilities import ByColumn, Draws, Ignored, LeavesOut, read_counting_ignored
 from credo.core.description import DescriptionLength
 from credo.core.evidence import Evidence
+from credo.core.folds import Groups
 from credo.core.learning import FoldScores, RowWeights, Weight, fold_job, fold_scores
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
@@ -21,6 +22,7 @@ from credo.data.cells import instants
 from credo.errors import DataError, EvidenceError, check_seed
 from credo.models.conditional import add_log_likelihoods
 from credo.models.description import classifier_evidence, classifier_length
+from credo.models.drawn_folds import DrawnFolds
 from credo.models.explaining import Reasons, TextContributions
 from credo.models.forms import TEXT_FORMS, Views
 from credo.models.jobs import LogJoint, LogProb, to_log_shares
@@ -210,22 +212,25 @@ class Classifier(Labelled):
         return learning_curve(self, self._labelled(data, target), weight, withheld, sizes, seed)
 
     def cross_validate(  # type: ignore[override]
-        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
-    ) -> Scores:
+        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0,
+        groups: Groups = None,
+    ) -> Scores:  # fmt: skip
         """Predictions for each row by models of the other folds: their evidence is added up, without refits.
 
-        Copies of a row go to the same fold (in tables of up to 20,000 rows), unless chance explains the repetition.
+        Rows of one group go to the same fold, where `groups` names a column or is an array. So do copies of a row (in
+        tables of up to 20,000 rows), unless chance explains the repetition.
         """
-        table = self._labelled(data, target)
-        copied, how, held_out_ratio = self._copied(table, weight), self._held(f"{folds}-fold"), fold_ratio(folds)
+        drawn = DrawnFolds.of(self, self._labelled(data, target), folds, weight, groups)
+        table, together, how, held_out_ratio = drawn.table, drawn.together, self._held(drawn.how), fold_ratio(folds)
         if table.sums_scores:
-            job, partitions, _ = fold_job(self, table, folds, weight, seed, _scored, copied)
+            job, partitions, _ = fold_job(self, table, folds, weight, seed, _scored, together)
             return cast(
                 "Scores", replace(self._summed(FoldShares(job), partitions), how=how, held_out_ratio=held_out_ratio)
             )
-        (log_joint, codes, weights), _ = fold_scores(self, table, folds, weight, seed, _scored, copied=copied)
+        (log_joint, codes, weights), _ = fold_scores(self, table, folds, weight, seed, _scored, together=together)
         log_shares, truth, weights = _shares_of_fold(log_joint, codes, weights, 1)
-        return Scores(self.classes, log_shares, truth.astype(np.intp), weights, how, held_out_ratio=held_out_ratio)
+        own = drawn.codes(weight, len(truth))
+        return Scores(self.classes, log_shares, truth.astype(np.intp), weights, how, 0.0, held_out_ratio, own)
 
     @property
     def text_columns(self) -> frozenset[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.errors import DataError
+from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -32,21 +33,35 @@ def _share(part: float, whole: float) -> float | None:
     return float(part / whole) if whole > 0 else None
 
 
-def variance_of_mean(x: Array, weight: Array, held_out_ratio: float = 0.0, least: float = 0.0) -> float:
+def variance_of_mean(
+    x: Array, weight: Array, held_out_ratio: float = 0.0, least: float = 0.0, groups: Positions | None = None
+) -> float:
     """Of a weighted mean over m rows, each predicted by a model trained on t others: s² (1/m + 1/t), ratio m/t.
 
     1/m alone holds for new rows and a given model. In cross-validation each scored row is also a training row for
     others: if two rows are equal by chance, each is predicted better by the other, and chance counts twice (Nadeau &
-    Bengio 2003, "Inference for the generalization error"). NaN where it can't be known.
+    Bengio 2003, "Inference for the generalization error"). Rows of one group may be alike: then groups are the
+    observations, if that makes it larger. NaN where it can't be known.
 
     >>> x, weight = np.array([1.0, 3.0]), np.ones(2)
     >>> variance_of_mean(x, weight), variance_of_mean(x, weight, held_out_ratio=1)
     (1.0, 2.0)
+    >>> twice, pairs = np.repeat(x, 2), np.array([0, 0, 1, 1])
+    >>> round(variance_of_mean(twice, np.ones(4)), 3), variance_of_mean(twice, np.ones(4), groups=pairs)
+    (0.333, 1.0)
     """
     if len(x) < 2 or not np.isfinite(x).all():
         return float("nan")
     spread = np.average((x - np.average(x, weights=weight)) ** 2, weights=weight)
-    return variance_by_rows(float(spread), effective_rows(weight.sum(), (weight**2).sum()), held_out_ratio, least)
+    by_rows = variance_by_rows(float(spread), effective_rows(weight.sum(), (weight**2).sum()), held_out_ratio, least)
+    return by_rows if groups is None else max(by_rows, (1 + held_out_ratio) * _variance_by_groups(x, weight, groups))
+
+
+def _variance_by_groups(x: Array, weight: Array, groups: Positions) -> float:
+    """Of a weighted mean m: G/(G - 1) Σ over G groups of (Σ w (x - m))² / (Σ w)²; NaN of one group."""
+    total = np.bincount(groups, weight * (x - np.average(x, weights=weight)))
+    count = len(np.unique(groups))
+    return float(count / (count - 1) * (total**2).sum() / weight.sum() ** 2) if count > 1 else float("nan")
 
 
 def effective_rows(weight: float, squares: float) -> float:
@@ -223,6 +238,7 @@ class Scores(ScoreFigures):
     how: str = "given"  # how the predictions were made
     estimated: float = 0.0  # variance of the log-loss from what was estimated once, and not for each row
     held_out_ratio: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
+    groups: Positions | None = None  # (rows,) the group of each row, where groups are held out whole
 
     @property
     def rows(self) -> int:
@@ -284,9 +300,9 @@ class Scores(ScoreFigures):
     @property
     def log_loss_error(self) -> float:
         loss, weight = -self.of_truth[self.known], self.weights[self.known]
-        return float(
-            np.sqrt(variance_of_mean(loss, weight, self.held_out_ratio, self._implied_variance) + self.estimated)
-        )
+        groups = None if self.groups is None else self.groups[self.known]
+        variance = variance_of_mean(loss, weight, self.held_out_ratio, self._implied_variance, groups)
+        return float(np.sqrt(variance + self.estimated))
 
     @property
     def _implied_variance(self) -> float:
@@ -317,7 +333,9 @@ class Scores(ScoreFigures):
         both = self.known & other.known
         loss, weight = (other.of_truth - self.of_truth)[both], self.weights[both]
         mean = float(np.average(loss, weights=weight)) if weight.sum() > 0 else float("nan")
-        return mean, float(np.sqrt(variance_of_mean(loss, weight, max(self.held_out_ratio, other.held_out_ratio))))
+        ratio, groups = max(self.held_out_ratio, other.held_out_ratio), self.groups
+        own = None if groups is None else groups[both]
+        return mean, float(np.sqrt(variance_of_mean(loss, weight, ratio, groups=own)))
 
     @property
     def brier(self) -> float:

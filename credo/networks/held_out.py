@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo import engines
-from credo.core.learning import RowWeights, Validation, Weights, cross_validate, folds_of
+from credo.core.folds import FoldDraw, Together
+from credo.core.learning import RowWeights, Validation, Weights, cross_validate
 from credo.data import Batch, Source, source
 from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.errors import DataError, EvidenceError, check_whole
@@ -105,7 +106,7 @@ def cross_validated(
     names = [name for name in network.variables if name in table.without(weight).names]
     copied = _copied(network, table, names, found)
     if not found.incomplete:
-        return cross_validate(learner, table, folds, weight=weight, seed=seed, copied=copied)
+        return cross_validate(learner, table, folds, weight=weight, seed=seed, together=copied)
     bare = network.with_evidence((found.complete * 0.0).ordered())  # all states are known in all folds
     return _refitted(bare, table, folds, weight, states, how, copied)
 
@@ -120,8 +121,8 @@ class CellPrints:
         return cell_prints(batch, self.names)
 
 
-def _copied(network: Network, table: Source, names: Sequence[str], found: Observed) -> Fingerprints | None:
-    """The fingerprints of rows that have copies: more than the network expects. None where rows are too many to
+def _copied(network: Network, table: Source, names: Sequence[str], found: Observed) -> Together | None:
+    """Rows that have copies: more than the network expects. None where rows are too many to
     look."""
     if table.rows is None or not 0 < table.rows <= LOOKED_AT or not names:
         return None
@@ -133,17 +134,18 @@ def _copied(network: Network, table: Source, names: Sequence[str], found: Observ
     with quietly():  # of missing columns, the fit tells
         log_prob = network.with_evidence(known.ordered())._log_prob_here(table)
     expected = len(prints) * np.exp(log_prob)
-    return Repeats.of(prints, one_class, cells, np.zeros(len(names), dtype=bool), by_model=expected).copied
+    copied = Repeats.of(prints, one_class, cells, np.zeros(len(names), dtype=bool), by_model=expected).copied
+    return Together(tuple(names), copied)
 
 
 def _refitted(
     bare: Network, table: Source, folds: int, weight: Weight, hidden: Mapping[str, object], how: FittingOptions,
-    copied: Fingerprints | None,
+    copied: Together | None,
 ) -> Validation:  # fmt: skip
     weights, names = Weights.of(weight), [name for name in bare.variables if name in table.names]
-    fold_of, every = list[Any](), list[Array]()
+    draw, fold_of, every = FoldDraw(folds, how.get("seed", 0), copied), list[Any](), list[Array]()
     for batch in weights.batches(table, names):
-        fold_of.append(folds_of(batch, folds, how.get("seed", 0), names, copied))
+        fold_of.append(draw.of(batch))
         every.append(weights.of_rows(batch))
     held, own = np.concatenate(fold_of), np.concatenate(every)
     if len(held) < folds:

@@ -13,7 +13,7 @@ from credo.blocks.capabilities import Weighable
 from credo.core.learning import RowWeights
 from credo.core.membership import Codes, Hard
 from credo.data import Batch
-from credo.data.fingerprints import Fingerprints, apart, cell_prints, fingerprints, mixed
+from credo.data.fingerprints import MISSING, Fingerprints, apart, cell_prints, fingerprints, mixed
 from credo.engines.partitions import Loaded
 from credo.numerics.exact import Array
 from credo.selection.observations import Parts
@@ -47,6 +47,7 @@ class Drawn(NamedTuple):
     weight: Array  # (rows,) its part of the row's
     times: Array  # (rows,) how often the row is here
     prints: Fingerprints
+    groups: Fingerprints  # (rows,) without groups, the row's own
     cells: Fingerprints  # (columns, rows)
 
 
@@ -54,7 +55,8 @@ class Drawn(NamedTuple):
 class Draw:
     """One of `stride` rows of a batch that have a class and a weight, by their fingerprints.
 
-    A row of weight w is w rows, or where there are too many, about w/unit.
+    A row of weight w is w rows, or where there are too many, about w/unit. Rows that have no group are groups by
+    themselves.
     """
 
     model: Any
@@ -62,18 +64,23 @@ class Draw:
     weights: RowWeights
     stride: int
     unit: float
+    groups: str | None = None  # a column
 
     def __call__(self, batch: Batch) -> Drawn:
+        own = None if self.groups is None else cell_prints(batch, [self.groups])[0]
         weight, batch = self.weights.of_rows(batch), batch.only(self.names)
         cells = cell_prints(batch, self.names)
         prints = fingerprints(cells)
+        groups = prints if own is None else np.where(own == MISSING, prints, own)
         codes = self.model.codes_of(batch)
         parts = Parts.of(np.flatnonzero((codes >= 0) & (weight > 0)), weight, self.unit)
         if self.stride > 1:
             bits = mixed(apart(prints[parts.rows], COPIES, batch.start))
             parts = parts.take(bits % np.uint64(self.stride) == 0)
         rows = parts.rows
-        return Drawn(batch.take(rows), codes[rows], parts.weight, parts.times, prints[rows], cells[:, rows])
+        return Drawn(
+            batch.take(rows), codes[rows], parts.weight, parts.times, prints[rows], groups[rows], cells[:, rows]
+        )
 
 
 @dataclass(frozen=True, eq=False)

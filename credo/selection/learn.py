@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, overload
 
+from credo.core.folds import Groups, check_groups, with_groups
 from credo.core.learning import Weight, Weights
 from credo.data import Source, source
 from credo.data.profile import Profile, missing_shares, profile
@@ -48,28 +49,28 @@ DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadrati
 @overload
 def learn(
     data: object, target: object, *, model: Literal["linear"], kinds: Mapping[str, Any] | None = None,
-    weight: Weight = None, seed: int = 0,
+    weight: Weight = None, seed: int = 0, groups: Groups = None,
 ) -> LinearRegression: ...  # fmt: skip
 
 
 @overload
 def learn(
     data: object, target: object, *, model: Literal["logistic"], kinds: Mapping[str, Any] | None = None,
-    weight: Weight = None, seed: int = 0,
+    weight: Weight = None, seed: int = 0, groups: Groups = None,
 ) -> LogisticRegression: ...  # fmt: skip
 
 
 @overload
 def learn(
     data: object, target: object, *, model: Literal["tree"], kinds: Mapping[str, Any] | None = None,
-    weight: Weight = None, seed: int = 0,
+    weight: Weight = None, seed: int = 0, groups: Groups = None,
 ) -> DecisionTree: ...  # fmt: skip
 
 
 @overload
 def learn(
     data: object, target: object, *, model: Generative = "auto", kinds: Mapping[str, Any] | None = None,
-    weight: Weight = None, seed: int = 0,
+    weight: Weight = None, seed: int = 0, groups: Groups = None,
 ) -> TunedClassifier: ...  # fmt: skip
 
 
@@ -81,6 +82,7 @@ def learn(
     kinds: Mapping[str, Any] | None = None,
     weight: Weight = None,
     seed: int = 0,
+    groups: Groups = None,
 ) -> TunedClassifier | LinearRegression | LogisticRegression | DecisionTree:
     """A model for a labelled table; `model.report` has the candidates, the result and its nested scores.
 
@@ -89,6 +91,9 @@ def learn(
     quantity (numbers with fractions, more than 20 whole numbers, or kinds={target: "number"}), the model is a
     LinearRegression; model="linear" tells type checkers, too. "logistic" and "tree" are fitted alone, without a report:
     see their `cross_validate`.
+
+    `groups` is a column or an array, for new rows that come from other patients, authors or days than these: rows with
+    the same value are held out together, and the column isn't read as a feature.
 
     >>> rows = {"x": [1.0, 1.2, 0.9, 3.1, 2.9, 3.0] * 3, "y": ["a", "a", "a", "b", "b", "b"] * 3}
     >>> model = learn(rows, target="y")
@@ -101,46 +106,57 @@ def learn(
     table, name = with_target(source(data), target)
     if table.once:
         raise DataError("learning reads the data several times, and an iterator can be read only once: give a table")
-    table = table.held()
+    table, grouped = with_groups(table.held(), groups)
+    check_groups(grouped, name, weight)
+    features = table.without(grouped)
     if model == "logistic":
         from credo.models.regression.logistic import LogisticRegression
 
-        return LogisticRegression(kinds=kinds).fit(table, target=name, weight=weight)
+        return LogisticRegression(kinds=kinds).fit(features, target=name, weight=weight)
     if model == "tree":
         from credo.models.tree.model import DecisionTree
 
-        return DecisionTree(kinds=kinds).fit(table, target=name, weight=weight)
+        return DecisionTree(kinds=kinds).fit(features, target=name, weight=weight)
     if model == LINEAR:
         check_number_target(table, name)
     if model == LINEAR or (model == "auto" and holds_numbers(table, name, kinds)):
         with local.one_blas_thread():
-            return learned_regression(table, name, kinds, weight, seed)
-    base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(table, target=name, weight=weight)
+            return learned_regression(table, name, kinds, weight, seed, grouped)
+    base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(features, target=name, weight=weight)
     if len(base.classes) < 2:
         raise EvidenceError(f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to classify")
-    return _learned(base, table, weight, seed, model, start)
+    return _learned(base, table, RowsBy(weight, seed, grouped), model, start)
 
 
 def relearned(model: NaiveBayes, table: Source, weight: Weight, seed: int) -> TunedClassifier:
     """The same for rows that were learned before."""
-    return _learned(model, table.held(), weight, seed, "auto", time.perf_counter())
+    return _learned(model, table.held(), RowsBy(weight, seed), "auto", time.perf_counter())
 
 
-def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: str, start: float) -> TunedClassifier:
+class RowsBy(NamedTuple):
+    """What rows weigh, and how they are held out."""
+
+    weight: Weight
+    seed: int
+    groups: str | None = None
+
+
+def _learned(base: Classifier, table: Source, rows: RowsBy, kind: str, start: float) -> TunedClassifier:
+    features = table.without(rows.groups)
     with local.one_blas_thread():
         if kind == "gaussian":
-            name, found = _discriminant(base, table, weight, seed)
+            name, found = _discriminant(base, table, rows)
         else:
-            wide = widened(base, table, weight)
+            wide = widened(base, features, rows.weight)
             if kind == "auto":
-                wide = joined(wide, table, weight)
-            name, found = "", outcome(wide, table, weight, seed, discriminative=kind == "auto")
+                wide = joined(wide, features, rows.weight)
+            name, found = "", outcome(wide, table, *rows, discriminative=kind == "auto")
         model = found.tuned(joint=kind == "auto")
         report = Report(
             str(model.target),
             model.n,
             model.unlabelled,
-            _columns(model, table, Weights.of(weight)),
+            _columns(model, features, Weights.of(rows.weight)),
             found.tried,
             _why(name, found),
             found.scores,
@@ -149,7 +165,7 @@ def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: s
     return replace(model, report=report)
 
 
-def _discriminant(base: Classifier, table: Source, weight: Weight, seed: int) -> tuple[str, Outcome]:
+def _discriminant(base: Classifier, table: Source, rows: RowsBy) -> tuple[str, Outcome]:
     """A joint Gaussian of the numbers, and the other columns: the better of two."""
     from credo.models.discriminant import GaussianDiscriminant
 
@@ -159,10 +175,10 @@ def _discriminant(base: Classifier, table: Source, weight: Weight, seed: int) ->
     if len(base.classes) > MANY_CLASSES:
         raise DataError(f"model='gaussian' takes at most {MANY_CLASSES} classes, but there are {len(base.classes)}")
     learner = GaussianDiscriminant("tied", kinds=base.kinds).replaced(target=base.target, views=numbers)
-    evidence = base.seen.beside(learner.gathered(table, weight))
+    evidence = base.seen.beside(learner.gathered(table, rows.weight))
     wide = learner.replaced(evidence=evidence).narrowed(base.views)
     found = {
-        name: outcome(wide.replaced(covariance=covariance), table, weight, seed)
+        name: outcome(wide.replaced(covariance=covariance), table, *rows)
         for name, covariance in DISCRIMINANTS.items()
         if covariance == "tied" or len(numbers) <= WIDEST_FULL
     }

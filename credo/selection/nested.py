@@ -98,11 +98,17 @@ def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedCl
         return outcome(widened(model, table, weight), table, weight, seed).tuned()
 
 
-def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discriminative: bool = False) -> Outcome:
+def outcome(
+    whole_model: Classifier, table: Source, weight: Weight, seed: int, groups: str | None = None, *,
+    discriminative: bool = False,
+) -> Outcome:  # fmt: skip
     """A model whose columns are counted in all their forms, tuned on its training rows; with logistic regression, if
-    that improves it."""
-    terms = sum(len(set(views) - set(CELL_FORMS)) for views in model.choices.values())
-    sample = encoded(model, drawn(model, table, Weights.of(weight), terms))
+    that improves it. groups: a column; rows with the same value are held out together."""
+    model, terms = whole_model, sum(len(set(views) - set(CELL_FORMS)) for views in whole_model.choices.values())
+    sample = drawn(model, table, Weights.of(weight), terms, groups)
+    if groups is not None and sample.stride > 1:  # other rows of a held-out group would stay in the evidence
+        model, sample = _of_sample(model, sample)
+    sample = encoded(model, sample)
     if sample.rows < 2:
         raise DataError("tuning needs at least two different rows that have a class")
     fold, folds = _folds(sample, seed, len(model.classes), terms, model.counts_cells)
@@ -135,15 +141,31 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
         tell("each class has one row (copies counted once): none can be held out, so there are no held-out scores")
         pool = replace(pool, held_out=_by_shares(model, sample, pool.names))
     how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
+    how = how if groups is None else f"{how} by groups"
     shared = 2 * (len(model.classes) - 1) / sample.rows**2  # the variance of χ²/n: how far off the class shares are
     unknown = [each.unknown for each in judged]
     scores = _scores(model, pool.held_out.rows, pool.log_probabilities, unknown, how)
-    scores, shares = replace(scores, estimated=shared, held_out_ratio=held_out_ratio), pool.shares
+    own = None if sample.groups is None else _groups(judged)
+    scores, shares = replace(scores, estimated=shared, held_out_ratio=held_out_ratio, groups=own), pool.shares
     pooled_ones = [name for name in pool.names if name in final.weightings and (shares[name] or name in pool.kept)]
     weighting = pooled([final.weightings[name] for name in pooled_ones], [shares[name] for name in pooled_ones])
     tried = _tried(model, pool, given_up, len(folds), scores)
     weighting, parts = _with_parts(weighting, sample, fitted, shares)
-    return Outcome(model, final, pool.stack, weighting, scores, tried, parts, _ranges(model, sample))
+    return Outcome(whole_model, final, pool.stack, weighting, scores, tried, parts, _ranges(model, sample))
+
+
+def _of_sample(model: Classifier, sample: Sample) -> tuple[Classifier, Sample]:
+    """The model of the sample's rows alone, of which none is missing."""
+    found = model.fitted_to(sample.evidence(model), model.seen)
+    assert found.classes == model.classes
+    return found, replace(sample, stride=1)
+
+
+def _groups(judged: Sequence[Judged]) -> NDArray[np.intp]:
+    """Of scored rows: first those whose class the other rows show, fold by fold, then the others."""
+    known = [each.groups(known=True) for each in judged]
+    found = np.concatenate([*known, *(each.groups(known=False) for each in judged)])
+    return np.unique(found, return_inverse=True)[1]
 
 
 def _ranges(model: Classifier, sample: Sample) -> dict[str, tuple[float, float]]:
@@ -179,7 +201,10 @@ def _folds(sample: Sample, seed: int, classes: int, terms: int, in_cells: bool) 
     enough = ENOUGH if not in_cells else ENOUGH_IN_CELLS if scores <= MANY_SCORES else ENOUGH_OF_MANY
     few = sample.rows <= (FEW_IN_CELLS if in_cells else FEW)
     rare = classes >= MANY_CLASSES and sample.rows * sample.stride < FEW_OF_A_CLASS * classes
-    count = max(2, min(MANY_FOLDS if rare else FOLDS if few else FEW_FOLDS, sample.rows))
+    most = sample.rows if sample.groups is None else len(np.unique(sample.groups))
+    if most < 2:
+        raise DataError("all rows are of one group: none can be held out")
+    count = max(2, min(MANY_FOLDS if rare else FOLDS if few else FEW_FOLDS, most))
     looked_at = min(count, max(1, -(-enough * count // sample.rows)))
     return sample.folds(count, seed), range(looked_at)
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.data.fingerprints import Fingerprints
 from credo.numerics.exact import Array
 from credo.selection.candidates import OF_PAIRS, Candidates
 from credo.selection.discriminative import LOGISTIC, TREE, Discriminative, Judge
@@ -62,6 +63,11 @@ class Judged:
     def unknown(self) -> TermScores:
         """The others."""
         return self.every.take(~self._known)
+
+    def groups(self, known: bool) -> Fingerprints:
+        """Of its rows whose class the other rows show, or of the others."""
+        assert self.sample.groups is not None
+        return self.sample.groups[self._known if known else ~self._known]
 
     def without(self, names: Collection[str]) -> Judged:
         """Without some of the candidates."""

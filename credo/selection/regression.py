@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from credo import engines
+from credo.core.folds import group_count
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.records import with_fields
 from credo.data import Batch, Source, cells
@@ -75,19 +76,19 @@ def holds_numbers(table: Source, target: str, kinds: Mapping[str, Any] | None) -
 
 
 def learned_regression(
-    table: Source, target: str, kinds: Mapping[str, Any] | None, weight: Weight, seed: int
+    table: Source, target: str, kinds: Mapping[str, Any] | None, weight: Weight, seed: int, groups: str | None = None
 ) -> LinearRegression:
-    """The regression that predicts held-out rows best, with a report."""
+    """The regression that predicts held-out rows best, with a report. groups: a column."""
     from credo.models.regression.linear import LinearRegression
 
     start = time.perf_counter()
-    others = {name: how for name, how in (kinds or {}).items() if name != target}
-    model = LinearRegression(kinds=others or None).fit(table, target, weight=weight)
+    others, features = {name: how for name, how in (kinds or {}).items() if name != target}, table.without(groups)
+    model = LinearRegression(kinds=others or None).fit(features, target, weight=weight)
     with quietly():
-        chosen, tried = _tried(model, _observed(table, model, Weights.of(weight)), seed)
+        chosen, tried = _tried(model, _observed(table, model, Weights.of(weight)), seed, groups)
     options = _options(chosen)
     if options:
-        model = LinearRegression(kinds=others or None, **options).fit(table, target, weight=weight)
+        model = LinearRegression(kinds=others or None, **options).fit(features, target, weight=weight)
     scores = _cross_fitted(tried)
     report = RegressionReport(
         target, model.n, model.unlabelled, _lines(tried, chosen), _why(chosen, scores), scores,
@@ -174,18 +175,20 @@ def _count(prints: Fingerprints) -> Array:
 
 
 def _tried(
-    model: LinearRegression, observed: Observed, seed: int
+    model: LinearRegression, observed: Observed, seed: int, groups: str | None
 ) -> tuple[tuple[str, ...], dict[tuple[str, ...], NumberScores]]:
     """The steps that helped, and the held-out scores of every regression that was tried."""
     from credo.models.regression.linear import LinearRegression
 
     target, kinds, rows = str(model.target), model.kinds, len(observed.mass)
-    folds = min(FOLDS if rows <= FEW else FEW_FOLDS, rows)
+    folds = min(FOLDS if rows <= FEW else FEW_FOLDS, rows if groups is None else group_count(observed.table, groups))
     chosen: tuple[str, ...] = ()
 
     def scored(names: tuple[str, ...]) -> NumberScores:
         asked = LinearRegression(kinds=kinds, **_options(names))
-        found = asked.cross_validate(observed.table, folds, target=target, weight=observed.mass, seed=seed)
+        found = asked.cross_validate(
+            observed.table, folds, target=target, weight=observed.mass, seed=seed, groups=groups
+        )
         return replace(found, weights=observed.weight)
 
     found = {chosen: scored(chosen)}
@@ -234,7 +237,7 @@ def _clearly_better(one: NumberScores, other: NumberScores) -> bool:
 def _cross_fitted(tried: Mapping[tuple[str, ...], NumberScores]) -> NumberScores:
     """Rows of each tenth predicted by the regression that the other rows choose: the choice is judged, too."""
     every = list(tried.values())
-    tenth = np.arange(len(every[0].truth)) % FOLDS
+    tenth = (np.arange(len(every[0].truth)) if every[0].groups is None else every[0].groups) % FOLDS
     predicted, logs = np.empty_like(every[0].predicted), np.empty_like(every[0].predicted)
     for k in range(FOLDS):
         own, others = tenth == k, tenth != k
@@ -244,13 +247,14 @@ def _cross_fitted(tried: Mapping[tuple[str, ...], NumberScores]) -> NumberScores
                 best = each
         predicted[own], logs[own] = best.predicted[own], best.log_probabilities[own]
     first = every[0]
-    return NumberScores(first.truth, predicted, logs, first.weights, f"nested {first.how}", first.held_out_ratio)
+    return replace(first, predicted=predicted, log_probabilities=logs, how=f"nested {first.how}")
 
 
 def _some(scores: NumberScores, rows: Any) -> NumberScores:
     return replace(
         scores, truth=scores.truth[rows], predicted=scores.predicted[rows],
         log_probabilities=scores.log_probabilities[rows], weights=scores.weights[rows],
+        groups=None if scores.groups is None else scores.groups[rows],
     )  # fmt: skip
 
 

@@ -111,7 +111,7 @@ class ScoresOfTerms(Request):
     @property
     def _size(self) -> int:
         """Of all scores, if there were as many rows as there are in all."""
-        if not isinstance(self.trained, TrainedByScorers):
+        if not isinstance(self.trained, TrainedByScorers) or (self.left_out and self.sample.groups is not None):
             return MOST_SCORES
         return 2 * self.sample.rows * len(self.trained.class_weights) * sum(map(len, self.forms.values()))
 

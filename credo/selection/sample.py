@@ -1,6 +1,6 @@
 """The rows for tuning: all of them, or a sample; copies of a row are one row, with their total weight.
 
-Copies are held out together, and lie in one fold (see `observations`).
+Copies are held out together, and lie in one fold (see `observations`); so do rows of one group, where groups are given.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ class Sample:
     mass: Array  # (rows,) of all copies together
     prints: Fingerprints  # (rows,)
     stride: int = 1  # one of how many distinct rows is here
+    groups: Fingerprints | None = None  # (rows,) which are held out whole
     chosen: NDArray[np.intp] | None = None  # which rows of the parts these are, if not all
     encoded: Encoded | None = None
     design: Design | None = None  # what logistic regression reads of the rows
@@ -117,6 +118,7 @@ class Sample:
         return replace(
             self, codes=self.codes[chosen], weight=self.weight[chosen], mass=self.mass[chosen],
             prints=self.prints[chosen], chosen=places, encoded=self.encoded and self.encoded.take(chosen),
+            groups=None if self.groups is None else self.groups[chosen],
             design=self.design and self.design.take(chosen), trees=self.trees and self.trees.take(chosen),
         )  # fmt: skip
 
@@ -129,7 +131,8 @@ class Sample:
         stride = max(1, -(-self.rows // rows))
         if stride == 1:
             return self
-        kept = mixed(apart(self.prints), salt=self.stride) % np.uint64(stride) == 0  # thinned again, by other bits
+        bits = apart(self.prints) if self.groups is None else self.groups  # groups stay whole
+        kept = mixed(bits, salt=self.stride) % np.uint64(stride) == 0  # thinned again, by other bits
         return replace(self.take(kept), stride=self.stride * stride) if kept.any() else self
 
     def folds(self, count: int, seed: int) -> NDArray[np.intp]:
@@ -137,7 +140,10 @@ class Sample:
 
         Few classes are spread evenly. Then training rows have the class shares of held-out rows, which those of new
         rows don't have: with K classes and n rows, the log-loss is too low by up to (K - 1)/n. So many classes aren't.
+        Groups are spread by their sizes: the largest first, each into the fold with the fewest rows.
         """
+        if self.groups is not None:
+            return _by_size(self.groups, count, seed)
         bits = mixed(self.prints, salt=seed + 2)
         many = len(np.unique(self.codes)) >= MANY_CLASSES
         order = np.lexsort((self.codes, bits) if many else (bits, self.codes))
@@ -184,17 +190,30 @@ class Sample:
         return found
 
 
-def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
-    """The rows of a table, or a sample of them where there are many: drawn by their fingerprints, with all copies."""
+def _by_size(groups: Fingerprints, count: int, seed: int) -> NDArray[np.intp]:
+    """The fold of each row, that of its group."""
+    each, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    found, rows = np.empty(len(each), dtype=np.intp), np.zeros(count)
+    for place in np.lexsort((mixed(each, salt=seed + 2), -sizes)):
+        found[place] = rows.argmin()
+        rows[found[place]] += sizes[place]
+    return np.asarray(found[which])
+
+
+def drawn(model: Any, table: Source, weights: Weights, terms: int, groups: str | None = None) -> Sample:
+    """The rows of a table, or a sample of them where there are many: drawn by their fingerprints, with all copies.
+    groups: a column."""
     most = min(ROWS_IN_CELLS if model.counts_cells else ROWS, max(100, CELLS // (len(model.classes) * max(terms, 1))))
     stride = max(1, -(-row_count(model, table, weights) // most))
     names = model.needs(table.without(weights.column))
 
-    job = Draw(model, tuple(names), weights.of_a_row, stride, unit=max(1.0, model.n / most))
-    found_in = engines.map(job, weights.partitions(table, names))
+    job = Draw(model, tuple(names), weights.of_a_row, stride, max(1.0, model.n / most), groups)
+    read = names if groups is None else [*names, groups]
+    found_in = engines.map(job, weights.partitions(table, read))
     parts, *others, cells = zip(*found_in, strict=True)
-    codes, weight, times, prints = (np.concatenate(each) for each in others)
+    codes, weight, times, prints, own_groups = (np.concatenate(each) for each in others)
     found = Sample(tuple(part for part in parts if part.rows), codes, weight, weight, prints, stride)
+    found = found if groups is None else replace(found, groups=own_groups)
     if not found.rows:
         raise DataError("no row has a class and a weight above 0")
     texts = np.array([any(form in TEXT_FORMS for form in model.views.get(name, ())) for name in names])

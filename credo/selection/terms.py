@@ -120,6 +120,21 @@ class Trained(ABC):
         Unlike a score of left-out rows, it is calibrated if rows are many.
         """
 
+    def by_folds(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
+        """Of rows of the evidence, each without all rows of its fold."""
+        count = max(2, min(INNER_FOLDS, sample.rows if sample.groups is None else len(np.unique(sample.groups))))
+        fold = sample.folds(count, seed=0)
+        order, parts = [], []
+        for k in range(count):
+            rows = fold == k
+            if rows.any():
+                parts.append(self.without(sample, rows).held_out(sample.take(rows), forms, settings))
+                order.append(np.flatnonzero(rows))
+        place = np.argsort(np.concatenate(order))
+        arrays = [[p.log_likelihood, p.log_prior, p.truth, p.weight] for p in parts]
+        joined = [np.concatenate(each)[place] for each in zip(*arrays, strict=True)]
+        return TermScores(parts[0].terms, *joined)
+
     def shuffled(self, sample: Sample, salt: int) -> Trained | None:  # noqa: ARG002 - of use to those who override
         """Columns by themselves, of the same rows with their classes shuffled; None where that would take another pass
         over the rows."""
@@ -158,10 +173,10 @@ class TrainedByEvidence(Trained):
         return replace(self, model=self.model.fitted_to(self.model.seen.without(evidence), evidence))
 
     def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
-        """By folds, where leaving one row out means a refit."""
+        """By folds, where leaving one row out means a refit, or where rows of a group are held out together."""
         model = self.model
-        if model.refits:
-            return self._by_folds(sample, forms)
+        if model.refits or sample.groups is not None:
+            return self.by_folds(sample, forms, model.settings if model.refits else settings)
         likelihoods = model.terms_of(forms, settings).likelihoods
         return _scores(_terms(likelihoods), sample.mapped(LeftOutTerms(model, likelihoods), len(model.classes)))
 
@@ -179,21 +194,6 @@ class TrainedByEvidence(Trained):
 
     def missing_shares(self, sample: Sample, names: Sequence[str]) -> Array:
         return np.concatenate([missing_share(self.model, batch, names) for batch in sample.parts])
-
-    def _by_folds(self, sample: Sample, forms: Forms) -> TermScores:
-        count = max(2, min(INNER_FOLDS, sample.rows))
-        fold = sample.folds(count, seed=0)
-        order, parts = [], []
-        for k in range(count):
-            rows = fold == k
-            if rows.any():
-                others = self.without(sample, rows)
-                parts.append(others.held_out(sample.take(rows), forms, others.model.settings))
-                order.append(np.flatnonzero(rows))
-        place = np.argsort(np.concatenate(order))
-        arrays = [[p.log_likelihood, p.log_prior, p.truth, p.weight] for p in parts]
-        joined = [np.concatenate(each)[place] for each in zip(*arrays, strict=True)]
-        return TermScores(parts[0].terms, *joined)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,6 +238,8 @@ class TrainedByScorers(Trained):
         return replace(self, class_weights=weights, scorers=tuple(scorers))
 
     def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
+        if sample.groups is not None:
+            return self.by_folds(sample, forms, settings)
         chosen, own = list(self.chosen(sample, forms, settings).values()), sample.member(len(self.class_weights))
         found = [each.scorer.each_left_out(each.cells, own, each.places) for each in chosen]
         return self.scores_of(sample, chosen, found, left_out=True)

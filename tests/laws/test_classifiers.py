@@ -15,6 +15,7 @@ from scipy.stats import invwishart, multivariate_normal
 import credo
 from credo.core import learning
 from credo.core.evidence import Evidence
+from credo.core.folds import FoldDraw
 from credo.core.membership import Hard
 from credo.data import Source, source
 from credo.errors import DataError, EvidenceError, Notice
@@ -348,7 +349,7 @@ def test_folds_are_refits(case: Case) -> None:
     model = case.fit(table, weight=weight)
     with unheard():
         scores = model.cross_validate(table, folds=4, weight=weight, seed=9)
-    plan = learning.Folds(model, tuple(table), 4, 9, learning.RowWeights(), lambda *_: ())
+    plan = learning.Folds(model, tuple(table), FoldDraw(4, 9), learning.RowWeights(), lambda *_: ())
     (batch,) = source(table).weighted(weight).batches(list(table))
     for rows, part, weights in plan.split(batch):
         np.testing.assert_array_equal(weights, weight[rows])

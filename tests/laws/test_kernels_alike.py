@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -9,12 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 import credo
 from credo._kernels import plain
 from credo._kernels.core.sums import add_moments_hard
 from credo._kernels.jit import forced, late_kernel
 from credo._kernels.models.shares import divide_by_total
+from credo._kernels.numerics.beta import beta_interval_chunk
+from credo._kernels.numerics.gamma import log_gamma
 from credo.notices import quietly
 
 CLASSES = ("a", "b", "c")
@@ -77,6 +81,47 @@ def test_what_is_learned_is_the_same_to_the_last_bit(columns: list[str]) -> None
             found.append((model.report.scores, model.predict_proba(data)))
     assert repr(found[0][0]) == repr(found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+def test_quantiles_of_betas_are_the_same_to_the_last_bit() -> None:
+    """A law of whole tables failed where the kernel was compiled between two of them."""
+    rng = np.random.default_rng(0)
+    a, b = np.concatenate([rng.integers(1, 12, (2, 300)), np.exp(rng.uniform(np.log(0.5), 12.0, (2, 300)))], axis=1)
+    found = []
+    for choice in ("plain", "compiled"):
+        with forced(choice):
+            low, high = np.empty(600), np.empty(600)
+            beta_interval_chunk(0.025, a, b, low, high)
+            found.append((low, high))
+    np.testing.assert_array_equal(*found)
+    assert np.isfinite(found).all()
+
+
+def test_log_gamma_is_the_same_to_the_last_bit() -> None:
+    for x in (1e-300, 0.01, 0.5, 1.0, 2.0, 6.999, 7.0, 33.3, 1e10):
+        with forced("compiled"):
+            compiled = log_gamma(x)
+        with forced("plain"):
+            assert log_gamma(x) == compiled
+        assert compiled == pytest.approx(float(gammaln(x)), rel=1e-14, abs=4e-15)
+
+
+LATE = ("late_kernel", "late_kernel_of")
+DIFFERENT = {"lgamma", "gamma", "erf", "erfc", "pow"}  # of which Python has its own
+
+
+@pytest.mark.parametrize("path", sorted(Path(credo.__file__).parent.glob("_kernels/*/*.py")), ids=lambda p: p.stem)
+def test_late_kernels_use_nothing_that_differs(path: Path) -> None:
+    """Powers of floats by whole numbers are products when compiled, and C's pow in Python."""
+    for function in (node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)):
+        names = {getattr(getattr(each, "func", each), "id", "") for each in function.decorator_list}
+        if names.isdisjoint(LATE):
+            continue
+        for node in (node for line in function.body for node in ast.walk(line)):
+            assert not (isinstance(node, ast.Attribute) and node.attr in DIFFERENT), (function.name, node.lineno)
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+                fixed = isinstance(node.left, ast.Constant) or not isinstance(node.right, ast.Constant)
+                assert fixed, (function.name, node.lineno)
 
 
 @late_kernel

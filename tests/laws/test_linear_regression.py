@@ -202,11 +202,11 @@ def test_without_its_only_row_a_value_is_unseen(interactions: Any, missing: bool
 @each
 def test_folds_are_refits(model: credo.LinearRegression) -> None:
     """Each fold by a model of the others, its prior found from them alone."""
-    from credo.core.learning import folds_of
+    from credo.core.folds import FoldDraw
 
     found = model.fit(WHOLE, "price").cross_validate(WHOLE, folds=4, seed=3)
     (batch,) = source(WHOLE).batches(tuple(WHOLE))
-    drawn = folds_of(batch, 4, 3)
+    drawn = FoldDraw(4, 3).of(batch)
     with unheard():
         for k in range(4):
             others = {

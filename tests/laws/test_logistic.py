@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import credo
 from credo import engines
-from credo.core.learning import FoldDraw
+from credo.core.folds import FoldDraw
 from credo.models.regression import logistic_fitting, table_rows
 from credo.models.regression.laplace import integrated_log_shares
 from credo.numerics.softmax import FeatureRows, SparseRows, SumLikelihood, TimesCurvature, curvature, to_log_shares
@@ -164,7 +164,7 @@ def test_folds_are_refits_of_the_others(classes: int, texts: bool) -> None:
     model = fitted(data, strength=0.3)
     with unheard():
         found = model.cross_validate(data, 3)
-        draw = FoldDraw((), 3, 0)
+        draw = FoldDraw(3, 0)
         (batch,) = credo.data.source(data).batches(["x"])
         inside = draw.of(batch) == 1
         fold = logistic_fitting.Fitting(model, model._labelled(data, None), np.where(inside, 0.0, 1.0))

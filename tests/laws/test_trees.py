@@ -14,8 +14,8 @@ from scipy.special import gammaln
 import credo
 from credo import engines
 from credo.core.description import LN2
+from credo.core.folds import FoldDraw
 from credo.core.labels import ROWS
-from credo.core.learning import FoldDraw
 from credo.data import cutting, source
 from credo.errors import EvidenceError, Notice
 from credo.models.tree.binning import read_cells
@@ -249,7 +249,7 @@ def test_cross_validation_grows_again(prune: Any) -> None:
     model = fitted(table, prune)
     scores = model.cross_validate(table, folds=4, seed=3)
     (batch,) = source(table).batches(list(table))
-    folds = FoldDraw(tuple(table), 4, 3).of(batch)
+    folds = FoldDraw(4, 3).of(batch)
     for k in range(4):
         again = fitted(pick(table, folds != k), prune)
         own = again.predict_log_proba(pick(table, folds == k))

@@ -16,23 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import late_kernel, late_kernel_of
+from credo._kernels.numerics.gamma import stirling_error
 
 Array = NDArray[np.float64]
 
 LEAST, MOST = 0.5, 1e10  # the a and b that are answered here
 STEPS = 400.0  # of plain Python, for a quantile: so many that it only ever finds a few
 RECIPROCALS = 1.0 / np.arange(1.0, 130.0)
-
-
-@late_kernel
-def stirling_error(a: float) -> float:
-    """Δ(a) = log Γ(a) - (a - ½) log a + a - ½ log 2π = 1/12a - 1/360a³ + …"""
-    if a < 7.0:
-        return math.lgamma(a) - (a - 0.5) * math.log(a) + a - 0.9189385332046728
-    r = 1.0 / a
-    s = r * r
-    tail = -691 / 360360 + s * (1 / 156 + s * (-3617 / 122400 + s * (43867 / 244188)))
-    return r * (1 / 12 + s * (-1 / 360 + s * (1 / 1260 + s * (-1 / 1680 + s * (1 / 1188 + s * tail)))))
 
 
 @late_kernel
@@ -170,7 +160,8 @@ def step_to(p: float, a: float, b: float, x: float, y: float, g: float, below: f
     mixed = 7.0 * k - 2.0 * x * y * m * m + (46.0 * n - 11.0 * u - 70.0) * n + (u + 10.0) * u + 25.0
     fifth = s * (1.0 - 2.0 * n) * (1.0 - 12.0 * n * s) + k * mixed
     series = 1.0 + v * (0.5 * s + v * (third * (1 / 6) + v * (fourth * (1 / 24) + v * fifth * (1 / 120))))
-    return m * v * series, m * v**6 * (1.0 + abs(fifth))
+    cube = v * v * v
+    return m * v * series, m * cube * cube * (1.0 + abs(fifth))
 
 
 @late_kernel

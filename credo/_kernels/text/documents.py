@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import late_kernel_of
+from credo._kernels.numerics.gamma import log_gamma
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -65,11 +66,11 @@ def add_words(
                         product *= z + t
                     out[i, k] += math.log(product)
                 elif z < 100.0:
-                    out[i, k] += math.lgamma(z + x) - math.lgamma(z)
+                    out[i, k] += log_gamma(z + x) - log_gamma(z)
                 else:  # Stirling's series of both, in which what is large cancels beforehand
                     y = z + x
                     out[i, k] += (z - 0.5) * math.log1p(x / z) + x * math.log(y) - x
-                    out[i, k] += (1.0 / y - 1.0 / z) / 12.0 - (1.0 / y**3 - 1.0 / z**3) / 360.0
+                    out[i, k] += (1.0 / y - 1.0 / z) / 12.0 - (1.0 / (y * y * y) - 1.0 / (z * z * z)) / 360.0
 
 
 @late_kernel_of(lambda words, *rest: words.size * rest[0].shape[1])

@@ -25,7 +25,8 @@ def contribute(counts: Codes, starts: Integers, weight: Array, out: Array) -> No
     for i in range(len(starts) - 1):
         squares = 0.0
         for at in range(starts[i], starts[i + 1]):
-            squares += math.log1p(counts[at]) ** 2
+            own = math.log1p(counts[at])
+            squares += own * own
         for at in range(starts[i], starts[i + 1]):
             share = math.log1p(counts[at]) / math.sqrt(squares)
             out[at] = weight[i] * (math.floor(share * GRID + 0.5) / GRID)
@@ -134,7 +135,8 @@ def add_odds(
             lost[k] = 0.0
         if mine >= 0:
             for at in range(starts[i], starts[i + 1]):
-                norm += math.log1p(counts[at]) ** 2
+                each = math.log1p(counts[at])
+                norm += each * each
             norm = math.sqrt(norm)
             for at in range(starts[i], starts[i + 1]):
                 v = words[at]

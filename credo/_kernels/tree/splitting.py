@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import late_kernel, late_kernel_of
+from credo._kernels.numerics.gamma import log_gamma
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -279,7 +280,7 @@ def term(x: float, prior: float, table: Array) -> float:
         if whole >= LARGE:
             return float(table[whole] + (x - whole) * (table[whole + 1] - table[whole]))
     if prior > 0.0:
-        return math.lgamma(x + prior) - math.lgamma(prior)
+        return log_gamma(x + prior) - log_gamma(prior)
     return x * math.log(x) if x > 0.0 else 0.0
 
 

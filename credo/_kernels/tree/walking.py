@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import late_kernel_of
+from credo._kernels.numerics.gamma import log_gamma
 from credo._kernels.tree.splitting import MISSING
 
 Array = NDArray[np.float64]
@@ -130,8 +131,8 @@ def leave_out(
             if gone == 1.0:  # log Γ(x + 1) - log Γ(x) = log x
                 log_leaf += math.log((mass + prior * classes) / (left + prior))
             else:
-                log_leaf += math.lgamma(left + prior) - math.lgamma(counts[node, own] + prior)
-                log_leaf += math.lgamma(masses[node] + prior * classes) - math.lgamma(mass + prior * classes)
+                log_leaf += log_gamma(left + prior) - log_gamma(counts[node, own] + prior)
+                log_leaf += log_gamma(masses[node] + prior * classes) - log_gamma(mass + prior * classes)
             total, stopped = log_leaf, 1.0
             if column[node] >= 0:
                 stop, split = log_stop[node] + log_leaf, log_split[node] + below[at]

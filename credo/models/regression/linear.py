@@ -13,6 +13,7 @@ from credo import engines
 from credo.blocks.capabilities import Ignored
 from credo.blocks.one_hot import LABEL
 from credo.core.evidence import Evidence
+from credo.core.folds import Groups
 from credo.core.labels import UNLABELLED
 from credo.core.learning import Additive, Weight, Weights, fold_scores
 from credo.core.records import with_fields
@@ -20,6 +21,7 @@ from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.class_predictor import NOTHING
+from credo.models.drawn_folds import DrawnFolds
 from credo.models.forms import Kinds
 from credo.models.known_columns import columns_found
 from credo.models.metrics import fold_ratio
@@ -428,20 +430,22 @@ class LinearRegression(Additive):
         return NumberScores.of_columns(found, how, fold_ratio(len(found)) if job.left_out else 0.0)
 
     def cross_validate(  # type: ignore[override]
-        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
-    ) -> NumberScores:
+        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0,
+        groups: Groups = None,
+    ) -> NumberScores:  # fmt: skip
         """Predictions for each row by models of the other folds: their sums are added up, without refits.
 
-        Each fold chooses its own prior from the other folds.
+        Each fold chooses its own prior from the other folds. Rows of one group go to the same fold, where `groups`
+        names a column or is an array.
         """
-        model = self.fit(data, target, weight=weight) if self.target is None else self
-        table = model._labelled(data, target)
+        model = self.fit(source(data).without(groups), target, weight=weight) if self.target is None else self
+        drawn = DrawnFolds.by_groups(model._labelled(data, target), folds, str(model.target), weight, groups)
         if self.noise == "student":
             from credo.models.regression.robust import cross_validated
 
-            return cross_validated(model, table, folds, weight, seed)
-        found, _ = fold_scores(model, table, folds, weight, seed, _scores_of)
-        return NumberScores.of_columns(found[0], f"{folds}-fold", fold_ratio(folds))
+            return cross_validated(model, drawn, weight, seed)
+        found, _ = fold_scores(model, drawn.table, folds, weight, seed, _scores_of, together=drawn.together)
+        return drawn.scores_of_numbers(found[0], weight)
 
     def live(self) -> LiveRegression:
         """A mutable twin that learns one row at a time: see credo.streaming.live_regression."""

@@ -13,14 +13,16 @@ import pyarrow as pa
 from credo.blocks.capabilities import Ignored
 from credo.core.description import DescriptionLength
 from credo.core.evidence import Evidence
+from credo.core.folds import Groups
 from credo.core.labels import ROWS, UNLABELLED
-from credo.core.learning import FoldDraw, Weight, gather
+from credo.core.learning import Weight, gather
 from credo.data import Batch, source
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, PriorError, check_positive_number, check_whole, counted, suggest
 from credo.models.class_evidence import labelled_table
 from credo.models.class_predictor import NOTHING, ClassPredictor, Shares
 from credo.models.description import target_length
+from credo.models.drawn_folds import DrawnFolds
 from credo.models.explaining import Reasons, TextContributions, placed_words
 from credo.models.forms import Kinds, Views, kind_of_form
 from credo.models.metrics import Scores
@@ -296,19 +298,21 @@ class LogisticRegression(ClassPredictor):
         return left_out(self, self._labelled(data, target), weight)
 
     def cross_validate(
-        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
-    ) -> Scores:
+        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0,
+        groups: Groups = None,
+    ) -> Scores:  # fmt: skip
         """Predictions for each row by models of the other folds, each refitted from a warm start.
 
-        Strengths and features (means, levels, words) are held fixed.
+        Strengths and features (means, levels, words) are held fixed. Rows of one group go to the same fold, where
+        `groups` names a column or is an array.
         """
         table = self._labelled(data, target)
         if table.once:
             raise DataError(
                 "cross-validation reads the data several times, and an iterator can be read only once: give a table"
             )
-        names = tuple(self.needs(table.without(weight)))
-        return cross_validated(self, table, weight, FoldDraw(names, check_whole("folds", folds, 2, DataError), seed))
+        drawn = DrawnFolds.by_groups(table, folds, str(self.target), weight, groups)
+        return cross_validated(self, drawn, weight, seed)
 
     # Reasons
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from credo.core.learning import FoldDraw, Weight
+from credo.core.folds import FoldDraw
+from credo.core.learning import Weight
 from credo.data import Source
 from credo.errors import SizeError
 from credo.models.regression.laplace import LaplacePosterior, laplace_evidence
@@ -84,7 +85,7 @@ class Fitting:
     @cached_property
     def rows(self) -> TableRows:
         by_folds = isinstance(self.model.strength, str) and not self._by_evidence
-        draw = FoldDraw((), FOLDS, 0) if self.draw is None and by_folds else self.draw
+        draw = FoldDraw(FOLDS, 0) if self.draw is None and by_folds else self.draw
         return TableRows.of(self.model, self.table, self.weight, draw)
 
     def learned(self) -> Learned:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.core.learning import FoldDraw, Weight
+from credo.core.learning import Weight
 from credo.core.membership import Codes
 from credo.core.statistics import ALONE
 from credo.data import Source
 from credo.errors import DataError, EvidenceError
+from credo.models.drawn_folds import DrawnFolds
 from credo.models.metrics import Scores, fold_ratio
 from credo.models.regression.laplace import LaplacePosterior
 from credo.models.regression.logistic_fitting import Fitting
@@ -71,21 +72,21 @@ class LeftOutShares:
         return self.posterior.left_out(rows, self.integrated), rows.codes, rows.weight
 
 
-def cross_validated(model: LogisticRegression, table: Source, weight: Weight, draw: FoldDraw) -> Scores:
+def cross_validated(model: LogisticRegression, drawn: DrawnFolds, weight: Weight, seed: int) -> Scores:
     """Each fold is predicted by a fit of the others, which starts from the model's own weights."""
-    fitting = Fitting(model, table, weight, draw)
+    fitting = Fitting(model, drawn.table, weight, drawn.draw(seed))
     prior = fitting.prior
-    sizes = fitting.rows.reduce(FoldWeights(draw.folds, len(model.classes)), _sum)
-    if sum(rows.rows for rows in fitting.rows.held or ()) < draw.folds and fitting.rows.held is not None:
-        raise DataError(f"{draw.folds} folds need at least {draw.folds} rows")
+    sizes = fitting.rows.reduce(FoldWeights(drawn.folds, len(model.classes)), _sum)
+    if sum(rows.rows for rows in fitting.rows.held or ()) < drawn.folds and fitting.rows.held is not None:
+        raise DataError(f"{drawn.folds} folds need at least {drawn.folds} rows")
     posteriors = []
-    for k in range(draw.folds):
+    for k in range(drawn.folds):
         rows = replace(fitting.rows, fold=k)
-        mode = fitting.mode(prior, model.seen.mode, rows, roughly=_others(model, prior, draw.folds))
+        mode = fitting.mode(prior, model.seen.mode, rows, roughly=_others(model, prior, drawn.folds))
         posteriors.append(fitting.posterior(mode, prior, flat_intercept=True, rows=rows))
     job = FoldShares(tuple(posteriors), sizes.sum(0) - sizes, model.integrates)
-    found = _scores(model, fitting.rows, job, f"{draw.folds}-fold, {HELD_FIXED}")
-    return replace(found, held_out_ratio=fold_ratio(draw.folds))
+    found = _scores(model, fitting.rows, job, f"{drawn.how}, {HELD_FIXED}")
+    return replace(found, held_out_ratio=fold_ratio(drawn.folds), groups=drawn.codes(weight, found.rows))
 
 
 def _others(model: LogisticRegression, prior: WeightPrior, folds: int) -> Array | None:

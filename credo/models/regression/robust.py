@@ -27,9 +27,9 @@ from credo.core.records import with_fields
 from credo.core.statistics import Positions, Totals
 from credo.data import Batch, Source
 from credo.data.schema import Schema
-from credo.errors import DataError, check_whole, counted
+from credo.errors import DataError, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
-from credo.models.metrics import fold_ratio
+from credo.models.drawn_folds import DrawnFolds
 from credo.models.regression.features import Features
 from credo.models.regression.fitted import Basis, FittedLine, Settings, reference_prior
 from credo.models.regression.ridge import RidgeEvidence
@@ -196,25 +196,20 @@ def _refuse_once(table: Source) -> None:
         raise DataError("EM reads the data several times, and an iterator can be read only once: give a table")
 
 
-def cross_validated(model: LinearRegression, table: Source, folds: int, weight: Weight, seed: int) -> NumberScores:
+def cross_validated(model: LinearRegression, drawn: DrawnFolds, weight: Weight, seed: int) -> NumberScores:
     """Each fold by a model that EM fits to the others: here rows have no sums to add up."""
-    folds = check_whole("folds", folds, 2, DataError)
-    rows = table.count(str(model.target))
-    if rows < folds:
-        raise DataError(f"{folds} folds need at least {folds} rows")
-    drawn = np.random.default_rng(seed).permutation(rows) % folds
-    found: list[NumberScores] = []
-    for k in range(folds):
-        inside = drawn == k
+    fold_of, table, found = drawn.of_rows(seed), drawn.table, list[NumberScores]()
+    for k in range(drawn.folds):
+        inside = fold_of == k
         own, other = (_weights_where(weight, chosen) for chosen in (inside, ~inside))
         trained = fitted_with_student_noise(model, table.where(~inside), other)
         with quietly():
             found.append(trained.scores(table.where(inside), weight=own))
     names = ("truth", "predicted", "log_probabilities", "weights")
     columns = np.column_stack([np.concatenate([getattr(each, name) for each in found]) for name in names])
-    if len(columns) == rows:  # in the table's order, where no row was left out
-        columns = columns[np.argsort(np.argsort(drawn, kind="stable"))]
-    return NumberScores.of_columns(columns, f"{folds}-fold", fold_ratio(folds))
+    if len(columns) == len(fold_of):  # in the table's order, where no row was left out
+        columns = columns[np.argsort(np.argsort(fold_of, kind="stable"))]
+    return drawn.scores_of_numbers(columns, weight)
 
 
 def _weights_where(weight: Weight, chosen: Array) -> Weight:

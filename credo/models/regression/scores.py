@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from credo.core.records import Shown
 from credo.models.metrics import variance_of_mean
+from credo.numerics.arrays import Positions
 from credo.numerics.distributions import LOG_2PI
 from credo.numerics.exact import Array
 
@@ -29,6 +30,7 @@ class NumberScores(Shown):
     weights: Array  # (rows,)
     how: str = "given"  # how the predictions were made
     held_out_ratio: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
+    groups: Positions | None = None  # (rows,) the group of each row, where groups are held out whole
 
     @classmethod
     def of_columns(cls, columns: Array, how: str, held_out_ratio: float = 0.0) -> NumberScores:
@@ -74,7 +76,8 @@ class NumberScores(Shown):
     def log_loss_error(self) -> float:
         """The standard error of the log-loss (see `variance_of_mean`); NaN where it can't be known."""
         loss, weight = -self.log_probabilities[self.known], self.weights[self.known]
-        return float(np.sqrt(variance_of_mean(loss, weight, self.held_out_ratio)))
+        groups = None if self.groups is None else self.groups[self.known]
+        return float(np.sqrt(variance_of_mean(loss, weight, self.held_out_ratio, groups=groups)))
 
     @property
     def baseline_rmse(self) -> float:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo import engines
-from credo.core.learning import FoldDraw, RowWeights, Weight, Weights
+from credo.core.folds import FoldDraw
+from credo.core.learning import RowWeights, Weight, Weights
 from credo.data import Batch, Source
 from credo.data.partitions import Opened
 from credo.engines import Partition
@@ -130,9 +131,9 @@ class TableRows:
         return [Opened(tuple(islice(rows, size))) for size in self.sizes]
 
     def _partitions(self) -> Iterable[Partition[Batch]]:
-        model = self.encode.model
+        model, folds = self.encode.model, self.encode.folds
         names = model.needs(self.table.without(self.weights.column))
-        return self.weights.partitions(self.table, names)
+        return self.weights.partitions(self.table, names if folds is None else folds.beside(names))
 
     def reduce(
         self, job: Callable[[FeatureRows], Result], total: Callable[[Sequence[Result]], Result], inside: bool = False

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.core.learning import FoldDraw, Weight
-from credo.data import Source
+from credo.core.learning import Weight
 from credo.errors import DataError
+from credo.models.drawn_folds import DrawnFolds
 from credo.models.forms import Views
 from credo.models.metrics import Scores, fold_ratio
 from credo.models.tree.prunings import learned
@@ -42,13 +42,13 @@ def fold_log_probabilities(tree: DecisionTree, sample: Sample, views: Views, fol
     return found
 
 
-def cross_validated(tree: DecisionTree, table: Source, weight: Weight, draw: FoldDraw) -> Scores:
+def cross_validated(tree: DecisionTree, drawn: DrawnFolds, weight: Weight, seed: int) -> Scores:
     """Of up to a million rows; of more, those that trees are grown from."""
-    sample = sampled(table, str(tree.target), tree.views, weight, draw)
+    sample = sampled(drawn.table, str(tree.target), tree.views, weight, drawn.draw(seed))
     assert sample.folds is not None
-    if len(sample.truth) < draw.folds:
-        raise DataError(f"{draw.folds} folds need at least {draw.folds} rows")
+    if len(sample.truth) < drawn.folds:
+        raise DataError(f"{drawn.folds} folds need at least {drawn.folds} rows")
     found = fold_log_probabilities(tree, sample, tree.views, sample.folds)
     classes = tuple(sample.levels[sample.target].values)
-    how, held_out_ratio = f"{draw.folds}-fold, grown again", fold_ratio(draw.folds)
-    return Scores(classes, found, sample.truth.astype(np.intp), sample.weight, how, held_out_ratio=held_out_ratio)
+    truth, how, held_out_ratio = sample.truth.astype(np.intp), f"{drawn.how}, grown again", fold_ratio(drawn.folds)
+    return Scores(classes, found, truth, sample.weight, how, 0.0, held_out_ratio, drawn.codes(weight, len(truth)))

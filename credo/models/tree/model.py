@@ -13,8 +13,9 @@ import pyarrow as pa
 from credo.blocks.block import UNSEEN_VALUES
 from credo.blocks.capabilities import Ignored
 from credo.core.evidence import Evidence, Part
+from credo.core.folds import Groups
 from credo.core.labels import ROWS, UNLABELLED, Label
-from credo.core.learning import FoldDraw, RowWeights, Weight
+from credo.core.learning import RowWeights, Weight
 from credo.core.membership import Hard
 from credo.core.statistics import Counts
 from credo.data import Batch, source
@@ -22,6 +23,7 @@ from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_whole, suggest
 from credo.models.class_evidence import NO_COLUMN, ClassEvidence, labelled_rows, labelled_table
 from credo.models.class_predictor import NOTHING, Shares
+from credo.models.drawn_folds import DrawnFolds
 from credo.models.explaining import Reasons, Step
 from credo.models.forms import TEXT_FORMS, Kinds, Views
 from credo.models.metrics import Scores
@@ -239,20 +241,20 @@ class DecisionTree(ClassEvidence):
         return found, own
 
     def cross_validate(  # type: ignore[override]
-        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
-    ) -> Scores:
+        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0,
+        groups: Groups = None,
+    ) -> Scores:  # fmt: skip
         """Predictions for each row by trees grown again from the other folds.
 
-        Copies of a row go to the same fold (in tables of up to 20,000 rows), unless chance explains the repetition.
+        Rows of one group go to the same fold, where `groups` names a column or is an array. So do copies of a row (in
+        tables of up to 20,000 rows), unless chance explains the repetition.
         """
         table = self._labelled(data, target)
         if table.once:
             raise DataError(
                 "cross-validation reads the data twice, and an iterator can be read only once: give a table"
             )
-        names = tuple(self.needs(table.without(weight)))
-        draw = FoldDraw(names, check_whole("folds", folds, 2, DataError), seed, self._copied(table, weight))
-        return cross_validated(self, table, weight, draw)
+        return cross_validated(self, DrawnFolds.of(self, table, folds, weight, groups), weight, seed)
 
     # Description
 

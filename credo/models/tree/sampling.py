@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from credo import engines
-from credo.core.learning import FoldDraw, RowWeights, Weight, Weights
+from credo.core.folds import FoldDraw
+from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Counts
 from credo.data import Batch, Source
@@ -130,7 +131,8 @@ def sampled(table: Source, target: str, views: Views, weight: Weight, draw: Fold
     weights = Weights.of(weight)
     rows = table.count(target) if table.rows is None else table.rows
     job = ReadRows(views, target, weights.of_a_row, max(1, -(-rows // GROWN_FROM)), draw)
-    parts = [*engines.map(job, weights.partitions(table, [target, *views]))]
+    names = [target, *views] if draw is None else draw.beside([target, *views])
+    parts = [*engines.map(job, weights.partitions(table, names))]
     if not parts:
         raise DataError("the data is empty: there are no rows to learn from")
     return _joined(parts, target)

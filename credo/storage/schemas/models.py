@@ -38,7 +38,8 @@ def _scores_hold(scores: Scores) -> bool:
     weighed = bool(((scores.weights >= 0) & np.isfinite(scores.weights)).all())
     shares = not (scores.log_probabilities > ROUNDING).any()  # NaN passes: the class of such a row was unknown
     shaped = scores.truth.shape == rows and scores.log_probabilities.shape == (*rows, size)
-    return known and weighed and shares and shaped
+    grouped = scores.groups is None or (scores.groups.shape == rows and bool((scores.groups >= 0).all()))
+    return known and weighed and shares and shaped and grouped
 
 
 def _cells_hold(term: LinearCells) -> bool:
@@ -254,10 +255,11 @@ SCORES = Stored(
         "how": t.TEXT,
         "estimated": t.NUMBER,
         "reuse": t.NUMBER,
+        "groups": t.optional(t.INTEGERS),
     },
     consistent=_scores_hold,
     attributes={"reuse": "held_out_ratio"},
-    upgrades=(lambda values: values | {"reuse": 0.0},),
+    upgrades=(lambda values: values | {"reuse": 0.0}, lambda values: values | {"groups": None}),
 )
 READ = Stored(
     "Read",

@@ -116,10 +116,11 @@ SCORES = Stored(
         "weights": t.FLOATS,
         "how": t.TEXT,
         "reuse": t.NUMBER,
+        "groups": t.optional(t.INTEGERS),
     },
     consistent=_scores_hold,
     attributes={"reuse": "held_out_ratio"},
-    upgrades=(lambda values: values | {"reuse": 0.0},),
+    upgrades=(lambda values: values | {"reuse": 0.0}, lambda values: values | {"groups": None}),
 )
 TRIED = Stored(
     "TriedRegression",
