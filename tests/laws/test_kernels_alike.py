@@ -93,7 +93,7 @@ def test_quantiles_of_betas_are_the_same_to_the_last_bit() -> None:
             low, high = np.empty(600), np.empty(600)
             beta_interval_chunk(0.025, a, b, low, high)
             found.append((low, high))
-    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0], found[1])
     assert np.isfinite(found).all()
 
 
