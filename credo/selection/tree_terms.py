@@ -51,12 +51,14 @@ class TreeRows:
         """With cells of these columns missing, too. gone: (rows, names)"""
         where = dict(zip(names, gone.T, strict=True))
         nothing = np.zeros(len(self.sample.truth), dtype=bool)
-        numbers = {name: np.where(where.get(name, nothing), np.nan, x) for name, x in self.sample.numbers.items()}
+        x = self.sample.x.copy()
+        for name in where.keys() & self.sample.numbers.keys():
+            x[self.sample.numbers[name], where[name]] = np.nan
         categories = {
             name: np.where(where.get(name, nothing), -1, codes).astype(np.int32)
             for name, codes in self.sample.categories.items()
         }
-        return replace(self, sample=replace(self.sample, numbers=numbers, categories=categories))
+        return replace(self, sample=replace(self.sample, x=x, categories=categories))
 
 
 def tree_rows(model: Any, parts: Sequence[Batch], weight: Array) -> TreeRows | None:

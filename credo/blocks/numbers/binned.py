@@ -23,6 +23,7 @@ from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership
 from credo.core.statistics import ALONE, Counts, Positions
 from credo.data import Batch, cells
+from credo.data.arrow_arrays import number_array, numpy_array
 from credo.data.schema import Column, Schema
 from credo.errors import PriorError
 from credo.families.dirichlet import offset, shared_out
@@ -92,7 +93,11 @@ class Shortened:
 
     def of(self, batch: Batch) -> tuple[Codes, Any]:
         encoded = pa.array(cut(batch.numbers(self.name)), from_pandas=True).dictionary_encode()
-        return cells.filled(encoded.indices), encoded.dictionary
+        values = numpy_array(encoded.dictionary)
+        order = np.argsort(values)  # in which evidence has them: sorted here, they needn't be when parts are joined
+        rank = np.full(len(order) + 1, -1, dtype=np.int32)
+        rank[order] = np.arange(len(order))
+        return rank[cells.filled(encoded.indices)], number_array(values[order])
 
 
 def most_bins(n: Array | float, coarse: bool = False) -> Array:
