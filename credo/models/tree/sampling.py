@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo import engines
+from credo._kernels.tree.splitting import MISSING
 from credo.core.learning import FoldDraw, RowWeights, Weight, Weights
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Counts
@@ -77,12 +78,17 @@ class Sample:
 
     def cells(self, columns: Sequence[Bins]) -> Cells:
         """Rows as bins; levels that these don't know are missing."""
-        found = np.empty((len(columns), len(self.truth)), dtype=np.uint8)
-        for own, each in zip(found, columns, strict=True):
+        return self.cells_of(columns, range(len(columns)))
+
+    def cells_of(self, columns: Sequence[Bins], some: Iterable[int]) -> Cells:
+        """The same, of some of the columns; the cells of others are missing."""
+        found = np.full((len(columns), len(self.truth)), MISSING, dtype=np.uint8)
+        for j in some:
+            each = columns[j]
             if (codes := self.categories.get(each.name)) is None:
-                own[:] = each.of_cells(self.x[self.numbers[each.name]])
+                found[j] = each.of_cells(self.x[self.numbers[each.name]])
             else:
-                own[:] = each.of_cells(recoded(codes, self.levels[each.name].levels, each.column.levels)[0])
+                found[j] = each.of_cells(recoded(codes, self.levels[each.name].levels, each.column.levels)[0])
         return found
 
     def encoded(self, columns: Sequence[Bins], gain: Gain, classes: int) -> EncodedRows:
@@ -117,9 +123,7 @@ class ReadRows:
             if form in CATEGORIES:
                 categories[name], levels = batch.categories(name)
                 columns.append(Column(name, "category", levels))
-        x = np.empty((len(names), batch.rows))
-        for own, name in zip(x, names, strict=True):
-            own[:] = batch.numbers(name)
+        x = np.ascontiguousarray(batch.matrix(names).T)
         return Sample(
             {name: j for j, name in enumerate(names)}, x, categories, Schema(tuple(columns)), self.target, codes,
             weight, unlabelled, folds, self.stride == 1,
