@@ -115,7 +115,7 @@ def numbers(array: pa.Array, name: str, number: Numbering) -> Array:
         array = array.dictionary_decode()
     if pa.types.is_string(array.type):
         array = _parsed(array, name, number)
-    return numpy_array(array.cast(pa.float64(), safe=False))
+    return numpy_array(array if pa.types.is_float64(array.type) else array.cast(pa.float64(), safe=False))
 
 
 def _parsed(array: pa.Array, name: str, number: Numbering) -> pa.Array:

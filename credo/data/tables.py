@@ -89,6 +89,9 @@ def _from_stream(data: Any) -> Source:
         return _from_relation(data)
     if hasattr(data, "iloc") and data.ndim == 2:  # pandas
         names = [str(name) for name in data.columns]
+        if data.shape[1] > data.shape[0] and (data.dtypes == np.float64).all():  # a column of pandas' takes longer
+            x = data.to_numpy()
+            return _lazy(names, len(data), lambda j: array_of(x[:, j], names[j]))
         return _lazy(names, len(data), lambda j: array_of(data.iloc[:, j], names[j]))
     if hasattr(data, "get_columns"):  # polars
         columns = data.get_columns()

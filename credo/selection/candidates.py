@@ -148,9 +148,9 @@ def excess_of_factors(trained: Trained, sample: Sample) -> dict[str, float]:
     factors = [_averaged(each) for each in Factors.answered([Factors(other, columns, settings) for other in others])]
     if not factors[0]:
         return {}
-    means = _log_means([[each[name] for each in factors] for name in factors[0]])
+    means = _log_means(np.array([[each[name] for name in factors[0]] for each in factors]))
     usual = means[means <= FAR]
-    shared = max(0.0, float(_log_means([usual.tolist()])[0])) if len(usual) else 0.0
+    shared = max(0.0, float(_log_means(usual))) if len(usual) else 0.0
     return {name: shared if mean <= FAR else float(mean) for name, mean in zip(factors[0], means, strict=True)}
 
 
@@ -162,20 +162,18 @@ def _columns(trained: Trained) -> dict[str, tuple[str, ...]]:
 
 def _averaged(log_factors: Mapping[Term, float]) -> dict[str, float]:
     """Bayes factors of columns, averaged over their forms."""
-    factors: dict[str, list[float]] = {}
-    for term, value in log_factors.items():
-        factors.setdefault(term.name, []).append(value)
-    return dict(zip(factors, _log_means(list(factors.values())).tolist(), strict=True))
+    names = {name: j for j, name in enumerate(dict.fromkeys(term.name for term in log_factors))}
+    forms = {form: i for i, form in enumerate(dict.fromkeys(term.form for term in log_factors))}
+    at = np.array([(forms[form], names[name]) for form, name in log_factors], dtype=np.intp).reshape(-1, 2).T
+    table = np.full((len(forms), len(names)), -np.inf)  # of a form that a column doesn't have: a factor of 0
+    table[*at] = list(log_factors.values())
+    means = np.logaddexp.reduce(table, axis=0) - np.log(np.bincount(at[1], minlength=len(names)))
+    return dict(zip(names, means.tolist(), strict=True))
 
 
-def _log_means(logs: Sequence[Sequence[float]]) -> Array:
-    """log of the mean of each."""
-    sizes, found = np.array([len(each) for each in logs], dtype=np.intp), np.empty(len(logs))
-    for size in np.unique(sizes):
-        some = np.flatnonzero(sizes == size)
-        table = np.array([logs[i] for i in some.tolist()])
-        found[some] = np.logaddexp.reduce(table, axis=1) - np.log(size)
-    return found
+def _log_means(logs: Array) -> Array:
+    """log of the mean of each column."""
+    return np.asarray(np.logaddexp.reduce(logs, axis=0) - np.log(len(logs)))
 
 
 def chosen_forms(scores: TermScores, columns: Forms) -> dict[str, tuple[str, ...]]:

@@ -20,7 +20,7 @@ from credo.numerics.exact import Array
 from credo.numerics.logistic import PRECISELY, LogisticRegression, modes_of
 from credo.selection.in_step import Request
 from credo.selection.sample import Sample
-from credo.selection.terms import Chosen, Forms, Term, TermScores, Trained, TrainedByScorers
+from credo.selection.terms import Chosen, Forms, Term, TermScores, Trained, TrainedByScorers, factors_of
 
 MOST_SCORES = 2**21  # rows x classes x columns that are scored together
 
@@ -58,7 +58,8 @@ class Factors(Request):
 
     @classmethod
     def answered(cls, asked: Sequence[Self]) -> list[dict[Term, float]]:
-        if not all(isinstance(each.trained, TrainedByScorers) and each.settings == asked[0].settings for each in asked):
+        alike = all(isinstance(each.trained, TrainedByScorers) and each.settings == asked[0].settings for each in asked)
+        if len(asked) == 1 or not alike:  # one alone finds what it will be asked for again, as the bins of numbers
             return [each.trained.log_bayes_factors(each.forms, each.settings) for each in asked]
         found: list[dict[Term, float]] = [{} for _ in asked]
         trained = [each.trained for each in asked if isinstance(each.trained, TrainedByScorers)]
@@ -68,8 +69,7 @@ class Factors(Request):
             if factors is None:
                 continue
             for each, own, values in zip(asked, found, factors.reshape(len(asked), -1).tolist(), strict=True):
-                pairs = zip(first.names, values, strict=True)
-                own.update({Term(form, name): x for name, x in pairs if form in each.forms.get(name, ())})
+                own.update(factors_of(form, first.names, values, each.forms))
         return found
 
 

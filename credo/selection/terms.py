@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -266,8 +266,7 @@ class TrainedByScorers(Trained):
         for form, scorer in self.under(settings):
             each = scorer.log_bayes_factors()
             if each is not None:
-                pairs = zip(scorer.names, each, strict=True)
-                found |= {Term(form, name): float(value) for name, value in pairs if form in forms.get(name, ())}
+                found |= factors_of(form, scorer.names, each.tolist(), forms)
         return found
 
     def shuffled(self, sample: Sample, salt: int) -> TrainedByScorers | None:
@@ -331,6 +330,18 @@ class TrainedByScorers(Trained):
         n[rows, one.codes] = np.maximum(n[rows, one.codes] - one.weight, 0.0)
         found = self._log_prior(n)
         return found[own.codes] if plain else found
+
+
+@lru_cache(maxsize=16)
+def terms_of_columns(form: str, names: tuple[str, ...]) -> tuple[Term, ...]:
+    """Of all folds they are the same, and columns may be thousands."""
+    return tuple(Term(form, name) for name in names)
+
+
+def factors_of(form: str, names: tuple[str, ...], values: Sequence[float], forms: Forms) -> dict[Term, float]:
+    """What was found of columns in one form, of those that are asked for in it."""
+    pairs = zip(terms_of_columns(form, names), values, strict=True)
+    return {term: value for term, value in pairs if form in forms.get(term.name, ())}
 
 
 def _cells(sample: Sample) -> tuple[Cells, ...]:

@@ -23,6 +23,7 @@ from credo.models.tree.prunings import learned
 from credo.models.tree.sampling import Sample as Rows
 from credo.models.tree.sampling import sampled
 from credo.models.tree.structure import Cells, Structure
+from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
 from credo.selection.linear_terms import DiscriminativeTerm
 
@@ -51,12 +52,14 @@ class TreeRows:
         """With cells of these columns missing, too. gone: (rows, names)"""
         where = dict(zip(names, gone.T, strict=True))
         nothing = np.zeros(len(self.sample.truth), dtype=bool)
-        numbers = {name: np.where(where.get(name, nothing), np.nan, x) for name, x in self.sample.numbers.items()}
+        x = self.sample.x.copy()
+        for name in where.keys() & self.sample.numbers.keys():
+            x[self.sample.numbers[name], where[name]] = np.nan
         categories = {
             name: np.where(where.get(name, nothing), -1, codes).astype(np.int32)
             for name, codes in self.sample.categories.items()
         }
-        return replace(self, sample=replace(self.sample, numbers=numbers, categories=categories))
+        return replace(self, sample=replace(self.sample, x=x, categories=categories))
 
 
 def tree_rows(model: Any, parts: Sequence[Batch], weight: Array) -> TreeRows | None:
@@ -87,7 +90,8 @@ class GrownTree:
 
     def log_odds(self, sample: Any) -> Array:
         """Its log-odds of the rows of a sample. (rows, classes)"""
-        return tree_log_odds(self.structure, self.predictions, sample.trees.sample.cells(self.columns))
+        cells = sample.trees.sample.cells_of(self.columns, self.structure.asked)
+        return tree_log_odds(self.structure, self.predictions, cells)
 
 
 def tree_log_odds(structure: Structure, predictions: Array, cells: Cells) -> Array:
@@ -133,21 +137,28 @@ class TreeTerm(DiscriminativeTerm, CountsIgnored):
 
     def by_column(self, cells: Cells, shape: tuple[int, int]) -> dict[str, Array]:  # noqa: ARG002
         """Columns are uncovered one after another: what each adds to those before it."""
-        shown = np.full_like(cells, MISSING)
-        before, found = np.zeros((cells.shape[1], len(self.places))), dict[str, Array]()
-        for j, name in enumerate(self.names):
+        shown, before = np.full_like(cells, MISSING), np.zeros((cells.shape[1], len(self.places)))
+        names, found = self.names, dict.fromkeys(self.names, np.zeros_like(before))
+        for j in self._asked:
             shown[j] = cells[j]
             now = self._said(shown)
-            found[name], before = now - before, now
+            found[names[j]], before = now - before, now
         return found
 
     def hidden(self, cells: Cells, log_likelihood: Array) -> dict[str, Array]:  # noqa: ARG002
-        whole, found = self._said(cells), dict[str, Array]()
-        for j, name in enumerate(self.names):
+        whole, names = self._said(cells), self.names
+        found = dict.fromkeys(names, np.zeros_like(whole))
+        for j in self._asked:
             covered = cells.copy()
             covered[j] = MISSING
-            found[name] = whole - self._said(covered)
+            found[names[j]] = whole - self._said(covered)
         return found
+
+    @property
+    def _asked(self) -> Positions:
+        """The columns that the tree asks about: no other changes what it says."""
+        assert self.tree.structure is not None
+        return self.tree.structure.asked
 
     @property
     def free_parameters(self) -> int:

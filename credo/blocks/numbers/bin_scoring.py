@@ -33,6 +33,30 @@ class Bins(NamedTuple):
         return cls(codes, np.concatenate([each.sizes for each in several]), counts)
 
 
+class Ranks(NamedTuple):
+    """Where the values lie that rows have, column after column: what fine and coarse bins follow from."""
+
+    first: Positions  # (columns,) the first of each column
+    sizes: Positions  # (columns,) how many there are
+    n: Array  # (columns,) the weight of all
+    below: Array  # of each: the weight of smaller ones in its column
+    lower: Positions  # of each value, rows have it or not: it, or the one below it; the column's first one, if none is
+
+    @classmethod
+    def of(cls, pooled: Array, lengths: Positions) -> Ranks:
+        """Of columns with so many values."""
+        present, ends = pooled > 0, np.cumsum(lengths)
+        there = _running(present)  # of the values before each, those that are present
+        first = there[ends - lengths]
+        sizes = there[ends] - first
+        reached = _running(pooled[present])
+        below = reached[:-1] - np.repeat(reached[first], sizes)
+        lower = np.maximum(there[1:] - 1, np.repeat(first, lengths))
+        if not sizes.all():
+            lower[np.repeat(sizes == 0, lengths)] = -1
+        return cls(first, sizes, reached[first + sizes] - reached[first], below, lower)
+
+
 @dataclass(frozen=True, eq=False)
 class BinScorer(Scorer):
     """log θ of each number's bin. Cells are the places of numbers among the sketches' values, column after column."""
@@ -45,6 +69,7 @@ class BinScorer(Scorer):
     settings: Settings
     coarse: bool
     bins: Bins | None = None  # where they are known
+    ranks: Ranks | None = None
 
     missing = -1
 
@@ -61,11 +86,13 @@ class BinScorer(Scorer):
     def read(self, batch: Batch) -> Cells:
         from credo.blocks.numbers.binned import cut
 
-        found = np.empty((batch.rows, len(self.names)), dtype=np.int32)
-        for j, (name, values, end) in enumerate(zip(self.names, self.values, self._ends, strict=True)):
-            x = cut(batch.numbers(name))
-            found[:, j] = np.where(np.isnan(x), -1, end - len(values) + np.searchsorted(values, x))
-        return found
+        found = np.empty((len(self.names), batch.rows), dtype=np.int32)
+        lanes = cut(np.ascontiguousarray(batch.matrix(self.names).T))
+        for own, values, x in zip(found, self.values, lanes, strict=True):
+            own[:] = values.searchsorted(x)
+        found += (self._ends - self._lengths).astype(np.int32)[:, None]
+        found[np.isnan(lanes)] = -1
+        return np.ascontiguousarray(found.T)
 
     @cached_property
     def _bins(self) -> Bins:
@@ -77,27 +104,24 @@ class BinScorer(Scorer):
         undeclared = np.zeros(bins.counts.shape[1], dtype=bool)
         return TableScorer(self.names, bins.counts, bins.sizes, self.settings, undeclared)
 
+    @cached_property
+    def _ranks(self) -> Ranks:
+        return Ranks.of(self.pooled, self._lengths) if self.ranks is None else self.ranks
+
     def _layout(self) -> Bins:
         """As Sketch has it: ⌊c·B/n⌋, c being the weight of smaller values; of all columns at once."""
         from credo.blocks.numbers.binned import most_bins
 
-        present, lengths = self.pooled > 0, self._lengths
-        there = _running(present)  # of the values before each, those that are present
-        first = there[self._ends - lengths]  # of each column, among these
-        present_ones = there[self._ends] - first
-        reached = _running(self.pooled[present])
-        n = reached[first + present_ones] - reached[first]
-        below = reached[:-1] - np.repeat(reached[first], present_ones)
-        scaled = np.floor(below * np.repeat(most_bins(n, self.coarse), present_ones) / np.repeat(n, present_ones))
+        first, there, n, below, lower = self._ranks
+        scaled = below * np.repeat(most_bins(n, self.coarse), there)
+        scaled /= np.repeat(n, there)
+        np.floor(scaled, out=scaled)
         begins = np.append(True, scaled[1:] != scaled[:-1])[: len(scaled)]
-        begins[first[present_ones > 0]] = True
+        begins[first[there > 0]] = True
         begun = _running(begins)
         starts = begun[first]
-        sizes = begun[first + present_ones] - starts
-        lower = np.maximum(there[1:] - 1, np.repeat(first, lengths))  # the value, or the one below it; the first one
-        some = np.repeat(sizes > 0, lengths)
-        inside = np.append(begun[1:] - 1, 0)[np.where(some, lower, -1)] - np.repeat(starts, lengths)
-        return self._counted(np.append(np.where(some, inside, -1), -1).astype(np.int32), sizes)
+        inside = np.append(begun[1:] - np.repeat(starts + 1, there), -1).astype(np.int32)
+        return self._counted(np.append(inside[lower], np.int32(-1)), begun[first + there] - starts)
 
     def _counted(self, codes: NDArray[np.int32], sizes: Positions) -> Bins:
         """The entries in such bins."""
@@ -109,15 +133,20 @@ class BinScorer(Scorer):
         binned = np.bincount(classes * total + place[at], entries, self.classes * total).astype(np.float64)
         return Bins(codes, sizes, binned.reshape(self.classes, total))
 
-    def _coded(self, cells: Cells) -> Cells:
-        return self._bins.codes[cells]
+    def _coded(self, cells: Cells, places: Positions) -> Cells:
+        """Bins instead of values, of the columns that are asked for."""
+        if len(places) == len(self.names):
+            return self._bins.codes[cells]
+        found = np.full(cells.shape, -1, dtype=np.int32)
+        found[:, places] = self._bins.codes[cells[:, places]]
+        return found
 
     def each(self, cells: Cells, places: Positions) -> Array:
-        return self._table.each(self._coded(cells), places)
+        return self._table.each(self._coded(cells, places), places)
 
     def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:
         """The bins stay where they are."""
-        return self._table.each_left_out(self._coded(cells), own, places)
+        return self._table.each_left_out(self._coded(cells, places), own, places)
 
     def reads_like(self, other: Scorer) -> bool:
         if not isinstance(other, BinScorer) or other.names != self.names:
@@ -125,20 +154,20 @@ class BinScorer(Scorer):
         return np.array_equal(other.pooled, self.pooled) and all(map(np.array_equal, other.values, self.values))
 
     def knowing(self, other: BinScorer) -> BinScorer:
-        return replace(self, pooled=other.pooled, entries=other.entries, bins=None)
+        return replace(self, pooled=other.pooled, entries=other.entries, bins=None, ranks=other._ranks)
 
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> BinScorer:
         codes, at, weights = _entries(cells[gone], own.take(gone))
         pooled = self.pooled - np.bincount(at, weights, len(self.pooled))
         classes, places, counts = self.entries
         entries = np.append(classes, codes), np.append(places, at), np.append(counts, -weights)
-        return replace(self, pooled=pooled, entries=entries, bins=None)
+        return replace(self, pooled=pooled, entries=entries, bins=None, ranks=None)
 
     def reclassified(self, cells: Cells, own: Hard) -> BinScorer:
         """The bins are the same, if these are all rows."""
         codes, at, weights = _entries(cells, own)
         pooled: Array = np.bincount(at, weights, len(self.pooled)).astype(np.float64)
-        new = replace(self, pooled=pooled, entries=(codes, at, weights), bins=None)
+        new = replace(self, pooled=pooled, entries=(codes, at, weights), bins=None, ranks=None)
         if not np.array_equal(pooled, self.pooled):
             return new
         return replace(new, bins=new._counted(self._bins.codes, self._bins.sizes))
@@ -165,6 +194,7 @@ class BinScorer(Scorer):
             pooled=np.concatenate([each.pooled for each in scorers]),
             entries=(classes, places, counts),
             bins=Bins.beside(known) if len(known) == len(scorers) else None,
+            ranks=None,
         )
 
     def moved(self, cells: Cells, nth: int) -> Cells:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BINS = MISSING  # of a column, at most
+SORTED = 2**18  # numbers of several columns that are sorted at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,18 +68,16 @@ class NumberBins(Bins):
     cuts: Array  # ascending
 
     @classmethod
-    def of(cls, name: str, kind: Kind, x: Array, weight: Array) -> NumberBins:
-        """A bin for each number, in a column of up to 255; else about as many rows in each. A cut lies half-way."""
-        known = ~np.isnan(x) & (weight > 0)
-        values = np.unique(x[known])
-        starts = np.arange(len(values))
-        if len(values) > BINS:
-            starts = quantile_starts(
-                np.bincount(np.searchsorted(values, x[known]), weight[known]).astype(np.float64), BINS
-            )
-        below, above = values[starts[1:] - 1], values[starts[1:]]
-        cuts = below / 2 + above / 2
-        return cls(name, kind, np.where((cuts >= below) & (cuts < above), cuts, below))
+    def of_each(cls, names: Sequence[str], kinds: Sequence[Kind], x: Array, weight: Array) -> list[NumberBins]:
+        """A bin for each number, in a column of up to 255; else about as many rows in each. A cut lies half-way. x:
+        (columns, rows)"""
+        x, weight = (x, weight) if (weight > 0).all() else (x[:, weight > 0], weight[weight > 0])
+        step, found = max(1, SORTED // max(len(weight), 1)), list[NumberBins]()
+        for first in range(0, len(names), step):
+            some = slice(first, first + step)
+            cuts = _cuts(x[some], weight)
+            found += map(cls, names[some], kinds[some], cuts)
+        return found
 
     @property
     def column(self) -> Column:
@@ -101,6 +100,27 @@ class NumberBins(Bins):
 
     def equals(self, other: Bins) -> bool:
         return isinstance(other, NumberBins) and self.name == other.name and np.array_equal(self.cuts, other.cuts)
+
+
+def _cuts(x: Array, weight: Array) -> list[Array]:
+    """The cut points of each column: of many at once, since a column may be short. (columns, rows)"""
+    ordered = np.sort(x, axis=1)  # NaN last
+    grows = ordered[:, 1:] > ordered[:, :-1]
+    below, above = ordered[:, :-1][grows], ordered[:, 1:][grows]
+    ends = np.cumsum(grows.sum(1))
+    found = np.split(_half_way(below, above), ends[:-1])
+    for j in np.flatnonzero(np.diff(ends, prepend=0) >= BINS):
+        known, values = ~np.isnan(x[j]), np.append(ordered[j, 0], above[ends[j] - grows[j].sum() : ends[j]])
+        n = np.bincount(np.searchsorted(values, x[j, known]), weight[known]).astype(np.float64)
+        starts = quantile_starts(n, BINS)
+        found[j] = _half_way(values[starts[1:] - 1], values[starts[1:]])
+    return found
+
+
+def _half_way(below: Array, above: Array) -> Array:
+    """Cuts between numbers; the lower one where no float lies between them."""
+    cuts = below / 2 + above / 2
+    return np.where((cuts >= below) & (cuts < above), cuts, below)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +187,9 @@ def encoded(
     columns: Sequence[Bins], cells: Cells, truth: Codes, weight: Array, classes: int, gain: Gain
 ) -> EncodedRows:
     """Rows as a tree is grown from them."""
-    levels = np.zeros((len(columns), max(len(each.sizes) for each in columns)))
-    for j, each in enumerate(columns):
-        levels[j, : len(each.sizes)] = each.sizes
+    sizes = [each.sizes for each in columns]
+    levels = np.zeros((len(columns), max(map(len, sizes))))
+    for own, each in zip(levels, sizes, strict=True):
+        own[: len(each)] = each
     kinds = np.array([each.split(gain) for each in columns], dtype=np.int32)
     return EncodedRows(cells, kinds, levels, truth, weight, classes)

@@ -34,7 +34,8 @@ def fold_log_probabilities(tree: DecisionTree, sample: Sample, views: Views, fol
         columns = trained.bins(views)
         encoded = trained.encoded(columns, tree.growth.gain, classes)
         prunings = learned(encoded, tree.growth, tree.prune).prunings(tree.growth.prior(classes))
-        log_shares = np.log(prunings.structure.spread(sample.take(rows).cells(columns), prunings.predictions))
+        cells = sample.take(rows).cells_of(columns, prunings.structure.asked)
+        log_shares = np.log(prunings.structure.spread(cells, prunings.predictions))
         unknown = np.bincount(trained.truth, minlength=classes) == 0
         own = sample.truth[rows]
         log_shares[unknown[own], own[unknown[own]]] = np.nan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo import engines
+from credo._kernels.tree.splitting import MISSING
 from credo.core.folds import FoldDraw
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.membership import Codes, Hard
@@ -17,7 +18,7 @@ from credo.core.statistics import Counts
 from credo.data import Batch, Source
 from credo.data.cells import recoded
 from credo.data.fingerprints import chosen_rows
-from credo.data.schema import Column, Schema, unite
+from credo.data.schema import Column, Kind, Schema, unite
 from credo.errors import DataError
 from credo.models.forms import Views
 from credo.models.targets import class_codes
@@ -35,7 +36,8 @@ CATEGORIES = ("category", "word")
 class Sample:
     """Rows that have a class and a weight, column by column."""
 
-    numbers: dict[str, Array]
+    numbers: dict[str, int]  # columns of numbers, and the place of each
+    x: Array  # (columns, rows) numbers, NaN where a cell is missing
     categories: dict[str, Codes]
     levels: Schema  # of categories and of the target
     target: str
@@ -47,7 +49,6 @@ class Sample:
 
     def take(self, rows: Positions) -> Sample:
         """Some of the rows, knowing only their levels; but the classes of all."""
-        numbers = {name: x[rows] for name, x in self.numbers.items()}
         categories, columns = dict[str, Codes](), list[Column]()
         for column in self.levels:
             if (codes := self.categories.get(column.name)) is None:
@@ -62,28 +63,31 @@ class Sample:
             categories[column.name] = places[codes[rows]]
             columns.append(replace(column, levels=column.levels.filter(pa.array(there))))
         return replace(
-            self, numbers=numbers, categories=categories, levels=Schema(tuple(columns)), truth=self.truth[rows],
+            self, x=self.x[:, rows], categories=categories, levels=Schema(tuple(columns)), truth=self.truth[rows],
             weight=self.weight[rows], folds=None if self.folds is None else self.folds[rows], whole=False,
         )  # fmt: skip
 
     def bins(self, views: Views) -> tuple[Bins, ...]:
         """How each column's cells become bins."""
-        found: list[Bins] = []
-        for name, (form, *_) in views.items():
-            if name in self.categories:
-                levels = self.levels[name].levels
-                found.append(LevelBins.of(name, levels, self.categories[name], self.truth, self.weight))
-            else:
-                kind = form if form in ("count", "date") else "number"
-                found.append(NumberBins.of(name, kind, self.numbers[name], self.weight))  # type: ignore[arg-type]
-        return tuple(found)
+        kinds: list[Kind] = [_kind(views[name][0]) for name in self.numbers]
+        found: dict[str, Bins] = {
+            each.name: each for each in NumberBins.of_each([*self.numbers], kinds, self.x, self.weight)
+        }
+        for name, codes in self.categories.items():
+            found[name] = LevelBins.of(name, self.levels[name].levels, codes, self.truth, self.weight)
+        return tuple(found[name] for name in views)
 
     def cells(self, columns: Sequence[Bins]) -> Cells:
         """Rows as bins; levels that these don't know are missing."""
-        found = np.empty((len(columns), len(self.truth)), dtype=np.uint8)
-        for j, each in enumerate(columns):
+        return self.cells_of(columns, range(len(columns)))
+
+    def cells_of(self, columns: Sequence[Bins], some: Iterable[int]) -> Cells:
+        """The same, of some of the columns; the cells of others are missing."""
+        found = np.full((len(columns), len(self.truth)), MISSING, dtype=np.uint8)
+        for j in some:
+            each = columns[j]
             if (codes := self.categories.get(each.name)) is None:
-                found[j] = each.of_cells(self.numbers[each.name])
+                found[j] = each.of_cells(self.x[self.numbers[each.name]])
             else:
                 found[j] = each.of_cells(recoded(codes, self.levels[each.name].levels, each.column.levels)[0])
         return found
@@ -114,16 +118,17 @@ class ReadRows:
         if len(kept) < batch.rows:
             batch, codes, weight = batch.take(kept), codes[kept], weight[kept]
             folds = None if folds is None else folds[kept]
-        numbers, categories, columns = {}, {}, [Column(self.target, "category", classes)]
+        names = [name for name, (form, *_) in self.views.items() if form not in CATEGORIES]
+        categories, columns = {}, [Column(self.target, "category", classes)]
         for name, (form, *_) in self.views.items():
             if form in CATEGORIES:
                 categories[name], levels = batch.categories(name)
                 columns.append(Column(name, "category", levels))
-            else:
-                numbers[name] = batch.numbers(name)
+        x = np.ascontiguousarray(batch.matrix(names).T)
         return Sample(
-            numbers, categories, Schema(tuple(columns)), self.target, codes, weight, unlabelled, folds, self.stride == 1
-        )
+            {name: j for j, name in enumerate(names)}, x, categories, Schema(tuple(columns)), self.target, codes,
+            weight, unlabelled, folds, self.stride == 1,
+        )  # fmt: skip
 
 
 def sampled(table: Source, target: str, views: Views, weight: Weight, draw: FoldDraw | None = None) -> Sample:
@@ -149,7 +154,8 @@ def _joined(parts: Sequence[Sample], target: str) -> Sample:
         return np.concatenate([*each]).astype(np.int32)
 
     return Sample(
-        {name: np.concatenate([part.numbers[name] for part in parts]) for name in parts[0].numbers},
+        parts[0].numbers,
+        np.concatenate([part.x for part in parts], axis=1),
         {name: codes_of(name, [part.categories[name] for part in parts]) for name in parts[0].categories},
         Schema(tuple(column for column, _ in ordered.values())),
         target,
@@ -159,6 +165,10 @@ def _joined(parts: Sequence[Sample], target: str) -> Sample:
         None if parts[0].folds is None else np.concatenate([part.folds for part in parts if part.folds is not None]),
         parts[0].whole,
     )
+
+
+def _kind(form: str) -> Kind:
+    return "count" if form == "count" else "date" if form == "date" else "number"
 
 
 def held(table: Source) -> Source:

@@ -40,6 +40,11 @@ class Structure:
         return np.flatnonzero(self.column < 0)
 
     @cached_property
+    def asked(self) -> Positions:
+        """The columns that some node asks about."""
+        return np.unique(self.column[self.column >= 0]).astype(np.intp)
+
+    @cached_property
     def parent(self) -> Positions:
         """Of each node; the root's is -1."""
         found = np.full(self.size, -1, dtype=np.intp)
