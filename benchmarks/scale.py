@@ -132,7 +132,7 @@ def _part(seed: int) -> Any:
     return pd.DataFrame({"x": np.random.default_rng(seed).normal(size=1000)})
 
 
-def _weak_scaling() -> Iterator[Limit]:
+def _weak_scaling() -> Iterator[Line | Limit]:
     """Four times the partitions, of as many rows each. Dask's scheduler is a process of its own here, as on a cluster:
     what it spends on each partition isn't the driver's."""
     import dask.dataframe as dd
@@ -140,10 +140,11 @@ def _weak_scaling() -> Iterator[Limit]:
     from distributed.deploy.subprocess import SubprocessCluster
 
     prior, cost = credo.NormalInverseGamma(0, 1, 1, 1), dict[int, tuple[float, float, float, float]]()
+    bare = dict[int, float]()  # of Dask alone
     own = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "silence_logs": 50}
     with SubprocessCluster(**own) as cluster, Client(cluster) as client:
         for count in (FAN_IN, *PARTITIONS, MANY):
-            seconds, all_threads, begun = list[float](), list[float](), _scheduler_cpu(client)
+            seconds, all_threads, alone, begun = list[float](), list[float](), list[float](), _scheduler_cpu(client)
             for _ in range(REPEATS):
                 frame = dd.from_map(_part, range(count), meta=_part(0).iloc[:0])
                 before, before_all = time.thread_time(), time.process_time()
@@ -151,6 +152,9 @@ def _weak_scaling() -> Iterator[Limit]:
                 seconds.append(time.thread_time() - before)
                 all_threads.append(time.process_time() - before_all)
             each = (_scheduler_cpu(client) - begun) / REPEATS / count
+            for _ in range(REPEATS):
+                alone.append(_bare_passes(dd.from_map(_part, range(count), meta=_part(0).iloc[:0])))
+            bare[count] = min(alone)
             tracemalloc.start()
             credo.estimate(frame, "x", prior=prior)
             cost[count] = min(seconds), tracemalloc.get_traced_memory()[1] / 1e6, each, min(all_threads)
@@ -162,11 +166,25 @@ def _weak_scaling() -> Iterator[Limit]:
     yield Limit(f"{what}: driver's peak memory", many[1], 100, "MB")
     yield Limit(f"{what}: driver's peak memory, times", many[1] / few[1], LOGARITHM, "")
     yield Limit(f"{what}: all threads of the driver's process, with Dask's own, times", many[3] / few[3], 2, "")
+    yield Line(
+        f"{what}: all threads of the driver's process", "Dask's own frame.sum(), twice", many[3], bare[PARTITIONS[1]], 0
+    )
+    yield Limit(f"{what}: Dask's own frame.sum(), all threads, times", bare[PARTITIONS[1]] / bare[PARTITIONS[0]], 4, "")
     yield Limit(f"{what}: Dask's scheduler, CPU time a partition", many[2] * 1e3, 50, "ms")
     what, logarithm = f"{MANY:,} partitions, times {PARTITIONS[1]}", float(np.log2(MANY) / np.log2(PARTITIONS[1]))
     yield Limit(f"{what}: driver's CPU time", cost[MANY][0] / many[0], logarithm, "")
     yield Limit(f"{what}: driver's peak memory", cost[MANY][1] / many[1], logarithm, "")
     yield Limit(f"{what}: all threads of the driver's process, with Dask's own", cost[MANY][3] / many[3], 4, "")
+    yield Limit(f"{what}: Dask's own frame.sum(), all threads", bare[MANY] / bare[PARTITIONS[1]], 4, "")
+
+
+def _bare_passes(frame: Any) -> float:
+    """CPU time of all threads for as many passes over a frame as a fit makes, by Dask's own sum: a task for each
+    partition, and a tree of sums."""
+    before = time.process_time()
+    for _ in range(2):
+        frame.sum(split_every=FAN_IN).compute()
+    return time.process_time() - before
 
 
 def _scheduler_cpu(client: Any) -> float:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce as fold
 from operator import add
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from credo.core.labels import Label
 from credo.core.records import Surface
 from credo.core.statistics import ROUNDING, Positions
 from credo.data import Batch, Source, cells, source
+from credo.data.tables import EMPTY
 from credo.engines import Partition
 from credo.engines.partitions import Split
 from credo.errors import DataError, EvidenceError, check_discount, check_whole
@@ -145,7 +146,7 @@ def gather(
     else:
         found = engines.reduce_by_key(job, partitions, total, split)
     if found is None:
-        raise DataError("the data is empty: there are no rows to learn from")
+        raise DataError(EMPTY)
     return found
 
 
@@ -245,9 +246,26 @@ def cross_validate(
     together: Together | None = None,
 ) -> Validation:  # fmt: skip
     """The predictive log-probability of each row by models of the other folds."""
-    found, _ = fold_scores(learner, source(data), folds, weight, seed, _log_prob, with_folds=True, together=together)
+    table = source(data)
+    if table.sums_scores:
+        job, partitions, _ = fold_job(learner, table, folds, weight, seed, _log_prob, together)
+        return summed_validation(job, partitions)
+    found, _ = fold_scores(learner, table, folds, weight, seed, _log_prob, with_folds=True, together=together)
     log_prob, weights, fold_of = found
     return Validation(log_prob, fold_of, weights)
+
+
+def summed_validation(
+    job: Callable[[Batch], Any], partitions: Iterable[Partition[Batch]], left_out: bool = False
+) -> Validation:
+    """The figures of a frame's rows, added up where they are, by a job that finds their log-probabilities, weights and
+    folds; `left_out`: each row is a fold."""
+    from credo.core.summed_scores import SummedValidation, summed_scores
+
+    found = summed_scores(job, partitions, SummedValidation, SummedValidation.of)
+    if found is None:
+        raise DataError(EMPTY)
+    return cast("Validation", replace(found, fold_count=found.rows) if left_out else found)
 
 
 def _log_prob(model: Additive, batch: Batch, weights: Array) -> tuple[Array, Array]:

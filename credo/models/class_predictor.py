@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -48,7 +48,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.engines import Partition
     from credo.models.explaining import Explanation
-    from credo.models.summed_scores import ScoreJob, SummedScores
+    from credo.models.summed_scores import SummedScores
 
 NOTHING = "nothing was learned yet: fit(data, target=...) first"
 NO_CLASS = "no row has a class: every cell of {!r} is missing, or has weight 0"
@@ -140,11 +140,13 @@ class ClassPredictor(Surface, ABC):
         log_shares = found.whole((0, len(self.classes)))
         return Scores(self.classes, log_shares, truth, mass, how, held_out_ratio=fold_ratio(len(truth)))
 
-    def _summed(self, job: ScoreJob, partitions: Iterable[Partition[Batch]]) -> SummedScores:
-        """The scores of a frame's rows, added up where they are."""
-        from credo.models.summed_scores import summed_scores
+    def _summed(self, job: Any, partitions: Iterable[Partition[Batch]]) -> SummedScores:
+        """The scores of a frame's rows, added up where they are, by a job that finds log P(class) of each row, its
+        class and its weight."""
+        from credo.core.summed_scores import summed_scores
+        from credo.models.summed_scores import SummedScores, summed_batch
 
-        found = summed_scores(job, partitions, self.classes)
+        found = summed_scores(job, partitions, SummedScores, partial(summed_batch, self.classes))
         if found is None:
             raise DataError(NO_CLASS.format(self.target))
         return found

@@ -34,8 +34,7 @@ def target_length(
 
     Of numbers, densities are coded: their precision, which all models share, comes on top.
     """
-    known = scores.of_truth
-    data = bits(float(scores.weights @ known)) if (scores.weights > 0).any() else 0.0
+    data = bits(scores.log_likelihood) if scores.n > 0 else 0.0
     coded = f"column {model.target!r} given the others"
     return DescriptionLength(coded, structure, parameter_bits(parameters, scores.n), data, scores.n, HALF)
 

@@ -13,7 +13,7 @@ from credo.core.learning import RowWeights, Weight, Weights
 from credo.data import Batch, Source
 from credo.data.fingerprints import MISSING, Fingerprints, cell_prints, mixed
 from credo.errors import DataError, check_whole
-from credo.models.metrics import fold_ratio
+from credo.models.metrics import Scores, fold_ratio
 from credo.models.regression.scores import NumberScores
 from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
@@ -69,7 +69,9 @@ class DrawnFolds:
     @property
     def how(self) -> str:
         """What scores of these folds are called."""
-        return f"{self.folds}-fold" if self.name is None else f"{self.folds}-fold by groups"
+        if self.name is None:
+            return f"{self.folds}-fold"
+        return f"{self.folds}-fold by groups{', errors by rows' if self.table.sums_scores else ''}"
 
     def draw(self, seed: int) -> FoldDraw:
         return FoldDraw(self.folds, seed, self.together)
@@ -90,6 +92,12 @@ class DrawnFolds:
         """From truth, prediction, log p(truth) and weight of each row in the table's order. (rows, 4)"""
         found = NumberScores.of_columns(columns, self.how, fold_ratio(self.folds))
         return replace(found, groups=self.codes(weight, len(columns)))
+
+    def with_groups(self, scores: Scores, weight: Weight) -> Scores:
+        """The scores with the group of each row, unless they were added up where the rows are."""
+        if self.name is None or self.table.sums_scores:
+            return scores
+        return replace(scores, groups=self.codes(weight, scores.rows))
 
     def codes(self, weight: Weight, rows: int) -> Positions | None:
         """The group of each scored row; None without groups, or where only a sample of the rows was scored."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from credo.errors import DataError
 from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
+from credo.numerics.spread import effective_rows, variance_by_rows
 
 if TYPE_CHECKING:
     from credo.present.plotting import Figure
@@ -62,16 +63,6 @@ def _variance_by_groups(x: Array, weight: Array, groups: Positions) -> float:
     total = np.bincount(groups, weight * (x - np.average(x, weights=weight)))
     count = len(np.unique(groups))
     return float(count / (count - 1) * (total**2).sum() / weight.sum() ** 2) if count > 1 else float("nan")
-
-
-def effective_rows(weight: float, squares: float) -> float:
-    """As many rows of equal weight would tell as much as rows with this sum of weights and of their squares. (Kish)"""
-    return float(weight**2 / squares)
-
-
-def variance_by_rows(spread: float, rows: float, held_out_ratio: float, least: float) -> float:
-    """Of a mean, from the variance of its values and their number."""
-    return (1 + held_out_ratio) * max(spread, least) / max(rows - 1, 1)
 
 
 def fold_ratio(folds: int) -> float:
@@ -140,6 +131,11 @@ class ScoreFigures(ABC):
         The losses' variance is at least what the predicted probabilities imply: a sample of rows that were all
         predicted well says little about how large the losses of the others will be.
         """
+
+    @property
+    @abstractmethod
+    def log_likelihood(self) -> float:
+        """Σ w log P(truth); NaN if a row has a class that the model didn't know."""
 
     @property
     @abstractmethod
@@ -303,6 +299,10 @@ class Scores(ScoreFigures):
         groups = None if self.groups is None else self.groups[self.known]
         variance = variance_of_mean(loss, weight, self.held_out_ratio, self._implied_variance, groups)
         return float(np.sqrt(variance + self.estimated))
+
+    @property
+    def log_likelihood(self) -> float:
+        return float(self.weights @ self.of_truth)
 
     @property
     def _implied_variance(self) -> float:

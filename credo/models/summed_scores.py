@@ -1,72 +1,23 @@
-"""Scores of rows that stay on a cluster: each batch's are added up where they are, and their figures come back."""
+"""Scores of predicted classes, added up where the rows are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo import engines
 from credo.core.membership import Codes
-from credo.data import Batch
-from credo.engines import Partition
-from credo.models.metrics import ScoreFigures, Scores, effective_rows, of_bins, variance_by_rows
+from credo.core.summed_scores import WithoutRows
+from credo.models.metrics import ScoreFigures, Scores, of_bins
 from credo.numerics.exact import Array
-
-ScoreJob = Callable[[Batch], tuple[Array, Codes, Array]]  # log P(class) of each row, its class, and its weight
-
-
-@dataclass(frozen=True)
-class Spread:
-    """A weighted mean of numbers, and what its variance is derived from; two are joined by Chan's formula.
-
-    >>> one, two = Spread.of(np.array([1.0]), np.ones(1)), Spread.of(np.array([2.0, 6.0]), np.ones(2))
-    >>> Spread.total([one, two])
-    Spread(count=3, weight=3.0, squares=3.0, mean=3.0, scatter=14.0)
-    """
-
-    count: int = 0
-    weight: float = 0.0
-    squares: float = 0.0  # Σ w²
-    mean: float = 0.0
-    scatter: float = 0.0  # Σ w (x - mean)²
-
-    @classmethod
-    def of(cls, x: Array, weight: Array) -> Self:
-        total = float(weight.sum())
-        if not total > 0:
-            return cls()
-        with np.errstate(invalid="ignore"):  # an infinite loss has no variance
-            mean = float((x * weight).sum() / total)
-            return cls(len(x), total, float((weight**2).sum()), mean, float((weight * (x - mean) ** 2).sum()))
-
-    @classmethod
-    def total(cls, parts: Sequence[Spread]) -> Self:
-        own = [part for part in parts if part.count]
-        x, weight = (np.array([getattr(part, name) for part in own]) for name in ("mean", "weight"))
-        between = Spread.of(x, weight)
-        return cls(
-            sum(part.count for part in own),
-            between.weight,
-            sum(part.squares for part in own),
-            between.mean,
-            between.scatter + sum(part.scatter for part in own),
-        )
-
-    def variance_of_mean(self, held_out_ratio: float, least: float) -> float:
-        """See `credo.models.metrics.variance_of_mean`."""
-        if self.count < 2 or not np.isfinite(self.scatter):
-            return float("nan")
-        return variance_by_rows(
-            self.scatter / self.weight, effective_rows(self.weight, self.squares), held_out_ratio, least
-        )
+from credo.numerics.spread import Spread
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SummedScores(ScoreFigures):
+class SummedScores(WithoutRows, ScoreFigures):
     """The figures of `Scores`, without the rows.
 
     >>> log_probabilities = np.log([[0.8, 0.2], [0.4, 0.6]])
@@ -138,39 +89,21 @@ class SummedScores(ScoreFigures):
         return float(np.sqrt(self.loss.variance_of_mean(self.held_out_ratio, float(square - mean**2))))
 
     @property
+    def log_likelihood(self) -> float:
+        return -self.loss.mean * self.loss.weight if not self.unknown else float("nan")
+
+    @property
     def brier(self) -> float:
         return self.squares / self.n
 
     def reliability(self) -> tuple[Array, Array, Array]:
         return of_bins(self.bins)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _OF_ROWS:
-            raise AttributeError(
-                f"the scores of a frame's rows were added up on the workers, and have no {name!r}: bring rows here to "
-                "see it, as with frame.compute() or frame.toArrow()"
-            )
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-
 
 _OF_ROWS = {each.name for each in fields(Scores)} | {"probabilities", "predicted", "of_truth", "known"}
+SummedScores.of_rows = frozenset(_OF_ROWS - {each.name for each in fields(SummedScores)})
 
 
-@dataclass(frozen=True, eq=False)
-class SumScores:
-    """The job of one batch: its scores, added up."""
-
-    job: ScoreJob
-    classes: tuple[Any, ...]
-
-    def __call__(self, batch: Batch) -> SummedScores:
-        log_shares, codes, weights = self.job(batch)
-        return SummedScores.of(Scores(self.classes, log_shares, codes.astype(np.intp), weights))
-
-
-def summed_scores(
-    job: ScoreJob, partitions: Iterable[Partition[Batch]], classes: tuple[Any, ...]
-) -> SummedScores | None:
-    """The scores of all rows; None if there are none."""
-    found = engines.reduce(SumScores(job, classes), partitions, SummedScores.total)
-    return found if found is not None and found.rows else None
+def summed_batch(classes: tuple[Any, ...], log_shares: Array, codes: Codes, weights: Array) -> SummedScores:
+    """Of a batch's rows: log P(class), their class and their weight."""
+    return SummedScores.of(Scores(classes, log_shares, codes.astype(np.intp), weights))

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo import engines
 from credo.core.folds import FoldDraw, Together
-from credo.core.learning import RowWeights, Validation, Weights, cross_validate
+from credo.core.learning import RowWeights, Validation, Weights, cross_validate, summed_validation
+from credo.core.summed_scores import SummedValidation, summed_scores
 from credo.data import Batch, Source, source
 from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.errors import DataError, EvidenceError, check_whole
 from credo.models.copies import LOOKED_AT, Repeats
+from credo.networks.inference.rows import Score
+from credo.networks.inference.sizes import ROW_SAMPLES
 from credo.networks.learning import BY_EM, ROUNDING, TableLearner
+from credo.networks.row_queries import asked_of, known_columns
 from credo.networks.table_priors import dirichlet_of
 from credo.notices import quietly
 from credo.numerics.exact import Array
@@ -85,7 +90,10 @@ def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
     if table.once:
         raise DataError(f"leave-one-out {TWICE}")
     partitions = weights.partitions(table, learner.needs(table.without(weight)))
-    found = [*engines.map(LeaveOneOut(learner, weights.of_a_row), partitions)]
+    job = LeaveOneOut(learner, weights.of_a_row)
+    if table.sums_scores:
+        return summed_validation(job, partitions, left_out=True)
+    found = [*engines.map(job, partitions)]
     logs, own = (np.concatenate([np.empty(0), *each]) for each in zip(*found, strict=True))
     return Validation(logs, np.arange(len(logs)), own)
 
@@ -142,18 +150,57 @@ def _refitted(
     bare: Network, table: Source, folds: int, weight: Weight, hidden: Mapping[str, object], how: FittingOptions,
     copied: Together | None,
 ) -> Validation:  # fmt: skip
-    weights, names = Weights.of(weight), [name for name in bare.variables if name in table.names]
-    draw, fold_of, every = FoldDraw(folds, how.get("seed", 0), copied), list[Any](), list[Array]()
-    for batch in weights.batches(table, names):
-        fold_of.append(draw.of(batch))
-        every.append(weights.of_rows(batch))
-    held, own = np.concatenate(fold_of), np.concatenate(every)
+    weights, names = Weights.of(weight), tuple(name for name in bare.variables if name in table.names)
+    job = FoldsAndWeights(FoldDraw(folds, how.get("seed", 0), copied), weights.of_a_row)
+    found = zip(*engines.map(job, weights.partitions(table, names)), strict=True)
+    held, own = (np.concatenate(each) for each in found)
     if len(held) < folds:
         raise DataError(f"{folds} folds need at least {folds} rows")
-    logs, cells = np.empty(len(held)), table.without(weight)
+    cells = table.without(weight)
     start = type(bare)(bare.parents)  # without tables: those of no rows are uniform, from which EM finds no way
+    scored = list[Array | SummedValidation]()
     for k in range(folds):
         with nullcontext() if k == 0 else quietly():  # what is told of one fold holds for all
             fitted = bare._updated(cells.where(held != k), own[held != k], hidden, how, start)
-            logs[held == k] = fitted._log_prob_here(cells.where(held == k))
+            scored.append(_scored_fold(fitted, cells.where(held == k), own[held == k]))
+    if table.sums_scores:
+        return cast("Validation", replace(SummedValidation.total(scored), fold_count=folds))  # type: ignore[arg-type]
+    logs = np.empty(len(held))
+    for k, of_fold in enumerate(scored):
+        logs[held == k] = of_fold
     return Validation(logs, held, own)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldsAndWeights:
+    """The job of one batch: the fold of each row, in as few bytes as will do, and its weight."""
+
+    draw: FoldDraw
+    weights: RowWeights
+
+    def __call__(self, batch: Batch) -> tuple[NDArray[Any], Array]:
+        return self.draw.of(batch).astype(np.min_scalar_type(self.draw.folds)), self.weights.of_rows(batch)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """The job of one batch: log P(row) of each row, and its weight."""
+
+    score: Score
+    weights: RowWeights
+
+    def __call__(self, batch: Batch) -> tuple[Array, Array]:
+        return self.score(batch).answer, self.weights.of_rows(batch)
+
+
+def _scored_fold(fitted: Network, table: Source, weight: Array) -> Array | SummedValidation:
+    """log P(row) of a fold's rows; of a frame's, added up where they are."""
+    if not table.sums_scores:
+        return fitted._log_prob_here(table)
+    if fitted._weighting("auto", ROW_SAMPLES, 0) is not None:
+        return SummedValidation.of(fitted._log_prob_here(table), weight)
+    table, names, fallback = asked_of(fitted, known_columns(table, fitted.states), "auto", ROW_SAMPLES, 0)
+    weights = Weights.of(weight)
+    job = ScoredRows(Score(fitted, tuple(names), fallback), weights.of_a_row)
+    found = summed_scores(job, weights.partitions(table, names), SummedValidation, SummedValidation.of)
+    return SummedValidation.of(np.empty(0), np.empty(0)) if found is None else found

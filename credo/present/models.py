@@ -48,6 +48,7 @@ CONTENTS = {
     "credo.models.explaining.Explanation": "credo.present.waterfalls.row_content",
     "credo.models.regression.explaining.Contributions": "credo.present.regression.prediction_content",
     "credo.models.regression.scores.NumberScores": "credo.present.regression.number_scores_content",
+    "credo.models.regression.scores.SummedNumberScores": "credo.present.regression.number_scores_content",
     "credo.models.average.ModelAverage": "credo.present.classifiers.average_content",
     "credo.models.hidden_markov.forecasting.Forecast": "credo.present.hidden_markov.forecast_content",
     "credo.models.mixture.describing.Description": "credo.present.mixtures.description_content",

@@ -14,7 +14,7 @@ from credo.present.numbers import CELL, count_of, one_line
 if TYPE_CHECKING:
     from credo.models.regression.explaining import Contributions
     from credo.models.regression.linear import LinearRegression
-    from credo.models.regression.scores import NumberScores
+    from credo.models.regression.scores import NumberFigures
     from credo.selection.report import RegressionReport
 
 SHOWN = 12  # terms of a description
@@ -164,9 +164,9 @@ def prediction_content(found: Contributions, top: int | None = None) -> list[Con
     return contributions_content(found, "", top or TOP)
 
 
-def number_scores_content(found: NumberScores, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+def number_scores_content(found: NumberFigures, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
     """Errors of predictions, beside those of a model without columns."""
-    known = count_of(int(found.known.sum()), "row")
+    known = count_of(found.rows - found.unknown, "row")
     columns = [
         TableColumn("", ["rmse", "R²", "log-loss, in nats"]),
         TableColumn("predictions", [f"{found.rmse:.4g}", f"{found.r2:.4f}", with_error(found)], "cell"),
@@ -175,7 +175,7 @@ def number_scores_content(found: NumberScores, top: int | None = None) -> list[C
     return [Paragraph(f"Scores on {known} ({found.how})", "title"), Table(columns)]
 
 
-def with_error(found: NumberScores) -> str:
+def with_error(found: NumberFigures) -> str:
     """The log-loss, and its standard error if there is one."""
     error = f" ± {found.log_loss_error:.4f}" if np.isfinite(found.log_loss_error) else ""
     return f"{found.log_loss:.4f}{error}"

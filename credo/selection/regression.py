@@ -154,7 +154,7 @@ def _observed(table: Source, model: LinearRegression, weights: Weights) -> Obser
     times = np.bincount(given.rows[found.chosen], minlength=len(weight))
     if times.sum() < 3:
         raise DataError("learning to predict a number needs at least three different rows that have it")
-    return Observed(table.where(times), found.mass, found.weight)
+    return Observed(table.where(times).to_compare(), found.mass, found.weight)
 
 
 def _same_by_chance(features: Fingerprints, cells: Fingerprints) -> Array:

@@ -96,6 +96,103 @@ def test_scores_are_added_up_where_rows_are(how: str, parts: list[pd.DataFrame])
         _ = there.log_probabilities
 
 
+def kept_from_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails if what each batch gave comes to the driver, and not a sum; but for the first rows, which tell of what
+    kinds columns are."""
+    from credo.data.sources import FirstRows
+    from credo.engines.remote import Remote
+
+    def mapped(engine: Any, job: Any, partitions: Any) -> Any:
+        assert isinstance(job, FirstRows), "scores of rows came to the driver"
+        return before(engine, job, partitions)
+
+    before = Remote.map
+    monkeypatch.setattr(Remote, "map", mapped)
+
+
+FIGURES = ("rmse", "mae", "r2", "log_loss", "log_loss_error", "log_likelihood", "baseline_log_loss", "n", "rows")
+
+
+@pytest.mark.parametrize("how", ["leave_one_out", "cross_validate", "scores"])
+def test_scores_of_numbers_are_added_up(how: str, parts: list[pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
+    line: Any = credo.LinearRegression(kinds={**FEW, "mass": "ignore"}).fit(local(parts), target="z")
+    here = getattr(line, how)(local(parts), weight="mass") if how == "scores" else getattr(line, how)(local(parts))
+    kept_from_the_driver(monkeypatch)
+    there = getattr(line, how)(dask_frame(parts), **({"weight": "mass"} if how == "scores" else {}))
+    assert str(there) == str(here)
+    assert [getattr(there, name) for name in FIGURES] == pytest.approx([getattr(here, name) for name in FIGURES], 1e-12)
+    assert there._repr_html_() == here._repr_html_()
+    assert len(pickle.dumps(there)) < 8 * there.rows
+    with pytest.raises(AttributeError, match="added up on the workers"):
+        _ = there.predicted
+
+
+def test_scores_of_student_noise_are_added_up(parts: list[pd.DataFrame]) -> None:
+    line: Any = credo.LinearRegression(kinds={**FEW, "mass": "ignore"}, noise="student").fit(local(parts), target="z")
+    there, here = (line.cross_validate(data, folds=2) for data in (dask_frame(parts), local(parts)))
+    assert str(there) == str(here)
+    assert there.rows == 700
+    assert not hasattr(there, "truth")
+
+
+@pytest.mark.parametrize("how", ["leave_one_out", "cross_validate"])
+def test_scores_of_logistic_regression_are_added_up(
+    how: str, parts: list[pd.DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row that is the only one of its class among them."""
+    lone = [part.assign(kind=np.where(part.index == 200, "lone", part["kind"])) for part in parts]
+    model: Any = credo.LogisticRegression(kinds={**FEW, "mass": "ignore"}).fit(local(lone), target="kind")
+    here = getattr(model, how)(local(lone))
+    kept_from_the_driver(monkeypatch)
+    there = getattr(model, how)(dask_frame(lone))
+    assert (str(there), there.unknown) == (str(here), 1)
+    assert len(pickle.dumps(there)) < 8 * there.rows
+    if how == "leave_one_out":
+        with pytest.raises(credo.EvidenceError, match="needs the rows that were learned"):
+            model.leave_one_out(dask_frame(lone[:3]))
+
+
+@pytest.mark.parametrize("how", ["leave_one_out", "cross_validate"])
+@pytest.mark.parametrize("what", ["tables", "lines", "belief"])
+def test_scores_of_whole_rows_are_added_up(
+    what: str, how: str, parts: list[pd.DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if what == "belief" and how == "leave_one_out":
+        return
+    few = [part[["z"] if what == "belief" else ["kind", "word", "z"]] for part in parts]
+    model: Any = credo.NormalInverseGamma(0, 1, 1, 1)
+    if what == "lines":
+        model = credo.learn_structure(local(few))
+    elif what == "tables":
+        model = credo.Network("kind -> word").fit(local(few))
+    here = getattr(model, how)(local(few))
+    kept_from_the_driver(monkeypatch)
+    there = getattr(model, how)(dask_frame(few))
+    assert str(there) == str(here)
+    assert there.log_loss == pytest.approx(here.log_loss, 1e-12)
+    assert there.n == 700
+    with pytest.raises(AttributeError, match="added up on the workers"):
+        _ = there.log_probabilities
+
+
+def test_scores_of_rows_with_missing_cells_are_added_up(parts: list[pd.DataFrame]) -> None:
+    net = credo.Network("kind -> seen; kind -> word")
+    there, here = (
+        net.cross_validate(data, folds=2, weight="mass", steps=3) for data in (dask_frame(parts), local(parts))
+    )
+    assert str(there) == str(here)
+    assert not hasattr(there, "log_probabilities")
+
+
+def test_description_lengths_of_frames(parts: list[pd.DataFrame]) -> None:
+    kinds = {**FEW, "mass": "ignore"}
+    models: dict[str, Any] = {"z": credo.LinearRegression(kinds=kinds), "kind": credo.NaiveBayes(kinds=kinds)}
+    for target, model in models.items():
+        fitted = model.fit(local(parts), target=target)
+        there, here = (fitted.description_length(data) for data in (dask_frame(parts), local(parts)))
+        assert there.total == pytest.approx(here.total, 1e-12)
+
+
 def test_scores_of_rows_of_classes_that_no_other_row_shows(parts: list[pd.DataFrame]) -> None:
     lone = [part.assign(kind=np.where(part.index == 200, "lone", part["kind"])) for part in parts]
     model: Any = credo.NaiveBayes(kinds=FEW).fit(local(lone), target="kind")

@@ -132,6 +132,22 @@ def regressed(data: Any) -> Any:
     return bits(steep.predict_proba(table())), bits(line.predict(table()))
 
 
+def scored(data: Any) -> Any:
+    """Scores of numbers, of classes by logistic regression, and of whole rows, added up."""
+    kinds = {**FEW, "mass": "ignore"}
+    line = credo.LinearRegression(kinds=kinds).fit(data, target="z")
+    steep = credo.LogisticRegression(kinds=kinds).fit(data, target="kind")
+    net = credo.Network("kind -> word").fit(data)
+    gaps: Any = {"folds": 2, "steps": 3}
+    with patch.object(Source, "sums_scores", True):
+        numbers: list[Any] = [line.leave_one_out(data), line.cross_validate(data, folds=3), line.scores(data)]
+        classes = [steep.leave_one_out(data), steep.cross_validate(data, folds=2)]
+        rows: list[Any] = [net.leave_one_out(data), net.cross_validate(data, folds=3)]
+        rows.append(credo.Network("kind -> seen; kind -> word").cross_validate(data, **gaps))
+    spreads = [(each.truth_spread, each.squared_error, each.absolute_error, each.loss) for each in numbers]
+    return spreads, [*map(score_bits, classes)], [(each.rows, each.n, each.fold_count, each.loss) for each in rows]
+
+
 def tuned(data: Any) -> Any:
     model = credo.NaiveBayes(kinds={"note": "text", "run": "ignore"}).fit(data, target="kind").tune(data)
     return evidence_bits(model), bits(model.predict_proba(table()))
@@ -187,7 +203,7 @@ def learned_number(data: Any) -> Any:
 QUICK: dict[str, Callable[[Any], Any]] = {
     each.__name__: each for each in (fitted, weighed, validated, estimated, worded)
 }
-LONG = {each.__name__: each for each in (regressed, tuned, mixed, incomplete, sequential, structured, learned)}
+LONG = {each.__name__: each for each in (regressed, scored, tuned, mixed, incomplete, sequential, structured, learned)}
 ESTIMATES: dict[str, Callable[[Any], Any]] = {
     "number": lambda data: credo.estimate(data, "z", by="who", prior=credo.NormalInverseGamma(0, 1, 1, 1)),
     "category": lambda data: credo.estimate(data, "word", by="who", prior="empirical"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from credo.blocks.one_hot import LABEL
 from credo.core.evidence import Evidence
 from credo.core.folds import Groups
 from credo.core.labels import UNLABELLED
-from credo.core.learning import Additive, Weight, Weights, fold_scores
+from credo.core.learning import Additive, Weight, Weights, fold_job, fold_scores
 from credo.core.records import with_fields
+from credo.core.summed_scores import summed_scores
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
@@ -30,7 +31,7 @@ from credo.models.regression.design import Design
 from credo.models.regression.features import Interactions, Readings
 from credo.models.regression.fitted import FittedLine, Settings
 from credo.models.regression.jobs import Means, Predictives, Scored
-from credo.models.regression.scores import NumberScores
+from credo.models.regression.scores import NumberScores, SummedNumberScores, add_ignored
 from credo.models.targets import with_known_target, with_target
 from credo.notices import quietly, tell, tell_of_columns
 from credo.numerics.distributions import InverseGamma, Seed, StudentT, plain
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from credo.selection.report import RegressionReport
     from credo.streaming.live_regression import LiveRegression
 
+NO_TARGET = "no row has a target: every cell of {!r} is missing, or has weight 0"
 Noise = Literal["gaussian", "student"]
 NUMBERS = {"mean": 0.0, "precision": 1.0, "shape": 1.0, "scale": 1.0}  # of a prior of which some are given
 
@@ -348,7 +350,7 @@ class LinearRegression(Additive):
         ignored = Ignored()
         for batch in table.batches([*table.keys, *table.names]):
             found, unseen = job(batch)
-            _add(ignored, unseen)
+            add_ignored(ignored, unseen)
             yield batch, StudentT(self.fitted.predictive_degrees, found[:, 0], found[:, 1])
         _tell_unseen(ignored)
 
@@ -392,7 +394,7 @@ class LinearRegression(Additive):
         parts, ignored = [], Ignored()
         for found, unseen in engines.map(job, partitions):
             parts.append(found)
-            _add(ignored, unseen)
+            add_ignored(ignored, unseen)
         _tell_unseen(ignored)
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -424,10 +426,23 @@ class LinearRegression(Additive):
     def _scored(self, table: Source, weight: Weight, how: str) -> NumberScores:
         weights = Weights.of(weight)
         job = Scored(self.fitted, str(self.target), weights.of_a_row, left_out=how == "leave-one-out")
-        found = self._collected(table, job, self.needs(table.without(weight)), weights)
+        names = self.needs(table.without(weight))
+        if table.sums_scores:
+            added = self._summed(job, weights.partitions(table, names))
+            ratio = fold_ratio(added.rows) if job.left_out else 0.0
+            return cast("NumberScores", replace(added, how=how, held_out_ratio=ratio))
+        found = self._collected(table, job, names, weights)
         if not len(found):
-            raise DataError(f"no row has a target: every cell of {self.target!r} is missing, or has weight 0")
+            raise DataError(NO_TARGET.format(self.target))
         return NumberScores.of_columns(found, how, fold_ratio(len(found)) if job.left_out else 0.0)
+
+    def _summed(self, job: Any, partitions: Any, added: Any = SummedNumberScores.of) -> SummedNumberScores:
+        """The scores of a frame's rows, added up where they are; one notice for unseen values."""
+        found = summed_scores(job, partitions, SummedNumberScores, added)
+        if found is None:
+            raise DataError(NO_TARGET.format(self.target))
+        _tell_unseen(found.ignored)
+        return found
 
     def cross_validate(  # type: ignore[override]
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0,
@@ -444,6 +459,10 @@ class LinearRegression(Additive):
             from credo.models.regression.robust import cross_validated
 
             return cross_validated(model, drawn, weight, seed)
+        if drawn.table.sums_scores:
+            job, partitions, _ = fold_job(model, drawn.table, folds, weight, seed, _scores_of, drawn.together)
+            added = model._summed(job, partitions, SummedNumberScores.of_fold)
+            return cast("NumberScores", replace(added, how=drawn.how, held_out_ratio=fold_ratio(folds)))
         found, _ = fold_scores(model, drawn.table, folds, weight, seed, _scores_of, together=drawn.together)
         return drawn.scores_of_numbers(found[0], weight)
 
@@ -465,11 +484,6 @@ class LinearRegression(Additive):
         return described(self)
 
 
-def _add(total: Ignored, more: Ignored) -> None:
-    for key, cells in more.items():
-        total[key] = total.get(key, 0) + cells
-
-
 def _tell_unseen(ignored: Ignored) -> None:
     """One notice for all columns with such cells."""
     said = ((name, f"{counted(cells, 'cell')} with {what}, ignored") for (name, what), cells in ignored.items())
@@ -477,8 +491,6 @@ def _tell_unseen(ignored: Ignored) -> None:
 
 
 def _scores_of(model: LinearRegression, batch: Batch, weights: Array) -> tuple[Array]:
-    from dataclasses import replace
-
     with quietly():  # what is to be told of all rows, the fit tells
         fitted = model.fitted
     job = Scored(fitted, str(model.target), Weights().of_a_row)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from credo.core.learning import Weight
 from credo.core.membership import Codes
 from credo.core.statistics import ALONE
+from credo.core.summed_scores import SumScores
 from credo.data import Source
 from credo.errors import DataError, EvidenceError
+from credo.models.class_predictor import NO_CLASS
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.metrics import Scores, fold_ratio
 from credo.models.regression.laplace import LaplacePosterior
 from credo.models.regression.logistic_fitting import Fitting
 from credo.models.regression.table_rows import TableRows
+from credo.models.summed_scores import SummedScores, summed_batch
 from credo.numerics.exact import Array
 from credo.numerics.softmax import FeatureRows
 from credo.numerics.softmax_modes import WeightPrior
@@ -46,6 +50,10 @@ class FoldShares:
         found[unknown, rows.codes[unknown]] = np.nan
         return found, rows.codes, rows.weight
 
+    def judged(self, log_shares: Array, codes: Codes, weights: Array) -> Array:  # noqa: ARG002 - they were taken out
+        """What the truth is judged by."""
+        return log_shares
+
 
 @dataclass(frozen=True, eq=False)
 class FoldWeights:
@@ -66,10 +74,18 @@ class LeftOutShares:
     """log P(class | row) without the row itself, approximately; the row's class and weight."""
 
     posterior: LaplacePosterior
+    class_weights: Array
     integrated: bool
 
     def __call__(self, rows: FeatureRows) -> tuple[Array, Codes, Array]:
         return self.posterior.left_out(rows, self.integrated), rows.codes, rows.weight
+
+    def judged(self, log_shares: Array, codes: Codes, weights: Array) -> Array:
+        """The same, without a judgement of rows that are the only ones of their class."""
+        there = self.class_weights[codes]
+        alone = np.flatnonzero(there - weights <= ALONE * there)
+        log_shares[alone, codes[alone]] = np.nan
+        return log_shares
 
 
 def cross_validated(model: LogisticRegression, drawn: DrawnFolds, weight: Weight, seed: int) -> Scores:
@@ -86,7 +102,7 @@ def cross_validated(model: LogisticRegression, drawn: DrawnFolds, weight: Weight
         posteriors.append(fitting.posterior(mode, prior, flat_intercept=True, rows=rows))
     job = FoldShares(tuple(posteriors), sizes.sum(0) - sizes, model.integrates)
     found = _scores(model, fitting.rows, job, f"{drawn.how}, {HELD_FIXED}")
-    return replace(found, held_out_ratio=fold_ratio(drawn.folds), groups=drawn.codes(weight, found.rows))
+    return drawn.with_groups(replace(found, held_out_ratio=fold_ratio(drawn.folds)), weight)
 
 
 def _others(model: LogisticRegression, prior: WeightPrior, folds: int) -> Array | None:
@@ -103,27 +119,43 @@ def left_out(model: LogisticRegression, table: Source, weight: Weight) -> Scores
             "leave-one-out needs the covariances of all weights, which aren't kept of so many: use cross_validate(data)"
         )
     rows = Fitting(model, table, weight).rows
-    found = _scores(
-        model, rows, LeftOutShares(model.seen, model.integrates), f"leave-one-out, approximately, {HELD_FIXED}"
-    )
-    there = np.bincount(found.truth, found.weights, len(model.classes))
+    job = LeftOutShares(model.seen, model.class_weights, model.integrates)
+    found = _scores(model, rows, job, f"leave-one-out, approximately, {HELD_FIXED}")
+    there = found.class_weights
     if not np.allclose(there, model.class_weights, rtol=1e-9):
         raise EvidenceError(
             f"leave-one-out needs the rows that were learned: they are {model.n:g}, the data has {there.sum():g}"
         )
-    alone = np.flatnonzero(there[found.truth] - found.weights <= ALONE * there[found.truth])
-    found.log_probabilities[alone, found.truth[alone]] = np.nan
-    return replace(found, held_out_ratio=fold_ratio(len(found.truth)))
+    return replace(found, held_out_ratio=fold_ratio(found.rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Of what a job finds: log P(class | row) under the model's P(class), NaN at the truth where it isn't known; the
+    row's class and weight."""
+
+    job: FoldShares | LeftOutShares
+    prior_shift: Array
+
+    def __call__(self, rows: FeatureRows) -> tuple[Array, Codes, Array]:
+        log_shares, codes, weights = self.job(rows)
+        shifted = log_shares + self.prior_shift
+        with np.errstate(invalid="ignore"):
+            total = np.logaddexp.reduce(np.where(np.isnan(shifted), -np.inf, shifted), axis=1, keepdims=True)
+        return self.job.judged(shifted - total, codes, weights), codes, weights
 
 
 def _scores(model: LogisticRegression, rows: TableRows, job: FoldShares | LeftOutShares, how: str) -> Scores:
-    log_shares, codes, weights = (np.concatenate(each) for each in zip(*rows.map(job), strict=True))
+    shares = Shares(job, model._prior_shift)
+    if rows.table.sums_scores:
+        added = rows.reduce(SumScores(shares, partial(summed_batch, model.classes)), SummedScores.total)
+        if not added.rows:
+            raise DataError(NO_CLASS.format(model.target))
+        return cast("Scores", replace(added, how=how))
+    log_shares, codes, weights = (np.concatenate(each) for each in zip(*rows.map(shares), strict=True))
     if not len(codes):
-        raise DataError(f"no row has a class: every cell of {model.target!r} is missing, or has weight 0")
-    shifted = log_shares + model._prior_shift
-    with np.errstate(invalid="ignore"):
-        total = np.logaddexp.reduce(np.where(np.isnan(shifted), -np.inf, shifted), axis=1, keepdims=True)
-    return Scores(model.classes, shifted - total, codes.astype(np.intp), weights, how)
+        raise DataError(NO_CLASS.format(model.target))
+    return Scores(model.classes, log_shares, codes.astype(np.intp), weights, how)
 
 
 def _sum(parts: Sequence[Array]) -> Array:

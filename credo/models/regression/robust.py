@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 from scipy.special import digamma, gammaln
@@ -30,10 +30,11 @@ from credo.data.schema import Schema
 from credo.errors import DataError, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.drawn_folds import DrawnFolds
+from credo.models.metrics import fold_ratio
 from credo.models.regression.features import Features
 from credo.models.regression.fitted import Basis, FittedLine, Settings, reference_prior
 from credo.models.regression.ridge import RidgeEvidence
-from credo.models.regression.scores import NumberScores
+from credo.models.regression.scores import NumberScores, SummedNumberScores
 from credo.notices import quietly, tell
 from credo.numerics.distributions import StudentT
 from credo.numerics.exact import Array
@@ -205,6 +206,9 @@ def cross_validated(model: LinearRegression, drawn: DrawnFolds, weight: Weight, 
         trained = fitted_with_student_noise(model, table.where(~inside), other)
         with quietly():
             found.append(trained.scores(table.where(inside), weight=own))
+    if table.sums_scores:
+        added = SummedNumberScores.total(cast("list[SummedNumberScores]", found))
+        return cast("NumberScores", replace(added, how=drawn.how, held_out_ratio=fold_ratio(drawn.folds)))
     names = ("truth", "predicted", "log_probabilities", "weights")
     columns = np.column_stack([np.concatenate([getattr(each, name) for each in found]) for name in names])
     if len(columns) == len(fold_of):  # in the table's order, where no row was left out

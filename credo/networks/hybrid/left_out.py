@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from credo import engines
-from credo.core.learning import RowWeights, Validation, Weights
+from credo.core.learning import RowWeights, Validation, Weights, summed_validation
 from credo.core.membership import Codes
 from credo.data import Batch, source
 from credo.errors import DataError, EvidenceError
@@ -34,14 +34,23 @@ def leave_one_out(net: HybridNetwork, data: object, weight: Weight) -> Validatio
     if table.once:
         raise DataError("leave-one-out reads the data once more, and an iterator can be read only once: give a table")
     names = learner.needs(table.without(weight))
-    parts = [*engines.map(LeaveOneOut.of(learner, weights.of_a_row), weights.partitions(table, names))]
-    log_probs, row_weights = (np.concatenate(each) for each in zip(*parts, strict=True))
-    if abs(row_weights.sum() - learner.n) > ROUNDING * max(1.0, learner.n):
+    job, partitions = LeaveOneOut.of(learner, weights.of_a_row), weights.partitions(table, names)
+    if table.sums_scores:
+        added: Any = summed_validation(job, partitions, left_out=True)
+        _check_rows(learner, added.n)
+        return cast("Validation", added)
+    log_probs, row_weights = (np.concatenate(each) for each in zip(*engines.map(job, partitions), strict=True))
+    _check_rows(learner, row_weights.sum())
+    return Validation(log_probs, np.arange(len(log_probs)), row_weights)
+
+
+def _check_rows(learner: HybridLearner, there: float) -> None:
+    """Given the weight of the data's rows."""
+    if abs(there - learner.n) > ROUNDING * max(1.0, learner.n):
         raise EvidenceError(
             f"leave-one-out needs the rows that were learned: the evidence has {learner.n:g} of them, the data "
-            f"{row_weights.sum():g}"
+            f"{there:g}"
         )
-    return Validation(log_probs, np.arange(len(log_probs)), row_weights)
 
 
 @dataclass(frozen=True, eq=False)
