@@ -132,7 +132,7 @@ def _part(seed: int) -> Any:
     return pd.DataFrame({"x": np.random.default_rng(seed).normal(size=1000)})
 
 
-def _weak_scaling() -> Iterator[Limit]:
+def _weak_scaling() -> Iterator[Line | Limit]:
     """Four times the partitions, of as many rows each. Dask's scheduler is a process of its own here, as on a cluster:
     what it spends on each partition isn't the driver's."""
     import dask.dataframe as dd
