@@ -5,11 +5,13 @@ Rows go to the workers as Arrow record batches (`mapInArrow`): no pandas is invo
 
 from __future__ import annotations
 
+import gc
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -294,12 +296,22 @@ def partition_number() -> int:
     return int(context.partitionId())
 
 
+@cache
+def spare_modules() -> None:
+    """Once a worker: Spark's collect garbage after each task, and looking through all that was imported takes longer
+    than a small task."""
+    gc.collect()
+    gc.freeze()
+
+
 def done_rows(task: bytes, number: int, place: int, partition: Callable[[], Partition[Any]]) -> Any:
     own: Task = pickle.loads(task)
     try:
         done = own(partition())
     except CredoError as error:
         return rows_of(number, [Failed(in_partition(error, place))])
+    finally:
+        spare_modules()
     if own.split is None:
         return rows_of(number, [done])
     whole, nothing = done.results[0], done._replace(rows=0, notices=[])

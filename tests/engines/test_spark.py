@@ -128,6 +128,22 @@ def test_decisions_and_hidden_states_are_columns(spark: Any) -> None:
     np.testing.assert_array_equal(np.column_stack([shares[f"P({each})"] for each in hmm.names]), hmm.smooth(here))
 
 
+def test_workers_do_not_search_modules_for_garbage(frame: Any) -> None:
+    """After each task: what a worker imported is left out from the first task on."""
+
+    def probed(batches: Any) -> Any:
+        import gc
+
+        import pyarrow as pa
+
+        for _ in batches:
+            pass
+        yield pa.record_batch({"spared": pa.array([gc.get_freeze_count()])})
+
+    credo.NaiveBayes(kinds=FEW).fit(frame, target="kind")
+    assert max(frame.mapInArrow(probed, "spared long").toArrow()["spared"].to_pylist()) > 10_000
+
+
 def test_it_listens_on_this_machine_alone(frame: Any) -> None:
     """Java, and the Python workers that it starts."""
     import psutil
