@@ -22,6 +22,7 @@ from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.blocks.joint_codes import Lookup
     from credo.blocks.numbers.hidden_rows import Before, HiddenGroups
     from credo.blocks.scoring import Scorer
     from credo.blocks.tally import Tally
@@ -82,6 +83,14 @@ class ExpectsHidden(Capability):
     ) -> tuple[Evidence, HiddenGroups] | None:
         """The expected statistics at the current parameters; None if responsibilities are needed first. The other
         blocks' log-likelihoods of the rows become their responsibilities."""
+
+
+class CountsJointValues(Capability):
+    """Its statistics follow from how often its columns' joint values occur."""
+
+    @abstractmethod
+    def of_joint_values(self, batch: Batch, n: Array, groups: str) -> Evidence:
+        """The statistics of a batch whose joint values have these weights. (joint values, groups)"""
 
 
 class Rounds(Capability):
@@ -175,6 +184,15 @@ class ReadAgain(Capability):
     @abstractmethod
     def add_again(self, batch: Batch, out: Array) -> None:
         """The same as `add` of what is read, base included."""
+
+
+class LooksUp(Capability):
+    """Has the log-likelihoods of the joint values of its columns, where rows outnumber these by far. Its block counts
+    joint values."""
+
+    @abstractmethod
+    def lookup(self, batch: Batch) -> Lookup | None:
+        """None for a few rows."""
 
 
 class SharedFactor(Capability):

@@ -15,17 +15,19 @@ from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables
 from credo.blocks.block import UNSEEN_VALUES, Block, Parameter, Settings, column_labels
 from credo.blocks.capabilities import (
     CountsIgnored,
+    CountsJointValues,
     Draws,
     Expects,
     Ignored,
     LogEvidence,
     LogPrior,
+    LooksUp,
     Points,
     ReadAgain,
     Tabular,
     Tallies,
 )
-from credo.blocks.joint_codes import MANY, JointCodes
+from credo.blocks.joint_codes import MANY, JointCodes, Lookup
 from credo.blocks.scoring import ScoredColumns, TableScorer
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Categories(Block, Tallies):
+class Categories(Block, CountsJointValues, Tallies):
     """P(x = v | class) = θᵥ, θ ~ Dirichlet(l), or Dirichlet(m p), for each column."""
 
     names: tuple[str, ...]
@@ -56,9 +58,24 @@ class Categories(Block, Tallies):
         if isinstance(member, Hard) and (member.weight == 1).all():
             found = _whole_counts(batch, self.names, member)
         elif isinstance(member, Soft) and batch.rows >= MANY:
-            found = _joint_counts(batch, self.names, member)
+            joint = batch.encoded(JointCodes(self.names))
+            n = np.zeros((joint.size, member.groups))
+            for codes in joint.codes:
+                add_weights_soft(codes, member.weights, n)
+            return self.of_joint_values(batch, n, groups)
         else:
             found = [_counts(batch, name, member) for name in self.names]
+        return self._evidence(found, groups)
+
+    def of_joint_values(self, batch: Batch, n: Array, groups: str) -> Evidence:
+        found: list[tuple[Any, Counts]] = []
+        for joined in batch.encoded(JointCodes(self.names)).columns:
+            own = Soft(n[joined.first : joined.first + joined.values.shape[1]])
+            each = zip(joined.values, joined.levels, strict=True)
+            found += [(levels, Counts.of(codes, len(levels), own)) for codes, levels in each]
+        return self._evidence(found, groups)
+
+    def _evidence(self, found: Sequence[tuple[Any, Counts]], groups: str) -> Evidence:
         pairs = list(zip(self.names, found, strict=True))
         columns = tuple(Column(name, "category", levels) for name, (levels, _) in pairs)
         parts = {Label("column", name): Part((groups, name), counts) for name, (_, counts) in pairs}
@@ -81,17 +98,6 @@ def _counts(batch: Batch, name: str, member: Membership) -> tuple[Any, Counts]:
     """A column's levels, and their counts by group."""
     codes, levels = batch.categories(name) if isinstance(member, Hard) else batch.encoded(CategoryCodes(name))
     return levels, Counts.of(codes, len(levels), member)
-
-
-def _joint_counts(batch: Batch, names: tuple[str, ...], member: Soft) -> list[tuple[Any, Counts]]:
-    """The same for each column, by way of the columns' joint values."""
-    found: list[tuple[Any, Counts]] = []
-    for joined in batch.encoded(JointCodes(names)):
-        n = np.zeros((joined.values.shape[1], member.groups))
-        add_weights_soft(joined.rows, member.weights, n)
-        each = zip(joined.values, joined.levels, strict=True)
-        found += [(levels, Counts.of(codes, len(levels), Soft(n))) for codes, levels in each]
-    return found
 
 
 def _whole_counts(batch: Batch, names: Sequence[str], member: Hard) -> list[tuple[Any, Counts]]:
@@ -327,20 +333,28 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
 
 
 @dataclass(frozen=True, eq=False)
-class CategoriesLikelihood(TableLikelihood, CountsIgnored, ReadAgain, Expects, Draws):
+class CategoriesLikelihood(TableLikelihood, CountsIgnored, ReadAgain, LooksUp, Expects, Draws):
     """The columns are the data's own: unseen values are counted, and values can be drawn."""
 
     def add_again(self, batch: Batch, out: Array) -> None:
-        if batch.rows < MANY:
+        table = self.lookup(batch)
+        if table is None:
             self.add(self.read(batch), out)
-            return
-        for joined in batch.encoded(JointCodes(self.names)):
+        else:
+            add_tables(table.codes, np.zeros(len(table.codes), dtype=np.int64), table.logs, out)
+
+    def lookup(self, batch: Batch) -> Lookup | None:
+        if batch.rows < MANY:
+            return None
+        joint = batch.encoded(JointCodes(self.names))
+        logs, n = np.zeros((2, joint.size, self._weighted_tables.shape[1]))
+        for joined in joint.columns:
             own = slice(joined.start, joined.start + len(joined.levels))
             each = zip(joined.values, joined.levels, self.columns[own], strict=True)
             values = np.stack([cells.recoded(codes, known, column.levels)[0] for codes, known, column in each])
-            said = np.zeros((values.shape[1], out.shape[1]))
+            said = logs[joined.first : joined.first + values.shape[1]]
             add_tables(values, self._starts[own], self._weighted_tables, said)
-            add_tables(joined.rows[None], np.zeros(1, dtype=np.int64), said, out)
+        return Lookup(joint.codes, logs, n)
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Codes, Ignored]:
         codes, unseen = self._coded(batch)

@@ -16,6 +16,7 @@ import numpy as np
 from credo.core.membership import Codes
 from credo.data import Batch
 from credo.data.batches import CategoryCodes
+from credo.numerics.exact import Array
 
 MANY = 4096  # rows from which on joining columns pays
 SPARSE = 8  # rows, at least, for each joint value
@@ -26,8 +27,28 @@ class JoinedColumns(NamedTuple):
 
     start: int  # the place of the first among all columns
     levels: tuple[Any, ...]  # of each, an Arrow array
-    rows: Codes  # the joint value of each row. (rows,)
     values: Codes  # (columns, joint values)
+    first: int  # the place of the first joint value among those of all columns
+
+
+class JointRows(NamedTuple):
+    """Rows as joint values, one of each of some joined columns; those of all are numbered through."""
+
+    codes: Codes  # (joined columns, rows)
+    columns: tuple[JoinedColumns, ...]
+
+    @property
+    def size(self) -> int:
+        """How many joint values there are."""
+        return sum(joined.values.shape[1] for joined in self.columns)
+
+
+class Lookup(NamedTuple):
+    """Log-likelihoods of joint values, and the sums of their rows' memberships, which are added while rows are read."""
+
+    codes: Codes  # (joined columns, rows)
+    logs: Array  # (joint values, groups)
+    n: Array  # (joint values, groups)
 
 
 @dataclass(frozen=True)
@@ -36,20 +57,24 @@ class JointCodes:
 
     names: tuple[str, ...]
 
-    def of(self, batch: Batch) -> tuple[JoinedColumns, ...]:
+    def of(self, batch: Batch) -> JointRows:
         coded = [CategoryCodes(name).of(batch) for name in self.names]
-        found, start, most = [], 0, batch.rows // SPARSE
+        found: list[JoinedColumns] = []
+        codes, start, first, most = [], 0, 0, batch.rows // SPARSE
         while start < len(coded):
             end = start + 1
             while end < len(coded) and prod(len(levels) + 1 for _, levels in coded[start : end + 1]) <= most:
                 end += 1
-            found.append(_joined(start, coded[start:end]))
-            start = end
-        return tuple(found)
+            rows, values = _joined(coded[start:end])
+            codes.append(rows + np.int32(first))
+            found.append(JoinedColumns(start, tuple(levels for _, levels in coded[start:end]), values, first))
+            start, first = end, first + values.shape[1]
+        return JointRows(np.stack(codes), tuple(found))
 
 
-def _joined(start: int, coded: Sequence[tuple[Codes, Any]]) -> JoinedColumns:
-    """Joint values are numbered as the digits of a number, that of the last column changing fastest."""
+def _joined(coded: Sequence[tuple[Codes, Any]]) -> tuple[Codes, Codes]:
+    """The joint value of each row, and the codes of each joint value. These are numbered as the digits of a number,
+    that of the last column changing fastest."""
     sizes = [len(levels) + 1 for _, levels in coded]
     rows = coded[0][0] + np.int32(1)
     for (codes, _), size in zip(coded[1:], sizes[1:], strict=True):
@@ -57,4 +82,4 @@ def _joined(start: int, coded: Sequence[tuple[Codes, Any]]) -> JoinedColumns:
         rows += codes
         rows += np.int32(1)
     values = np.indices(sizes, dtype=np.int32).reshape(len(sizes), -1) - np.int32(1)
-    return JoinedColumns(start, tuple(levels for _, levels in coded), rows, values)
+    return rows, values

@@ -16,15 +16,18 @@ import numpy as np
 from credo.blocks.block import Block, Likelihood, Parameter, Settings, counting
 from credo.blocks.capabilities import (
     Completes,
+    CountsJointValues,
     Draws,
     ExpectsHidden,
     Ignored,
     LogPrior,
+    LooksUp,
     ReadAgain,
     SharedFactor,
     log_base,
     read_counting_ignored,
 )
+from credo.blocks.joint_codes import Lookup
 from credo.blocks.numbers.hidden_rows import Before
 from credo.blocks.subset_averaging import averaged
 from credo.core.evidence import Evidence, Part
@@ -84,21 +87,39 @@ class Conditional:
         """EM's whole E-step of rows whose group is hidden: the same under P(group | row), the groups having these
         shares, and log p(row). (rows,)"""
         rows, last = batch.filled(self.names), self._in_one_pass
-        logs, alone = np.zeros((batch.rows, len(log_shares))), len(self.blocks) == 1
-        for i, likelihood in enumerate(self.likelihoods):
-            if i != last:
-                _add_again(likelihood, rows, logs)
+        at, lookup = (None, None) if last is None else self._lookup(rows)
+        others = [likelihood for i, likelihood in enumerate(self.likelihoods) if i not in (last, at)]
+        logs = self._added(others, rows, None) if others else None
         if last is not None:
-            block, now = self.blocks[last], self.likelihoods[last]
-            before = Before(log_shares, weight, None if alone else logs)
-            found = ExpectsHidden.needed(block).expected_hidden(rows, before, self.groups, now)
+            block, before = self.blocks[last], Before(log_shares, weight, logs, lookup)
+            found = ExpectsHidden.needed(block).expected_hidden(rows, before, self.groups, self.likelihoods[last])
             if found is not None:
                 evidence, (n, log_prob) = found
-                every = [evidence] if alone else self._expected(rows, Soft(logs), {block: evidence})
+                done = {block: evidence}
+                if at is not None and lookup is not None:
+                    counts = CountsJointValues.needed(self.blocks[at])
+                    done[self.blocks[at]] = counts.of_joint_values(rows, lookup.n, self.groups)
+                every = [*done.values()] if logs is None else self._expected(rows, Soft(logs), done)
                 return self._beside(every, Counts(Exact.of(n[:, None])), levels), log_prob
-            _add_again(now, rows, logs)
+        logs = self._added([self.likelihoods[i] for i in (at, last) if i is not None], rows, logs)
         member, log_prob = Soft.responsibilities(logs + log_shares, weight)
         return self.expected(batch, member, levels), log_prob
+
+    def _added(self, likelihoods: Sequence[Likelihood], rows: Batch, logs: Array | None) -> Array:
+        """Those log-likelihoods, added to others' if there are any. (rows, groups)"""
+        out = np.zeros((rows.rows, len(self.weights))) if logs is None else logs
+        for likelihood in likelihoods:
+            _add_again(likelihood, rows, out)
+        return out
+
+    def _lookup(self, rows: Batch) -> tuple[int | None, Lookup | None]:
+        """The first block whose log-likelihoods are looked up, and these."""
+        for i, likelihood in enumerate(self.likelihoods):
+            looks = LooksUp.of(likelihood)
+            found = None if looks is None else looks.lookup(rows)
+            if found is not None:
+                return i, found
+        return None, None
 
     @cached_property
     def _in_one_pass(self) -> int | None:

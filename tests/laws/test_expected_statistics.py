@@ -285,7 +285,7 @@ def test_joint_values_are_counted_and_scored_as_single_ones() -> None:
     batch = Batch(0, size, {"few": few, "digits": digits, "many": many, "flag": flag})
     block, member = Categories(("few", "digits", "many", "flag")), shares(size, 24)
     joined = batch.encoded(joint_codes.JointCodes(block.names))
-    assert [len(each.levels) for each in joined] == [2, 1, 1]
+    assert [len(each.levels) for each in joined.columns] == [2, 1, 1]
     conditional = Conditional((block,), SETTINGS, "group")
     parts = [batch.slice(start, joint_codes.MANY - 1) for start in range(0, size, joint_codes.MANY - 1)]
     each = [conditional.expected(part, Soft(member.weights[part.start :][: part.rows]), LEVELS) for part in parts]

@@ -9,8 +9,9 @@ from credo._kernels.blocks.hidden_groups import NEAR, expect_moments, expect_tie
 from credo._kernels.core.soft_sums import TILE
 from credo.numerics.exact import Array
 
-GROUPS, COLUMNS = 5, 6
+GROUPS, COLUMNS, VALUES = 5, 6, 7
 ALONE = np.empty((0, 0))  # no other columns
+UNCODED = np.empty((0, 0), dtype=np.int32), ALONE, ALONE  # no joint values
 SIZES = [0, 1, TILE - 1, TILE, TILE + 1, 3 * TILE + 7]
 
 
@@ -45,9 +46,12 @@ def test_exponentials_to_the_last_bits() -> None:
 
 @pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-@pytest.mark.parametrize(("columns", "away"), [(COLUMNS, 0.0), (COLUMNS - 1, 0.0), (COLUMNS, 2.0 * NEAR)])
+@pytest.mark.parametrize(
+    ("columns", "away", "joined"),
+    [(COLUMNS, 0.0, 0), (COLUMNS - 1, 0.0, 0), (COLUMNS, 2.0 * NEAR, 0), (COLUMNS, 0.0, 1), (COLUMNS - 1, 0.0, 2)],
+)
 @pytest.mark.parametrize("size", SIZES)
-def test_independent_numbers(size: int, columns: int, away: float, missing: float, beside: bool) -> None:
+def test_independent_numbers(size: int, columns: int, away: float, missing: float, beside: bool, joined: int) -> None:
     x, weight = rows_of(size, missing)
     x, rng = np.ascontiguousarray(x[:, :columns]), np.random.default_rng(1)
     shift, scale, centre = (
@@ -61,11 +65,15 @@ def test_independent_numbers(size: int, columns: int, away: float, missing: floa
     said = rng.normal(size=(size, GROUPS))  # by other columns
     said[rng.random(said.shape) < 0.1] = -np.inf
     others = said.copy() if beside else ALONE
-    expect_moments(x, weight, shift, scale, centre, constant, log_shares, others, tops, totals, n, known, first, second)
+    codes, table = rng.integers(0, VALUES, (joined, size), dtype=np.int32), rng.normal(size=(VALUES, GROUPS))
+    table[rng.random(table.shape) < 0.05], counts = -np.inf, np.zeros((VALUES, GROUPS))
+    law = shift, scale, centre, constant, log_shares
+    expect_moments(x, weight, *law, others, codes, table, counts, tops, totals, n, known, first, second)
     z = (x - shift)[:, None] * scale - centre  # (rows, groups, columns)
     there = ~np.isnan(z)
     own = np.where(there, constant - z**2, 0.0).sum(2) + log_shares
-    shares, log_prob = responsibilities(own + said if beside else own, weight)
+    own = own + said if beside else own
+    shares, log_prob = responsibilities(own + table[codes].sum(0) if joined else own, weight)
     filled = np.where(there, z, 0.0)
     for found, expected in (
         (n, shares.sum(0)),
@@ -75,6 +83,10 @@ def test_independent_numbers(size: int, columns: int, away: float, missing: floa
         (tops + np.log(totals), log_prob),
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    counted = np.zeros(counts.shape)
+    for own_codes in codes:
+        np.add.at(counted, own_codes, shares)
+    np.testing.assert_allclose(counts, counted, rtol=1e-12, atol=1e-12)
     if beside:  # log-densities are about -4e4 where groups are far away: their last bit is 1e-11 of a share
         np.testing.assert_allclose(others, shares, rtol=1e-11, atol=1e-11)
 
@@ -86,7 +98,8 @@ def test_moments_about_the_shift_lose_few_digits() -> None:
     tops, totals = np.empty((2, len(x)))
     n, (known, first, second) = np.zeros(1), np.zeros((3, 1, 1))
     ones, zero = np.ones(len(x)), np.zeros((1, 1))
-    expect_moments(x, ones, zero[0], scale, scale, zero, zero[0], ALONE, tops, totals, n, known, first, second)
+    law = zero[0], scale, scale, zero, zero[0]
+    expect_moments(x, ones, *law, ALONE, *UNCODED, tops, totals, n, known, first, second)
     z = NEAR * (x - 1.0)
     np.testing.assert_allclose(second, (z**2).sum(), rtol=1e-11)
     np.testing.assert_allclose(first, z.sum(), atol=1e-10)
@@ -122,7 +135,7 @@ def test_impossible_rows_belong_to_no_group() -> None:
     ones = np.ones((2, COLUMNS))
     impossible = np.full(2, -np.inf)
     law = np.zeros(COLUMNS), ones, ones, ones, impossible
-    expect_moments(x, weight, *law, ALONE, tops, totals, n, known, first, second)
+    expect_moments(x, weight, *law, ALONE, *UNCODED, tops, totals, n, known, first, second)
     assert (tops == -np.inf).all()
     assert not totals.any()
     assert not n.any()

@@ -18,6 +18,7 @@ from credo._kernels.jit import contracting_kernel, fast_kernel
 
 Array = NDArray[np.float64]
 Bits = NDArray[np.int64]
+Codes = NDArray[np.int32]
 
 NEAR = 30.0  # deviations from the shift, times √½, within which a variance loses at most three digits
 LEAST = -708.0  # below it, exp has no normal number: 0
@@ -139,6 +140,26 @@ def add_others(others: Array, start: int, size: int, groups: int, logs: Array) -
 
 
 @fast_kernel
+def look_up(codes: Codes, start: int, size: int, groups: int, table: Array, logs: Array) -> None:
+    """logs (groups, tile) += the log-likelihoods of a tile's joint values. (joint values, groups)"""
+    for m in range(len(codes)):
+        for r in range(size):
+            c = codes[m, start + r]
+            for k in range(groups):
+                logs[k, r] += table[c, k]
+
+
+@fast_kernel
+def count_shares(codes: Codes, start: int, size: int, groups: int, shares: Array, counts: Array) -> None:
+    """counts (joint values, groups) += the shares of a tile's rows. (groups, tile)"""
+    for m in range(len(codes)):
+        for r in range(size):
+            c = codes[m, start + r]
+            for k in range(groups):
+                counts[c, k] += shares[k, r]
+
+
+@fast_kernel
 def write_shares(shares: Array, start: int, size: int, groups: int, rows: Array) -> None:
     """Those of a tile (groups, tile) into the rows' (rows, groups)."""
     for r in range(size):
@@ -243,12 +264,13 @@ def add_known_moments(
 @fast_kernel
 def expect_moments(
     x: Array, weight: Array, shift: Array, scale: Array, centre: Array, constant: Array, log_shares: Array,
-    others: Array, tops: Array, totals: Array, n: Array, known: Array, first: Array, second: Array,
+    others: Array, codes: Codes, table: Array, counts: Array, tops: Array, totals: Array, n: Array, known: Array,
+    first: Array, second: Array,
 ) -> None:  # fmt: skip
     """n (groups,) += Σᵢ wᵢₖ, and known, first, second (groups, columns) += Σᵢ wᵢₖ (1, zᵢₖⱼ, zᵢₖⱼ²) over the cells that
     aren't NaN: wᵢₖ is weightᵢ P(group k | row i) under the log-density Σⱼ constantₖⱼ - zᵢₖⱼ², z = scale (x - shift) -
-    centre; plus othersᵢₖ, the log-likelihood of other columns, which wᵢₖ takes the place of. There are none if others
-    has no rows.
+    centre; plus othersᵢₖ, the log-likelihood of other columns, which wᵢₖ takes the place of; plus Σₘ table[codesₘᵢ, k],
+    and then counts[codesₘᵢ, k] += wᵢₖ. There are none if others, or codes, has no rows.
 
     log p(row i) = topᵢ + log totalᵢ. An impossible row belongs to no group, and its total is 0.
 
@@ -276,11 +298,13 @@ def expect_moments(
                 add_known_squares(cells, scale[k], centre[k], constant[k], shares[k])
         if beside:
             add_others(others, start, size, groups, shares)
+        look_up(codes, start, size, groups, table, shares)
         share_out_tile(shares, groups, top, base, total, power, bits)
         about_shift = whole and near
         weigh_tile(shares, groups, start, size, weight, top, total, tops, totals, zeroth if about_shift else n)
         if beside:
             write_shares(shares, start, size, groups, others)
+        count_shares(codes, start, size, groups, shares, counts)
         if about_shift:
             for j in range(columns):
                 for r in range(TILE):

@@ -87,7 +87,9 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden, Rounds):
         self, batch: Batch, before: Before, groups: str, now: Likelihood
     ) -> tuple[Evidence, HiddenGroups] | None:
         x = batch.encoded(NumberMatrix(self.names))
-        if before.others is not None or x.size * len(before.log_shares) < SMALL or np.isnan(x).any():
+        if before.others is not None or before.lookup is not None:
+            return None
+        if x.size * len(before.log_shares) < SMALL or np.isnan(x).any():
             return None
         found = now.expected_tied(x, before) if isinstance(now, JointLikelihood) else None
         if found is None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from credo.blocks.joint_codes import Lookup
 from credo.core.moments import Moments
 from credo.core.soft_sums import CentredSums, symmetric
 from credo.numerics.exact import Array
@@ -30,6 +31,7 @@ class Before(NamedTuple):
     log_shares: Array  # (groups,)
     weight: Array  # (rows,)
     others: Array | None = None  # log-likelihoods (rows, groups), which responsibilities take the place of
+    lookup: Lookup | None = None  # more log-likelihoods, whose joint values are counted
 
 
 class NormalColumns(NamedTuple):
@@ -48,10 +50,12 @@ def expected_moments(x: Array, before: Before, law: NormalColumns) -> tuple[Mome
     scale = np.sqrt(0.5 / variance)
     n, (known, first, second) = np.zeros(len(mean)), np.zeros((3, *mean.shape))
     tops, totals = np.empty((2, len(x)))
-    log_shares, weight, others = before
+    log_shares, weight, others, lookup = before
     own = np.ascontiguousarray(x), np.ascontiguousarray(weight), shift, scale, scale * mean, log_peaks, log_shares
-    others = np.empty((0, len(mean))) if others is None else others
-    expect_moments(*own, others, tops, totals, n, known, first, second)
+    nothing = np.empty((0, len(mean)))
+    others = nothing if others is None else others
+    lookup = Lookup(np.empty((0, 0), dtype=np.int32), nothing, nothing) if lookup is None else lookup
+    expect_moments(*own, others, *lookup, tops, totals, n, known, first, second)
     sums = CentredSums(known, first / scale, second / scale**2, np.ascontiguousarray(mean))
     return Moments.of_centred(sums, shift), HiddenGroups(n, _log_prob(tops, totals))
 
