@@ -129,7 +129,7 @@ def _fit_file(path: str) -> None:
 
     from credo.networks import incomplete
 
-    incomplete.KEPT_BYTES = 0
+    incomplete.KEPT_CODE_BYTES = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _renamed(network("alarm")).fit(path, steps=2)

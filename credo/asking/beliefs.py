@@ -29,7 +29,7 @@ from credo.families.family import Family
 from credo.numerics.categorical import Categorical
 from credo.numerics.distributions import Distribution, NegativeBinomial
 
-THETA, NEXT = "theta", "x"
+THETA, NEXT_OBSERVATION = "theta", "x"  # default names of a parameter and of the next observation
 
 
 class Believed(ABC):
@@ -96,7 +96,7 @@ class BeliefAdapter(Believed):
             return [*found, {"name": self.columns[-1], "kind": "number", "role": "target", "asked": True}, *features]
         law = self.belief.predictive()
         rows = law.columns() if hasattr(law, "columns") and self.columns else law
-        return [*found, *(_variable(name, rows, "observation") for name in self.columns or (NEXT,))]
+        return [*found, *(_variable(name, rows, "observation") for name in self.columns or (NEXT_OBSERVATION,))]
 
     def quantity(self, question: Question, name: Name, given: list[Term]) -> Quantity:
         family = self.belief.posterior
@@ -104,8 +104,10 @@ class BeliefAdapter(Believed):
             return self._parameter(family.marginals()[self.parameters.index(name.text)], question, name)
         if family.has_target:
             return self._target(question, name, given)
-        if name.text != NEXT and name.text not in self.columns:
-            raise unknown(question, name.word, "there is no", [*self.parameters, *(self.columns or (NEXT,))])
+        if name.text != NEXT_OBSERVATION and name.text not in self.columns:
+            raise unknown(
+                question, name.word, "there is no", [*self.parameters, *(self.columns or (NEXT_OBSERVATION,))]
+            )
         if name.index:
             raise question.error(f"{shortened(name.text)} has no entries", name.index[0].at)
         law = self.belief.predictive()
@@ -179,7 +181,7 @@ class NumericAdapter(Believed):
         found = [_variable(*each, "parameter") for each in zip(self.names, self.belief.marginals, strict=True)]
         if not self.belief.n:
             return found
-        return [*found, _variable(NEXT, self.belief.predictive().law, "observation")]
+        return [*found, _variable(NEXT_OBSERVATION, self.belief.predictive().law, "observation")]
 
     def quantity(self, question: Question, name: Name, given: list[Term]) -> Quantity:  # noqa: ARG002 - nothing can be given
         if name.index:
@@ -188,9 +190,9 @@ class NumericAdapter(Believed):
         if name.text in names:
             j = names.index(name.text)
             return Quantity(self.belief.marginals[j], lambda: np.atleast_1d(self.belief.mode())[j])
-        if name.text == NEXT:
+        if name.text == NEXT_OBSERVATION:
             return Quantity(self.belief.predictive().law)
-        raise unknown(question, name.word, "there is no", [*names, NEXT])
+        raise unknown(question, name.word, "there is no", [*names, NEXT_OBSERVATION])
 
 
 class GroupsAdapter(Believed):
@@ -246,7 +248,7 @@ class ColumnsAdapter(Believed):
 
     def quantity(self, question: Question, name: Name, given: list[Term]) -> Quantity:
         if name.text in self.columns:
-            column, rest = name.text, Name(Word(NEXT, name.word.at), name.index)
+            column, rest = name.text, Name(Word(NEXT_OBSERVATION, name.word.at), name.index)
         elif name.index and name.index[0].text in self.columns:
             column, rest = name.index[0].text, Name(name.word, name.index[1:])
         else:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
 
-CELLS = 1_000_000  # combinations of values that are enumerated
+MOST_COMBINATIONS = 1_000_000  # combinations of values that a question may enumerate
 
 
 class ClassifierAdapter:
@@ -190,10 +190,10 @@ class _Asking:
         """A row for each combination of these columns' values, with the given cells; others are missing."""
         places = [self.possible(name) for name in names]
         size = prod(map(len, places))
-        if size > CELLS:
+        if size > MOST_COMBINATIONS:
             raise SizeError(
-                f"{', '.join(map(shortened, names[:8]))} have {size:.3g} combinations of values, and at most {CELLS:,} "
-                "are enumerated: ask about fewer columns, or give more of them"
+                f"{', '.join(map(shortened, names[:8]))} have {size:.3g} combinations of values, and at most "
+                f"{MOST_COMBINATIONS:,} are enumerated: ask about fewer columns, or give more of them"
             )
         codes = np.unravel_index(np.arange(size), [len(each) for each in places]) if names else ()
         chosen = {name: np.array(each)[at] for name, each, at in zip(names, places, codes, strict=True)}

@@ -21,7 +21,7 @@ from credo.asking.question import (
 from credo.errors import EvidenceError, NetworkError, QuestionError
 from credo.networks.answers import Estimated, EstimatedNumber
 from credo.networks.hybrid.answers import NumberAnswer
-from credo.networks.hybrid.estimates import DRAWS
+from credo.networks.hybrid.estimates import DEFAULT_DRAWS
 from credo.networks.hybrid.network import HybridNetwork
 from credo.networks.inference.sizes import SAMPLES
 
@@ -51,7 +51,7 @@ class HybridAdapter:
         net, given = self._given(question)
         how = inference._asdict()
         if inference.samples == SAMPLES:  # nobody said how many
-            how["samples"] = DRAWS
+            how["samples"] = DEFAULT_DRAWS
         if question.kind == "P":
             return self._probabilities(net, question, given, how)
         question.only_names()

@@ -18,7 +18,7 @@ from credo.networks.answers import Estimated, EstimatedNumber
 from credo.networks.graphical_model import GraphicalModel
 
 Flags = NDArray[np.bool_]
-CELLS = 2**16  # of a joint table; of more variables, `or` is answered by its complement, where that is a conjunction
+LARGEST_EVENT_TABLE = 2**16  # cells; above, `or` is answered by its complement if that is a conjunction
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class EventQuestion:
         question, names = self.question, self.question.names
         inside = [term.name.text for each in (*question.events, *question.given_events) for term in leaves(each)]
         scope = list(dict.fromkeys([*names, *inside]))
-        large = prod(len(self.net.states[name]) for name in scope) > CELLS
+        large = prod(len(self.net.states[name]) for name in scope) > LARGEST_EVENT_TABLE
         if large and not names and not question.given_events and (short := self._by_complement()) is not None:
             return short
         table = _Table(self.net, question, self.values, scope)

@@ -28,14 +28,14 @@ from credo.networks.bins import bin_codes, cuts_of
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.inference.conflict import said
 from credo.networks.network import Network
-from credo.networks.tables import ROUNDING
+from credo.networks.tables import SUM_TOLERANCE
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.explanation import QueryExplanation
 
-SHOWN = 1e-5  # by which a cut point may differ from that of a bin's name
-ALL = "argmax P(* | "  # a question about all variables
+CUT_POINT_TOLERANCE = 1e-5  # largest relative difference between a cut point and its rounded value in a bin's name
+ARGMAX_OF_ALL = "argmax P(* | "  # starts a question about all variables
 
 
 class NetworkAdapter:
@@ -126,7 +126,7 @@ class BinnedValues(Values):
 
     def _bin_above(self, question: Question, name: Name, end: float, fits: bool) -> int:
         """The bin that begins at an end of a range, which must be a cut point, as far as names show it."""
-        near = np.flatnonzero(np.abs(self.cuts - end) <= SHOWN * np.abs(self.cuts))
+        near = np.flatnonzero(np.abs(self.cuts - end) <= CUT_POINT_TOLERANCE * np.abs(self.cuts))
         if not fits or not len(near):
             known = ", ".join(f"{cut:.6g}" for cut in self.cuts)
             raise question.error(
@@ -144,7 +144,7 @@ def findings_in(net: GraphicalModel, text: str) -> dict[str, Any]:
     """
     if not text.strip():
         return {}
-    question = parse(f"{ALL}{text})")
+    question = parse(f"{ARGMAX_OF_ALL}{text})")
     try:
         values = _values(net, question)
         for event in question.given_events:
@@ -167,7 +167,7 @@ def _done(net: GraphicalModel, question: Question, values: Mapping[str, Values])
         name, known = term.name.text, values[term.name.text]
         weights = known.weights(question, term)
         if isinstance(term.test, Likely):
-            if abs(sum(weights) - 1) > ROUNDING:
+            if abs(sum(weights) - 1) > SUM_TOLERANCE:
                 raise question.error(f"the probabilities that do gives {term.name} must sum to 1", term.at)
             state: Any = dict(zip(known.values, weights, strict=True))
         else:

@@ -29,21 +29,21 @@ from credo.asking.question import (
 from credo.errors import QuestionError
 
 # A word begins with any character but punctuation; it may contain quotes (O'Brien), and ! without =.
-TOKEN = re.compile(
+QUESTION_TOKEN = re.compile(
     r"""\s*(?:(?P<sign>[(){}\[\],|:]|==|!=|<=|>=|[=<>≠≤≥∈])
     |(?P<quoted>"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*')
     |(?P<word>(?:[^\s(){}\[\],|:=<>≠≤≥∈!"']|!(?!=))(?:[^\s(){}\[\],|:=<>≠≤≥∈!]+|!(?!=))*)
     |(?P<end>\Z)|(?P<unclosed>.))""",
     re.VERBOSE | re.DOTALL,
 )
-ALIKE = {"==": "=", "≠": "!=", "≤": "<=", "≥": ">=", "∈": "in"}
-ORDERS = {"<", "<=", ">", ">="}
-KINDS: dict[str, QuestionKind] = {"p": "P", "e": "E", "argmax": "argmax", "explain": "explain"}
-EXPECTED = "P(...), E(...), argmax P(...) or explain P(...)"
+SYNONYMS = {"==": "=", "≠": "!=", "≤": "<=", "≥": ">=", "∈": "in"}
+COMPARISONS = {"<", "<=", ">", ">="}
+QUESTION_KINDS: dict[str, QuestionKind] = {"p": "P", "e": "E", "argmax": "argmax", "explain": "explain"}
+EXPECTED_QUESTION = "P(...), E(...), argmax P(...) or explain P(...)"
 WORD, END = "word", "end"
-MOST_TOKENS = 200_000  # tokens of a question
-DEEPEST = 50  # parentheses in parentheses
-JOINED = ("or", "and")
+MOST_QUESTION_TOKENS = 200_000
+DEEPEST_PARENTHESES = 50  # levels of nested parentheses
+CONNECTIVES = ("or", "and")
 T = TypeVar("T")
 
 
@@ -67,19 +67,19 @@ class _Parser:
     # Tokens
 
     def advance(self) -> None:
-        found = TOKEN.match(self.text, self.position)
+        found = QUESTION_TOKEN.match(self.text, self.position)
         assert found is not None
         self.position = found.end()
         kind, part = str(found.lastgroup), found[str(found.lastgroup)]
         at, self.tokens = found.start(kind), self.tokens + 1
-        if self.tokens > MOST_TOKENS:
-            raise QuestionError(f"a question has at most {MOST_TOKENS:,} tokens", self.text, at)
+        if self.tokens > MOST_QUESTION_TOKENS:
+            raise QuestionError(f"a question has at most {MOST_QUESTION_TOKENS:,} tokens", self.text, at)
         if kind == "unclosed":
             raise QuestionError("this quote is never closed", self.text, at)
         if kind == "quoted":
             self.sign, self.word = WORD, Word(re.sub(r"\\(.)", r"\1", part[1:-1], flags=re.DOTALL), at, quoted=True)
         else:
-            self.sign = WORD if kind == "word" else END if kind == "end" else ALIKE.get(part, part)
+            self.sign = WORD if kind == "word" else END if kind == "end" else SYNONYMS.get(part, part)
             self.word = Word(part, at)
 
     def fail(self, expected: str) -> NoReturn:
@@ -109,9 +109,9 @@ class _Parser:
     # Questions
 
     def question(self) -> Question:
-        kind = None if self.word.quoted else KINDS.get(self.word.text.lower())
+        kind = None if self.word.quoted else QUESTION_KINDS.get(self.word.text.lower())
         if self.sign != WORD or kind is None:
-            self.fail(EXPECTED)
+            self.fail(EXPECTED_QUESTION)
         self.advance()
         if kind == "explain" or (kind == "argmax" and self.sign != "("):
             if not (self.says("P") or self.says("p")):
@@ -181,8 +181,8 @@ class _Parser:
 
     def condition(self, likelihoods: bool, first: Word | None, depth: int) -> Event:
         """A term, one in parentheses, or one that is negated."""
-        if depth > DEEPEST:
-            raise QuestionError(f"conditions are nested more than {DEEPEST} deep", self.text, self.word.at)
+        if depth > DEEPEST_PARENTHESES:
+            raise QuestionError(f"conditions are nested more than {DEEPEST_PARENTHESES} deep", self.text, self.word.at)
         if first is None and self.says("not"):
             first = self.take(WORD)
             if self.sign == "(" or (self.sign == WORD and not self.says("in")):
@@ -221,7 +221,7 @@ class _Parser:
 
     def term(self, first: Word | None = None, likelihoods: bool = False) -> Term:
         left = self.name(first)
-        if self.sign in ORDERS:
+        if self.sign in COMPARISONS:
             return self.ordered(left)
         if self.takes("="):
             if self.sign == "{":
@@ -234,7 +234,7 @@ class _Parser:
         if self.says("in") or self.sign == "in":
             self.advance()
             return Term(left, self.one_of())
-        if self.sign == WORD and not any(map(self.says, JOINED)):
+        if self.sign == WORD and not any(map(self.says, CONNECTIVES)):
             self.fail("'=', ',' or ')' (quote a name of several words)")
         return Term(left)
 
@@ -248,7 +248,7 @@ class _Parser:
 
     def value(self) -> Word:
         """A word, which may begin with < or > as bins do: <5, >=7.5."""
-        before = self.word if self.sign in ORDERS else None
+        before = self.word if self.sign in COMPARISONS else None
         if before is not None:
             self.advance()
             if self.word.quoted or self.word.at > before.at + len(before.text):
@@ -293,7 +293,7 @@ class _Parser:
         at, order = self.word.at, self.sign
         self.advance()
         middle = self.name()
-        if self.sign in ORDERS:
+        if self.sign in COMPARISONS:
             if self.sign[0] != order[0]:
                 self.fail(f"another {order[0]!r} or '{order[0]}='")
             second = self.sign

@@ -15,7 +15,7 @@ from credo.asking.question import Members, Question
 from credo.errors import DataError
 from credo.networks.inference.sizes import SAMPLES, Method
 
-INSTEAD = {  # of models that answer no questions, what does
+ASK_INSTEAD = {  # of models that answer no questions, what does
     "PlateNetwork": ": say which members there are: model.given(tables) answers",
     "InfluenceDiagram": ": model.following(model.policy()) is a network",
 }
@@ -138,7 +138,7 @@ def adapter(model: object) -> Adapter:
     found = registered(model, ADAPTERS)
     if found is None:
         kind = type(model).__name__
-        hint = INSTEAD.get(kind, "")
+        hint = ASK_INSTEAD.get(kind, "")
         raise DataError(f"questions go to networks, classifiers and beliefs, but this is of type {kind}{hint}")
     made: Adapter = found(model)
     return made

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from credo.errors import QuestionError, suggest
-from credo.networks.inference.state_index import TRUTH
+from credo.networks.inference.state_index import BOOLEAN_SPELLINGS
 
 QuestionKind = Literal["P", "E", "argmax", "explain"]
 
@@ -280,7 +280,7 @@ def _spellings(value: object, values: tuple[object, ...]) -> tuple[str, ...]:
     """Words for booleans, where the values are booleans."""
     if not _are_booleans(values):
         return ()
-    return TRUTH[bool(value)]
+    return BOOLEAN_SPELLINGS[bool(value)]
 
 
 def _are_booleans(values: tuple[object, ...]) -> bool:

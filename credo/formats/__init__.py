@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from credo.errors import CredoError, NetworkError, SizeError
-from credo.formats.draft import ROOM, many
+from credo.formats.draft import MOST_IMPLIED_NUMBERS, many
 from credo.formats.files import PACKED, FilePath, read_text, write_text
 from credo.networks.hybrid.network import HybridNetwork
 from credo.networks.markov_network import MarkovNetwork
@@ -45,8 +45,8 @@ FORMATS = {
     ".uai": "uai",
     ".json": "json_form",
 }
-LONGEST, ENDING = 600, 100  # letters of an error, whatever the file holds; and of its end, if it is cut
-UNDIRECTED = {"uai", "json_form"}  # that hold Markov networks
+LONGEST_MESSAGE, MESSAGE_END = 600, 100  # characters of an error message; and of its end, if it is shortened
+MARKOV_FORMATS = {"uai", "json_form"}
 
 
 def is_network(path: str) -> bool:
@@ -74,9 +74,9 @@ def read(path: FilePath) -> Network | MarkovNetwork | Any:
         found: Network | MarkovNetwork | HybridNetwork = form.read(read_text(path), str(path))
     except CredoError as error:
         text = str(error)
-        if len(text) <= LONGEST + len(str(path)):
+        if len(text) <= LONGEST_MESSAGE + len(str(path)):
             raise
-        raise type(error)(f"{text[:LONGEST]} ... {text[-ENDING:]}") from None
+        raise type(error)(f"{text[:LONGEST_MESSAGE]} ... {text[-MESSAGE_END:]}") from None
     return found
 
 
@@ -112,7 +112,7 @@ def _check_diagram(path: FilePath) -> None:
 def write(network: Network | MarkovNetwork | HybridNetwork, path: FilePath) -> None:
     """To a file, whole or not at all; an existing file is replaced."""
     form = _format_of(path)
-    if isinstance(network, MarkovNetwork) and form.__name__.rpartition(".")[2] not in UNDIRECTED:
+    if isinstance(network, MarkovNetwork) and form.__name__.rpartition(".")[2] not in MARKOV_FORMATS:
         raise NetworkError(f"{path}: a Markov network has no arrows; write it as .uai or .json")
     if isinstance(network, HybridNetwork) and form.__name__.rpartition(".")[2] != "json_form":
         raise NetworkError(f"{path}: a network with numbers is written as .json, or stored with credo.save")
@@ -129,7 +129,7 @@ def _check_expanded(network: Network, path: FilePath, keeps: Callable[[Network, 
     for name in expanded:
         above = network.parents[name]
         size = prod(len(network.states[each]) for each in (*above, name))
-        if size > ROOM:
+        if size > MOST_IMPLIED_NUMBERS:
             raise SizeError(
                 f"can't write {path}: {name!r} is a {type(network.forms[name]).__name__} of {len(above)} parents; its "
                 f"table would have {many(size)} numbers; credo.save keeps it as it is"

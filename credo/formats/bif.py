@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 
 from credo.errors import suggest
-from credo.formats.draft import SHOWN, Draft, Node
+from credo.formats.draft import MOST_SUGGESTIONS, Draft, Node
 from credo.formats.names import REMARK, cut, labels_of, quoted, unquoted
 from credo.formats.noisy import read_alone
 from credo.formats.scan import Scanner, shown, tokens_of
@@ -263,7 +263,8 @@ def _codes(
             code = known.get(unquoted(word))
         if code is None:
             raise scanner.fault(
-                at, f"{cut(parent)!r} has no state {shown(word)}; {suggest(cut(word), map(cut, known), SHOWN)}"
+                at,
+                f"{cut(parent)!r} has no state {shown(word)}; {suggest(cut(word), map(cut, known), MOST_SUGGESTIONS)}",
             )
         codes.append(code)
     return tuple(codes)

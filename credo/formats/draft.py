@@ -14,16 +14,16 @@ from credo.errors import NetworkError, suggest
 from credo.formats.names import Remark, cut, remark_in
 from credo.networks.network import Network
 from credo.networks.nodes.distribution import Distribution
-from credo.networks.tables import EXACT
+from credo.networks.tables import UNSCALED_SUM_ERROR
 from credo.notices import tell
 from credo.numerics.exact import Array
 
-ROUNDED = 0.01  # by which a row's sum may miss 1: files are rounded
-NOTED = 1e-4  # from which on that is told
-MOST_PARENTS = 63  # NumPy's arrays have at most 64 axes
-SHOWN = 4  # names that an error suggests
-LONGEST_ROW = 200  # characters of its parents' states in an error
-ROOM = 2**24  # numbers in tables that a file doesn't spell out
+FILE_SUM_TOLERANCE = 0.01  # largest deviation of a row's sum from 1: numbers in files are rounded
+NOTED_SUM_ERROR = 1e-4  # larger deviations get a notice
+MOST_PARENTS_IN_FILE = 63  # NumPy's arrays have at most 64 axes
+MOST_SUGGESTIONS = 4  # names in an error message
+LONGEST_ROW_NAME = 200  # characters of the parents' states in an error message
+MOST_IMPLIED_NUMBERS = 2**24  # numbers in tables that a file implies without writing them out
 
 Fault = Callable[[Any, str], NetworkError]  # makes an error from a place in the file and a sentence
 
@@ -51,7 +51,7 @@ class Draft:
     fault: Fault
     weights: bool = False
     nodes: dict[str, Node] = field(default_factory=dict)
-    room: int = field(default_factory=lambda: ROOM)
+    room: int = field(default_factory=lambda: MOST_IMPLIED_NUMBERS)
 
     def add(self, node: Node) -> Node:
         if node.name in self.nodes:
@@ -64,7 +64,9 @@ class Draft:
 
     def named(self, name: str, at: object) -> Node:
         if name not in self.nodes:
-            raise self.fault(at, f"unknown variable {cut(name)!r}; {suggest(cut(name), map(cut, self.nodes), SHOWN)}")
+            raise self.fault(
+                at, f"unknown variable {cut(name)!r}; {suggest(cut(name), map(cut, self.nodes), MOST_SUGGESTIONS)}"
+            )
         return self.nodes[name]
 
     def defined(self, name: str, parents: Sequence[str], at: object) -> Node:
@@ -77,8 +79,10 @@ class Draft:
 
     def shape(self, node: Node) -> tuple[int, ...]:
         """(the parents' states..., own states), as numbers."""
-        if len(node.parents) > MOST_PARENTS:
-            raise self.fault(node.at, f"{cut(node.name)!r} has {len(node.parents)} parents; {MOST_PARENTS} is the most")
+        if len(node.parents) > MOST_PARENTS_IN_FILE:
+            raise self.fault(
+                node.at, f"{cut(node.name)!r} has {len(node.parents)} parents; {MOST_PARENTS_IN_FILE} is the most"
+            )
         return (*self.parent_sizes(node), len(node.states))
 
     def parent_sizes(self, node: Node) -> tuple[int, ...]:
@@ -91,7 +95,7 @@ class Draft:
         """Refuses a file that would fill the memory from a few words."""
         self.room -= size
         if self.room < 0:
-            raise self.fault(at, f"tables filled by rules may have at most {ROOM} numbers")
+            raise self.fault(at, f"tables filled by rules may have at most {MOST_IMPLIED_NUMBERS} numbers")
 
     def network(self) -> Network:
         if not self.nodes:
@@ -148,13 +152,15 @@ class Draft:
             sums = rows.sum(1)
         off = np.abs(sums - 1.0)
         worst = int(off.argmax())
-        if off[worst] > ROUNDED and not self.weights:
+        if off[worst] > FILE_SUM_TOLERANCE and not self.weights:
             raise self._row_fault(node, worst, f"must sum to 1, but sums to {sums[worst]:.9g}")
         if not (np.isfinite(sums) & (sums > 0)).all():
             bad = int(np.nonzero(~(np.isfinite(sums) & (sums > 0)))[0][0])
             raise self._row_fault(node, bad, f"can't be scaled to 1: it sums to {sums[bad]:g}")
         rounding.note(float(off[worst]), lambda: f"{self.row(node, worst)} sums to {sums[worst]:.9g}")
-        return np.where(off[:, None] > EXACT, rows / sums[:, None], rows)  # what was scaled once stays as it is
+        return np.where(
+            off[:, None] > UNSCALED_SUM_ERROR, rows / sums[:, None], rows
+        )  # what was scaled once stays as it is
 
     def _row_fault(self, node: Node, row: int, message: str) -> NetworkError:
         at = node.row_at(row) if node.row_at else node.at
@@ -166,7 +172,7 @@ class Draft:
         for parent in reversed(node.parents):
             row, code = divmod(row, len(self.nodes[parent].states))
             causes = f"{cut(parent)}={cut(str(self.nodes[parent].states[code]))}{', ' + causes if causes else ''}"
-        given = causes if len(causes) <= LONGEST_ROW else causes[:LONGEST_ROW] + "..."
+        given = causes if len(causes) <= LONGEST_ROW_NAME else causes[:LONGEST_ROW_NAME] + "..."
         return f"P({cut(node.name)}{' | ' + given if given else ''})"
 
     def _read_remarks(self) -> None:
@@ -199,7 +205,7 @@ class _Rounding:
     row: str = ""
 
     def note(self, off: float, row: Callable[[], str]) -> None:
-        if off > max(self.most, NOTED):
+        if off > max(self.most, NOTED_SUM_ERROR):
             self.most, self.row = off, row()
 
     def report(self, file: str) -> None:

@@ -16,10 +16,10 @@ from credo.formats.scan import Scanner, shown, tokens_of
 from credo.networks.network import Network
 
 SIGNS = frozenset("(){};=")
-SKIPPED = rf"[\s,]++|{COMMENT}|/\#.*?(?:\#/|\Z)"  # comments of the third kind may nest, which isn't looked at
+SKIPPED = rf"[\s,]++|{COMMENT}|/\#.*?(?:\#/|\Z)"  # nested /# comments #/ are not supported
 TOKENS = tokens_of(SKIPPED, r"[(){};=]", r'(?:[^\s,(){};="/]++|/(?![/*#]))++')
 PLAIN_STATE = re.compile(r"[A-Za-z0-9_]+")
-DEEPEST = 100  # blocks in blocks
+DEEPEST_BLOCK = 100  # levels of nested blocks
 
 Fields = dict[str, tuple[list[str], int]]  # as HEADER.NAME: the words after the =, and the number of the first
 
@@ -87,7 +87,7 @@ def _fields(scanner: Scanner) -> Fields:
             return found
         if key == "}":
             path.pop()
-        elif key in SIGNS - {";"} or not key or len(path) > DEEPEST:
+        elif key in SIGNS - {";"} or not key or len(path) > DEEPEST_BLOCK:
             raise scanner.fault(at, f"expected a field or '}}', but found {shown(key)}")
         elif key != ";":
             scanner.expect("=", f" after {cut(key)!r}")
@@ -102,7 +102,7 @@ def _fields(scanner: Scanner) -> Fields:
 def _skip(scanner: Scanner) -> None:
     """A field of the net, or a block in it."""
     depth = 0
-    while depth <= DEEPEST:
+    while depth <= DEEPEST_BLOCK:
         at = scanner.at
         word = scanner.skip_to({";", "{", "}"})
         depth += (word == "{") - (word == "}")
@@ -110,7 +110,7 @@ def _skip(scanner: Scanner) -> None:
             raise scanner.fault(at, "expected ';' before this '}'")
         if depth == 0:
             return
-    raise scanner.fault(at, f"blocks are nested more than {DEEPEST} deep")
+    raise scanner.fault(at, f"blocks are nested more than {DEEPEST_BLOCK} deep")
 
 
 def _list(fields: Fields, key: str) -> list[str]:

@@ -14,17 +14,17 @@ from credo.storage.files import explained, write_whole
 
 FilePath = str | PathLike[str]
 
-MOST_BYTES = 2**30  # of text: more is a decompression bomb
-IN_MEMORY = 20  # bytes that a byte of text takes while it is read: numbers are objects then, in lists
+MOST_TEXT_BYTES = 2**30  # larger texts are taken for decompression bombs
+MEMORY_PER_BYTE = 20  # bytes of memory per byte of text while it is read: numbers are Python objects in lists
 PACKED = ".gz"
-DECLARED = re.compile(
+DECLARED_ENCODING = re.compile(
     rb"\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})"
 )  # in an XML file's first line
 ENCODINGS = {"utf-8": "utf-8", "us-ascii": "utf-8", "iso-8859-1": "latin-1", "windows-1252": "cp1252"}
 
 
 def read_text(path: FilePath) -> str:
-    """All of a file, at most MOST_BYTES of it, unpacked where its name ends in .gz."""
+    """All of a file, at most MOST_TEXT_BYTES of it, unpacked where its name ends in .gz."""
     with explained("load", path):
         file = Path(path).expanduser()
         if file.exists() and not file.is_file():  # a pipe would keep the reader waiting for ever
@@ -33,8 +33,8 @@ def read_text(path: FilePath) -> str:
         if not packed and file.exists():
             _check_size(file.stat().st_size, path)
         data = _unpacked(file, path) if packed else _some(file)
-    if len(data) > MOST_BYTES:
-        raise NetworkError(f"{path} holds more than {MOST_BYTES} bytes of text, the most that is read")
+    if len(data) > MOST_TEXT_BYTES:
+        raise NetworkError(f"{path} holds more than {MOST_TEXT_BYTES} bytes of text, the most that is read")
     _check_size(len(data), path)
     return _decoded(data, path)
 
@@ -49,7 +49,7 @@ def write_text(text: str, path: FilePath) -> None:
 
 def _check_size(size: int, path: FilePath) -> None:
     """Refuse a file that doesn't fit into memory: numbers take more in Python than in the file."""
-    need, have = IN_MEMORY * size, available()
+    need, have = MEMORY_PER_BYTE * size, available()
     if need > have:
         raise SizeError(
             f"{path} holds {size_shown(size)} of text, which takes about {size_shown(need)} to read; "
@@ -59,13 +59,13 @@ def _check_size(size: int, path: FilePath) -> None:
 
 def _some(file: Path) -> bytes:
     with file.open("rb") as opened:
-        return opened.read(MOST_BYTES + 1)
+        return opened.read(MOST_TEXT_BYTES + 1)
 
 
 def _unpacked(file: Path, path: FilePath) -> bytes:
     try:
         with file.open("rb") as packed, gzip.open(packed) as opened:
-            return opened.read(MOST_BYTES + 1)
+            return opened.read(MOST_TEXT_BYTES + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise NetworkError(f"{path} isn't a valid gzip file: {error}") from None
 
@@ -74,7 +74,7 @@ def _decoded(data: bytes, path: FilePath) -> str:
     try:
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             return data.decode("utf-16")
-        declared = DECLARED.match(data[:300])
+        declared = DECLARED_ENCODING.match(data[:300])
         encoding = declared[1].decode().lower() if declared else "utf-8"
         if encoding not in ENCODINGS:
             raise NetworkError(f"{path} is in {encoding}, which isn't read; known: {', '.join(ENCODINGS)}")

@@ -17,7 +17,7 @@ from credo.errors import NetworkError
 from credo.networks.hybrid.network import HybridNetwork
 from credo.networks.hybrid.number_node import NumberNode
 
-INTERCEPT = "(Intercept)"
+BNLEARN_INTERCEPT = "(Intercept)"
 
 
 def is_gaussian(content: object) -> bool:
@@ -46,9 +46,9 @@ def _node(name: str, cpd: object, file: str) -> NumberNode:
         case {"coefficients": dict(coefficients), "variance": variance, "parents": list(parents)}:
             if not all(isinstance(each, str) for each in parents):
                 raise NetworkError(f"{file}, {name!r:.60}: the parents must be names")
-            if {*coefficients} != {INTERCEPT, *parents}:
+            if {*coefficients} != {BNLEARN_INTERCEPT, *parents}:
                 raise NetworkError(
-                    f"{file}, {name!r:.60}: the coefficients must be those of {INTERCEPT} and the parents"
+                    f"{file}, {name!r:.60}: the coefficients must be those of {BNLEARN_INTERCEPT} and the parents"
                 )
             weights = [
                 _number(coefficients[each], f"{file}, {name!r:.60}: the coefficient of {each!r:.60}")
@@ -57,7 +57,7 @@ def _node(name: str, cpd: object, file: str) -> NumberNode:
             spread = _number(variance, f"{file}, {name!r:.60}: the variance")
             if spread <= 0:
                 raise NetworkError(f"{file}, {name!r:.60}: the variance must be above 0, but is {spread:g}")
-            start = _number(coefficients[INTERCEPT], f"{file}, {name!r:.60}: the intercept")
+            start = _number(coefficients[BNLEARN_INTERCEPT], f"{file}, {name!r:.60}: the intercept")
             return NumberNode(
                 name, (), tuple(parents), np.array(start), np.array(weights, dtype=float), np.array(spread)
             )
@@ -97,7 +97,7 @@ def written(net: HybridNetwork) -> str:
     for name, node in net.numbers.items():
         weights: dict[str, list[float]] = dict(zip(node.numbers, ([w] for w in node.weights.tolist()), strict=True))
         cpds[name] = {
-            "coefficients": {INTERCEPT: [float(node.intercept)]} | weights,
+            "coefficients": {BNLEARN_INTERCEPT: [float(node.intercept)]} | weights,
             "variance": [float(node.variance)],
             "parents": [*node.numbers],
         }

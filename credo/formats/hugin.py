@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from credo.formats.draft import Draft, Node
-from credo.formats.names import ANYTHING, IDENTIFIER, cut, labels_of, quoted, unquoted
+from credo.formats.names import ANY_NAME, IDENTIFIER, cut, labels_of, quoted, unquoted
 from credo.formats.scan import Scanner, shown, tokens_of
 from credo.networks.network import Network
 
@@ -59,7 +59,7 @@ def read(text: str, file: str) -> Network:
 
 
 def write(network: Network) -> str:
-    labels = labels_of(network, IDENTIFIER, ANYTHING)
+    labels = labels_of(network, IDENTIFIER, ANY_NAME)
     blocks = ["net\n{\n}"]
     for name in network.variables:
         states = " ".join(map(quoted, labels.states[name]))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from credo.errors import NetworkError
-from credo.formats.draft import MOST_PARENTS, Draft, Node, many
+from credo.formats.draft import MOST_PARENTS_IN_FILE, Draft, Node, many
 from credo.formats.gaussian_json import gaussian_network, is_gaussian, written
 from credo.formats.names import cut, quoted
 from credo.networks.factor import Factor
@@ -27,7 +27,7 @@ from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network
 from credo.numerics.exact import Array
 
-FORMAT = "credo network"
+FORMAT_NAME = "credo network"
 BELIEF, MARKOV = "belief network", "markov network"
 
 
@@ -41,7 +41,7 @@ def read(text: str, file: str) -> Network | MarkovNetwork | HybridNetwork:
         case {"format": "credo network", "kind": "markov network", "variables": list(variables), "factors": list(made)}:
             return _markov(variables, made, file)
     raise NetworkError(
-        f"{file} isn't a network in credo's form: it must be an object with the format {FORMAT!r}, "
+        f"{file} isn't a network in credo's form: it must be an object with the format {FORMAT_NAME!r}, "
         f"the kind {BELIEF!r} or {MARKOV!r}, and variables"
     )
 
@@ -145,8 +145,8 @@ def _markov(variables: Sequence[object], factors: Sequence[object], file: str) -
 def _made(draft: Draft, factor: object, at: str) -> Factor:
     match factor:
         case {"scope": list(scope), "numbers": list(numbers)} if all(isinstance(name, str) for name in scope):
-            if len(set(scope)) < len(scope) or len(scope) > MOST_PARENTS + 1:
-                raise draft.fault(at, f"a scope must have at most {MOST_PARENTS + 1} different names")
+            if len(set(scope)) < len(scope) or len(scope) > MOST_PARENTS_IN_FILE + 1:
+                raise draft.fault(at, f"a scope must have at most {MOST_PARENTS_IN_FILE + 1} different names")
             shape = tuple(len(draft.named(name, at).states) for name in scope)
             if len(numbers) != prod(shape):
                 raise draft.fault(at, f"there must be {many(prod(shape))} numbers, but there are {len(numbers)}")

@@ -11,8 +11,8 @@ from credo.formats.names import cut
 from credo.formats.scan import floats
 from credo.numerics.exact import Array
 
-DEEPEST = 100  # elements in elements
-LONGEST_DEFAULT = 100  # characters of an attribute that a document type gives to every element
+DEEPEST_ELEMENT = 100  # levels of nested elements
+LONGEST_DEFAULT = 100  # characters of a default attribute: a document type adds it to every element
 
 Place = tuple[int, int]  # line and column
 
@@ -90,8 +90,8 @@ class Markup:
         return self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if len(self._open) >= DEEPEST:
-            raise self.fault(self._here, f"elements are nested more than {DEEPEST} deep")
+        if len(self._open) >= DEEPEST_ELEMENT:
+            raise self.fault(self._here, f"elements are nested more than {DEEPEST_ELEMENT} deep")
         element = Element(tag, attributes, self._here)
         if not self._open:
             if tag != self._top:

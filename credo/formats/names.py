@@ -17,10 +17,10 @@ from credo.errors import NetworkError
 from credo.networks.network import Network
 
 IDENTIFIER = re.compile(r"(?!(?:net|node|class|potential)\Z)[A-Za-z][A-Za-z0-9_]*")
-ANYTHING = re.compile(r".*", re.DOTALL)
+ANY_NAME = re.compile(r".*", re.DOTALL)
 REMARK = "credo "
-REMARKED = re.compile(rf"{REMARK}(?:name|states|place)=")
-LONGEST = 40  # characters of an identifier that is made, and of a name in an error
+REMARK_START = re.compile(rf"{REMARK}(?:name|states|place)=")
+LONGEST_NAME = 40  # characters of a generated identifier, and of a name in an error message
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def cleaned(names: Sequence[str], plain: re.Pattern[str], first: str) -> dict[st
     found = {name: name if plain.fullmatch(name) else "" for name in names}
     taken, numbers = set(found.values()) - {""}, dict[str, int]()
     for name in (name for name, identifier in found.items() if not identifier):
-        base = re.sub(r"[^A-Za-z0-9_]", "_", name[:LONGEST])
+        base = re.sub(r"[^A-Za-z0-9_]", "_", name[:LONGEST_NAME])
         base = base if base[:1].isalpha() else first + base
         for number in count(numbers.get(base, 1)):
             identifier = base if number == 1 else f"{base}_{number}"
@@ -105,7 +105,7 @@ def remark_in(text: str) -> Remark | None:
     >>> remark_in("credo name=a~20b states=x,y")
     Remark(name='a b', states=('x', 'y'), place=None)
     """
-    if not REMARKED.match(text):
+    if not REMARK_START.match(text):
         return None
     try:
         said = dict(word.split("=") for word in text.removeprefix(REMARK).split())
@@ -151,5 +151,5 @@ def unquoted(token: str) -> str:
 
 def cut(text: str) -> str:
     """As much of a name as an error has room for, on one line."""
-    short = text if len(text) <= LONGEST else text[:LONGEST] + "..."
+    short = text if len(text) <= LONGEST_NAME else text[:LONGEST_NAME] + "..."
     return short if short.isprintable() else repr(short)[1:-1]

@@ -17,15 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from credo.formats.draft import Draft, Node
+from credo.formats.draft import FILE_SUM_TOLERANCE, Draft, Node
 from credo.formats.names import cut
 from credo.networks.network import Network
 from credo.networks.nodes.distribution import Distribution
-from credo.networks.tables import EXACT
+from credo.networks.tables import UNSCALED_SUM_ERROR
 from credo.numerics.exact import Array
 
-SURE = 1e-9  # by which the column of a state without effect may miss 0, ..., 0, 1
-ROUNDED = 0.01  # by which a column's sum may miss 1
+NEUTRAL_TOLERANCE = 1e-9  # largest deviation of a neutral state's column from 0, ..., 0, 1
 
 
 def read_noisy(draft: Draft, node: Node, strengths: Sequence[str], numbers: Array) -> None:
@@ -44,7 +43,9 @@ def read_noisy(draft: Draft, node: Node, strengths: Sequence[str], numbers: Arra
         by_rank = dict(zip(order, each, strict=True))
         own_order = dict(enumerate(each))
         weakest = order[-1]
-        found = next((rows for rows in (by_rank, own_order) if np.abs(rows[weakest] - nothing).max() <= SURE), None)
+        found = next(
+            (rows for rows in (by_rank, own_order) if np.abs(rows[weakest] - nothing).max() <= NEUTRAL_TOLERANCE), None
+        )
         if found is None:
             raise draft.fault(node.at, f"the weakest state of a parent of {cut(node.name)!r} has an effect")
         causes.append((weakest, found))
@@ -73,9 +74,9 @@ def _numbered(codes: Sequence[int]) -> str:
 def _scaled(draft: Draft, node: Node, rows: Array) -> Array:
     """Rows of probabilities, each summing to 1."""
     sums = rows.sum(1)
-    if not (np.isfinite(rows).all() and (rows >= 0).all() and (np.abs(sums - 1.0) <= ROUNDED).all()):
+    if not (np.isfinite(rows).all() and (rows >= 0).all() and (np.abs(sums - 1.0) <= FILE_SUM_TOLERANCE).all()):
         raise draft.fault(node.at, f"a column of {cut(node.name)!r} isn't made of probabilities that sum to 1")
-    return np.where(np.abs(sums[:, None] - 1.0) > EXACT, rows / sums[:, None], rows)
+    return np.where(np.abs(sums[:, None] - 1.0) > UNSCALED_SUM_ERROR, rows / sums[:, None], rows)
 
 
 def _orders(draft: Draft, node: Node, sizes: Sequence[int], strengths: Sequence[str]) -> list[list[int]]:

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from credo.errors import suggest
-from credo.formats.draft import SHOWN, Draft, Node, many
+from credo.formats.draft import MOST_SUGGESTIONS, Draft, Node, many
 from credo.formats.names import cut
 
 
@@ -20,7 +20,7 @@ def certain_rows(draft: Draft, node: Node, outcomes: Sequence[str]) -> None:
         raise draft.fault(node.at, f"{cut(node.name)!r} must have {wanted}")
     places = {state: i for i, state in enumerate(node.states)}
     if unknown := next((outcome for outcome in outcomes if outcome not in places), None):
-        known = suggest(cut(unknown), map(cut, places), SHOWN)
+        known = suggest(cut(unknown), map(cut, places), MOST_SUGGESTIONS)
         raise draft.fault(node.at, f"{cut(node.name)!r} has no state {cut(unknown)!r}; {known}")
     draft.make_room(prod(shape), node.at)
     table = np.zeros((len(outcomes), shape[-1]))

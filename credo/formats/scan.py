@@ -13,10 +13,10 @@ from credo.formats.names import cut, unquoted
 from credo.numerics.exact import Array
 
 STRING = r'"(?:[^"\\]++|\\.)*+(?:"|\Z)'
-NUMERIC = frozenset("0123456789.eE+-")  # float() takes more: 1_000, nan, infinity
-MOST_TOKENS = 2**24  # in a table or a list
-MOST_SKIPPED = 2**20  # in what isn't read
-PIECE = 50_000  # tokens that are found at once: junk is refused long before the file's end
+NUMBER_CHARACTERS = frozenset("0123456789.eE+-")  # float() accepts more: 1_000, nan, infinity
+MOST_LISTED_TOKENS = 2**24  # tokens of a table or a list
+MOST_SKIPPED_TOKENS = 2**20  # tokens of a part that is ignored
+TOKENS_AT_ONCE = 50_000  # tokens scanned at a time: a malformed file is refused long before its end
 
 
 def tokens_of(skipped: str, punctuation: str, word: str) -> re.Pattern[str]:
@@ -75,7 +75,7 @@ class Scanner:
 
     def until(self, stop: str) -> list[str]:
         """The tokens before the next `stop`, which is taken too."""
-        if self._next > PIECE:
+        if self._next > TOKENS_AT_ONCE:
             self._forget()
         searched = self._next
         while True:
@@ -84,7 +84,7 @@ class Scanner:
                 break
             except ValueError:
                 searched = len(self._tokens)
-                if searched - self._next > MOST_TOKENS or not self._more():
+                if searched - self._next > MOST_LISTED_TOKENS or not self._more():
                     raise self.fault(self.at, f"expected {stop!r} after this, but the file ends") from None
         found = self._tokens[self._next : end]
         self._next = end + 1
@@ -93,7 +93,7 @@ class Scanner:
     def skip_to(self, stops: Collection[str]) -> str:
         """The first of these signs that comes, taken too."""
         start = self.at
-        for _ in range(MOST_SKIPPED):
+        for _ in range(MOST_SKIPPED_TOKENS):
             if (word := self.take()) in stops:
                 return word
             if not word:
@@ -102,7 +102,7 @@ class Scanner:
 
     def exactly(self, count: int, what: str) -> list[str]:
         """So many tokens; the file must have them."""
-        if self._next > PIECE:
+        if self._next > TOKENS_AT_ONCE:
             self._forget()
         while len(self._tokens) - self._next < count:
             if not self._more():
@@ -130,7 +130,7 @@ class Scanner:
         return NetworkError(f"{self._file}, line {line}, column {column}: {message}")
 
     def _more(self) -> bool:
-        piece = [token for match in islice(self._matches, PIECE) if (token := match[1])]
+        piece = [token for match in islice(self._matches, TOKENS_AT_ONCE) if (token := match[1])]
         self._tokens += piece
         if piece and piece[-1][0] == '"' and not _is_closed(piece[-1]):
             raise self.fault(self._gone + len(self._tokens) - 1, "this quote is never closed")
@@ -153,7 +153,7 @@ def floats(words: Sequence[str]) -> Array:
     array([1.   , 0.5  , 0.001])
     """
     try:
-        if NUMERIC.issuperset("".join(words)):
+        if NUMBER_CHARACTERS.issuperset("".join(words)):
             return np.array(list(map(float, words)), dtype=np.float64)
     except ValueError:
         pass
@@ -171,4 +171,4 @@ def _is_number(word: str) -> bool:
         float(word)
     except ValueError:
         return False
-    return NUMERIC.issuperset(word)
+    return NUMBER_CHARACTERS.issuperset(word)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from credo.errors import NetworkError
-from credo.formats.draft import MOST_PARENTS, ROOM, ROUNDED, Draft, Node, many
+from credo.formats.draft import FILE_SUM_TOLERANCE, MOST_IMPLIED_NUMBERS, MOST_PARENTS_IN_FILE, Draft, Node, many
 from credo.formats.files import FilePath, read_text
 from credo.formats.scan import Scanner, shown, tokens_of
 from credo.networks import graph
@@ -23,7 +23,7 @@ from credo.notices import tell
 from credo.numerics.exact import Array
 
 TOKENS = tokens_of(r"\s++|#[^\n]*+", r"#", r'[^\s#"]++')
-MOST_DIGITS = 15  # of a whole number
+MOST_INTEGER_DIGITS = 15
 
 Scoped = tuple[tuple[int, ...], Array, int]  # variables, table, and where its numbers start
 
@@ -40,8 +40,8 @@ def read(text: str, file: str) -> Network | MarkovNetwork:
     if word := scanner.peek():
         raise scanner.fault(scanner.at, f"expected the end of the file, but found {shown(word)}")
     used = {i for scope, _, _ in factors for i in scope}
-    if sum(size for i, size in enumerate(sizes) if i not in used) > ROOM:
-        raise NetworkError(f"{file}: variables without a table have more than {ROOM} states in all")
+    if sum(size for i, size in enumerate(sizes) if i not in used) > MOST_IMPLIED_NUMBERS:
+        raise NetworkError(f"{file}: variables without a table have more than {MOST_IMPLIED_NUMBERS} states in all")
     states = {f"x{i}": tuple(range(size)) for i, size in enumerate(sizes)}
     if kind == "BAYES" and _is_directed(factors, len(sizes)):
         return _directed(factors, states, Draft(file, scanner.fault))
@@ -123,9 +123,11 @@ def _factors(scanner: Scanner, sizes: Sequence[int]) -> list[Scoped]:
         at = scanner.at
         (length,) = _integers(scanner, 1, "lengths of scopes")
         scope = tuple(_integers(scanner, length, "variables"))
-        if len(scope) > MOST_PARENTS + 1 or len(set(scope)) < len(scope) or max(scope, default=0) >= len(sizes):
+        if len(scope) > MOST_PARENTS_IN_FILE + 1 or len(set(scope)) < len(scope) or max(scope, default=0) >= len(sizes):
             raise scanner.fault(
-                at, f"a table must be about at most {MOST_PARENTS + 1} different variables, from 0 to {len(sizes) - 1}"
+                at,
+                f"a table must be about at most {MOST_PARENTS_IN_FILE + 1} different variables, "
+                f"from 0 to {len(sizes) - 1}",
             )
         scopes.append(scope)
     return [_factor(scanner, scope, tuple(sizes[i] for i in scope)) for scope in scopes]
@@ -148,7 +150,7 @@ def _integers(scanner: Scanner, count: int, what: str) -> list[int]:
     at = scanner.at
     words = scanner.exactly(count, what)
     for i, word in enumerate(words):
-        if not (word.isascii() and word.isdecimal() and len(word) <= MOST_DIGITS):
+        if not (word.isascii() and word.isdecimal() and len(word) <= MOST_INTEGER_DIGITS):
             raise scanner.fault(at + i, f"expected whole numbers ({what}), but found {shown(word)}")
     return list(map(int, words))
 
@@ -158,7 +160,7 @@ def _is_directed(factors: Sequence[Scoped], count: int) -> bool:
     if {scope[-1] for scope, _, _ in factors if scope} != set(range(count)) or len(factors) != count:
         return False
     with np.errstate(over="ignore"):
-        if any(np.abs(table.sum(-1) - 1.0).max() > ROUNDED for _, table, _ in factors):
+        if any(np.abs(table.sum(-1) - 1.0).max() > FILE_SUM_TOLERANCE for _, table, _ in factors):
             return False
     try:
         graph.in_order({str(scope[-1]): tuple(map(str, scope[:-1])) for scope, _, _ in factors})

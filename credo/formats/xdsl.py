@@ -18,14 +18,14 @@ from credo.numerics.exact import Array
 CHANCE = {"cpt", "deterministic", "noisymax"}
 DECISIONS = {"decision", "utility", "mau"}
 OTHER_KINDS = {"noisyadder", "equation"}
-KNOWN = {"nodes", "state", "parents", "probabilities", "resultingstates", "property", "dynamic", "strengths",
+KNOWN_TAGS = {"nodes", "state", "parents", "probabilities", "resultingstates", "property", "dynamic", "strengths",
          "parameters"}  # fmt: skip
-KNOWN |= CHANCE | OTHER_KINDS | DECISIONS | {"utilities", "weights"}
-UNSHOWN = {chr(code) for code in (*range(32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF)}  # that XML can't hold
+KNOWN_TAGS |= CHANCE | OTHER_KINDS | DECISIONS | {"utilities", "weights"}
+NOT_IN_XML = {chr(code) for code in (*range(32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF)}  # characters
 
 
 def read(text: str, file: str) -> Network:
-    markup = Markup(text, file, "smile", KNOWN)
+    markup = Markup(text, file, "smile", KNOWN_TAGS)
     draft = Draft(file, markup.fault)
     nodes = nodes_of(markup)
     for element in nodes.children:
@@ -71,7 +71,7 @@ def write(network: Network) -> str:
         lines.append(f"\t\t</{kind}>")
     lines += ["\t</nodes>", "\t<extensions>", '\t\t<genie version="1.0" app="credo" name="unknown">']
     for name in network.order:
-        shown = escape("".join("_" if sign in UNSHOWN else sign for sign in name), quote=False)
+        shown = escape("".join("_" if sign in NOT_IN_XML else sign for sign in name), quote=False)
         lines.append(f'\t\t\t<node id="{labels.names[name]}"><name>{shown}</name></node>')
     return "\n".join([*lines, "\t\t</genie>", "\t</extensions>", "</smile>", ""])
 

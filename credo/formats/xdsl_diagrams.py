@@ -13,13 +13,13 @@ from credo.errors import NetworkError
 from credo.formats.draft import Draft
 from credo.formats.markup import Element, Markup
 from credo.formats.names import IDENTIFIER, cleaned, cut, labels_of
-from credo.formats.xdsl import KNOWN, define, named_node, node_of, nodes_of
+from credo.formats.xdsl import KNOWN_TAGS, define, named_node, node_of, nodes_of
 from credo.networks.decisions.influence_diagram import InfluenceDiagram
 from credo.numerics.exact import Array
 
 
 def read(text: str, file: str) -> InfluenceDiagram:
-    markup = Markup(text, file, "smile", KNOWN)
+    markup = Markup(text, file, "smile", KNOWN_TAGS)
     draft = Draft(file, markup.fault)
     by_kind: dict[str, list[Element]] = {"decision": [], "utility": [], "mau": [], "chance": []}
     for element in nodes_of(markup).children:

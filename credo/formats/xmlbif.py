@@ -10,15 +10,15 @@ from credo.formats.markup import Element, Markup
 from credo.formats.names import REMARK, cut, labels_of
 from credo.networks.network import Network
 
-KNOWN = {"NETWORK", "VARIABLE", "NAME", "OUTCOME", "VALUE", "PROPERTY"}
-KNOWN |= {"DEFINITION", "PROBABILITY", "FOR", "GIVEN", "TABLE"}
+KNOWN_TAGS = {"NETWORK", "VARIABLE", "NAME", "OUTCOME", "VALUE", "PROPERTY"}
+KNOWN_TAGS |= {"DEFINITION", "PROBABILITY", "FOR", "GIVEN", "TABLE"}
 # What XML gives back as it was: no control characters or halves of them, no white space that a reader strips.
 VISIBLE = r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]++"
 PLAIN = re.compile(rf"{VISIBLE}(?: {VISIBLE})*")
 
 
 def read(text: str, file: str) -> Network:
-    markup = Markup(text, file, "BIF", KNOWN)
+    markup = Markup(text, file, "BIF", KNOWN_TAGS)
     draft = Draft(file, markup.fault)
     top = markup.root.first("NETWORK")
     if top is None:

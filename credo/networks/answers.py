@@ -10,7 +10,7 @@ import numpy as np
 
 from credo.core.records import Shown
 from credo.errors import SizeError, counted
-from credo.networks.inference.sizes import is_exact, needed
+from credo.networks.inference.sizes import EXACT, is_exact, needed
 from credo.notices import tell
 from credo.numerics.exact import Array
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 Posterior = dict[Any, float]
 Result = TypeVar("Result")
-EXACT = "exact"  # the method of an exact answer
-MARK = " (unreliable)"
+UNRELIABLE_MARK = " (unreliable)"
 
 
 class Estimated(dict[Any, float]):
@@ -41,7 +40,7 @@ class Estimated(dict[Any, float]):
 
     def __repr__(self) -> str:
         each = ((key, EstimatedNumber(p, self.standard_error[key], 0.0, "")) for key, p in self.items())
-        return f"{{{', '.join(f'{key!r}: {p!r}' for key, p in each)}}}{'' if self.reliable else MARK}"
+        return f"{{{', '.join(f'{key!r}: {p!r}' for key, p in each)}}}{'' if self.reliable else UNRELIABLE_MARK}"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "spread"}  # functions can't be pickled
@@ -71,7 +70,7 @@ class EstimatedNumber(float):
         return float(self), self.standard_error, self.effective_samples, self.method, self.reliable
 
     def __repr__(self) -> str:
-        return self._shown() if self.reliable else self._shown() + MARK
+        return self._shown() if self.reliable else self._shown() + UNRELIABLE_MARK
 
     def _shown(self) -> str:
         if np.isnan(self.standard_error):

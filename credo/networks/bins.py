@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
 
-LEAST_DIGITS, MOST_DIGITS = 6, 17  # of cut points in names: as many as tell them apart
+FEWEST_CUT_DIGITS, MOST_CUT_DIGITS = 6, 17  # digits of cut points in names: enough to keep the names distinct
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -45,7 +45,7 @@ def bins_between(cuts: Sequence[float]) -> tuple[Bin, ...]:
     """
     if not len(cuts):
         return (Bin("all", -np.inf, np.inf),)
-    digits = range(LEAST_DIGITS, MOST_DIGITS + 1)
+    digits = range(FEWEST_CUT_DIGITS, MOST_CUT_DIGITS + 1)
     shown = next(texts for each in digits if len({*(texts := [f"{cut:.{each}g}" for cut in cuts])}) == len(cuts))
     names = [f"below {shown[0]}", *(f"{a} to {b}" for a, b in pairwise(shown)), f"{shown[-1]} and above"]
     ends = [-np.inf, *cuts, np.inf]

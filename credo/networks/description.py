@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
     from credo.networks.templates.dynamic_network import DynamicNetwork
 
-HALF = "½ log₂ n each"
+BITS_PER_PARAMETER = "½ log₂ n each"
 
 
 def network_length(network: Network, data: object) -> DescriptionLength:
@@ -66,7 +66,9 @@ def _two_parts(
     structure: float, columns: Iterable[object], free: int, log_prob: Array, rows: int
 ) -> DescriptionLength:  # fmt: skip
     coded = f"columns {', '.join(sorted(map(str, columns)))}"
-    return DescriptionLength(coded, structure, parameter_bits(free, rows), bits(float(np.sum(log_prob))), rows, HALF)
+    return DescriptionLength(
+        coded, structure, parameter_bits(free, rows), bits(float(np.sum(log_prob))), rows, BITS_PER_PARAMETER
+    )
 
 
 def tables_evidence(network: Network) -> float:

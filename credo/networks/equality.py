@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from credo.networks.network import Network
 
-LARGEST = 2**20  # numbers of tables that are compared, where distributions can be
+LARGEST_COMPARED_TABLE = 2**20  # numbers; larger nodes are compared by their distributions
 
 
 def equal_networks(one: Network, other: Network) -> bool:
@@ -29,7 +29,7 @@ def _same_states(one: Network, other: Network) -> bool:
 def _same_table(one: Network, other: Network, name: str) -> bool:
     if name in one.forms and type(one.forms[name]) is type(other.forms.get(name)):
         mine, theirs = ([(each, net.states[each]) for each in (*net.parents[name], name)] for net in (one, other))
-        if mine == theirs or (one.forms[name].named and prod(len(own) for _, own in mine) > LARGEST):
+        if mine == theirs or (one.forms[name].named and prod(len(own) for _, own in mine) > LARGEST_COMPARED_TABLE):
             return one.distributions[name] == other.distributions[name]
     scope, turned = (*one.parents[name], name), (*other.parents[name], name)
     table = other.tables[name].transpose([turned.index(each) for each in scope])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
 
 # concentrations in place of 0: too small to change any number, in the ratio of the table's row
-NEVER, UNREACHED = 5e-324, 1e-20
+EXPERT_ZERO, UNREACHED_CASES = 5e-324, 1e-20
 
 
 def expert_priors(network: Network, strength: object) -> tuple[TablePriors, Evidence]:
@@ -39,8 +39,8 @@ def expert_priors(network: Network, strength: object) -> tuple[TablePriors, Evid
         table, label = network.parameters[name], node.label
         if label.name not in priors:
             alpha = cases[label] * shares[node.expected_label].n.value
-            unreached = UNREACHED * table * (alpha.sum(-1, keepdims=True) < UNREACHED)
-            priors[label.name] = DirichletCategorical(np.maximum(alpha + unreached, NEVER))
+            unreached = UNREACHED_CASES * table * (alpha.sum(-1, keepdims=True) < UNREACHED_CASES)
+            priors[label.name] = DirichletCategorical(np.maximum(alpha + unreached, EXPERT_ZERO))
     return TablePriors(by_label=priors), no_rows(network)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from credo.core.records import Shown
 from credo.numerics.exact import Array
 
-WIDEST = 600.0  # largest log-ratio of a factor's largest and smallest value: floats hold about 708
+LARGEST_LOG_RATIO = 600.0  # of a factor's largest value to its smallest: floats hold about 708
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +42,12 @@ class Factor(Shown):
         """
         positive = self.table > 0
         top, least = self.table.max(initial=0.0), self.table[positive].min(initial=np.inf)
-        if top == 0.0 or np.log(least) - np.log(top) > -WIDEST:
+        if top == 0.0 or np.log(least) - np.log(top) > -LARGEST_LOG_RATIO:
             return (self,)
         with np.errstate(divide="ignore"):
             left = np.where(positive, np.log(self.table) - np.log(top), 0.0)
-        first = np.where(left < -WIDEST, top * np.exp(-WIDEST), self.table)
-        rest = np.exp(np.where(left < -WIDEST, left + WIDEST, 0.0))
+        first = np.where(left < -LARGEST_LOG_RATIO, top * np.exp(-LARGEST_LOG_RATIO), self.table)
+        rest = np.exp(np.where(left < -LARGEST_LOG_RATIO, left + LARGEST_LOG_RATIO, 0.0))
         return (Factor(self.scope, first), *Factor(self.scope, rest).split())
 
     def __mul__(self, other: Factor) -> Factor:

@@ -16,7 +16,7 @@ from credo.data import source
 from credo.errors import DataError, NetworkError, SchemaError, check_mapping, check_seed, check_whole, counted, suggest
 from credo.networks.gradient import gradient_ascent, lbfgs
 from credo.networks.incomplete import Hidden, IncompleteRows, Observed, observed
-from credo.networks.inference.expectations import CHUNK
+from credo.networks.inference.expectations import ROWS_PER_CHUNK
 from credo.networks.learning import TableEM, TableLearner, coded_rows
 from credo.networks.missing_information import with_missing_information
 from credo.networks.table_priors import TablePriors
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from credo.networks.templates.plate_network import PlateNetwork
 
 Method = Literal["em", "gradient", "lbfgs"]
-FIRST_STEPS = 20  # from every start
-SAME_OPTIMUM = 1e-7  # of the objective: starts that end within it count as the same optimum, the first is taken
+STEPS_FROM_EACH_START = 20  # before the best starts are run to convergence
+SAME_OPTIMUM = 1e-7  # relative difference of objectives within which two optima are the same; the first is taken
 
 
 class FittingOptions(TypedDict, total=False):
@@ -133,7 +133,7 @@ class Rows:
     @property
     def few(self) -> bool:
         """Whether one thread reads them all: then threads may run different starts."""
-        return self.kept is not None and self.size <= CHUNK
+        return self.kept is not None and self.size <= ROWS_PER_CHUNK
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +179,7 @@ class Problem:
             self.rows.size,
             how.steps,
             how.tolerance,
-            first_steps=(FIRST_STEPS,),
+            first_steps=(STEPS_FROM_EACH_START,),
             favoured=1,
             same=SAME_OPTIMUM,
             beside=self.rows.few,

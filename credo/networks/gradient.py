@@ -14,11 +14,11 @@ from credo.networks.learning import TableEM
 from credo.networks.table_priors import dirichlet_of
 from credo.numerics.exact import Array
 
-RATE = 0.05  # of the first step: by how much it moves the entries of a row, where they are the optimum but for Σ = 1
-FASTER, SLOWER = 1.5, 0.5  # what becomes of the rate after a step that was taken, and after one that wasn't
-SMALLEST = 1e-12  # rate at which it ends
-SLOPE = 1e-9  # of the rows, at which L-BFGS ends
-ABORTED = 1e-5  # slope above which a line search that finds no better point isn't at the optimum, but for rounding
+FIRST_RATE = 0.05  # how far the first step moves the entries of a row that are optimal except for Σ = 1
+RATE_GROWTH, RATE_CUT = 1.5, 0.5  # factors of the rate after an accepted step, and after a rejected one
+SMALLEST_RATE = 1e-12  # gradient ascent ends below this rate
+CONVERGED_SLOPE = 1e-9  # per row: L-BFGS ends at this slope
+ABORTED_SLOPE = 1e-5  # per row: with a larger slope, a failed line search isn't at the optimum up to rounding
 
 
 def gradient_ascent(
@@ -31,16 +31,16 @@ def gradient_ascent(
     grows by half where it doesn't.
     """
     evidence, objective = expected(model, batches)
-    history, rate = [objective], RATE
+    history, rate = [objective], FIRST_RATE
     for _ in range(steps):
         before = objective
-        while rate > SMALLEST:
+        while rate > SMALLEST_RATE:
             moved = _stepped(model, evidence, rate)
             found, value = _expected_if_possible(moved, batches, evidence)
             if value >= objective:
-                model, evidence, objective, rate = moved, found, value, rate * FASTER
+                model, evidence, objective, rate = moved, found, value, rate * RATE_GROWTH
                 break
-            rate *= SLOWER
+            rate *= RATE_CUT
         history.append(objective)
         if objective - before <= tolerance * abs(objective):
             return Fitted(model, evidence, tuple(history), True)
@@ -106,13 +106,14 @@ def lbfgs(model: TableEM, batches: Batches, *, steps: int = 1000, tolerance: flo
         history.append(-float(intermediate_result.fun))
 
     weight = _weight(model, expected(model, batches)[0])
+    slope = CONVERGED_SLOPE * max(1.0, weight)
     found = minimize(
         cost, start[free], jac=True, method="L-BFGS-B", callback=keep,
-        options={"maxiter": steps, "maxfun": 2 * steps + 20, "ftol": tolerance, "gtol": SLOPE * max(1.0, weight)},
+        options={"maxiter": steps, "maxfun": 2 * steps + 20, "ftol": tolerance, "gtol": slope},
     )  # fmt: skip
     model = at(np.asarray(found.x))
     evidence, _ = expected(model, batches)
-    aborted = found.status == 2 and float(np.abs(found.jac).max(initial=0.0)) > ABORTED * max(1.0, weight)
+    aborted = found.status == 2 and float(np.abs(found.jac).max(initial=0.0)) > ABORTED_SLOPE * max(1.0, weight)
     return Fitted(model, evidence, tuple(history), found.status != 1 and not aborted)
 
 

@@ -13,9 +13,9 @@ from credo.errors import NetworkError, suggest
 Name = TypeVar("Name", bound=Hashable)
 Parents = Mapping[str, tuple[str, ...]]  # each name and its parents
 
-NAME = r"[^\s,;\"<>\-→←↔](?:[^\s,;\"<>\-→←↔]|-(?!>))*"
-TOKEN = re.compile(rf'[^\S\n]*(?:"((?:[^"\\]|\\.)*)"|(<->|↔|->|<-|→|←|[,;\n])|({NAME}))')
-BNLEARN = re.compile(r"\s*(?:\[[^\[\]]*\]\s*)+")  # as in [Storm][Lightning|Storm][Fire|Storm:Lightning]
+VARIABLE_NAME = r"[^\s,;\"<>\-→←↔](?:[^\s,;\"<>\-→←↔]|-(?!>))*"
+ARROW_TOKEN = re.compile(rf'[^\S\n]*(?:"((?:[^"\\]|\\.)*)"|(<->|↔|->|<-|→|←|[,;\n])|({VARIABLE_NAME}))')
+BNLEARN_MODEL = re.compile(r"\s*(?:\[[^\[\]]*\]\s*)+")  # as in [Storm][Lightning|Storm][Fire|Storm:Lightning]
 Mark = Literal["->", "<-", "<->"]
 MARKS: dict[str, Mark] = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->": "<->", "↔": "<->"}
 
@@ -38,7 +38,7 @@ def parse_arrows(text: str) -> dict[str, tuple[str, ...]]:
     {'Storm': (), 'Fire': ('Storm',)}
     """
     found: dict[str, dict[str, None]] = {}
-    if BNLEARN.fullmatch(text):
+    if BNLEARN_MODEL.fullmatch(text):
         for node in re.findall(r"\[([^\[\]]*)\]", text):
             name, _, parents = node.partition("|")
             found.setdefault(name.strip(), {}).update(dict.fromkeys(p.strip() for p in parents.split(":") if p.strip()))
@@ -73,7 +73,7 @@ def _statements(text: str) -> Iterator[list[tuple[str, bool]]]:
     statement: list[tuple[str, bool]] = []
     at, end = 0, len(text.rstrip())
     while at < end:
-        found = TOKEN.match(text, at)
+        found = ARROW_TOKEN.match(text, at)
         if found is None:
             raise NetworkError(f"arrows can't be read at {text[at : at + 20].strip()!r}: write them as 'A, B -> C'")
         quoted, sign, name = found.groups()

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from credo.networks.information import InformationGains
     from credo.numerics.exact import Array
 
-UNSPLIT = ("forward", "loopy")  # methods that don't treat connected components apart
+WHOLE_NETWORK_METHODS = ("forward", "loopy")  # methods that don't answer each connected component separately
 
 
 class GraphicalModel(FixedRecord, Surface):
@@ -499,13 +499,13 @@ class GraphicalModel(FixedRecord, Surface):
         from credo.networks.inference.estimate import JointQuery
 
         groups = [JointQuery(variables, event) for variables, event in asked]
-        if method in UNSPLIT:
+        if method in WHOLE_NETWORK_METHODS:
             return estimates(self.potentials, findings, groups, method, samples, seed)
         return self.components.estimates(findings, groups, method, samples, seed, partial(self._check, given=given))
 
     def _log_total(self, findings: Findings, method: str, samples: int, seed: int) -> Total:
         from credo.networks.inference.approximate import log_total
 
-        if method in UNSPLIT:
+        if method in WHOLE_NETWORK_METHODS:
             return log_total(self.potentials, findings, method, samples, seed)
         return self.components.log_total(findings, method, samples, seed)

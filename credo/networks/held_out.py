@@ -20,7 +20,7 @@ from credo.errors import DataError, EvidenceError, check_whole
 from credo.models.copies import LOOKED_AT, Repeats
 from credo.networks.inference.rows import Score
 from credo.networks.inference.sizes import ROW_SAMPLES
-from credo.networks.learning import BY_EM, ROUNDING, TableLearner
+from credo.networks.learning import FITTING_METHODS, WEIGHT_TOLERANCE, TableLearner
 from credo.networks.row_queries import asked_of, known_columns
 from credo.networks.table_priors import dirichlet_of
 from credo.notices import quietly
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
     from credo.networks.nodes.node import Node
 
-TWICE = "reads the data once more, and an iterator can be read only once: give a table"
+SECOND_PASS = "reads the data once more, and an iterator can be read only once: give a table"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class LeaveOneOut:
             for mine, its in zip(cell[:-1], _cell(other, codes)[:-1], strict=True):
                 same &= mine == its
             left, total = left - weight * (same & (cell[-1] == codes[other.name])), total - weight * same
-        if (wrong := left < -ROUNDING * np.maximum(1.0, counts[cell])).any():
+        if (wrong := left < -WEIGHT_TOLERANCE * np.maximum(1.0, counts[cell])).any():
             row = batch.number(int(np.argmax(wrong)))
             raise EvidenceError(f"row {row} was never learned: leave-one-out is of learned rows")
         if prior is not None:
@@ -84,11 +84,13 @@ def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
     if network.evidence is None:
         raise EvidenceError("there is no row to leave out: no rows were learned yet")
     if network.history:
-        raise EvidenceError(f"the tables were fitted by {BY_EM}: leaving out a row needs a refit: use cross_validate")
+        raise EvidenceError(
+            f"the tables were fitted by {FITTING_METHODS}: leaving out a row needs a refit: use cross_validate"
+        )
     for name in (name for name in network.forms if not network.nodes[name].has_rows):
         raise EvidenceError(f"{name!r} has no table: leaving out a row needs a refit: use cross_validate")
     if table.once:
-        raise DataError(f"leave-one-out {TWICE}")
+        raise DataError(f"leave-one-out {SECOND_PASS}")
     partitions = weights.partitions(table, learner.needs(table.without(weight)))
     job = LeaveOneOut(learner, weights.of_a_row)
     if table.sums_scores:
@@ -108,7 +110,7 @@ def cross_validated(
     learner, table, folds = TableLearner.of(network), source(data), check_whole("folds", folds, 2, DataError)
     seed = Fitting.of(how).seed
     if table.once:
-        raise DataError(f"cross-validation {TWICE}")
+        raise DataError(f"cross-validation {SECOND_PASS}")
     states = hidden_states(network, hidden, table.without(weight).names)
     found = observed(network, table, weight, states)
     names = [name for name in network.variables if name in table.without(weight).names]

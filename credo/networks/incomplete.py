@@ -20,7 +20,7 @@ from credo.data import Batch, source
 from credo.data.schema import Column, Schema
 from credo.errors import DataError, suggest
 from credo.networks.inference.coding import CodedRows, pays
-from credo.networks.inference.expectations import CHUNK
+from credo.networks.inference.expectations import ROWS_PER_CHUNK
 from credo.networks.inference.rows import states_array
 from credo.networks.inference.sizes import check_numbers
 from credo.networks.row_queries import check_names
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from credo.core.learning import Weight
     from credo.networks.network import Network
 
-KEPT_BYTES = 2**28  # bytes of codes that are kept; of more rows, the data is read again in each step
-KEY = 62.0  # bits of a number that names a row
+KEPT_CODE_BYTES = 2**28  # bytes of codes kept in memory; for more, the data is read again in each step
+KEY_BITS = 62.0  # bits of the integer that identifies a row
 Hidden = Mapping[str, tuple[Any, ...]]  # variables that aren't columns, and their states
 
 
@@ -58,7 +58,7 @@ class IncompleteRows:
     def united(self, schema: Schema) -> IncompleteRows:
         """Equal rows as one, where a row's codes fit into one number."""
         sizes = [len(column.levels) + 1 for column in schema]
-        if sum(map(log2, sizes)) > KEY:
+        if sum(map(log2, sizes)) > KEY_BITS:
             return self
         keys = np.zeros(len(self.weight), dtype=np.int64)
         for own, size in zip(self.codes, sizes, strict=True):
@@ -71,8 +71,8 @@ class IncompleteRows:
 
     def chunks(self) -> Iterator[CodedRows]:
         """As the E-step reads them."""
-        for at in range(0, len(self.weight), CHUNK):
-            own = slice(at, at + CHUNK)
+        for at in range(0, len(self.weight), ROWS_PER_CHUNK):
+            own = slice(at, at + ROWS_PER_CHUNK)
             codes = np.ascontiguousarray(self.codes[:, own], dtype=np.int32)
             yield CodedRows(None, codes, self.weight[own])
 
@@ -226,7 +226,7 @@ def observed(network: Network, data: object, weight: Weight, hidden: Hidden) -> 
 
 def _joined(parts: Sequence[IncompleteRows | None], schema: Schema) -> IncompleteRows | None:
     held = [part for part in parts if part is not None]
-    if len(held) < len(parts) or sum(part.bytes for part in held) > KEPT_BYTES:
+    if len(held) < len(parts) or sum(part.bytes for part in held) > KEPT_CODE_BYTES:
         return None
     codes = np.concatenate([part.codes for part in held], axis=1)
     return IncompleteRows(codes, np.concatenate([part.weight for part in held])).united(schema)

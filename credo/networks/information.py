@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from credo.networks.inference.findings import Given
     from credo.networks.tables import States
 
-TINY = 1e-150  # keeps 0/0 from being a division by zero
+SMALLEST_DIVISOR = 1e-150  # so that 0/0 is no division by zero
 
 
 class Categories(Protocol):
@@ -45,7 +45,9 @@ def mutual_information(
     p = np.array([*found.values()]).reshape([len(model.states[name]) for name in queried])
     if a == b:
         p = np.stack([np.where(np.arange(len(p)) == i, p.T, 0.0).T for i in range(len(p))], axis=1)
-    independent = p.sum(1, keepdims=True) * p.sum(0, keepdims=True) / np.maximum(p.sum((0, 1), keepdims=True), TINY)
+    independent = (
+        p.sum(1, keepdims=True) * p.sum(0, keepdims=True) / np.maximum(p.sum((0, 1), keepdims=True), SMALLEST_DIVISOR)
+    )
     ratio = np.log(np.divide(p, independent, out=np.ones_like(p), where=p > 0))
     nats = max(0.0, float(np.sum(p * ratio)))
     if not isinstance(found, Estimated):

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from credo.networks.graphical_model import GraphicalModel
     from credo.networks.inference.findings import Given
 
-ROUNDS = 1000  # of iterative proportional fitting
-CLOSE, TINY = 1e-12, 1e-150  # a marginal that fits; a probability that counts as 0
+MOST_FITTING_ROUNDS = 1000  # rounds of iterative proportional fitting
+MARGINAL_TOLERANCE = 1e-12  # largest error of a fitted marginal
+COUNTS_AS_ZERO = 1e-150  # smaller probabilities count as 0
 
 
 def likelihoods(model: GraphicalModel, beliefs: Mapping[str, Mapping[Any, float]], given: Given) -> dict[str, Any]:
@@ -25,10 +26,10 @@ def likelihoods(model: GraphicalModel, beliefs: Mapping[str, Mapping[Any, float]
     if both := next((name for name in wanted if name in found), None):
         raise EvidenceError(f"{both!r} is given and believed at once: leave one out")
     found |= {name: dict.fromkeys(model.states[name], 1.0) for name in wanted}
-    for _ in range(ROUNDS):
-        if _fit_each(model, wanted, found) < CLOSE:
+    for _ in range(MOST_FITTING_ROUNDS):
+        if _fit_each(model, wanted, found) < MARGINAL_TOLERANCE:
             return found
-        if any(found[name][value] < TINY for name in wanted for value, p in wanted[name].items() if p > 0):
+        if any(found[name][value] < COUNTS_AS_ZERO for name in wanted for value, p in wanted[name].items() if p > 0):
             break  # the fit diverges
     raise EvidenceError(f"no joint distribution has these marginals of {', '.join(wanted)} together")
 
@@ -39,7 +40,7 @@ def _fit_each(model: GraphicalModel, wanted: Mapping[str, Mapping[Any, float]], 
     for name, belief in wanted.items():
         now = model.query(name, found, method="exact")
         furthest = max(furthest, *(abs(now[value] - p) for value, p in belief.items()))
-        for value in (value for value, p in belief.items() if p > 0 and now[value] < TINY):
+        for value in (value for value, p in belief.items() if p > 0 and now[value] < COUNTS_AS_ZERO):
             what = f"{name}={value} is believed with {belief[value]:g}, but is impossible"
             raise EvidenceError(f"{what}, with all else that is believed and given")
         new = {value: found[name][value] * (p / now[value] if p > 0 else 0.0) for value, p in belief.items()}

@@ -20,7 +20,7 @@ from credo.data.schema import Column, Schema
 from credo.engines import Engine, Partition
 from credo.errors import DataError, EvidenceError, NetworkError, SchemaError, suggest
 from credo.networks.inference.coding import CodedRows, Coder
-from credo.networks.inference.expectations import CHUNK
+from credo.networks.inference.expectations import ROWS_PER_CHUNK
 from credo.networks.inference.rows import states_array
 from credo.networks.inference.state_index import StateIndex
 from credo.networks.learner import NetworkLearner
@@ -35,12 +35,11 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
     from credo.networks.nodes.node import Node
 
-BY_EM = "EM or by gradient ascent"
-LEAST_LOG_RATIO = (
-    -600.0
-)  # log of the smallest ratio in a row of a table that a step of L-BFGS may lead to, unless it is 0
-MOST_WHOLE = 256  # different whole numbers that are taken for states
-ROUNDING = 1e-9  # by which the weights of rows behind two tables may differ
+FITTING_METHODS = "EM or by gradient ascent"
+NUMERIC_KINDS = ("number", "count", "date")  # kinds of columns that hold numbers
+LEAST_LOG_RATIO = -600.0  # smallest log-ratio of entries in a row that a step of L-BFGS may lead to, unless one is 0
+MOST_INTEGER_STATES = 256  # distinct integers of a column that may be states
+WEIGHT_TOLERANCE = 1e-9  # relative difference allowed between the row weights behind two tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class TableLearner(NetworkLearner["Network"]):
     """A network as something that learns by adding evidence: the counts of each node's table."""
 
     INCOMPLETE: ClassVar[str] = "tables are counted from complete rows"
-    BY_EM: ClassVar[str] = f"the tables were fitted by {BY_EM}, from expected counts"
+    BY_EM: ClassVar[str] = f"the tables were fitted by {FITTING_METHODS}, from expected counts"
 
     @classmethod
     def of(cls, network: Network) -> TableLearner:
@@ -128,7 +127,7 @@ def is_evidence_of(network: Network, evidence: object) -> bool:
         return False
     shaped = all(node.fits(evidence.parts[node.label], sizes) for node in nodes)
     totals = [node.weight(evidence) / _tied(network, node.label) for node in nodes] if shaped else []
-    return shaped and np.ptp(totals) <= ROUNDING * max(totals) and _is_known(network, evidence)
+    return shaped and np.ptp(totals) <= WEIGHT_TOLERANCE * max(totals) and _is_known(network, evidence)
 
 
 def _is_missing(network: Network, evidence: Evidence, others: Set[Label]) -> bool:
@@ -178,7 +177,7 @@ def _check_states(name: str, kind: Any, levels: Any) -> None:
     values = levels.to_numpy(zero_copy_only=False)
     whole = not pa.types.is_floating(levels.type)
     fractions = np.flatnonzero(np.zeros(0) if whole else values != np.floor(values))
-    if len(fractions) or len(values) > MOST_WHOLE:
+    if len(fractions) or len(values) > MOST_INTEGER_STATES:
         example = values[fractions[0]] if len(fractions) else values[0]
         what = "numbers" if len(fractions) else "many whole numbers"
         raise SchemaError(
@@ -226,7 +225,7 @@ class CodedPartition:
 
     def batches(self) -> Iterator[CodedRows]:
         for batch in self.partition.batches():
-            yield from coded_batch(self.network, batch, self.weights.of_rows(batch)).chunks(CHUNK)
+            yield from coded_batch(self.network, batch, self.weights.of_rows(batch)).chunks(ROWS_PER_CHUNK)
 
 
 def coded_rows(network: DirectedModel, data: object, weight: Weight = None) -> Iterable[Partition[CodedRows]]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
 
 Missing = dict[Label, Array]
-CELLS = 2**19  # expected counts of rows that are held at a time
+COUNTS_AT_ONCE = 2**19  # expected counts of single rows held in memory
 
 
 def missing_of(label: Label) -> Label:
@@ -76,7 +76,7 @@ class MissingInformation:
 
     def __call__(self, rows: CodedRows) -> Missing:
         found: Missing = {}
-        for some in rows.chunks(max(1, CELLS // max(1, len(self.network.potentials.factors.values)))):
+        for some in rows.chunks(max(1, COUNTS_AT_ONCE // max(1, len(self.network.potentials.factors.values)))):
             self._add(found, some)
         return found
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
 
 Edge = tuple[str, str]
-SHOWN = 40  # edges of a printed graph
+MOST_PRINTED_EDGES = 40
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,8 +124,8 @@ class MixedGraph(Shown):
         found = [counted(len(self.variables), "variable"), counted(len(self.arrows), "arrow")]
         title = f"Graph of {found[0]}, {found[1]} and {counted(len(self.edges), 'undirected edge')}"
         lines = [f"  {a} {mark} {b}" for a, mark, b in self.listed()]
-        more = [f"  ... and {len(lines) - SHOWN} more"] if len(lines) > SHOWN + 1 else []
-        return "\n".join([title, *(lines[:SHOWN] if more else lines), *more])
+        more = [f"  ... and {len(lines) - MOST_PRINTED_EDGES} more"] if len(lines) > MOST_PRINTED_EDGES + 1 else []
+        return "\n".join([title, *(lines[:MOST_PRINTED_EDGES] if more else lines), *more])
 
     def listed(self) -> list[tuple[str, str, str]]:
         """(a, "->" or "-", b), arrows first, in the order of the variables."""

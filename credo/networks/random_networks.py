@@ -10,7 +10,7 @@ import numpy as np
 
 from credo.errors import NetworkError, check_seed, check_whole
 
-MOST_PARENTS = 4  # by default
+DEFAULT_MAX_PARENTS = 4
 
 
 def random_parents(names: Sequence[str], arrows: int, max_parents: int, seed: Any) -> dict[str, tuple[str, ...]]:

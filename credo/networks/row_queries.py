@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from credo.networks.graphical_model import GraphicalModel
     from credo.networks.inference.fallback import Fallback
 
-SHOWN = 3  # columns that a notice names
+MOST_NAMED_COLUMNS = 3  # columns named in a notice
 
 
 class Asked(NamedTuple):
@@ -59,6 +59,8 @@ def known_columns(data: object, variables: Collection[str]) -> Source:
     check_names(table.names, variables)
     unknown = [column for column in table.names if column not in variables]
     if unknown and len(unknown) < len(table.names):
-        some = ", ".join(f"{column!r:.40}" for column in unknown[:SHOWN]) + (", ..." if unknown[SHOWN:] else "")
+        some = ", ".join(f"{column!r:.40}" for column in unknown[:MOST_NAMED_COLUMNS]) + (
+            ", ..." if unknown[MOST_NAMED_COLUMNS:] else ""
+        )
         tell(f"columns that aren't variables are ignored, {len(unknown)} of {len(table.names)}: {some}")
     return table

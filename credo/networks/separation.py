@@ -9,7 +9,7 @@ from itertools import pairwise
 from credo.networks.graph import Parents, moral, reached
 
 Vertex = tuple[str, int]  # a variable's entry (0) or exit (1)
-WHOLE = 1 << 60  # more than any flow
+UNLIMITED = 1 << 60  # a capacity above any flow
 
 
 def smallest_separator(
@@ -35,10 +35,10 @@ def _cut(a: set[str], b: set[str], near: Mapping[str, set[str]], free: set[str])
     """A smallest set of free variables that meets all paths: maximal flow, a unit through each (Menger 1927)."""
     room: dict[Vertex, dict[Vertex, int]] = {(name, side): {} for name in near for side in (0, 1)}
     for name, others in near.items():
-        room[name, 0][name, 1] = 1 if name in free else WHOLE
+        room[name, 0][name, 1] = 1 if name in free else UNLIMITED
         room[name, 1].setdefault((name, 0), 0)
         for other in sorted(others):
-            room[name, 1][other, 0] = WHOLE
+            room[name, 1][other, 0] = UNLIMITED
             room[other, 0].setdefault((name, 1), 0)
     while True:
         before = _reachable(a, room)

@@ -15,7 +15,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.networks.nodes.node import DistributionNode
 
-MOST_PARENTS = 60  # with two states each, a table of more fits in no memory
+MOST_PARENTS_OF_TABLE = 60  # even with two states each, a larger table fits in no memory
 Arrows = str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]]
 
 
@@ -46,9 +46,11 @@ class Specification:
         for name in (name for name, each in tables.items() if name not in forms and hasattr(each, "node")):
             kind = type(tables[name]).__name__
             raise NetworkError(f"{name!r} is a {kind}, about numbers, and a Network has categories: use HybridNetwork")
-        for name in (name for name, above in parents.items() if len(above) > MOST_PARENTS and name not in forms):
+        for name in (
+            name for name, above in parents.items() if len(above) > MOST_PARENTS_OF_TABLE and name not in forms
+        ):
             count = len(parents[name])
-            raise NetworkError(f"{name!r} has {count} parents: more than {MOST_PARENTS} can't have a table")
+            raise NetworkError(f"{name!r} has {count} parents: more than {MOST_PARENTS_OF_TABLE} can't have a table")
         known = _known(parents, tables, forms)
         found: dict[str, tuple[Any, ...]] = {}
         for name in parents if tables or states else ():

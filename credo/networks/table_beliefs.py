@@ -27,8 +27,8 @@ from credo.numerics.exact import Array, Exact
 if TYPE_CHECKING:
     from credo.networks.network import Network
 
-DRAWS = 1000  # tables drawn for an answer
-FEW_DRAWS = 100.0  # effective draws below which an interval is unreliable
+TABLE_DRAWS = 1000  # tables drawn from their posterior for an answer
+FEWEST_EFFECTIVE_DRAWS = 100.0  # with fewer, an interval is unreliable
 
 
 class AveragedOverTables(Estimated):
@@ -93,9 +93,9 @@ def averaged(
     network: Network, variables: str | Sequence[str], given: Given, event: Given, samples: int | None, seed: int
 ) -> AveragedOverTables:
     """Σ P(variables | given, θ) over draws of θ, each weighted by P(given | θ)."""
-    check_samples(DRAWS if samples is None else samples)
+    check_samples(TABLE_DRAWS if samples is None else samples)
     random = np.random.default_rng(check_seed(seed))
-    size, answers, logs = DRAWS if samples is None else int(samples), list[Mapping[Any, float]](), list[float]()
+    size, answers, logs = TABLE_DRAWS if samples is None else int(samples), list[Mapping[Any, float]](), list[float]()
     alphas = concentrations(network)
     _tell_of_hidden(network, network.variables)
     for _ in range(size):
@@ -159,7 +159,7 @@ def _summed(keys: Sequence[object], answers: Array, logs: Array, size: int) -> A
     told = AveragedOverTables(zip(keys, mean.tolist(), strict=True))
     told.draws, told.weights, told.method = answers, weights, "tables drawn from their posterior"
     told.effective_samples = float(1.0 / (weights**2).sum())
-    told.reliable = told.effective_samples >= min(FEW_DRAWS, size / 2)
+    told.reliable = told.effective_samples >= min(FEWEST_EFFECTIVE_DRAWS, size / 2)
     told.standard_error = dict(zip(keys, np.sqrt(weights**2 @ away**2).tolist(), strict=True))
     return told
 

@@ -17,8 +17,9 @@ from credo.numerics.exact import Array
 
 States = Mapping[str, tuple[Any, ...]]
 YES_NO = ("yes", "no")  # the default states
-SHORT = 16  # entries of a row that is checked without arrays
-ROUNDING, EXACT = 1e-6, 1e-13  # largest error of a row's sum; and the error up to which rows aren't scaled
+SHORT_ROW = 16  # entries of a row checked in plain Python, without arrays
+SUM_TOLERANCE = 1e-6  # largest error of a row's sum
+UNSCALED_SUM_ERROR = 1e-13  # rows with a smaller error aren't scaled
 
 
 def states_of(name: str, given: object, table: object, above: Sequence[str] = ()) -> tuple[Any, ...]:
@@ -82,16 +83,18 @@ def _labelled(given: object) -> Any:
 
 def checked_table(name: str, table: Array, above: Sequence[str], states: States) -> Array:
     """The table with its rows scaled to sum to 1; an error names a row whose sum is far from 1."""
-    if table.ndim == 1 and len(table) <= SHORT:  # a root of a large network, of which there are many
+    if table.ndim == 1 and len(table) <= SHORT_ROW:  # a root of a large network, of which there are many
         row = table.tolist()
-        if abs(sum(row) - 1.0) <= EXACT and min(row) >= 0:
+        if abs(sum(row) - 1.0) <= UNSCALED_SUM_ERROR and min(row) >= 0:
             return table
     sums = table.sum(-1, keepdims=True)
     off = np.abs(sums - 1.0)
     furthest = off.max(initial=0.0)
-    if not (furthest <= ROUNDING and table.min(initial=0.0) >= 0):  # the negation refuses NaN, too
+    if not (furthest <= SUM_TOLERANCE and table.min(initial=0.0) >= 0):  # the negation refuses NaN, too
         raise _refused(name, table, sums, above, states)
-    return np.where(off > EXACT, table / sums, table) if furthest > EXACT else table  # don't scale a table twice
+    return (
+        np.where(off > UNSCALED_SUM_ERROR, table / sums, table) if furthest > UNSCALED_SUM_ERROR else table
+    )  # don't scale a table twice
 
 
 def _refused(name: str, table: Array, sums: Array, above: Sequence[str], states: States) -> NetworkError:
@@ -99,7 +102,7 @@ def _refused(name: str, table: Array, sums: Array, above: Sequence[str], states:
     if not (np.isfinite(table).all() and (table >= 0).all()):
         where = tuple(np.argwhere(~(np.isfinite(table) & (table >= 0)))[0])
         return NetworkError(f"{_shown(name, where, above, states)} must be a probability, but is {table[where]:g}")
-    where = tuple(np.argwhere(np.abs(sums[..., 0] - 1.0) > ROUNDING)[0])
+    where = tuple(np.argwhere(np.abs(sums[..., 0] - 1.0) > SUM_TOLERANCE)[0])
     given = _shown(name, where, above, states)
     return NetworkError(f"the row {given} must sum to 1, but sums to {sums[where][0]:.9g}")
 
@@ -125,9 +128,9 @@ def _of_rows(name: str, given: Mapping[Any, object], above: Sequence[str], state
 def row_of(name: str, row: object, own: Sequence[object], where: str) -> Array:
     """A distribution over a variable's states, which sums to 1."""
     found = _row(name, row, own, where)
-    if not (found >= 0).all() or not abs(found.sum() - 1.0) <= ROUNDING:
+    if not (found >= 0).all() or not abs(found.sum() - 1.0) <= SUM_TOLERANCE:
         raise NetworkError(f"P({name}){where} must be probabilities that sum to 1, but is {found.tolist()}")
-    return found if abs(found.sum() - 1.0) <= EXACT else found / found.sum()
+    return found if abs(found.sum() - 1.0) <= UNSCALED_SUM_ERROR else found / found.sum()
 
 
 def _row(name: str, row: object, own: Sequence[object], where: str) -> Array:

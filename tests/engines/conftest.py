@@ -23,7 +23,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("credo.data.cutting.BATCH_ROWS", SMALL)
     monkeypatch.setattr("credo.data.files.BATCH_ROWS", SMALL)
     monkeypatch.setattr("credo.data.partitions.BYTES", 1)
-    monkeypatch.setattr("credo.networks.incomplete.KEPT_BYTES", KEPT)
+    monkeypatch.setattr("credo.networks.incomplete.KEPT_CODE_BYTES", KEPT)
     monkeypatch.setattr(Rows.sample, "__defaults__", (SAMPLE,))
 
 
@@ -32,7 +32,7 @@ def cut_small() -> None:
     from credo.data import cutting
     from credo.networks import incomplete
 
-    cutting.BATCH_ROWS, incomplete.KEPT_BYTES = SMALL, KEPT
+    cutting.BATCH_ROWS, incomplete.KEPT_CODE_BYTES = SMALL, KEPT
 
 
 @pytest.fixture(scope="module")

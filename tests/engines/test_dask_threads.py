@@ -58,7 +58,7 @@ def test_structure_is_learned_from_counts(score: str, search: str, most: int, mo
     parts = parts_of(pd.DataFrame(rows).astype(str).assign(mass=rng.choice([0.0, 0.5, 1.0], 700)))
     how: Any = {"score": score, "search": search, "weight": "mass"}
     here = credo.learn_structure(local(parts), **how)
-    monkeypatch.setattr("credo.networks.structure.frame_columns.MOST_BYTES", most)
+    monkeypatch.setattr("credo.networks.structure.frame_columns.MOST_DISTINCT_BYTES", most)
     monkeypatch.setattr(columns, "engines", SimpleNamespace(map=forbidden))
     there = credo.learn_structure(dask_frame(parts), **how)
     assert there.parents == here.parents

@@ -184,7 +184,7 @@ def structured(data: Any) -> Any:
     binned = credo.learn_structure(data, bins=3, kinds={"note": "ignore", "run": "ignore", "mass": "ignore"})
     kinds = {"note": "ignore", "run": "ignore", "seen": "ignore", "mass": "ignore", "x": "ignore", "z": "ignore"}
     found = [credo.learn_structure(data, kinds=kinds)]
-    with patch("credo.networks.structure.frame_columns.MOST_BYTES", 0):
+    with patch("credo.networks.structure.frame_columns.MOST_DISTINCT_BYTES", 0):
         hows: list[dict[str, Any]] = [{}, {"score": "k2"}, {"search": "pc"}]
         found += [credo.learn_structure(data, kinds=kinds, **how) for how in hows]
     return dict(binned.parents), [(dict(each.parents), evidence_bits(each)) for each in found]

@@ -249,9 +249,9 @@ def test_tables_are_no_larger_than_the_file(form: Any, text: str, told: str) -> 
 
 
 def test_tables_that_rules_fill_are_small_in_sum(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(draft, "ROOM", 8)
+    monkeypatch.setattr(draft, "MOST_IMPLIED_NUMBERS", 8)
     assert isinstance(bif.read(BIF + BIF_DEFAULT, "x"), Network)
-    monkeypatch.setattr(draft, "ROOM", 7)
+    monkeypatch.setattr(draft, "MOST_IMPLIED_NUMBERS", 7)
     assert "may have at most" in refused(bif.read, BIF + BIF_DEFAULT, "x")
 
 
@@ -401,7 +401,7 @@ def test_packed_files_are_whole_and_no_bombs(tmp_path: Path, monkeypatch: pytest
     assert "gzip" in refused(read, path)
     path.write_bytes(b"network")
     assert "gzip" in refused(read, path)
-    monkeypatch.setattr(files, "MOST_BYTES", 1000)
+    monkeypatch.setattr(files, "MOST_TEXT_BYTES", 1000)
     path.write_bytes(gzip.compress(b" " * 10_000_000))
     assert "more than 1000 bytes" in refused(read, path)
 
@@ -419,7 +419,7 @@ def test_networks_that_a_format_cannot_hold(tmp_path: Path) -> None:
 
 
 def test_positions_are_right_past_the_first_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "PIECE", 3)
+    monkeypatch.setattr(scan, "TOKENS_AT_ONCE", 3)
     found = bif.read(BIF + BIF_ROWS, "x")
     np.testing.assert_allclose(found.tables["Fire"][0, 1], [0.7, 0.3])
     told = refused(bif.read, (BIF + BIF_ROWS).replace("0.4, 0.6", "0.4, x"), "x")

@@ -123,7 +123,7 @@ def test_stretches_are_the_whole(arrows: str, monkeypatch: pytest.MonkeyPatch) -
         return [*shares, *counted, net.log_prob(data, sequence="sequence"), path]
 
     whole = answers()
-    monkeypatch.setattr(slice_passes, "STRETCH", 4 * net.chain.states)
+    monkeypatch.setattr(slice_passes, "STRETCH_NUMBERS", 4 * net.chain.states)
     *parts, path = answers()
     assert whole.pop() == path
     for one, other in zip(whole, parts, strict=True):

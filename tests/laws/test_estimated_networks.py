@@ -36,7 +36,7 @@ ROWS = {"Smoking": ["yes", None, "no"], "XRay": ["yes", "no", None], "Dyspnoea":
 def cramped(monkeypatch: pytest.MonkeyPatch) -> None:
     """No tree fits, however small."""
     monkeypatch.setattr(trees, "check_size", lambda cells: sizes.check_size(2.0**60 * cells))
-    monkeypatch.setattr(whole, "CELLS", 0)
+    monkeypatch.setattr(whole, "LARGEST_JOINT_TABLE", 0)
     monkeypatch.setattr(rows, "KEPT_PRODUCT", 0)
     for name in ("SMALL_TREE", "MIDDLE_TREE"):
         monkeypatch.setattr(trees, name, 0)
@@ -87,7 +87,7 @@ def test_rows_given_evidence(chains: bool, monkeypatch: pytest.MonkeyPatch) -> N
         again(ASIA).sample(10, SEEN, method="exact")
     if chains:
         monkeypatch.setattr(drawing, "FIRST_PROPOSALS", 1)
-        monkeypatch.setattr(drawing, "RARE", 0)
+        monkeypatch.setattr(drawing, "RAREST_ACCEPTED", 0)
         with pytest.warns(Notice, match="drawn by gibbs instead, with an effective sample size of"):
             drawn = again(ASIA).sample(20_000, SEEN, seed=1)
     else:

@@ -231,7 +231,7 @@ def test_equal_rows_are_one() -> None:
 def test_rows_that_are_not_kept_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     data = holes(STORM.sample(500, seed=9), 0.2, 1)
     kept = Network(STORM.parents).fit(data)
-    monkeypatch.setattr(incomplete, "KEPT_BYTES", 100)
+    monkeypatch.setattr(incomplete, "KEPT_CODE_BYTES", 100)
     monkeypatch.setattr("credo.data.cutting.BATCH_ROWS", 100)
     read = Network(STORM.parents).fit(data)
     assert read.n == pytest.approx(500)

@@ -89,7 +89,7 @@ def test_rows_beyond_the_limit_are_queries_of_their_own(monkeypatch: pytest.Monk
             "Pressure": [118.0, 111.0, None]}  # fmt: skip
     exact = DRUG.log_prob(rows), DRUG.predict_proba("Drug", rows), DRUG.predict("Pressure", rows)
     filled = DRUG.impute(rows)
-    monkeypatch.setattr(hybrid_rows, "MOST_STATES", 1)
+    monkeypatch.setattr(hybrid_rows, "MOST_JOINT_STATES", 1)
     np.testing.assert_allclose(DRUG.log_prob(rows), exact[0])
     np.testing.assert_allclose(DRUG.predict_proba("Drug", rows, method="exact"), exact[1])
     np.testing.assert_allclose(DRUG.predict("Pressure", rows), exact[2])

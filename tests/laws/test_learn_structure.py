@@ -12,7 +12,7 @@ import pyarrow.csv
 import pytest
 
 import credo
-from credo.networks.structure.searches import FOR_CATEGORIES, OVER_CLASSES, SEARCHES, UNEQUAL
+from credo.networks.structure.searches import FOR_CATEGORIES, NOT_SCORE_EQUIVALENT, OVER_CLASSES, SEARCHES
 from tests.hostile.refusals import refused
 
 ASIA = credo.Network.example("asia")
@@ -51,7 +51,7 @@ def test_arrows_come_back_and_tables_are_those_of_counting() -> None:
 def test_every_score_with_every_search(score: str, search: str) -> None:
     """Between the graph without arrows and the best one; its tables are those of counting."""
     options: dict[str, Any] = {"target": "Dyspnoea"} if search == "tan" else {}
-    if search in OVER_CLASSES and score in UNEQUAL:
+    if search in OVER_CLASSES and score in NOT_SCORE_EQUIVALENT:
         assert "equal for Markov-equivalent networks" in refused(credo.learn_structure, SHORT, score, search)
         return
     if search == "pc":

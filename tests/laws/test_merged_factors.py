@@ -34,7 +34,7 @@ def test_merging_changes_no_answer(seed: int, monkeypatch: pytest.MonkeyPatch) -
 
     def answers(merge: bool) -> tuple[list[float], float, list[int], float]:
         for module in (junction, merging):
-            monkeypatch.setattr(module, "LARGE", 2**4 if merge else 2**60)
+            monkeypatch.setattr(module, "LARGE_CLIQUE", 2**4 if merge else 2**60)
         fresh = MarkovNetwork(net.states, net.factors)
         trees = fresh.trees  # even where the joint table is small
         findings = fresh._findings(given)
@@ -54,7 +54,7 @@ def test_merging_changes_no_answer(seed: int, monkeypatch: pytest.MonkeyPatch) -
 
 def test_products_stay_within_floats(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values of 1e-40: a product of eight of them would underflow, so groups stay smaller."""
-    monkeypatch.setattr(merging, "LARGE", 2)
+    monkeypatch.setattr(merging, "LARGE_CLIQUE", 2)
     names = [f"x{i}" for i in range(4)]
     tiny = [Factor((a, b), np.array([[1.0, 1e-40], [1e-40, 1.0]])) for i, a in enumerate(names) for b in names[i + 1 :]]
     held = MarkovNetwork(dict.fromkeys(names, (0, 1)), tiny * 3).potentials

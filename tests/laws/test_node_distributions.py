@@ -155,7 +155,7 @@ def test_expected_counts_through_the_chain_are_those_of_the_table(kind: str, mon
     assert len(net.factors) > len(net.variables)
     with quietly():
         stepwise = bare.fit(rows, steps=8)
-        monkeypatch.setattr(chain, "EXPANDED", 2**20)
+        monkeypatch.setattr(chain, "LARGEST_SINGLE_FACTOR", 2**20)
         whole = bare.fit(rows, steps=8)
     assert len(whole.factors) == len(whole.variables)
     assert whole.tables["y"] == pytest.approx(stepwise.tables["y"], abs=1e-7)

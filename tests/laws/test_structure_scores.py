@@ -125,7 +125,7 @@ def test_the_approximate_regret_goes_on_where_the_exact_one_ends() -> None:
 @pytest.mark.parametrize("n", [1e4, 1e5])
 def test_the_regret_of_two_states_goes_on_where_it_is_summed_no_more(n: float, monkeypatch: pytest.MonkeyPatch) -> None:
     summed = Regret(n)
-    monkeypatch.setattr(normalised_likelihood, "SUMMED", 0)
+    monkeypatch.setattr(normalised_likelihood, "MOST_SUMMED_ROWS", 0)
     series = Regret(n)
     for states in (2, 3, 10, 100):
         assert series(states) == pytest.approx(summed(states), abs=1e-6)
@@ -320,7 +320,7 @@ def test_equivalent_graphs_of_numbers_have_equal_scores(parents: Parents) -> Non
 
 def test_how_many_threads_count_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    monkeypatch.setattr(counting, "THREADED", 1.0)
+    monkeypatch.setattr(counting, "THREAD_NANOSECONDS", 1.0)
     for threads in ("1", "3"):
         monkeypatch.setenv("CREDO_THREADS", threads)
         with forced("compiled"):

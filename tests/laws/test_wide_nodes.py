@@ -21,7 +21,7 @@ NET.query("y")  # its table is made here, before a test calls it too large
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> credo.Network:
     """The same network, whose table counts as too large."""
-    monkeypatch.setattr(log_linear, "MOST_NUMBERS", 8)
+    monkeypatch.setattr(log_linear, "LARGEST_EXPANDED_TABLE", 8)
     return credo.Network(NET.parents, {**NET.fixed_tables, **NET.distributions}, NET.states)
 
 

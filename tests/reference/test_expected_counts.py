@@ -88,7 +88,7 @@ def test_a_tree_for_each_pattern_of_missing_cells(net: Network, seed: int) -> No
 def test_some_rows_visit_more_cells_than_the_budget(net: Network, seed: int) -> None:
     rows = rows_of(net, seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expectations, "BUDGET", 2.0 * len(net.variables))
+        patch.setattr(expectations, "MOST_VISITED_CELLS", 2.0 * len(net.variables))
         check(net, rows, net.expect(rows))
 
 
@@ -135,7 +135,7 @@ def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) 
     sums = []
     for threads in ("1", "4"):
         monkeypatch.setenv("CREDO_THREADS", threads)
-        parts = engines.Local().map(net.expect, rows.chunks(expectations.CHUNK))
+        parts = engines.Local().map(net.expect, rows.chunks(expectations.ROWS_PER_CHUNK))
         evidences, logs = zip(*parts, strict=True)
         assert len(evidences) == 5
         sums.append((reduce(add, evidences), sum(logs)))

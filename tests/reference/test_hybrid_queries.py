@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 import credo
 from credo.networks.hybrid.answers import JointNumbers, NumberAnswer
-from credo.networks.hybrid.gaussian import SPARSE
+from credo.networks.hybrid.gaussian import FEWEST_SPARSE_UNKNOWNS
 from credo.networks.hybrid.truncated import both_below, log_mass, truncated_moments
 from tests.hybrids import Counted, random_hybrid
 
@@ -303,7 +303,7 @@ def test_sparse_is_dense() -> None:
     """A network of more numbers than are solved densely, against the dense covariance."""
     random = np.random.default_rng(0)
     nodes: dict[str, Any] = {}
-    for i in range(SPARSE + 60):
+    for i in range(FEWEST_SPARSE_UNKNOWNS + 60):
         above = random.permutation(np.arange(max(0, i - 9), i))[:3]
         weights = {f"x{j}": float(random.normal(0, 0.6)) for j in above}
         nodes[f"x{i}"] = credo.nodes.Normal(float(random.normal()), float(random.uniform(0.3, 2)), weights)

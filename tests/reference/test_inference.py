@@ -33,10 +33,10 @@ LOGARITHMS, EACH_IN_LOGARITHMS = "the one tree in logarithms", "a tree for each 
 def engine(request: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         if request.param != ONE:
-            patch.setattr(whole, "CELLS", 0)
+            patch.setattr(whole, "LARGEST_JOINT_TABLE", 0)
         if request.param == PLAIN:
             patch.setattr(elimination, "is_loaded", lambda: False)
-            patch.setattr(elimination, "PATIENCE", np.inf)
+            patch.setattr(elimination, "STEPS_BEFORE_KERNELS", np.inf)
         if request.param in (EACH, EACH_IN_LOGARITHMS):
             patch.setattr(trees, "SMALL_TREE", 0)
             patch.setattr(trees, "MIDDLE_TREE", 0)
@@ -207,7 +207,7 @@ def test_rows_that_take_long_are_answered_by_a_tree_of_their_own(monkeypatch: py
     net = Network.example("asia")
     table = {"XRay": ["yes", None, "no"], "Smoking": [None, "yes", "no"]}
     quick = net.predict_proba("LungCancer", table), net.log_prob(table), net.impute(table)
-    for slow in ("BUDGET", "KEPT_PRODUCT"):
+    for slow in ("MOST_VISITED_CELLS", "KEPT_PRODUCT"):
         monkeypatch.setattr(rows, slow, 0)
         assert net.predict_proba("LungCancer", table) == pytest.approx(quick[0], abs=1e-12)
         assert net.log_prob(table) == pytest.approx(quick[1], abs=1e-12)
@@ -232,7 +232,7 @@ def test_sets_of_states_hold_when_sampling() -> None:
 def test_trees_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elimination, "is_loaded", lambda: True)
     monkeypatch.setattr(trees, "CACHED_CELLS", 100)
-    monkeypatch.setattr(whole, "CELLS", 0)
+    monkeypatch.setattr(whole, "LARGEST_JOINT_TABLE", 0)
     monkeypatch.setattr(trees, "SMALL_TREE", 0)
     monkeypatch.setattr(trees, "MIDDLE_TREE", 0)
     net = Network.example("asia")

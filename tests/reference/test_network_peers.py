@@ -14,7 +14,7 @@ from benchmarks.networks import peer_of
 from credo.formats import read
 from credo.formats.uai import read_evidence
 from credo.networks.inference.junction import Plan
-from credo.networks.inference.trees import NOBODY
+from credo.networks.inference.trees import NO_VARIABLES
 from credo.networks.network import Network
 
 gum = pytest.importorskip("pyagrum")
@@ -98,7 +98,7 @@ def test_uai_instances(path: Path) -> None:
     given = read_evidence(f"{path}.evid", net)
     observed = net._findings(given).codes >= 0
     everything = np.ones(len(observed), dtype=np.bool_)
-    cells = Plan.of(net.trees.query(observed, everything, NOBODY)).improved().cells
+    cells = Plan.of(net.trees.query(observed, everything, NO_VARIABLES)).improved().cells
     if cells > MOST:
         pytest.skip(f"takes {cells:.1g} cells")
     published = float(Path(f"{path}.PR").read_text().split()[-1])

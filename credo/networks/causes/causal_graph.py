@@ -159,7 +159,7 @@ class CausalGraph(DirectedGraph, Shown):
 
 def _parsed(text: str) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     """Arrows, with a hidden variable for each arrow with two heads."""
-    if graph.BNLEARN.fullmatch(text):
+    if graph.BNLEARN_MODEL.fullmatch(text):
         return graph.parse_arrows(text), ()
     names, marks = graph.parse_marks(text)
     found: dict[str, dict[str, None]] = {name: {} for name in names}

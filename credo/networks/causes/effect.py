@@ -16,7 +16,7 @@ from credo.networks.causes.estimand import mentioned, value_of
 from credo.networks.causes.identification import Identification
 from credo.networks.factor import Factor
 from credo.networks.graph import reached
-from credo.networks.inference.findings import NOTHING, affirmative, state
+from credo.networks.inference.findings import NO_LIKELIHOODS, affirmative, state
 from credo.networks.inference.sizes import check_table
 from credo.networks.missing_information import hidden_variables
 from credo.numerics.distributions import checked_mass
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from credo.networks.inference.findings import Given
     from credo.networks.network import Network
 
-DRAWS = 1000  # of the tables
-DRAW = "(draw)"  # the axis of draws
-SMALL, CELLS = 2**12, 2**22  # cells of a joint table that is multiplied out; of all draws at a time
+DRAW_AXIS = "(draw)"
+LARGEST_PRODUCT = 2**12  # cells of a joint table computed as one product of factors
+CELLS_AT_ONCE = 2**22  # cells of all draws held in memory
 
 
 class Difference(NamedTuple):
@@ -171,9 +171,12 @@ def effect_of(
     found: Identification, net: Network, draws: int | None = None, seed: int = 0, given: Given = None
 ) -> Effect:
     """The estimand with the network's tables, and with tables drawn from their posterior."""
-    from credo.networks.table_beliefs import concentrations, drawn_tables, has_posterior
+    from credo.networks.table_beliefs import TABLE_DRAWS, concentrations, drawn_tables, has_posterior
 
-    size, random = check_whole("draws", DRAWS if draws is None else draws, 1), np.random.default_rng(check_seed(seed))
+    size, random = (
+        check_whole("draws", TABLE_DRAWS if draws is None else draws, 1),
+        np.random.default_rng(check_seed(seed)),
+    )
     evaluation = Evaluation.of(found, net, given or {})
     (table,), (seen,) = evaluation.of_joint(evaluation.queried(net)[None])
     if np.isnan(table).any():
@@ -219,13 +222,13 @@ class Evaluation:
 
     def chunks(self, size: int) -> list[int]:
         """So many draws at a time."""
-        most = max(1, CELLS // max(self.cells(self.names), min(self.cells(self.above), SMALL)))
+        most = max(1, CELLS_AT_ONCE // max(self.cells(self.names), min(self.cells(self.above), LARGEST_PRODUCT)))
         return [min(most, size - at) for at in range(0, size, most)]
 
     def of_joint(self, joints: Array) -> tuple[Array, Array]:
         """P(outcome | do(cause)) and P(outcome | cause), from P(names) of each draw. (draws, states of the cause,
         states of the outcome)"""
-        found, whole, draws = self.found, Factor((DRAW, *self.names), joints), len(joints)
+        found, whole, draws = self.found, Factor((DRAW_AXIS, *self.names), joints), len(joints)
         parts: dict[frozenset[str], Factor] = {}
 
         def joint(wanted: frozenset[str]) -> Factor:
@@ -233,7 +236,7 @@ class Evaluation:
                 parts[wanted] = whole.sum_out([name for name in self.names if name not in wanted])
             return parts[wanted]
 
-        ends = (DRAW, *found.causes, *found.outcomes, *found.given)
+        ends = (DRAW_AXIS, *found.causes, *found.outcomes, *found.given)
         full = Factor(ends, np.ones([draws, *(len(self.net.states[name]) for name in ends[1:])]))
         shape = [draws, self.cells(found.causes), self.cells(found.outcomes)]
         assert found.estimand is not None
@@ -246,16 +249,16 @@ class Evaluation:
     def queried(self, net: Network) -> Array:
         """P(names) in a network with these arrows."""
         numbers = [net._number(name) for name in self.names]
-        return net.exact.joint(net.potentials.unknown, NOTHING, numbers)[0]
+        return net.exact.joint(net.potentials.unknown, NO_LIKELIHOODS, numbers)[0]
 
     def drawn(self, tables: Mapping[str, Array], draws: int) -> Array:
         """P(names) under each draw: in one product where that is small, else a query for each."""
-        if self.cells(self.above) <= SMALL:
-            factor = Factor((DRAW,), np.ones(draws))
+        if self.cells(self.above) <= LARGEST_PRODUCT:
+            factor = Factor((DRAW_AXIS,), np.ones(draws))
             for name in self.above:
-                factor = factor * Factor((DRAW, *self.net.parents[name], name), tables[name])
+                factor = factor * Factor((DRAW_AXIS, *self.net.parents[name], name), tables[name])
             others = [name for name in self.above if name not in self.names]
-            return factor.sum_out(others).over((DRAW, *self.names)).table
+            return factor.sum_out(others).over((DRAW_AXIS, *self.names)).table
         each = ({name: table[i] for name, table in tables.items()} for i in range(draws))
         return np.array([self.queried(self.net._like(parameters=some)) for some in each])
 

@@ -15,8 +15,8 @@ from credo.networks.graph import Parents, children, connected, reached
 from credo.networks.separation import smallest_separator
 
 Way = Literal["no causal path", "back-door", "front-door", "c-components", ""]
-MOST_MEDIATORS = 4  # of a front-door set
-CANDIDATES = 14  # variables among which mediators are looked for
+MOST_MEDIATORS = 4  # variables of a front-door set
+MOST_MEDIATOR_CANDIDATES = 14  # variables searched for a front-door set
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def front_door(
     after, before = reached(causes, below), reached(outcomes, parents)
     between = (after & before) - {*causes, *outcomes}
     known = [name for name in parents if name in between and name not in hidden]
-    if len(known) > CANDIDATES:
+    if len(known) > MOST_MEDIATOR_CANDIDATES:
         return None
     for size in range(1, min(MOST_MEDIATORS, len(known)) + 1):
         for mediators in combinations(known, size):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from credo.networks.decisions.influence_diagram import InfluenceDiagram
     from credo.networks.inference.findings import Given
 
-SAME = 1e-12  # of the largest utility: differences below it are rounding errors
+UTILITY_TOLERANCE = 1e-12  # relative to the largest utility: smaller differences are rounding errors
 
 
 def solved(diagram: InfluenceDiagram, given: Given) -> Policy:
@@ -188,7 +188,7 @@ def _relevant(
     kept, size = [*scope], float(np.abs(table).max(initial=1.0))
     for name in scope:
         axis = kept.index(name)
-        if np.ptp(table, axis=axis).max(initial=0.0) <= SAME * size:
+        if np.ptp(table, axis=axis).max(initial=0.0) <= UTILITY_TOLERANCE * size:
             table = np.asarray(table.take(0, axis))
             kept.remove(name)
     others = tuple(name for name in known if name not in kept)

@@ -13,14 +13,14 @@ import numpy as np
 from credo.errors import SizeError
 from credo.networks import graph
 from credo.networks.hybrid.findings import HybridFindings
-from credo.networks.hybrid.gaussian import SPARSE, Solved, solved_dense, solved_sparse
+from credo.networks.hybrid.gaussian import FEWEST_SPARSE_UNKNOWNS, Solved, solved_dense, solved_sparse
 from credo.networks.hybrid.number_node import Codes, Equations, NumberNode
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
 
-MOST_CONFIGURATIONS = 2**14  # of category parents that are summed over
-MOST_NUMBERS = 2**26  # floats of the matrices for them
+MOST_CONFIGURATIONS = 2**14  # configurations of category parents that are summed over
+MOST_MATRIX_NUMBERS = 2**26  # floats in the matrices of these configurations
 
 
 def relevant(net: HybridNetwork, asked: Collection[str], findings: HybridFindings) -> list[str]:
@@ -81,9 +81,9 @@ class Component:
     def check(self) -> None:
         """Refuse what takes too long, before it is begun."""
         count = self.configurations
-        if count == 1 and len(self.unknown) > SPARSE:
+        if count == 1 and len(self.unknown) > FEWEST_SPARSE_UNKNOWNS:
             return
-        if count > MOST_CONFIGURATIONS or count * len(self.nodes) * max(len(self.unknown), 1) > MOST_NUMBERS:
+        if count > MOST_CONFIGURATIONS or count * len(self.nodes) * max(len(self.unknown), 1) > MOST_MATRIX_NUMBERS:
             raise SizeError(
                 f"an exact answer sums over {count:.3g} configurations of {len(self.switches)} categories that numbers "
                 'depend on; more evidence makes them fewer, and method="auto" estimates'
@@ -92,7 +92,7 @@ class Component:
     def solved(self, codes: Mapping[str, Codes]) -> Solved:
         """The Gaussian at some configurations of the switches."""
         count = len(next(iter(codes.values()))) if codes else 1
-        if count == 1 and len(self.unknown) > SPARSE:
+        if count == 1 and len(self.unknown) > FEWEST_SPARSE_UNKNOWNS:
             return self._sparse(codes)
         every = {name: np.full(count, code, dtype=np.intp) for name, code in self.findings.states.items()} | dict(codes)
         some = 1 if all(node.parallel for node in self.nodes) else count  # of which the covariance is found

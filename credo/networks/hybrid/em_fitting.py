@@ -16,10 +16,10 @@ from credo.core.statistics import Counts
 from credo.data import Source
 from credo.data.schema import Schema
 from credo.errors import DataError, NetworkError, counted
-from credo.networks.fitting import FIRST_STEPS, SAME_OPTIMUM, Fitting
+from credo.networks.fitting import SAME_OPTIMUM, STEPS_FROM_EACH_START, Fitting
 from credo.networks.hybrid.expectation import HybridEM
 from credo.networks.hybrid.learning import HybridLearner, shapes_of
-from credo.networks.hybrid.line_priors import ROUNDED, HybridPriors, resolved
+from credo.networks.hybrid.line_priors import ROUNDING_VARIANCE, HybridPriors, resolved
 from credo.networks.hybrid.missing_information import missing_parts
 from credo.networks.hybrid.number_node import NumberNode
 from credo.networks.hybrid.rows import HybridRows, RowInference, kept_rows
@@ -98,7 +98,14 @@ class HybridFit:
             return em(self.begun, lambda: self.rows, steps=how.steps, tolerance=how.tolerance)
         size = sum(part.rows for part in self.rows)
         restarts = Restarts(
-            em, lambda: self.rows, size, how.steps, how.tolerance, (FIRST_STEPS,), same=SAME_OPTIMUM, beside=False
+            em,
+            lambda: self.rows,
+            size,
+            how.steps,
+            how.tolerance,
+            (STEPS_FROM_EACH_START,),
+            same=SAME_OPTIMUM,
+            beside=False,
         )
         return restarts.best([*self._starts(how)])
 
@@ -164,7 +171,7 @@ def _start(
             raise DataError(f"every cell of {name!r} is missing: leave it out")
         pivot[j] = np.average(cells[known, j], weights=weight[known])
         variance = float(np.average((cells[known, j] - pivot[j]) ** 2, weights=weight[known]))
-        if not variance > ROUNDED * 1e-6 * pivot[j] ** 2:
+        if not variance > ROUNDING_VARIANCE * 1e-6 * pivot[j] ** 2:
             raise DataError(f"column {name!r} is constant, {pivot[j]:.6g}: leave it out")
         old = blank[name]
         filled = np.full(old.intercept.shape, pivot[j]), old.weights, np.full(old.variance.shape, variance)

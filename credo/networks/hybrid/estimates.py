@@ -13,23 +13,22 @@ from credo.errors import EvidenceError
 from credo.networks.answers import Estimated, EstimatedNumber
 from credo.networks.hybrid.answers import JointNumbers, NumberAnswer
 from credo.networks.hybrid.components import Component, components, relevant
-from credo.networks.hybrid.exact import IMPOSSIBLE
+from credo.networks.hybrid.exact import IMPOSSIBLE_EVIDENCE
 from credo.networks.hybrid.findings import HybridFindings
 from credo.networks.hybrid.gaussian import Dense
 from credo.networks.hybrid.number_node import Codes
 from credo.networks.hybrid.truncated import log_mass, truncated_draws
+from credo.networks.inference.sizes import FEWEST_RELIABLE_SAMPLES, LIKELIHOOD_WEIGHTING
 from credo.numerics.distributions import Normal
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
 
-DRAWS = 20_000  # by default: numbers are integrated out, so that fewer draws do than where all variables are drawn
-METHOD = "likelihood-weighting"
-ENOUGH = 100.0  # effective samples, from which on standard errors can be relied on
-PARTS = 4096  # of a mixture that stands for draws
-SMOOTH = 0.3  # of Silverman's bandwidth, for numbers of which only draws are known
-CELLS = 2**22  # floats of the matrices that are solved at once
+DEFAULT_DRAWS = 20_000  # fewer than in networks of tables, since numbers are integrated out
+MOST_MIXTURE_COMPONENTS = 4096  # components of a mixture that represents draws
+BANDWIDTH_SHARE = 0.3  # of Silverman's bandwidth, for numbers known only by draws
+NUMBERS_SOLVED_AT_ONCE = 2**22  # floats in the matrices of one batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,7 @@ class Particles:
 
     @property
     def reliable(self) -> bool:
-        return self.effective >= ENOUGH
+        return self.effective >= FEWEST_RELIABLE_SAMPLES
 
     def error(self, of_each: Array) -> float:
         """The standard error of the weighted mean."""
@@ -58,14 +57,16 @@ class Particles:
         return float(np.sqrt((self.weight * away) @ (self.weight * away)))
 
     def number_of(self, of_each: Array) -> EstimatedNumber:
-        return EstimatedNumber(float(self.weight @ of_each), self.error(of_each), self.effective, METHOD, self.reliable)
+        return EstimatedNumber(
+            float(self.weight @ of_each), self.error(of_each), self.effective, LIKELIHOOD_WEIGHTING, self.reliable
+        )
 
     def states(self, net: HybridNetwork, names: Sequence[str], keys: Sequence[Any]) -> Estimated:
         shape = [len(net.states[name]) for name in names]
         cells = np.ravel_multi_index([self.codes[name] for name in names], shape)
         table = np.bincount(cells, self.weight, int(np.prod(shape)))
         found = Estimated(zip(keys, table.tolist(), strict=True))
-        found.method, found.effective_samples, found.reliable = METHOD, self.effective, self.reliable
+        found.method, found.effective_samples, found.reliable = LIKELIHOOD_WEIGHTING, self.effective, self.reliable
         found.standard_error = {key: self.error((cells == k).astype(float)) for k, key in enumerate(keys)}
         found.spread = lambda x: self.error(np.asarray(x)[cells])
         return found
@@ -75,7 +76,7 @@ class Particles:
         error = self.error(self.means[:, j])
         mean, variance, weight = self._few(j)
         found = NumberAnswer(weight, Normal(mean, np.sqrt(variance)))
-        return found.estimated(error, self.effective, METHOD, self.reliable)
+        return found.estimated(error, self.effective, LIKELIHOOD_WEIGHTING, self.reliable)
 
     def numbers(self) -> JointNumbers:
         assert self.covariances is not None
@@ -85,14 +86,14 @@ class Particles:
         covariances = self.covariances[chosen]
         flat = np.einsum("kii->ki", covariances).min(initial=np.inf) <= 0
         whole = covariances + noise if flat else covariances
-        return JointNumbers(self.names, shares, self.means[chosen], whole, METHOD, self.effective)
+        return JointNumbers(self.names, shares, self.means[chosen], whole, LIKELIHOOD_WEIGHTING, self.effective)
 
     def _few(self, j: int) -> tuple[Array, Array, Array]:
         """Parts that are equal as one; if there are still many, a systematic sample of them."""
         pairs = np.column_stack([self.means[:, j], self.variances[:, j]])
         parts, place = np.unique(pairs, axis=0, return_inverse=True)
         weight = np.asarray(np.bincount(place.reshape(-1), self.weight, len(parts)), dtype=np.float64)
-        if len(parts) > PARTS:
+        if len(parts) > MOST_MIXTURE_COMPONENTS:
             parts = pairs[self._chosen(np.argsort(self.means[:, j]))]
             weight = np.full(len(parts), 1.0 / len(parts))
         variance = parts[:, 1] if (parts[:, 1] > 0).all() else parts[:, 1] + self._bandwidth(j) ** 2
@@ -102,11 +103,16 @@ class Particles:
         """Draws in proportion to their weights, evenly in an order: by a number's size, its mean stays that of all."""
         own = np.arange(len(self.weight)) if order is None else order
         ends = np.cumsum(self.weight[own])
-        return own[np.minimum(np.searchsorted(ends, (np.arange(PARTS) + 0.5) / PARTS), len(ends) - 1)]
+        return own[
+            np.minimum(
+                np.searchsorted(ends, (np.arange(MOST_MIXTURE_COMPONENTS) + 0.5) / MOST_MIXTURE_COMPONENTS),
+                len(ends) - 1,
+            )
+        ]
 
     def _bandwidth(self, j: int) -> float:
         away = self.means[:, j] - self.weight @ self.means[:, j]
-        return float(SMOOTH * np.sqrt(self.weight @ away**2) * self.effective**-0.2)
+        return float(BANDWIDTH_SHARE * np.sqrt(self.weight @ away**2) * self.effective**-0.2)
 
 
 @dataclass(eq=False)
@@ -168,7 +174,7 @@ class Drawing:
         every, place = np.unique(cells, axis=0, return_inverse=True)
         place = place.reshape(-1)
         own = [name for name in self.asked if name in component.places]
-        step = max(16, CELLS // (len(component.unknown) * len(component.nodes) + 1))
+        step = max(16, NUMBERS_SOLVED_AT_ONCE // (len(component.unknown) * len(component.nodes) + 1))
         for start in range(0, len(every), step):
             part = every[start : start + step]
             here = np.flatnonzero((place >= start) & (place < start + len(part)))
@@ -283,7 +289,7 @@ def drawn_particles(
         base = float(net.category_network.log_probability(given)) if given and not asked else 0.0
     top = float(making.log_weight.max())
     if not np.isfinite(top):
-        raise EvidenceError(f"{IMPOSSIBLE}, or too improbable to be sampled")
+        raise EvidenceError(f"{IMPOSSIBLE_EVIDENCE}, or too improbable to be sampled")
     weight = np.exp(making.log_weight - top)
     log_total = top + float(np.log(weight.mean())) + base
     variances = np.einsum("nii->ni", covariances) if joint else covariances

@@ -13,7 +13,7 @@ import numpy as np
 
 from credo.errors import EvidenceError, SizeError
 from credo.networks.answers import Estimated
-from credo.networks.factor import WIDEST, Factor
+from credo.networks.factor import LARGEST_LOG_RATIO, Factor
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.hybrid.answers import JointNumbers, NumberAnswer
 from credo.networks.hybrid.components import Component, components, relevant
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from credo.networks.answers import Posterior
     from credo.networks.hybrid.network import HybridNetwork
 
-SMALL_TABLE = 2**12  # joint configurations of all switches that fit in one log table
-IMPOSSIBLE = "the evidence is impossible: its probability is 0"
+LARGEST_LOG_TABLE = 2**12  # joint configurations of all switches in one log table
+IMPOSSIBLE_EVIDENCE = "the evidence is impossible: its probability is 0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ class ExactQuery:
         """log p(findings about numbers that depend on no unknown category)"""
         found = sum(float(each.log_weight[0]) for each in self.solutions if not each.component.switches)
         if not np.isfinite(found):
-            raise EvidenceError(IMPOSSIBLE)
+            raise EvidenceError(IMPOSSIBLE_EVIDENCE)
         return found
 
     @cached_property
@@ -148,7 +148,7 @@ class ExactQuery:
             return self._directed, constant
         switches = list(dict.fromkeys(name for each in told for name in each.component.switches))
         directed, states = self._directed, self.net.states
-        if prod(len(states[name]) for name in switches) <= SMALL_TABLE:
+        if prod(len(states[name]) for name in switches) <= LARGEST_LOG_TABLE:
             table, largest = self._weighed(told, switches)
             factors = [Factor(tuple(switches), table)]
         else:
@@ -156,7 +156,7 @@ class ExactQuery:
             for each in told:
                 top = float(each.log_weight.max())
                 if top == -np.inf:
-                    raise EvidenceError(IMPOSSIBLE)
+                    raise EvidenceError(IMPOSSIBLE_EVIDENCE)
                 largest += top
                 factors += _factors(each.component, each.log_weight - top)
         own = {name: states[name] for name in directed.variables}
@@ -177,8 +177,8 @@ class ExactQuery:
             joint = np.where(before > 0, log_weight + np.log(before), -np.inf)
         largest = float(joint.max())
         if largest == -np.inf:
-            raise EvidenceError(IMPOSSIBLE)
-        return np.where(before > 0, np.exp(np.minimum(log_weight - largest, WIDEST)), 0.0), largest
+            raise EvidenceError(IMPOSSIBLE_EVIDENCE)
+        return np.where(before > 0, np.exp(np.minimum(log_weight - largest, LARGEST_LOG_RATIO)), 0.0), largest
 
     def _table(self, model: GraphicalModel, names: Sequence[str]) -> Array:
         """P(names | findings about categories) as an array."""
@@ -266,7 +266,7 @@ def _factors(component: Component, log_weight: Array) -> list[Factor]:
     """Factors whose product is exp(log_weight): several, where one float can't hold its range."""
     with np.errstate(invalid="ignore"):
         lowest = float(np.min(log_weight[np.isfinite(log_weight)]))
-    times = max(1, ceil(-lowest / WIDEST))
+    times = max(1, ceil(-lowest / LARGEST_LOG_RATIO))
     table = np.exp(log_weight / times).reshape(component.sizes)
     return [Factor(component.switches, table)] * times
 

@@ -17,6 +17,7 @@ from credo.networks.fitting import Fitting, stated
 from credo.networks.hybrid.em_fitting import HybridFit
 from credo.networks.hybrid.learning import HybridLearner, NodeShape, logistic_shapes
 from credo.networks.hybrid.line_priors import HybridPriors
+from credo.networks.learning import NUMERIC_KINDS
 from credo.networks.missing_information import hidden_variables
 from credo.networks.row_queries import check_names
 from credo.notices import listed, tell
@@ -24,8 +25,6 @@ from credo.notices import listed, tell
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.inference.findings import Given
-
-NUMERIC = ("number", "count", "date")
 
 
 def fitted(
@@ -160,7 +159,7 @@ def _kinds(
 
 def _plain(kind: str) -> str | None:
     """Number or category; None of what is neither, which the column decides."""
-    return "number" if kind in NUMERIC else "category" if kind == "category" else None
+    return "number" if kind in NUMERIC_KINDS else "category" if kind == "category" else None
 
 
 def _tell_of_few_values(schema: Schema, names: Sequence[str]) -> None:

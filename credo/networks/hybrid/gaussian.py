@@ -16,8 +16,8 @@ from credo.errors import NetworkError
 from credo.numerics.distributions import LOG_2PI
 from credo.numerics.exact import Array
 
-SPARSE = 120  # unknown numbers from which on sparse matrices pay
-COLUMNS = 256  # right-hand sides that are solved at once
+FEWEST_SPARSE_UNKNOWNS = 120  # unknown numbers for which sparse matrices are faster
+COLUMNS_SOLVED_AT_ONCE = 256  # right-hand sides
 
 
 class Solved(Protocol):
@@ -108,8 +108,8 @@ class Sparse:
         if found is None:
             size = len(self.scale)
             found = np.empty(size)
-            for start in range(0, size, COLUMNS):
-                own = np.arange(start, min(start + COLUMNS, size))
+            for start in range(0, size, COLUMNS_SOLVED_AT_ONCE):
+                own = np.arange(start, min(start + COLUMNS_SOLVED_AT_ONCE, size))
                 found[own] = self._columns(own)[own, np.arange(len(own))]
             return found[None]
         return np.asarray(self.scale**2 * found)[None]

@@ -37,7 +37,7 @@ def after_intervention(net: HybridNetwork, values: Mapping[str, Any]) -> HybridN
 
 def _chances(net: HybridNetwork, name: str, value: object) -> Any:
     """A state's row of a table, or the probabilities that are given."""
-    from credo.networks.tables import ROUNDING
+    from credo.networks.tables import SUM_TOLERANCE
 
     found = Findings.of(net.category_index, {name: value})
     v = [*net.states].index(name)
@@ -45,6 +45,6 @@ def _chances(net: HybridNetwork, name: str, value: object) -> Any:
         return np.eye(len(net.states[name]))[found.codes[v]]
     places = net.category_index.places
     chances = np.exp(found.log_scale) * found.weights[places[v] : places[v + 1]]
-    if not isinstance(value, Mapping) or abs(chances.sum() - 1.0) > ROUNDING:
+    if not isinstance(value, Mapping) or abs(chances.sum() - 1.0) > SUM_TOLERANCE:
         raise EvidenceError(f"do sets {name!r} to one state, or to states with probabilities that sum to 1")
     return chances

@@ -15,7 +15,7 @@ from credo.errors import DataError, EvidenceError
 from credo.networks.hybrid.learning import HybridLearner, NodeShape, shapes_of
 from credo.networks.hybrid.line_priors import LinePosterior, expected_variance, line_posterior
 from credo.networks.inference.state_index import StateIndex
-from credo.networks.learning import ROUNDING, state_codes
+from credo.networks.learning import WEIGHT_TOLERANCE, state_codes
 from credo.networks.nodes.table import Table
 from credo.networks.table_priors import dirichlet_of
 from credo.numerics.distributions import Normal
@@ -46,7 +46,7 @@ def leave_one_out(net: HybridNetwork, data: object, weight: Weight) -> Validatio
 
 def _check_rows(learner: HybridLearner, there: float) -> None:
     """Given the weight of the data's rows."""
-    if abs(there - learner.n) > ROUNDING * max(1.0, learner.n):
+    if abs(there - learner.n) > WEIGHT_TOLERANCE * max(1.0, learner.n):
         raise EvidenceError(
             f"leave-one-out needs the rows that were learned: the evidence has {learner.n:g} of them, the data "
             f"{there:g}"

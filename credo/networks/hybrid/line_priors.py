@@ -14,12 +14,11 @@ from credo.core.moments import CrossMoments
 from credo.errors import DataError, PriorError, suggest
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.networks.missing_information import missing_information
-from credo.networks.table_priors import TablePriors
+from credo.networks.table_priors import ML, TablePriors
 from credo.numerics.exact import Array
 
-ML = "ml"
-SHRUNK = 1e-6  # of the correlations of number parents: a prior that is as rows are must be proper, even if these aren't
-ROUNDED = 1e-12  # of a number's variance: what rounding of its cells leaves where its parents determine it
+CORRELATION_SHRINKAGE = 1e-6  # of the number parents' correlations: keeps the default prior proper if collinear
+ROUNDING_VARIANCE = 1e-12  # share of a number's variance that rounding leaves where its parents determine it
 
 LinePrior = float | LinearGaussian | None  # so many rows as all rows are; a conjugate prior; None: maximum likelihood
 
@@ -81,7 +80,7 @@ class Pooled(NamedTuple):
     @property
     def second(self) -> Array:
         """E[zz′] of the intercept's 1 and the number parents less their means."""
-        spread = self.spread * (1.0 - SHRUNK) + SHRUNK * np.diag(np.diagonal(self.spread))
+        spread = self.spread * (1.0 - CORRELATION_SHRINKAGE) + CORRELATION_SHRINKAGE * np.diag(np.diagonal(self.spread))
         still = np.diagonal(spread) <= 0
         spread = spread + np.diag(np.where(still, np.maximum(self.mean[:-1] ** 2, 1.0), 0.0))  # of a constant parent
         found = np.zeros((len(self.weights),) * 2)
@@ -102,14 +101,14 @@ def pooled_line(name: str, statistics: CrossMoments) -> Pooled:
     weights, variance = (np.asarray(each)[0] for each in LinearGaussian().maximum_likelihood(whole))
     scatter, mean = whole.scatter[0] / n, whole.mean[0]
     own = float(scatter[-1, -1])
-    if not own > ROUNDED * float(mean[-1]) ** 2 * 1e-6:
+    if not own > ROUNDING_VARIANCE * float(mean[-1]) ** 2 * 1e-6:
         raise DataError(
             f"column {name!r} is constant, {mean[-1]:.6g}: a Gaussian of it would have variance 0, so drop it"
         )
     taken = min(float(len(weights)), n)
     left = float(variance) * n / (n - taken) if n > taken else own * n / max(n - 1.0, 1.0)
-    left, parts = max(left, ROUNDED * own), flat(statistics)
-    inside = min(max(_inside(parts, left), ROUNDED * own), left)
+    left, parts = max(left, ROUNDING_VARIANCE * own), flat(statistics)
+    inside = min(max(_inside(parts, left), ROUNDING_VARIANCE * own), left)
     return Pooled(weights, left, inside, mean, scatter[:-1, :-1], taken / n * parts.n.value)
 
 
@@ -251,7 +250,7 @@ def _least_squares(name: str, statistics: CrossMoments) -> Line:
         weights, variance = LinearGaussian().maximum_likelihood(safe)
     few = n <= statistics.first.shape[-1]  # a line through so few points leaves no variance
     weights = np.where(few[:, None], pooled.weights, weights)
-    variance = np.where(few | ~(variance > ROUNDED * pooled.variance), pooled.variance, variance)
+    variance = np.where(few | ~(variance > ROUNDING_VARIANCE * pooled.variance), pooled.variance, variance)
     return Line(weights, variance)
 
 

@@ -18,7 +18,8 @@ from credo.numerics.exact import Array
 from credo.numerics.softmax import LikelihoodSums, SumLikelihood, feature_rows
 from credo.numerics.softmax_modes import WeightPrior, newton_mode
 
-SLOPE, START = 2.5, 10.0  # standard deviations of weights, of numbers in units of their own spread, and of intercepts
+WEIGHT_SD = 2.5  # prior standard deviation of a weight, for numbers in units of their standard deviation
+INTERCEPT_SD = 10.0  # prior standard deviation of an intercept
 
 
 def fitted_logistic(
@@ -59,8 +60,8 @@ def _mode(name: str, features: Array, codes: Codes, weight: Array, states: int, 
     rows = feature_rows(features, codes, weight)
     start = np.zeros((1 + features.shape[1], 1 if states == 2 else states))
     cases = prior if isinstance(prior, float) else 1.0 if prior is not None else 0.0
-    precision = np.full(start.shape, cases / SLOPE**2)
-    precision[0] = cases / START**2
+    precision = np.full(start.shape, cases / WEIGHT_SD**2)
+    precision[0] = cases / INTERCEPT_SD**2
 
     def sums(theta: Array, derivatives: str) -> LikelihoodSums:
         return SumLikelihood(theta, derivatives)(rows)  # type: ignore[arg-type]

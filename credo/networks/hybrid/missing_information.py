@@ -21,7 +21,7 @@ from credo.networks.missing_information import missing_of, missing_rows
 from credo.networks.nodes.table import Table
 from credo.numerics.exact import Array, Exact
 
-CELLS = 2**22  # of rows' own counts that are held at a time
+COUNTS_AT_ONCE = 2**22  # expected counts of single rows held in memory
 
 
 def missing_parts(model: HybridEM, rows: Iterable[HybridRows]) -> dict[Label, Part]:
@@ -58,7 +58,7 @@ def _of_table(model: HybridEM, table: Table, pattern: Pattern, weight: Array) ->
     places = [model.inference.categories.index(name) for name in table.scope]
     size = int(np.prod(shape))
     cells = np.ravel_multi_index([pattern.codes[:, :, i] for i in places], shape)
-    step = max(1, CELLS // size)
+    step = max(1, COUNTS_AT_ONCE // size)
     for start in range(0, len(cells), step):
         own, shares = cells[start : start + step], pattern.responsibilities[start : start + step]
         flat = (np.arange(len(own))[:, None] * size + own).reshape(-1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from credo.errors import SchemaError
 from credo.networks.evidence_verbs import EvidenceVerbs
-from credo.networks.hybrid.estimates import DRAWS
+from credo.networks.hybrid.estimates import DEFAULT_DRAWS
 from credo.networks.hybrid.model import HybridModel
 from credo.networks.inference.sizes import ROW_SAMPLES, Method
 from credo.networks.refusals import Refusals, refused
@@ -69,7 +69,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         given: Given = None,
         *,
         method: Method = "auto",
-        samples: int = DRAWS,
+        samples: int = DEFAULT_DRAWS,
         seed: int = 0,
     ) -> Any:
         """p(variable | given): of a category {state: probability}, of a number its distribution (mean, interval,
@@ -85,7 +85,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         return queried(self, variables, given, method, samples, seed)
 
     def marginals(
-        self, given: Given = None, *, method: Method = "auto", samples: int = DRAWS, seed: int = 0
+        self, given: Given = None, *, method: Method = "auto", samples: int = DEFAULT_DRAWS, seed: int = 0
     ) -> MixedMarginals:
         """{name: p(name | given)} of all variables."""
         from credo.networks.hybrid.answers import MixedMarginals
@@ -99,7 +99,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         given: Given = None,
         *,
         method: Method = "auto",
-        samples: int = DRAWS,
+        samples: int = DEFAULT_DRAWS,
         seed: int = 0,
     ) -> float:
         """P(event | given); an event gives categories states, and numbers intervals as in (39, None)."""
@@ -108,7 +108,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         return chance(self, event, given, method, samples, seed)
 
     def log_probability(
-        self, given: Given = None, *, method: Method = "auto", samples: int = DRAWS, seed: int = 0
+        self, given: Given = None, *, method: Method = "auto", samples: int = DEFAULT_DRAWS, seed: int = 0
     ) -> float:
         """log p(evidence): a density in the numbers that are given, -inf if it is impossible."""
         from credo.networks.hybrid.queries import log_evidence

@@ -14,12 +14,12 @@ from credo.errors import EvidenceError, NetworkError, SchemaError, SizeError, ch
 from credo.networks.answers import Estimated, EstimatedNumber, MostProbable
 from credo.networks.explanation import QueryExplanation
 from credo.networks.hybrid.answers import Answer, JointNumbers, NumberAnswer, covariance_roots, known_number
-from credo.networks.hybrid.estimates import DRAWS, METHOD, drawn_particles
+from credo.networks.hybrid.estimates import DEFAULT_DRAWS, drawn_particles
 from credo.networks.hybrid.exact import ExactQuery
 from credo.networks.hybrid.findings import HybridFindings, number_or_interval
 from credo.networks.inference.estimate import check_samples
 from credo.networks.inference.findings import Given, allowed
-from credo.networks.inference.sizes import InferenceOptions, Method, is_exact, needed
+from credo.networks.inference.sizes import LIKELIHOOD_WEIGHTING, InferenceOptions, Method, is_exact, needed
 from credo.notices import tell
 from credo.numerics.distributions import Normal
 from credo.numerics.exact import Array
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
 
 Result = TypeVar("Result")
-DRAWN_AT_ONCE = 2**24  # numbers that are drawn at once, where all marginals are estimated
-OTHERWISE = "otherwise"  # what isn't in the interval that is explained
+DRAWN_AT_ONCE = 2**24  # numbers drawn at once to estimate all marginals
+OTHERWISE = "otherwise"  # the state of a number outside the explained interval
 
 
 def queried(
@@ -82,14 +82,14 @@ def _names(net: HybridNetwork, variables: str | Sequence[str]) -> list[str]:
 def _how(method: Method, samples: int, seed: int) -> InferenceOptions:
     check_seed(seed)
     check_samples(samples)
-    if not is_exact(method) and method != METHOD:
-        raise NetworkError(f"a network with numbers is estimated by method={METHOD!r}, not by {method!r}")
+    if not is_exact(method) and method != LIKELIHOOD_WEIGHTING:
+        raise NetworkError(f"a network with numbers is estimated by method={LIKELIHOOD_WEIGHTING!r}, not by {method!r}")
     return {"method": method, "samples": samples, "seed": seed}
 
 
 def answered(method: Method, exact: Callable[[], Result], estimated: Callable[[], Result]) -> Result:
     """The exact answer; under "auto" an estimate, with a notice, where there is none."""
-    if method == METHOD:
+    if method == LIKELIHOOD_WEIGHTING:
         return _told(estimated())
     try:
         return exact()
@@ -97,7 +97,7 @@ def answered(method: Method, exact: Callable[[], Result], estimated: Callable[[]
         if method == "exact":
             raise
         found = estimated()
-        tell(f"{needed(error)}: estimated by {METHOD} instead, with standard errors")
+        tell(f"{needed(error)}: estimated by {LIKELIHOOD_WEIGHTING} instead, with standard errors")
         return _told(found)
 
 
@@ -333,7 +333,7 @@ def log_evidence(net: HybridNetwork, given: Given, method: Method, samples: int,
         found = drawn_particles(net, (), findings, samples, seed)
         error = 1.0 / np.sqrt(found.effective)
         value = found.log_total + findings.log_scale
-        return EstimatedNumber(value, float(error), found.effective, METHOD, found.reliable)
+        return EstimatedNumber(value, float(error), found.effective, LIKELIHOOD_WEIGHTING, found.reliable)
 
     return answered(method, exact, estimated)
 
@@ -359,7 +359,7 @@ def most_probable(net: HybridNetwork, variables: Sequence[str] | None, given: Gi
             found |= dict(zip(solution.component.unknown, means.tolist(), strict=True))
     told = MostProbable((name, found[name]) for name in names)
     # All findings count, also those that don't matter for these variables.
-    told.log_joint = log_evidence(net, given, "auto", DRAWS, 0) + log_share
+    told.log_joint = log_evidence(net, given, "auto", DEFAULT_DRAWS, 0) + log_share
     return told
 
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from credo.data import Batch
 from credo.errors import EvidenceError, NetworkError, SchemaError, check_seed, counted
-from credo.networks.hybrid.estimates import METHOD
 from credo.networks.hybrid.rows import HybridRows, Pattern, RowCodes, RowInference
 from credo.networks.inference.estimate import check_samples
-from credo.networks.inference.sizes import InferenceOptions, Method, is_exact
+from credo.networks.inference.sizes import LIKELIHOOD_WEIGHTING, InferenceOptions, Method, is_exact
 from credo.notices import quietly, tell
 from credo.numerics.exact import Array
 
@@ -36,8 +35,10 @@ class RowAnswers:
     def __post_init__(self) -> None:
         check_seed(self.seed)
         check_samples(self.samples)
-        if not is_exact(self.method) and self.method != METHOD:
-            raise NetworkError(f"rows with numbers are estimated by method={METHOD!r}, not by {self.method!r}")
+        if not is_exact(self.method) and self.method != LIKELIHOOD_WEIGHTING:
+            raise NetworkError(
+                f"rows with numbers are estimated by method={LIKELIHOOD_WEIGHTING!r}, not by {self.method!r}"
+            )
         self.inference = RowInference(self.net)
 
     def each(
@@ -53,7 +54,7 @@ class RowAnswers:
         for batch, rows in self.inference.batches(data):
             hide(rows)
             found, beyond = np.zeros((rows.rows, *shape)), list[int]()
-            if self.method == METHOD:
+            if self.method == LIKELIHOOD_WEIGHTING:
                 beyond = [*range(rows.rows)]
             else:
                 for pattern in self.inference.patterns(rows, beyond):
@@ -62,7 +63,8 @@ class RowAnswers:
                 found[row] = self._one(asked, rows, row, batch)
             parts.append(found)
         if self.estimated:
-            tell(f"{counted(self.estimated, 'row')} were estimated by {METHOD}: their missing cells are too many")
+            rows = counted(self.estimated, "row")
+            tell(f"{rows} were estimated by {LIKELIHOOD_WEIGHTING}: their missing cells are too many")
         return np.concatenate(parts)
 
     def _one(self, asked: Callable[[dict[str, Any]], Any], rows: HybridRows, row: int, batch: Batch) -> Any:
@@ -130,8 +132,8 @@ class RowAnswers:
     def impute(self, data: object) -> pa.Table:
         import pyarrow as pa
 
-        if self.method == METHOD:
-            raise NetworkError(f'cells are filled in by method="exact", or "auto", not by {METHOD!r}')
+        if self.method == LIKELIHOOD_WEIGHTING:
+            raise NetworkError(f'cells are filled in by method="exact", or "auto", not by {LIKELIHOOD_WEIGHTING!r}')
         parts = list[Any]()
         for batch, rows in self.inference.batches(data):
             codes, numbers, beyond = rows.codes.copy(), rows.numbers.copy(), list[int]()

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from credo.core.learning import Weight
     from credo.networks.hybrid.network import HybridNetwork
 
-MOST_STATES = 2**14  # joint states of a row's missing categories
-MOST_CELLS = 2**22  # rows times these that are held at once
-CHUNK = 2**14  # rows
+MOST_JOINT_STATES = 2**14  # joint states of a row's missing categories
+CELLS_AT_ONCE = 2**22  # rows times joint states held in memory
+ROWS_AT_ONCE = 2**14
 
 RowCodes = NDArray[np.intp]
 
@@ -113,16 +113,16 @@ class RowInference:
                     raise SizeError(reason)
                 beyond += own.tolist()
                 continue
-            step = max(1, MOST_CELLS // joint)
+            step = max(1, CELLS_AT_ONCE // joint)
             for start in range(0, len(own), step):
                 yield self._pattern(rows, own[start : start + step], hidden, joint, known)
 
     def _unanswered(self, known: NDArray[np.bool_], hidden: int, joint: int) -> str | None:
         """Why rows with these cells missing can't be summed over, if they can't."""
-        if joint > MOST_STATES:
+        if joint > MOST_JOINT_STATES:
             return (
                 f"a row misses {hidden} categories, which have {joint:.3g} joint states to be summed over: at most "
-                f"{MOST_STATES:,} are"
+                f"{MOST_JOINT_STATES:,} are"
             )
         for name, node in self.net.logistic.items():
             for parent in (each for each in node.numbers if not known[self.numbers.index(each)]):
@@ -273,5 +273,5 @@ def kept_rows(inference: RowInference, table: Source, weights: Weight) -> list[H
         for name, unseen in unknown.items():
             raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which isn't a state")
         rows = rows.take(rows.weight > 0)
-        found += [rows.take(slice(at, at + CHUNK)) for at in range(0, rows.rows, CHUNK)]
+        found += [rows.take(slice(at, at + ROWS_AT_ONCE)) for at in range(0, rows.rows, ROWS_AT_ONCE)]
     return found

@@ -8,7 +8,7 @@ import numpy as np
 
 from credo.errors import DataError, EvidenceError, SizeError, check_seed
 from credo.networks.hybrid.estimates import Drawing
-from credo.networks.hybrid.exact import IMPOSSIBLE, ExactQuery
+from credo.networks.hybrid.exact import IMPOSSIBLE_EVIDENCE, ExactQuery
 from credo.networks.hybrid.findings import HybridFindings
 from credo.networks.hybrid.number_node import Codes
 from credo.networks.inference.findings import Given
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from credo.networks.hybrid.network import HybridNetwork
 
-PROPOSALS = 20  # draws per requested row, where they are weighted
-FEWEST = 20_000  # weighted draws
+DRAWS_PER_ROW = 20  # weighted draws per requested row
+FEWEST_DRAWS = 20_000  # weighted draws
 
 
 def sampled_table(net: HybridNetwork, size: int, given: Given, seed: int | None) -> pa.Table:
@@ -56,7 +56,7 @@ def _given_findings(
     try:
         return _exactly(net, findings, names, size, random)
     except SizeError:
-        making = Drawing(net, findings, names, max(PROPOSALS * size, FEWEST), random)
+        making = Drawing(net, findings, names, max(DRAWS_PER_ROW * size, FEWEST_DRAWS), random)
         numbers, _ = making.forward([*net.parents])
         chosen = _resampled(making.log_weight, size, random)
         return {name: own[chosen] for name, own in making.codes.items()}, numbers[chosen]
@@ -94,7 +94,7 @@ def _joint_draws(means: Array, covariances: Array, random: np.random.Generator) 
 def _resampled(log_weight: Array, size: int, random: np.random.Generator) -> Any:
     top = float(log_weight.max())
     if not np.isfinite(top):
-        raise EvidenceError(f"{IMPOSSIBLE}, or too improbable to be sampled")
+        raise EvidenceError(f"{IMPOSSIBLE_EVIDENCE}, or too improbable to be sampled")
     weight = np.exp(log_weight - top)
     weight /= weight.sum()
     effective = 1.0 / float(weight @ weight)

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from credo.numerics.distributions import LOG_2PI, Distribution, Real, Seed, plain
 from credo.numerics.exact import Array
 
-STEPS = 200  # of bisection: more than the bits of a float
-WIDE = 40.0  # standard deviations beyond which a Gaussian has no mass in floats; and e-folds of its tail
-NARROW = 3.0  # e-folds of the density across an interval: below, the formulas of its moments lose digits
+BISECTIONS = 200  # more than the bits of a float
+NO_MASS_BEYOND = 40.0  # standard deviations (or e-folds of the tail): beyond, the mass is 0 in floats
+NARROW_INTERVAL = 3.0  # e-folds of the density across an interval: below, the moments' closed forms lose digits
 TINY_MASS = 1e-6  # of an interval: below, differences of probabilities lose digits
-NODES = 32  # of Gauss and Legendre's rule
-STEEP = 8.0  # standard deviations about a step, integrated apart
+QUADRATURE_NODES = 32  # of the Gauss-Legendre rule
+STEP_WIDTH = 8.0  # standard deviations around a step that are integrated separately
 
 
 def log_mass(low: Array, high: Array) -> Array:
@@ -57,11 +57,11 @@ def _moments_of_narrow(a: Array, b: Array, mean: Array, variance: Array) -> tupl
     """Mean and variance of a standard normal inside (a, b), as they are given; of a narrow interval about m, by Gauss
     and Legendre: φ(m + t) ∝ exp(-mt - t²/2)."""
     middle, width = (a + b) / 2, b - a
-    narrow = width * np.maximum(np.abs(middle), 1.0) < NARROW
+    narrow = width * np.maximum(np.abs(middle), 1.0) < NARROW_INTERVAL
     if not narrow.any():
         return mean, variance
     m, half = np.where(narrow, middle, 0.0)[..., None], np.where(narrow, width / 2, 1.0)[..., None]
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE_NODES)
     t = half * nodes
     share = weights * np.exp(-m * t - t**2 / 2)
     share /= share.sum(-1, keepdims=True)
@@ -93,7 +93,10 @@ def both_below(h: Array, k: Array, correlation: Array) -> Array:
     from scipy.special import ndtr, owens_t
 
     h, k, rho = np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in (h, k, correlation)))
-    end_h, end_k = np.clip(h, -WIDE, WIDE) + 0.0, np.clip(k, -WIDE, WIDE) + 0.0  # no -0.0: 1/0 has a sign
+    end_h, end_k = (
+        np.clip(h, -NO_MASS_BEYOND, NO_MASS_BEYOND) + 0.0,
+        np.clip(k, -NO_MASS_BEYOND, NO_MASS_BEYOND) + 0.0,
+    )  # no -0.0: 1/0 has a sign
     away = np.sqrt(1.0 - rho**2)
     with np.errstate(divide="ignore", invalid="ignore"):
         slope_h, slope_k = (end_k / end_h - rho) / away, (end_h / end_k - rho) / away
@@ -173,11 +176,11 @@ class NormalGivenInterval(Distribution):
         (a, b), scale = self._ends(), self.slope * np.sqrt(self.spread)
         log_all, turned = log_mass(a, b), a + b < 0  # by symmetry, the near end of a tail is its lower one
         start, end = np.where(turned, -b, a), np.where(turned, -a, b)
-        end, scale = np.minimum(end, start + WIDE / np.maximum(start, 1.0)), np.where(turned, -scale, scale)
+        end, scale = np.minimum(end, start + NO_MASS_BEYOND / np.maximum(start, 1.0)), np.where(turned, -scale, scale)
         noise = np.sqrt(np.where(self.residual > 0, self.residual, 1.0))
-        nodes, weights = np.polynomial.legendre.leggauss(NODES)
+        nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE_NODES)
         slope = np.where(scale == 0, 1.0, scale)  # without one, y doesn't depend on x: any cuts will do
-        cuts = [np.clip((y - self.location + k * noise) / slope, start, end) for k in (-STEEP, 0.0, STEEP)]
+        cuts = [np.clip((y - self.location + k * noise) / slope, start, end) for k in (-STEP_WIDTH, 0.0, STEP_WIDTH)]
         found = np.zeros(cuts[0].shape)
         ends = (np.broadcast_to(each, found.shape) for each in (start, end))
         for low, high in pairwise(np.sort([*ends, *cuts], axis=0)):
@@ -191,9 +194,9 @@ class NormalGivenInterval(Distribution):
     def quantile(self, p: ArrayLike) -> Real:
         """By bisection."""
         p = np.asarray(p, dtype=np.float64)
-        centre, reach = np.asarray(self.mean()), WIDE * np.sqrt(self._total())
+        centre, reach = np.asarray(self.mean()), NO_MASS_BEYOND * np.sqrt(self._total())
         low, high = (np.broadcast_to(centre + s * reach, np.broadcast_shapes(p.shape, reach.shape)) for s in (-1, 1))
-        for _ in range(STEPS):
+        for _ in range(BISECTIONS):
             middle = (low + high) / 2
             if not ((middle > low) & (middle < high)).any():
                 break

@@ -22,14 +22,17 @@ from credo.networks.inference.forward import mixed_seed, weighted
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.numerics.exact import Array
 
-RUNS, FEWEST, PER_RUN = 100, 8, 20  # runs of an estimate, the fewest, and rounds that each should have
-STEPS = 5  # the fewest temperatures of a run
-SCOUTS, SCOUTED, LEAST = 20, 50, 1e-4  # runs that choose the steps; at most so many of theirs double β, from there on
-SWEPT = 10  # samples that a round through all variables counts for
-EFFORTS = (1, 4)  # multiples of the rounds, tried while the estimate is unreliable
-LEAST_EFFECTIVE = 0.15  # effective runs, as a share of all, below which an estimate is unreliable
-SOFT_ZERO = 1e-6  # stands for 0 at intermediate temperatures, so that chains can leave impossible states
-DRAWN = 2**24  # numbers that all runs together may store
+RUNS, FEWEST_RUNS = 100, 8  # runs of an estimate
+ROUNDS_PER_RUN = 20  # rounds that each run should have
+FEWEST_TEMPERATURES = 5  # of a run
+PILOT_RUNS = 20  # runs that choose the temperatures
+PILOT_DOUBLING = 50  # most steps in which a pilot run doubles β
+LEAST_PILOT_STEP = 1e-4  # smallest step of β in a pilot run
+SAMPLES_PER_ROUND = 10  # one round through all variables counts as this many samples
+EFFORTS = (1, 4)  # multiples of the rounds, tried until the estimate is reliable
+LEAST_EFFECTIVE = 0.15  # share of effective runs below which an estimate is unreliable
+SOFT_ZERO = 1e-6  # replaces 0 at intermediate temperatures, so that chains can leave impossible states
+MOST_STORED_NUMBERS = 2**24  # numbers stored by all runs together
 
 Result = TypeVar("Result")
 
@@ -131,23 +134,23 @@ def total_of(log_weights: Array) -> Total:
 
 def runs_of(cells: int, rounds: int) -> tuple[int, int]:
     """The number of runs, each of which stores so many numbers, and the steps of each: half of all rounds."""
-    most = max(FEWEST, min(RUNS, DRAWN // cells))
-    count = max(FEWEST, min(most, rounds // PER_RUN))
-    return count, max(STEPS, rounds // (2 * count))
+    most = max(FEWEST_RUNS, min(RUNS, MOST_STORED_NUMBERS // cells))
+    count = max(FEWEST_RUNS, min(most, rounds // ROUNDS_PER_RUN))
+    return count, max(FEWEST_TEMPERATURES, rounds // (2 * count))
 
 
 def schedule(path: Path, steps: int, seed: int) -> Array:
     """β₀ = 0, ..., 1, so that each step changes the weights equally: dβ ∝ 1 / σ of log f, estimated by a few pilot
     runs."""
-    starts, _ = starting_states(path.potentials, path.findings, SCOUTS, seed)
+    starts, _ = starting_states(path.potentials, path.findings, PILOT_RUNS, seed)
     now = np.ascontiguousarray(starts.T, dtype=np.int64)
-    seeds = np.array([mixed_seed(seed * SCOUTS + r) for r in range(SCOUTS)], dtype=np.uint64)
+    seeds = np.array([mixed_seed(seed * PILOT_RUNS + r) for r in range(PILOT_RUNS)], dtype=np.uint64)
     powers, lengths = [0.0], [0.0]
     while powers[-1] < 1.0:
         sigma = max(float(path.log_values(now).std()), 1e-12)
-        step = max(1.0 / sigma, powers[-1] / SCOUTED, LEAST)
-        powers.append(min(powers[-1] + min(step, 1.0 / STEPS), 1.0))
-        lengths.append(lengths[-1] + sigma * (powers[-1] - powers[-2]) + 1.0 / SCOUTED)
+        step = max(1.0 / sigma, powers[-1] / PILOT_DOUBLING, LEAST_PILOT_STEP)
+        powers.append(min(powers[-1] + min(step, 1.0 / FEWEST_TEMPERATURES), 1.0))
+        lengths.append(lengths[-1] + sigma * (powers[-1] - powers[-2]) + 1.0 / PILOT_DOUBLING)
         draw_runs(*path.at(powers[-1]), seeds, len(powers), now)
     return np.interp(np.linspace(0.0, lengths[-1], steps + 1), lengths, powers)
 

@@ -9,7 +9,7 @@ from math import sqrt
 import numpy as np
 
 from credo.errors import EvidenceError, NetworkError
-from credo.networks.inference.annealed_importance import SWEPT, annealed
+from credo.networks.inference.annealed_importance import SAMPLES_PER_ROUND, annealed
 from credo.networks.inference.estimate import (
     Codes,
     Estimate,
@@ -27,8 +27,8 @@ from credo.networks.inference.loopy import loopy
 from credo.networks.inference.potentials import Potentials
 from credo.numerics.exact import Array
 
-ENOUGH_SAMPLES = 100  # effective samples below which likelihood weighting gives way to Gibbs sampling
-FEW_SAMPLES = 10  # effective samples below which standard errors are unreliable
+FEWEST_WEIGHTED_SAMPLES = 100  # effective samples: with fewer, Gibbs sampling replaces likelihood weighting
+FEWEST_RELIABLE_SAMPLES = 10  # effective samples: with fewer, standard errors are unreliable
 
 
 def estimates(
@@ -45,9 +45,9 @@ def estimates(
             found = estimates(potentials, findings, asked, "likelihood-weighting", samples, seed) if directed else []
         except EvidenceError:
             found = []
-        if found and found[0].sure >= min(ENOUGH_SAMPLES, samples):
+        if found and found[0].sure >= min(FEWEST_WEIGHTED_SAMPLES, samples):
             return found
-        return gibbs(potentials, findings, asked, -(-samples // SWEPT), seed)
+        return gibbs(potentials, findings, asked, -(-samples // SAMPLES_PER_ROUND), seed)
     if method == "gibbs":
         return gibbs(potentials, findings, asked, samples, seed)
     if not directed:
@@ -67,9 +67,9 @@ def log_total(potentials: Potentials, findings: Findings, method: str, samples: 
         weights = np.concatenate([each for _, each in drawn(potentials, findings, samples, seed)])
         if method != "auto":
             found = mean_of(weights, method)
-            return replace(found, reliable=found.effective >= FEW_SAMPLES)
+            return replace(found, reliable=found.effective >= FEWEST_RELIABLE_SAMPLES)
         heaviest = most_weight(potentials, findings)
-        if np.exp(weights - heaviest).sum() >= ENOUGH_SAMPLES:
+        if np.exp(weights - heaviest).sum() >= FEWEST_WEIGHTED_SAMPLES:
             return mean_of(weights, "likelihood-weighting")
     elif method not in ("auto", "gibbs"):
         raise NetworkError(f'a network without arrows can\'t be sampled by {method}: use method="gibbs"')
@@ -118,6 +118,6 @@ def _averaged(
 
         variance = np.maximum(own * (1.0 - 2.0 * p) + p**2 * square, 0.0)
         error = np.maximum(np.sqrt(variance) / total, floors)
-        reliable = effective >= FEW_SAMPLES or not group.unsure(findings)
+        reliable = effective >= FEWEST_RELIABLE_SAMPLES or not group.unsure(findings)
         found.append(Estimate(p.reshape(shape), error.reshape(shape), effective, method, spread, sure, reliable))
     return found

@@ -22,10 +22,10 @@ from credo.networks.inference.state_index import StateIndex
 from credo.numerics.exact import Array
 
 Codes = NDArray[np.int32]
-SOME, MANY = 1000, 100_000  # rows of a batch, and of the table, from which on compiled code pays
-UNCOMPILED = 2**14  # strings below which a kernel that isn't compiled yet is slower than Arrow
-FEW_STATES = 32  # strings that are compared one by one
-FEW_VALUES = 10_000  # values of a coded column that are looked up one by one
+MANY_BATCH_ROWS, MANY_TABLE_ROWS = 1000, 100_000  # rows of a batch, and of a table, for which compiled code pays
+FEWEST_COMPILED_STRINGS = 2**14  # with fewer strings, Arrow is faster than a kernel that must first be compiled
+MOST_COMPARED_STATES = 32  # states that strings are compared with one by one
+MOST_MAPPED_VALUES = 10_000  # values of a dictionary column that are looked up one by one
 
 
 class Unseen(NamedTuple):
@@ -147,11 +147,11 @@ def _reads_as_number(state: object) -> bool:
 
 def pays(rows: int, start: int = 0) -> bool:
     """Whether compiled code is there already, or rows are so many that it pays to load it."""
-    return rows >= SOME and ("numba" in sys.modules or start >= MANY)
+    return rows >= MANY_BATCH_ROWS and ("numba" in sys.modules or start >= MANY_TABLE_ROWS)
 
 
 def _spelling(states: tuple[Any, ...]) -> tuple[NDArray[np.int64], NDArray[np.uint8]] | None:
-    if len(states) > FEW_STATES or not all(isinstance(state, str) and state for state in states):
+    if len(states) > MOST_COMPARED_STATES or not all(isinstance(state, str) and state for state in states):
         return None
     letters = [state.encode() for state in states]
     ends = np.cumsum([0, *map(len, letters)], dtype=np.int64)
@@ -167,7 +167,7 @@ def _code_strings(
     column = batch.columns.get(name)
     if spelling is None or not isinstance(column, pa.StringArray | pa.LargeStringArray) or not len(column):
         return False
-    if len(column) < UNCOMPILED and not code_strings.is_ready:  # its loop in Python is slower than Arrow's
+    if len(column) < FEWEST_COMPILED_STRINGS and not code_strings.is_ready:  # its loop in Python is slower than Arrow's
         return False
     offset_type = np.int64 if pa.types.is_large_string(column.type) else np.int32
     _, offsets, text = column.buffers()
@@ -187,7 +187,7 @@ def _categories(batch: Batch, name: str) -> tuple[NDArray[Any], list[Any]]:
     import pyarrow as pa
 
     column = batch.column(name)
-    if not pa.types.is_dictionary(column.type) or len(column.dictionary) > FEW_VALUES:
+    if not pa.types.is_dictionary(column.type) or len(column.dictionary) > MOST_MAPPED_VALUES:
         codes, levels = batch.categories(name)
         return codes, levels.to_pylist()
     codes = column.indices

@@ -15,16 +15,16 @@ from credo.errors import SizeError
 from credo.networks.factor import Factor
 from credo.networks.inference.approximate import estimates, log_total
 from credo.networks.inference.estimate import Estimate, JointQuery, Total
-from credo.networks.inference.findings import NOTHING, Findings
+from credo.networks.inference.findings import NO_LIKELIHOODS, Findings
 from credo.networks.inference.joint_table import JointTable, is_small
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.simulated_annealing import best_found, best_of_some
+from credo.networks.inference.sizes import EXACT
 from credo.networks.inference.trees import Trees
 from credo.numerics.exact import Array
 
-CACHED_CUTS = 16  # ways to cut the network that are kept for the next query
-SMALL_COMPONENT = 2**12  # joint states up to which small parts are answered together
-EXACT = "exact"
+CACHED_CUTS = 16  # decompositions kept for later queries
+SMALL_COMPONENT = 2**12  # joint states up to which components are answered together
 
 Check = Callable[[float], None]  # refuses impossible evidence, given its log-probability
 
@@ -67,13 +67,13 @@ class Component:
         """The evidence about its variables; likelihoods of observed ones are counted elsewhere, once."""
         codes = given.codes[self.variables]
         if not len(given.weights):
-            return Findings(codes, NOTHING)
+            return Findings(codes, NO_LIKELIHOODS)
         own = [
             given.weights[whole.places[v] : whole.places[v + 1]] if code < 0 else np.ones(int(whole.card[v]))
             for v, code in zip(self.variables.tolist(), codes.tolist(), strict=True)
         ]
         weights = np.concatenate(own)
-        return Findings(codes, weights if (weights != 1.0).any() else NOTHING)
+        return Findings(codes, weights if (weights != 1.0).any() else NO_LIKELIHOODS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from typing import Any
 
 from credo.errors import EvidenceError
 
-ASKED, PATIENCE = 20_000, 2.0  # queries (and sets), and seconds, that a search for a smallest conflict may take; then
-# the conflict found is minimal, but not always smallest
+# limits of the search for a smallest conflict (queries and sets; seconds): beyond them, the conflict is only minimal
+MOST_CONFLICT_QUERIES, MOST_CONFLICT_SECONDS = 20_000, 2.0
 
 Possible = Callable[[Mapping[str, Any]], bool]
 Names = frozenset[str]
@@ -33,7 +33,7 @@ def smallest_conflict(given: Mapping[str, object], possible: Possible) -> dict[s
     left_out: list[Names] = []
     size = 0
     begun = monotonic()
-    while size < len(found) and len(asked) < ASKED and monotonic() - begun < PATIENCE:
+    while size < len(found) and len(asked) < MOST_CONFLICT_QUERIES and monotonic() - begun < MOST_CONFLICT_SECONDS:
         candidate = next(_hitting(left_out, size), None)
         if candidate is None:
             size += 1
@@ -68,7 +68,7 @@ def _hitting(sets: Sequence[Names], size: int) -> Iterator[Names]:
     """Hitting sets of at most so many names."""
     waiting = [frozenset[str]()]
     seen = set[Names]()
-    while waiting and len(seen) < ASKED:
+    while waiting and len(seen) < MOST_CONFLICT_QUERIES:
         chosen = waiting.pop()
         missed = [each for each in sets if not each & chosen]
         if not missed:

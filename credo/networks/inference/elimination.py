@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from credo.networks.inference.trees import Trees
 
 MOST_FACTORS = 1000  # factors that a query may need
-TOGETHER = 2**9  # cells of the joint table of the last variables, which are summed out at once
-STEP = 2**12  # cells that NumPy goes through while Python takes one step
-LARGEST = 2**22  # cells, and steps, that a query may take
-PATIENCE = 2**26  # steps of all queries, after which kernels are loaded
-LOG_UNDERFLOW = log(1e-280)  # of products that may underflow
+LARGEST_LAST_TABLE = 2**9  # cells of the joint table of the last variables, which are summed out together
+CELLS_PER_STEP = 2**12  # cells that NumPy processes in the time of one Python step
+MOST_ELIMINATION_CELLS = 2**22  # cells, and steps, of one query
+STEPS_BEFORE_KERNELS = 2**26  # steps of all queries after which kernels are loaded
+LOG_UNDERFLOW = log(1e-280)  # products with a smaller logarithm may underflow
 
 
 def is_loaded() -> bool:
@@ -114,14 +114,14 @@ class Elimination:
 
     def _begun(self, codes: Integers, weights: Array, wanted: Collection[int], last: Sequence[int] = ()) -> Run | None:
         """The relevant factors, before anything is summed out; None: kernels do better."""
-        if is_loaded() or Elimination._spent > PATIENCE or len(wanted) > MOST_FACTORS:
+        if is_loaded() or Elimination._spent > STEPS_BEFORE_KERNELS or len(wanted) > MOST_FACTORS:
             return None
         factors = self._needed(wanted)
         if factors is None:
             return None
         run = Run(self.potentials, codes, weights, factors)
         work = run.work({*last})
-        if work > LARGEST:
+        if work > MOST_ELIMINATION_CELLS:
             return None
         Elimination._spent += work
         return run
@@ -189,13 +189,13 @@ class Run:
         self.order, self.rest, cells = list[int](), list[int](), 0
         together = prod(card[v] for v in sizes)
         while sizes:
-            if together <= TOGETHER and not last:
+            if together <= LARGEST_LAST_TABLE and not last:
                 self.rest = [*sizes]
-                return int(cells + together + STEP)
+                return int(cells + together + CELLS_PER_STEP)
             v = min(sizes, key=(lambda v: (v in last, sizes[v])) if last else sizes.__getitem__)
             self.order.append(v)
-            cells, together = cells + card[v] * sizes.pop(v) + STEP, together // card[v]
-            if cells > LARGEST:
+            cells, together = cells + card[v] * sizes.pop(v) + CELLS_PER_STEP, together // card[v]
+            if cells > MOST_ELIMINATION_CELLS:
                 break
             own = near.pop(v)
             for u in own:

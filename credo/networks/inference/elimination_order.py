@@ -29,7 +29,7 @@ from credo._kernels.networks.triangulation import (
 from credo.networks.inference.potentials import Integers
 from credo.numerics.exact import Array
 
-TRIED_CLIQUES = 64  # cliques that are tried as a smaller parent
+TRIED_CLIQUES = 64  # cliques tried as a smaller parent
 
 
 class Graph(NamedTuple):

@@ -13,12 +13,12 @@ from credo.networks.inference.coding import CodedRows
 from credo.networks.inference.junction import Plan, Structure, Tree
 from credo.networks.inference.potentials import Integers, Potentials
 from credo.networks.inference.rooted import rooted, walk_in
-from credo.networks.inference.rows import BUDGET
+from credo.networks.inference.rows import MOST_VISITED_CELLS
 from credo.networks.inference.sizes import KEPT_PRODUCT
-from credo.networks.inference.trees import NOBODY, Trees
+from credo.networks.inference.trees import NO_VARIABLES, Trees
 from credo.numerics.exact import Array
 
-CHUNK = 1024  # rows that one thread reads at a time: fixed, so that sums don't depend on the number of threads
+ROWS_PER_CHUNK = 1024  # rows of one task: fixed, so that sums don't depend on the number of threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Expectations:
         everything = np.ones(len(trees.potentials.card), dtype=np.bool_)
 
         def compiled() -> Structure | None:
-            plan = Plan.of(trees.query(~everything, everything, NOBODY)).improved()
+            plan = Plan.of(trees.query(~everything, everything, NO_VARIABLES)).improved()
             return None if plan.cells > KEPT_PRODUCT else Structure.of(plan)
 
         structure = trees.structures.found(b"rows", compiled)
@@ -78,4 +78,6 @@ class Expectations:
         passes = Passes(np.empty(len(walk.least)), np.empty(len(walk.messages)))
         factors = held.heads, held.axes, held.factors.values
         column_of: Integers = np.where(np.arange(len(held.card)) < held.own, np.arange(len(held.card)), -1)
-        expect_rows(rows.codes, column_of, weight, BUDGET, factors, tree, families, walk, passes, logs, counts)
+        expect_rows(
+            rows.codes, column_of, weight, MOST_VISITED_CELLS, factors, tree, families, walk, passes, logs, counts
+        )

@@ -11,11 +11,11 @@ import numpy as np
 from credo.errors import EvidenceError, SchemaError, check_mapping, suggest
 from credo.networks.bins import bin_codes, cuts_of
 from credo.networks.inference.potentials import Flags, Integers, Potentials
-from credo.networks.inference.state_index import TRUTH, StateIndex
+from credo.networks.inference.state_index import BOOLEAN_SPELLINGS, StateIndex
 from credo.numerics.exact import Array
 
 Given = Mapping[str, Any] | None
-NOTHING = np.empty(0)
+NO_LIKELIHOODS = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Findings:
 
         None is no evidence. A state may be given as the text of its value.
         """
-        codes, weights, log_scale = potentials.unknown.copy(), NOTHING, 0.0
+        codes, weights, log_scale = potentials.unknown.copy(), NO_LIKELIHOODS, 0.0
         if given is not None:
             check_mapping("evidence must be {name: state}, but is", given, EvidenceError)
         number, has_auxiliary = potentials.number, len(codes) > potentials.own
@@ -71,7 +71,7 @@ class Findings:
             own *= allowed
             if not (own[codes[v]] if codes[v] >= 0 else own.any()):
                 return None
-        return Findings(codes, weights if (weights != 1.0).any() else NOTHING, self.log_scale)
+        return Findings(codes, weights if (weights != 1.0).any() else NO_LIKELIHOODS, self.log_scale)
 
 
 def allowed(potentials: Potentials, event: Mapping[str, object]) -> dict[int, Flags]:
@@ -110,7 +110,7 @@ def affirmative(states: Sequence[object]) -> int:
     >>> affirmative(["no", "yes"]), affirmative(["a", "b"]), affirmative(["1", "0"])
     (1, 0, 0)
     """
-    said = [str(each).lower() in TRUTH[True] for each in states]
+    said = [str(each).lower() in BOOLEAN_SPELLINGS[True] for each in states]
     return said.index(True) if len(states) == 2 and any(said) else 0
 
 
@@ -118,7 +118,7 @@ def find_state(index: StateIndex, v: int, value: object) -> int | None:
     """The same; None if there is no such state."""
     found = index.codes[v].get(value) if isinstance(value, Hashable) else None
     if found is None:
-        words = TRUTH[bool(value)] if isinstance(value, bool | np.bool_) else (str(value),)
+        words = BOOLEAN_SPELLINGS[bool(value)] if isinstance(value, bool | np.bool_) else (str(value),)
         spelt = index.spelt[v]
         found = next((spelt[word] for word in words if word in spelt), None)
     if found is None and isinstance(value, float | np.floating) and value.is_integer():  # 1.0 for "1"

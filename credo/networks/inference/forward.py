@@ -12,10 +12,10 @@ from credo.errors import check_seed
 from credo.networks.inference.estimate import Codes
 from credo.networks.inference.findings import Findings
 from credo.networks.inference.potentials import Potentials
+from credo.networks.inference.sizes import SAMPLES_AT_ONCE
 from credo.numerics.exact import Array
 
-BATCH = 2**14  # samples drawn at a time
-TINY = 1e-300
+SMALLEST_WEIGHT = 1e-300  # replaces 0 where a logarithm is taken
 
 
 def drawn_forward(
@@ -51,8 +51,8 @@ def mixed_seed(seed: int) -> np.uint64:
 def weighted(potentials: Potentials, findings: Findings, samples: int, seed: int) -> Iterator[tuple[Codes, Array]]:
     """Likelihood weighting: observed variables are fixed, and a sample's weight is their likelihood."""
     draw = drawn_forward(potentials, findings, seed)
-    for start in range(0, samples, BATCH):
-        codes = np.empty((len(potentials.card), min(BATCH, samples - start)), dtype=np.int32)
+    for start in range(0, samples, SAMPLES_AT_ONCE):
+        codes = np.empty((len(potentials.card), min(SAMPLES_AT_ONCE, samples - start)), dtype=np.int32)
         yield codes, draw(start, codes)
 
 
@@ -61,9 +61,11 @@ def most_weight(potentials: Potentials, findings: Findings) -> float:
     found = 0.0
     for f, v in enumerate(potentials.children.tolist()):
         if findings.codes[v] >= 0:
-            found += float(np.log(potentials.table(f)[..., findings.codes[v]].max(initial=TINY)))
+            found += float(np.log(potentials.table(f)[..., findings.codes[v]].max(initial=SMALLEST_WEIGHT)))
         if len(findings.weights):
-            found += float(np.log(findings.weights[potentials.places[v] : potentials.places[v + 1]].max(initial=TINY)))
+            found += float(
+                np.log(findings.weights[potentials.places[v] : potentials.places[v + 1]].max(initial=SMALLEST_WEIGHT))
+            )
     return found
 
 
@@ -71,8 +73,8 @@ def forward(potentials: Potentials, findings: Findings, samples: int, seed: int)
     """Forward sampling with rejection of samples that contradict the evidence."""
     draw = drawn_forward(potentials, Findings(np.full(len(potentials.card), -1), findings.weights), seed)
     known = np.flatnonzero(findings.codes >= 0)
-    for start in range(0, samples, BATCH):
-        codes = np.empty((len(potentials.card), min(BATCH, samples - start)), dtype=np.int32)
+    for start in range(0, samples, SAMPLES_AT_ONCE):
+        codes = np.empty((len(potentials.card), min(SAMPLES_AT_ONCE, samples - start)), dtype=np.int32)
         log_weights = draw(start, codes)
         agree = (codes[known] == findings.codes[known, None]).all(0)
         yield codes, np.where(agree, log_weights, -np.inf)

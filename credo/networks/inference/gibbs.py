@@ -13,7 +13,7 @@ from credo._kernels.networks.sampling import draw_in_turn
 from credo.errors import EvidenceError
 from credo.networks.inference.annealed_importance import (
     EFFORTS,
-    FEWEST,
+    FEWEST_RUNS,
     LEAST_EFFECTIVE,
     RUNS,
     Path,
@@ -23,16 +23,16 @@ from credo.networks.inference.annealed_importance import (
     schedule,
 )
 from credo.networks.inference.estimate import Codes, Estimate, JointQuery, floor_of, widened
-from credo.networks.inference.findings import NOTHING, Findings
+from credo.networks.inference.findings import NO_LIKELIHOODS, Findings
 from credo.networks.inference.loopy import settled_beliefs
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.numerics.exact import Array
 
-WARMING = 5  # one round in so many is burn-in
-AT_ONCE = 2**20  # states of all variables that are processed at once
-BETWEEN = 0.2  # the share of a probability's variance between runs above which they disagree
-APART = 0.2  # by which loopy propagation may differ from a state that no run ever left
-TINY = 1e-12
+ROUNDS_PER_BURN_IN = 5  # one round in five is burn-in
+STATES_AT_ONCE = 2**20  # states of all variables in one batch
+LARGEST_BETWEEN_RUNS = 0.2  # share of a probability's variance between runs above which the runs disagree
+LARGEST_LOOPY_DIFFERENCE = 0.2  # between loopy propagation and a state that no run ever left
+VARIANCE_ROUNDING = 1e-12
 
 
 def gibbs(
@@ -64,7 +64,7 @@ def chains(potentials: Potentials, findings: Findings, rows: int, apart: int, se
         for r in range(last - first):
             for i in range(each):
                 step = begun.steps + i * apart
-                draw_in_turn(*path.at(1.0), begun.seeds[r], step, begun.now[r], between, NOTHING)
+                draw_in_turn(*path.at(1.0), begun.seeds[r], step, begun.now[r], between, NO_LIKELIHOODS)
                 found[r, :, i] = begun.now[r]
         return found, begun.log_weights
 
@@ -111,7 +111,7 @@ class Walked:
         halves, moved = self._of(number, group)
         runs, worth = len(self.weights), 1.0 / float(self.weights @ self.weights)
         agree, weighed = agreed(halves.mean(0)), not self._all_agree and worth >= LEAST_EFFECTIVE * runs
-        reliable = (agree or weighed) and runs >= FEWEST and not self._denied(group, halves, moved)
+        reliable = (agree or weighed) and runs >= FEWEST_RUNS and not self._denied(group, halves, moved)
         pooled = Pooled(
             self.weights if weighed else np.full(runs, 1.0 / runs),
             dragged=not (weighed or self._all_agree),
@@ -160,7 +160,7 @@ class Walked:
         if v is None or moved.any() or not group.variables or not group.unsure(self.path.findings):
             return False
         return self._loopy is not None and bool(
-            (np.abs(self._loopy[self._states(v)] - halves.mean((0, 1)))[~moved] > APART).any()
+            (np.abs(self._loopy[self._states(v)] - halves.mean((0, 1)))[~moved] > LARGEST_LOOPY_DIFFERENCE).any()
         )
 
 
@@ -195,7 +195,7 @@ class Pooled:
 def agreed(means: Array) -> bool:
     """Whether little of each probability's variance is between the runs (the intraclass correlation)."""
     between, within = means.var(0, ddof=1 if len(means) > 1 else 0), (means * (1.0 - means)).mean(0)
-    return bool((between <= BETWEEN * (between + within) + TINY).all())
+    return bool((between <= LARGEST_BETWEEN_RUNS * (between + within) + VARIANCE_ROUNDING).all())
 
 
 def _only(group: JointQuery) -> int | None:
@@ -221,7 +221,11 @@ def _walked(
     counts = [np.zeros((2, last - first, _cells(held, group) + 1)) for group in asked]  # last: no event happens
     others = np.setdiff1d(np.arange(len(card)), path.turns.free)
     for r in np.flatnonzero(begun.log_weights > -np.inf).tolist():
-        step, warming, half = begun.steps, rounds // WARMING, max(1, (rounds - rounds // WARMING) // 2)
+        step, warming, half = (
+            begun.steps,
+            rounds // ROUNDS_PER_BURN_IN,
+            max(1, (rounds - rounds // ROUNDS_PER_BURN_IN) // 2),
+        )
         for part_of in (-1, 0, 1):
             own, size = np.zeros(cells), half if part_of >= 0 else warming
             for codes in _rounds(path, begun.seeds[r], step, begun.now[r], size, own):
@@ -242,7 +246,7 @@ def _walked(
 
 def _rounds(path: Path, seed: np.uint64, step: int, now: Integers, size: int, shares: Array) -> Iterator[Codes]:
     """(variables, rounds): states, some rounds at a time."""
-    most = max(1, AT_ONCE // len(now))
+    most = max(1, STATES_AT_ONCE // len(now))
     for first in range(0, size, most):
         codes = np.empty((len(now), min(most, size - first)), dtype=np.int32)
         draw_in_turn(*path.at(1.0), seed, step + first, now, codes, shares)

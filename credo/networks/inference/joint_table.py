@@ -10,13 +10,13 @@ import numpy as np
 from credo.networks.inference.potentials import Integers, Potentials
 from credo.numerics.exact import Array
 
-LOG_UNDERFLOW = -600.0  # a product above its exponential, times any likelihoods, doesn't underflow
-CELLS, VARIABLES = 2**12, 16  # up to which one table is as fast as a tree; it needs no compiled kernels
+LOG_UNDERFLOW = -600.0  # products with a larger logarithm don't underflow, even times likelihoods
+LARGEST_JOINT_TABLE, MOST_JOINT_VARIABLES = 2**12, 16  # up to here, one table is as fast as a tree
 
 
 def is_small(potentials: Potentials) -> bool:
     """Whether the joint table is small, and no product in it can underflow."""
-    few = len(potentials.card) <= VARIABLES and prod(potentials.card.tolist()) <= CELLS
+    few = len(potentials.card) <= MOST_JOINT_VARIABLES and prod(potentials.card.tolist()) <= LARGEST_JOINT_TABLE
     return few and float(np.log(potentials.factors.least).sum()) > LOG_UNDERFLOW
 
 

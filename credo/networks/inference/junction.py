@@ -34,17 +34,18 @@ from credo._kernels.networks.shapes import (
 from credo._kernels.networks.triangulation import FILL, WEIGHT, Order
 from credo.networks.inference import log_messages as logarithms
 from credo.networks.inference.elimination_order import Graph, connected, triangulate
-from credo.networks.inference.findings import NOTHING, Findings
-from credo.networks.inference.merging import LARGE, merged
+from credo.networks.inference.findings import NO_LIKELIHOODS, Findings
+from credo.networks.inference.merging import LARGE_CLIQUE, merged
 from credo.networks.inference.potentials import Flags, Integers, Numbered
 from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.networks.inference.workspace import Space
 from credo.numerics.exact import Array
 
-ONE_TRY_CELLS, TWO_TRIES_CELLS, TRIES = 2**12, 2**17, 8  # cells up to which one triangulation is enough; two; more
-SPARSE, DENSE = 16, 128  # the same per variable: visiting few cells takes no longer than a triangulation
-SMALL_PRODUCT, OFTEN = 2**15, 3  # cells up to which, or queries from which on, the product of constant factors is kept
-HOPELESS = 2.0**45  # cells from which on no other order would help
+ONE_TRY_CELLS, TWO_TRIES_CELLS, TRIES = 2**12, 2**17, 8  # cells for which one or two triangulations are enough; else 8
+ONE_TRY_PER_VARIABLE, TWO_TRIES_PER_VARIABLE = 16, 128  # the same in cells per variable
+SMALL_PRODUCT = 2**15  # cells: the product of constant factors is always kept if it is smaller
+FREQUENT_QUERIES = 3  # and larger ones from the third query on
+HOPELESS_CELLS = 2.0**45  # cells for which no other order would help
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,14 +118,14 @@ class Plan:
         held, stage = query.potentials, query.stage
         graph = connected(held.heads, held.axes, held.log_card, stage, query.together)
         best = triangulate(graph, held.log_card, FILL)
-        if best.new and best.cells > max(ONE_TRY_CELLS, SPARSE * len(stage)):
+        if best.new and best.cells > max(ONE_TRY_CELLS, ONE_TRY_PER_VARIABLE * len(stage)):
             best = min(best, triangulate(graph, held.log_card, WEIGHT), key=lambda found: found.cells)
         return cls(query, graph, best)
 
     def improved(self) -> Plan:
         """Where tables are large: the best of several runs of both rules, ties broken at random."""
         best, log_card = self.found, self.query.potentials.log_card
-        if best.new and max(TWO_TRIES_CELLS, DENSE * len(log_card)) < best.cells < HOPELESS:
+        if best.new and max(TWO_TRIES_CELLS, TWO_TRIES_PER_VARIABLE * len(log_card)) < best.cells < HOPELESS_CELLS:
             random = np.random.default_rng(0)
             for i in range(TRIES):
                 chance = random.integers(2**62, size=len(log_card))
@@ -143,7 +144,9 @@ class Structure:
     @classmethod
     def of(cls, plan: Plan) -> Structure:
         made = cls(plan.query, _assembled(plan.query, plan.found))
-        if plan.cells < LARGE or (plan.query.potentials.children >= 0).any():  # of tables, EM needs each by itself
+        if (
+            plan.cells < LARGE_CLIQUE or (plan.query.potentials.children >= 0).any()
+        ):  # of tables, EM needs each by itself
             return made
         sizes = np.diff(made.assembled.cliques[:, TABLE])
         fewer = merged(plan.query.potentials, made.assembled.constant.tolist(), made.homes, sizes)
@@ -203,7 +206,7 @@ class Tree:
         self._index = made.variables, made.cliques, made.walks, made.paths, *values
         begun = np.zeros((count + 1, 3))
         begun[:, SUNK] = 1.0
-        self._bare: Plain = (*self._index, self.factors, NOTHING, begun)
+        self._bare: Plain = (*self._index, self.factors, NO_LIKELIHOODS, begun)
         self._asked = 0
 
     @cached_property
@@ -213,8 +216,8 @@ class Tree:
             return Junction(*self._bare)
         begun, (tables, scales) = self._bare[-1].copy(), self._space.take()
         unknown = np.full(len(self.potentials.card), -1)
-        constant = *self._index, self._constant, NOTHING, self._bare[-1]
-        begun[-1, SCALE] = propagate(FACTORS, unknown, NOTHING, constant, tables, scales, NOTHING)
+        constant = *self._index, self._constant, NO_LIKELIHOODS, self._bare[-1]
+        begun[-1, SCALE] = propagate(FACTORS, unknown, NO_LIKELIHOODS, constant, tables, scales, NO_LIKELIHOODS)
         begun[:-1] = scales
         base = tables[: self.cells].copy()
         self._space.give_back((tables, scales))
@@ -237,9 +240,9 @@ class Tree:
     def expect(self, codes: Integers, weight: float, counts: Array) -> float:
         """counts += weight · P(node, parents | codes) of each family, laid out as the factors' values are. The
         log-probability of the codes; where it is -inf, nothing is added."""
-        space, own = self._space.take(), self.query.own(codes, NOTHING)[0]
+        space, own = self._space.take(), self.query.own(codes, NO_LIKELIHOODS)[0]
         out = np.empty(int(self.potentials.places[-1]))
-        found = propagate(BELIEFS, own, NOTHING, self._prepared, *space, out)
+        found = propagate(BELIEFS, own, NO_LIKELIHOODS, self._prepared, *space, out)
         if np.isnan(found):
             found = logarithms.calibrate(own, self, space[0])
         if found > -np.inf:
@@ -267,7 +270,7 @@ class Tree:
     def best(self, codes: Integers, weights: Array) -> tuple[Integers, float]:
         """The most probable joint state of the maximised variables, and the log of its joint probability."""
         chosen, space = codes.copy(), self._space.take()
-        own, _ = self.query.own(chosen, NOTHING)
+        own, _ = self.query.own(chosen, NO_LIKELIHOODS)
         found = self._propagate(SUMS, codes, weights, space)
         if found > -np.inf:
             decode(self.cliques, self.members, self.potentials.card, space[0], own)
@@ -288,12 +291,12 @@ class Tree:
         self._space.give_back(space)
 
     def _propagate(
-        self, end: int, codes: Integers, weights: Array, space: tuple[Array, Array], out: Array = NOTHING
+        self, end: int, codes: Integers, weights: Array, space: tuple[Array, Array], out: Array = NO_LIKELIHOODS
     ) -> float:
         """Messages in floats; in logarithms if floats underflow."""
         codes, weights = self.query.own(codes, weights)
         self._asked += 1
-        plain = self._prepared if self._asked >= OFTEN or self.cells <= SMALL_PRODUCT else self._bare
+        plain = self._prepared if self._asked >= FREQUENT_QUERIES or self.cells <= SMALL_PRODUCT else self._bare
         found = propagate(end, codes, weights, plain, *space, out)
         return logarithms.propagate(end, codes, weights, self, space[0], out) if np.isnan(found) else found
 

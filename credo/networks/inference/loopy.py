@@ -15,18 +15,18 @@ from credo.networks.inference.potentials import Potentials
 from credo.notices import tell
 from credo.numerics.exact import Array
 
-ROUNDS, SETTLED = 1000, 1e-12
-COMPARED_ROUNDS, COMPARED_CHANGE = 100, 1e-3  # rounds, and changes, of a comparison
+MOST_LOOPY_ROUNDS, CONVERGED_CHANGE = 1000, 1e-12
+COMPARED_ROUNDS, COMPARED_CHANGE = 100, 1e-3  # the same limits when Gibbs sampling compares its result
 
 
 def loopy(potentials: Potentials, findings: Findings, asked: Sequence[JointQuery]) -> list[Estimate]:
     """Marginals of single variables; damped where messages don't converge."""
     if any(len({*group.variables, *group.event}) != 1 for group in asked):
         raise NetworkError("loopy propagation answers one variable at a time: query each, or sample")
-    beliefs, change = _propagated(potentials, findings, ROUNDS)
-    if change >= SETTLED:
+    beliefs, change = _propagated(potentials, findings, MOST_LOOPY_ROUNDS)
+    if change >= CONVERGED_CHANGE:
         tell(f"loopy propagation didn't converge: its messages still change by {change:.1g}")
-    return [_believed(potentials, beliefs, group, change < SETTLED) for group in asked]
+    return [_believed(potentials, beliefs, group, change < CONVERGED_CHANGE) for group in asked]
 
 
 def settled_beliefs(potentials: Potentials, findings: Findings) -> Array | None:
@@ -48,7 +48,7 @@ def _propagated(potentials: Potentials, findings: Findings, rounds: int) -> tupl
     messages, change = np.ones(int(at[-1])), np.inf
     for i in range(rounds):
         change = pass_messages(loops, local, 0.0 if i < isqrt(rounds) * 3 else 0.5, messages)
-        if change < SETTLED:
+        if change < CONVERGED_CHANGE:
             break
     beliefs = np.empty_like(local)
     read_beliefs(loops, local, messages, beliefs)

@@ -7,9 +7,9 @@ import re
 
 from credo.errors import DataError
 
-ANSWER, TREES = "CREDO_MEMORY", "CREDO_TREES"
-SIZE = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
-UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+ANSWER_MEMORY, TREES_MEMORY = "CREDO_MEMORY", "CREDO_TREES"
+BYTE_SIZE = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
+BYTE_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 def setting(name: str, otherwise: float) -> float:
@@ -17,7 +17,7 @@ def setting(name: str, otherwise: float) -> float:
     said = os.environ.get(name, "")
     if not said:
         return otherwise
-    found = SIZE.fullmatch(said)
+    found = BYTE_SIZE.fullmatch(said)
     if found is None or float(found[1]) <= 0:
         raise DataError(f"{name} must be a size such as 500MB or 16GB, but is {said!r:.60}")
-    return float(found[1]) * UNITS[found[2].lower()]
+    return float(found[1]) * BYTE_UNITS[found[2].lower()]

@@ -11,9 +11,9 @@ from credo._kernels.networks.shapes import Factors
 from credo.networks.inference.potentials import Integers, Numbered
 from credo.numerics.exact import Array
 
-LARGE = 2**14  # cells of a clique's table, from which on merging its factors pays
-MERGED = 2**10  # cells of a product of factors, at most
-LOG_UNDERFLOW = -300.0  # of the smallest value of a product
+LARGE_CLIQUE = 2**14  # cells of a clique's table for which merging its factors pays
+LARGEST_MERGED_FACTOR = 2**10  # cells
+LOG_UNDERFLOW = -300.0  # products may not have values with a smaller logarithm
 
 
 def merged(held: Numbered, chosen: Iterable[int], homes: Integers, cells: Integers) -> Numbered | None:
@@ -22,7 +22,7 @@ def merged(held: Numbered, chosen: Iterable[int], homes: Integers, cells: Intege
     clique's table."""
     by_clique: dict[int, list[int]] = {}
     for f in chosen:
-        if homes[f] >= 0 and cells[homes[f]] >= LARGE:
+        if homes[f] >= 0 and cells[homes[f]] >= LARGE_CLIQUE:
             by_clique.setdefault(int(homes[f]), []).append(f)
     groups = [group for own in by_clique.values() for group in _groups(held, own) if len(group) > 1]
     if not groups:
@@ -44,7 +44,7 @@ def _groups(held: Numbered, factors: Sequence[int]) -> list[list[int]]:
         fits = [
             i
             for i, (union, _, low) in enumerate(groups)
-            if prod(card[v] for v in union | scope) <= MERGED and low + least > LOG_UNDERFLOW
+            if prod(card[v] for v in union | scope) <= LARGEST_MERGED_FACTOR and low + least > LOG_UNDERFLOW
         ]
         if not fits:
             groups.append((scope, [f], least))

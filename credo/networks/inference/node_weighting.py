@@ -23,18 +23,22 @@ from credo.networks.inference.estimate import (
     mean_of,
     no_sample,
 )
-from credo.networks.inference.findings import NOTHING, Findings, Given, allowed, variable
+from credo.networks.inference.findings import NO_LIKELIHOODS, Findings, Given, allowed, variable
 from credo.networks.inference.potentials import Flags, Potentials
-from credo.networks.inference.sizes import Method, check_table, is_exact
+from credo.networks.inference.sizes import (
+    FEWEST_RELIABLE_SAMPLES,
+    LIKELIHOOD_WEIGHTING,
+    SAMPLES_AT_ONCE,
+    Method,
+    check_table,
+    is_exact,
+)
 from credo.notices import tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.directed_model import DirectedModel
 
-METHOD = "likelihood-weighting"
-ENOUGH = 100.0  # effective samples, from which on standard errors can be relied on
-BATCH = 2**14  # samples drawn at a time
 Event = Mapping[int, Flags]
 Result = TypeVar("Result")
 
@@ -49,8 +53,14 @@ class WeightedDraws:
     @property
     def total(self) -> Total:
         """log P(evidence)"""
-        found = mean_of(self.log_weight, METHOD)
-        return Total(found.log_value, found.error, found.effective, METHOD, found.effective >= ENOUGH)
+        found = mean_of(self.log_weight, LIKELIHOOD_WEIGHTING)
+        return Total(
+            found.log_value,
+            found.error,
+            found.effective,
+            LIKELIHOOD_WEIGHTING,
+            found.effective >= FEWEST_RELIABLE_SAMPLES,
+        )
 
     def estimate(self, query: JointQuery, card: NDArray[np.int64], findings: Findings) -> Estimate:
         """P(variables, event | evidence), with the standard error of each cell."""
@@ -70,7 +80,12 @@ class WeightedDraws:
 
         shape = tuple(card[list(query.variables)])
         return Estimate(
-            table.reshape(shape), error.reshape(shape), 1.0 / every, METHOD, spread, reliable=1.0 / every >= ENOUGH
+            table.reshape(shape),
+            error.reshape(shape),
+            1.0 / every,
+            LIKELIHOOD_WEIGHTING,
+            spread,
+            reliable=1.0 / every >= FEWEST_RELIABLE_SAMPLES,
         )
 
 
@@ -86,9 +101,9 @@ class NodeWeighting:
     def __post_init__(self) -> None:
         check_seed(self.seed)
         check_samples(self.samples)
-        if not is_exact(self.method) and self.method != METHOD:
+        if not is_exact(self.method) and self.method != LIKELIHOOD_WEIGHTING:
             name = self.net.without_factors[0]
-            raise NetworkError(f"the table of {name!r} is too large to expand: use method={METHOD!r}")
+            raise NetworkError(f"the table of {name!r} is too large to expand: use method={LIKELIHOOD_WEIGHTING!r}")
 
     @property
     def index(self) -> Potentials:
@@ -139,7 +154,7 @@ class NodeWeighting:
         if self.method == "exact":
             self._exact()
         drawn = self.drawn(findings, every, max(size, self.samples))
-        tell(f"rows are drawn by {METHOD}, with an effective sample size of {drawn.total.effective:.2g}")
+        tell(f"rows are drawn by {LIKELIHOOD_WEIGHTING}, with an effective sample size of {drawn.total.effective:.2g}")
         weight = np.exp(drawn.log_weight - drawn.log_weight.max())
         chosen = np.random.default_rng([self.seed, 1]).choice(len(weight), size, p=weight / weight.sum())
         return drawn.codes[:, chosen]
@@ -158,7 +173,7 @@ class NodeWeighting:
             own = codes[:, row].astype(self.index.unknown.dtype)
             size = 1 if (own >= 0).all() else self.samples
             try:
-                found[row] = self.drawn(Findings(own, NOTHING), (), size).total.log_value
+                found[row] = self.drawn(Findings(own, NO_LIKELIHOODS), (), size).total.log_value
             except EvidenceError:
                 found[row] = -np.inf
         return found
@@ -167,7 +182,7 @@ class NodeWeighting:
         queries = [JointQuery(variables, event) for variables, event in asked]
         drawn = self.drawn(findings, {v for each in queries for v in (*each.variables, *each.event)})
         if not np.isfinite(drawn.log_weight.max()):
-            raise no_sample(METHOD)
+            raise no_sample(LIKELIHOOD_WEIGHTING)
         return [drawn.estimate(each, self.index.card, findings) for each in queries]
 
     def drawn(self, findings: Findings, asked: Collection[int], samples: int | None = None) -> WeightedDraws:
@@ -181,8 +196,8 @@ class NodeWeighting:
         random = np.random.default_rng(self.seed)
         for name in (name for name in net.order if name in needed):
             v, above = number[name], [number[parent] for parent in net.parents[name]]
-            for start in range(0, size, BATCH):
-                own = slice(start, start + BATCH)
+            for start in range(0, size, SAMPLES_AT_ONCE):
+                own = slice(start, start + SAMPLES_AT_ONCE)
                 rows = net.rows_of(name, codes[above, own].T.astype(np.int64))
                 if len(findings.weights):
                     rows = rows * findings.weights[places[v] : places[v + 1]]

@@ -17,12 +17,12 @@ from credo.data import Batch, Source
 from credo.errors import EvidenceError, counted
 from credo.networks.inference.coding import Coded, Coder, Codes, Unseen
 from credo.networks.inference.fallback import Estimated, Fallback
-from credo.networks.inference.findings import NOTHING
+from credo.networks.inference.findings import NO_LIKELIHOODS
 from credo.networks.inference.junction import Plan, Structure, Tree, TreeQuery
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.rooted import rooted, walk_in
 from credo.networks.inference.sizes import KEPT_PRODUCT
-from credo.networks.inference.trees import NOBODY, Trees
+from credo.networks.inference.trees import NO_VARIABLES, Trees
 from credo.notices import listed, tell
 from credo.numerics.exact import Array
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from credo.networks.graphical_model import GraphicalModel
 
-UNSHARED, UNFILLED = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)  # outputs that a query doesn't have
-ABOUT_ALL = -1, NOBODY, NOBODY  # no variable in particular
-BUDGET = 2.0**14  # cells that one row may visit; for more, a tree is compiled for its pattern of missing cells
+NO_PROBABILITIES, NO_STATES = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)  # outputs that a query doesn't have
+ABOUT_ALL = -1, NO_VARIABLES, NO_VARIABLES  # no variable in particular
+MOST_VISITED_CELLS = 2.0**14  # cells visited for one row; above, a tree is compiled for its pattern of missing cells
 
 
 class Answered(NamedTuple):
@@ -106,7 +106,7 @@ class RowQuery(ABC):
         if tree is not None:
             held = one.potentials
             column_of = self.column_of if one.numbers is None else self.column_of[one.numbers]
-            given = coded.columns, column_of, about, BUDGET, (held.heads, held.axes, held.factors.values)
+            given = coded.columns, column_of, about, MOST_VISITED_CELLS, (held.heads, held.axes, held.factors.values)
             answer_rows(question, *given, tree, walk_in(tree), shares, logs, filled)
         return logs
 
@@ -152,10 +152,10 @@ class Predict(RowQuery):
 
     def answer(self, coded: Coded, trees: Trees) -> Array:
         out = np.empty((coded.rows, int(self.potentials.card[self.target])))
-        logs = self._answered(PREDICT, coded, *self._asked, out, UNFILLED)
+        logs = self._answered(PREDICT, coded, *self._asked, out, NO_STATES)
         for row in np.flatnonzero(~(logs > -np.inf)).tolist():
             with self._numbered(coded, row):
-                out[row], found = trees.joint(self._codes(coded, row), NOTHING, [self.target])
+                out[row], found = trees.joint(self._codes(coded, row), NO_LIKELIHOODS, [self.target])
                 self._check(coded, row, found)
         return out
 
@@ -166,14 +166,14 @@ class Score(RowQuery):
 
     @cached_property
     def _asked(self) -> tuple[TreeQuery, RootedTree | None]:
-        return self._rooted(NOBODY)
+        return self._rooted(NO_VARIABLES)
 
     def answer(self, coded: Coded, trees: Trees) -> Array:
         log_scale = self.potentials.log_scale
-        out = self._answered(SCORE, coded, self._asked, ABOUT_ALL, UNSHARED, UNFILLED)
+        out = self._answered(SCORE, coded, self._asked, ABOUT_ALL, NO_PROBABILITIES, NO_STATES)
         for row in np.flatnonzero(~(out > -np.inf)).tolist():
             with self._numbered(coded, row):
-                out[row] = trees.log_total(self._codes(coded, row), NOTHING) - log_scale
+                out[row] = trees.log_total(self._codes(coded, row), NO_LIKELIHOODS) - log_scale
         return out + log_scale
 
 
@@ -183,7 +183,7 @@ class Complete(RowQuery):
 
     @cached_property
     def _asked(self) -> tuple[TreeQuery, RootedTree | None]:
-        query, tree = self._rooted(NOBODY, everything=True)
+        query, tree = self._rooted(NO_VARIABLES, everything=True)
         return query, tree if self.model._maximised is None else None  # it maximises over auxiliary variables, too
 
     def answer(self, coded: Coded, trees: Trees) -> Any:
@@ -191,10 +191,10 @@ class Complete(RowQuery):
 
         held = self.potentials
         found = np.empty((len(held.card), coded.rows), dtype=np.int32)
-        logs = self._answered(COMPLETE, coded, self._asked, ABOUT_ALL, UNSHARED, found)
+        logs = self._answered(COMPLETE, coded, self._asked, ABOUT_ALL, NO_PROBABILITIES, found)
         for row in np.flatnonzero(~(logs > -np.inf)).tolist():
             with self._numbered(coded, row):
-                found[:, row], log_joint = trees.best(self._codes(coded, row), NOTHING, self.model._maximised)
+                found[:, row], log_joint = trees.best(self._codes(coded, row), NO_LIKELIHOODS, self.model._maximised)
                 self._check(coded, row, log_joint)
         own = {name: coded.batch.column(name) for name in coded.batch.names}
         for i, name in enumerate(self.names):

@@ -15,7 +15,7 @@ from credo.errors import DataError, SizeError, check_seed
 from credo.networks.inference.annealed_importance import LEAST_EFFECTIVE
 from credo.networks.inference.estimate import UNRELIABLE
 from credo.networks.inference.findings import Findings, Given
-from credo.networks.inference.forward import BATCH, drawn_forward, mixed_seed, most_weight
+from credo.networks.inference.forward import SAMPLES_AT_ONCE, drawn_forward, mixed_seed, most_weight
 from credo.networks.inference.gibbs import agreed, chains
 from credo.networks.inference.rows import states_array
 from credo.networks.inference.sizes import ROW_SAMPLES, Method, available, needed
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from credo.networks.graphical_model import GraphicalModel
 
-ROWS_PER_TASK = 2**16  # drawn by one thread at a time
-FIRST_PROPOSALS, RARE = 2**18, 1000  # proposals after which at least one in so many must be accepted
-APART = 10  # rounds between rows of a chain
+ROWS_PER_TASK = 2**16
+FIRST_PROPOSALS, RAREST_ACCEPTED = 2**18, 1000  # after these proposals, at least one in 1000 must be accepted
+ROUNDS_BETWEEN_ROWS = 10  # of a Markov chain
 
 
 def drawn_table(net: GraphicalModel, size: int, given: Given, seed: int | None, method: Method) -> pa.Table:
@@ -114,21 +114,21 @@ def _accepted(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[A
     potentials = net.potentials
     draw, random = drawn_forward(potentials, findings, seed), np.random.default_rng(seed)
     most, there, tried = most_weight(potentials, findings), 0, 0
-    codes = np.empty((len(potentials.card), BATCH), dtype=out.dtype)
+    codes = np.empty((len(potentials.card), SAMPLES_AT_ONCE), dtype=out.dtype)
     while there < out.shape[1]:
-        if tried >= FIRST_PROPOSALS and there * RARE < tried:
+        if tried >= FIRST_PROPOSALS and there * RAREST_ACCEPTED < tried:
             return False
-        chosen = np.log1p(-random.random(BATCH)) < draw(tried, codes) - most
+        chosen = np.log1p(-random.random(SAMPLES_AT_ONCE)) < draw(tried, codes) - most
         kept = codes[: len(out), chosen][:, : out.shape[1] - there]
         out[:, there : there + kept.shape[1]] = kept
-        there, tried = there + kept.shape[1], tried + BATCH
+        there, tried = there + kept.shape[1], tried + SAMPLES_AT_ONCE
     return True
 
 
 def _in_turn(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[Any], error: SizeError) -> None:
     """Thinned rows of annealed Gibbs runs; where runs disagree, by their importance weights."""
     size, random = out.shape[1], np.random.default_rng(seed)
-    rows, weights = chains(net.potentials, findings, size, APART, seed)  # (runs, variables, rows), (runs)
+    rows, weights = chains(net.potentials, findings, size, ROUNDS_BETWEEN_ROWS, seed)  # (runs, variables, rows), (runs)
     rows = rows[:, : len(out)]
     means = (rows == rows[:1, :, :1]).mean(2)
     count, each, agree = len(rows), rows.shape[2], agreed(means)

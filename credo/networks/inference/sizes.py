@@ -9,15 +9,18 @@ from math import prod
 from typing import Literal, TypedDict, get_args
 
 from credo.errors import NetworkError, SizeError, suggest
-from credo.networks.inference.memory import ANSWER, setting
+from credo.networks.inference.memory import ANSWER_MEMORY, setting
 
 Method = Literal["auto", "exact", "likelihood-weighting", "gibbs", "forward", "loopy"]
-SAMPLES, ROW_SAMPLES = 100_000, 10_000  # default samples of an estimate; for each row of a table
+EXACT, LIKELIHOOD_WEIGHTING = "exact", "likelihood-weighting"
+SAMPLES, ROW_SAMPLES = 100_000, 10_000  # default samples of an estimate, and of the estimate for one row of a table
+SAMPLES_AT_ONCE = 2**14  # samples drawn at a time
+FEWEST_RELIABLE_SAMPLES = 100.0  # effective samples of likelihood weighting for which standard errors are reliable
 
-KEPT_PRODUCT = 2**25  # cells up to which a tree keeps the product of its constant factors
-FITS = 2**10  # numbers that surely fit: asking how much memory is free takes time
-LARGEST = 2**20  # cells of a joint table in a query
-MEMORY_LIMIT = 8 * 2**30  # bytes that an answer may take, unless CREDO_MEMORY says otherwise
+KEPT_PRODUCT = 2**25  # largest product of constant factors, in cells, that a tree keeps
+UNCHECKED_NUMBERS = 2**10  # smaller tables surely fit: asking how much memory is free takes time
+LARGEST_QUERY_TABLE = 2**20  # cells of a joint table that a query returns
+MEMORY_LIMIT = 8 * 2**30  # bytes of one answer, unless CREDO_MEMORY sets another limit
 
 
 class InferenceOptions(TypedDict, total=False):
@@ -41,13 +44,13 @@ def check_size(cells: float) -> None:
 
 def check_table(card: Sequence[int]) -> None:
     """Refuse a joint table that is too large to be useful."""
-    if prod(card) > LARGEST:
+    if prod(card) > LARGEST_QUERY_TABLE:
         raise SizeError(f"the joint table of {len(card)} variables has {prod(card):.3g} cells: ask for fewer together")
 
 
 def check_numbers(what: str, count: int) -> None:
     """Refuse a table that doesn't fit in memory, before it is made."""
-    if (count > FITS or ANSWER in os.environ) and 8 * count > available():
+    if (count > UNCHECKED_NUMBERS or ANSWER_MEMORY in os.environ) and 8 * count > available():
         numbers = f"{count:.3g} numbers, {size_shown(8 * count)}"
         raise SizeError(f"{what} has {numbers}; {size_shown(available())} may be used, or as CREDO_MEMORY says")
 
@@ -60,7 +63,7 @@ def available() -> float:
     except (OSError, StopIteration):
         pages = getattr(os, "sysconf", lambda _: 0)
         free = pages("SC_PHYS_PAGES") * pages("SC_PAGE_SIZE") or MEMORY_LIMIT
-    return min(setting(ANSWER, MEMORY_LIMIT), 0.75 * free)
+    return min(setting(ANSWER_MEMORY, MEMORY_LIMIT), 0.75 * free)
 
 
 def size_shown(size: float) -> str:

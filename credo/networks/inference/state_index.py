@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-TRUTH = {True: ("true", "yes", "y", "t", "1"), False: ("false", "no", "n", "f", "0")}  # spellings of a boolean
+BOOLEAN_SPELLINGS = {True: ("true", "yes", "y", "t", "1"), False: ("false", "no", "n", "f", "0")}
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from credo.networks.inference.junction import Plan
 
 Kept = TypeVar("Kept")  # a Structure; None: it would be too large
-CACHED_STRUCTURES = 1000  # structures that are kept
+CACHED_STRUCTURES = 1000
 
 
 class Structures:

@@ -10,9 +10,9 @@ from threading import Lock
 import numpy as np
 
 from credo._kernels.networks.pruning import drop_unconnected, find_ancestors
-from credo.networks.inference.findings import NOTHING, Findings
+from credo.networks.inference.findings import NO_LIKELIHOODS, Findings
 from credo.networks.inference.junction import Plan, Structure, Tree, TreeQuery
-from credo.networks.inference.memory import TREES, setting
+from credo.networks.inference.memory import TREES_MEMORY, setting
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.sizes import check_size
 from credo.networks.inference.structures import Structures
@@ -20,15 +20,12 @@ from credo.numerics.exact import Array
 
 # cells of the tree for any evidence: up to SMALL_TREE it answers all patterns of evidence, up to MIDDLE_TREE new ones
 SMALL_TREE, MIDDLE_TREE = 2**11, 2**15
-SEEN = 10_000  # patterns of evidence that are remembered
-CACHED_CELLS, CACHED_TREES = (
-    2**26,
-    1000,
-)  # cells of all trees that are kept for patterns that come again (unless CREDO_TREES says
-# otherwise), and their largest number
-ALL, NOBODY = np.empty((2, 0), dtype=np.int64)  # sets of variables; ALL is recognised by identity
-SOME, SOFT = b"some", b"soft"  # what the keys of trees for joint tables begin with, without likelihoods and with them
-FEW = 2**9  # variables whose flags are a key
+REMEMBERED_PATTERNS = 10_000  # patterns of evidence
+CACHED_CELLS = 2**26  # cells of all cached trees, unless CREDO_TREES sets another limit
+CACHED_TREES = 1000
+ALL_VARIABLES, NO_VARIABLES = np.empty((2, 0), dtype=np.int64)  # sets; ALL_VARIABLES is compared by identity
+JOINT_KEY, LIKELIHOOD_KEY = b"some", b"soft"  # prefixes of the keys of joint tables, without and with likelihoods
+MOST_FLAGGED_VARIABLES = 2**9  # up to here, a key is a flag for each variable
 
 
 class Trees:
@@ -48,7 +45,7 @@ class Trees:
 
     def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
         """log P(evidence); out = P(variable | evidence) of each variable."""
-        return self._tree(codes, weights, ALL).marginals(codes, weights, out)
+        return self._tree(codes, weights, ALL_VARIABLES).marginals(codes, weights, out)
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
         """P(variables | evidence), an axis for each; and a log that is -inf if the evidence is impossible."""
@@ -75,35 +72,39 @@ class Trees:
         observed = codes >= 0
         wanted = maximised | observed | self._weighed(weights)
         key = b"best" + _key(observed, maximised, wanted)
-        tree = self._held(key, lambda: Plan.of(self.query(observed, wanted, NOBODY, maximised)))
+        tree = self._held(key, lambda: Plan.of(self.query(observed, wanted, NO_VARIABLES, maximised)))
         return tree.best(codes, weights)
 
     def expect(self, codes: Integers, weight: float, counts: Array) -> float:
         """counts += the expected family counts of a row, times its weight; its log-probability."""
-        return self._tree(codes, NOTHING, ALL).expect(codes, weight, counts)
+        return self._tree(codes, NO_LIKELIHOODS, ALL_VARIABLES).expect(codes, weight, counts)
 
     def for_all(self, findings: Findings) -> Tree:
         """A tree with all variables, for that evidence."""
-        return self._tree(findings.codes, findings.weights, ALL)
+        return self._tree(findings.codes, findings.weights, ALL_VARIABLES)
 
     # Trees
 
     def _tree(self, codes: Integers, weights: Array, targets: Integers | None) -> Tree:
-        """For the joint table of targets, for the marginals of ALL, or (None) for the sum of all."""
-        any_do = targets is None or targets is ALL
+        """The tree for the joint table of targets, for all marginals (ALL_VARIABLES), or for P(evidence) (None)."""
+        any_do = targets is None or targets is ALL_VARIABLES
         if any_do and self._cells_of_any <= SMALL_TREE:
             return self._whole
         observed = codes >= 0
         pattern = observed.tobytes()
         if any_do and self._serves(pattern):
             return self._whole
-        if targets is ALL:
+        if targets is ALL_VARIABLES:
             if not observed.any():
                 return self._held(b"all ", lambda: self._plan)
-            return self._held(b"all " + pattern, lambda: Plan.of(self.query(observed, self._everything, NOBODY)))
-        together = NOBODY if targets is None else targets
+            return self._held(b"all " + pattern, lambda: Plan.of(self.query(observed, self._everything, NO_VARIABLES)))
+        together = NO_VARIABLES if targets is None else targets
         weighed = self._weighed(weights) if len(weights) else None
-        key = SOME + _key(observed, together) if weighed is None else SOFT + _key(observed, weighed, together)
+        key = (
+            JOINT_KEY + _key(observed, together)
+            if weighed is None
+            else LIKELIHOOD_KEY + _key(observed, weighed, together)
+        )
 
         def planned() -> Plan:
             wanted = observed.copy() if weighed is None else observed | weighed
@@ -116,7 +117,7 @@ class Trees:
         """Whether the tree for any evidence does for this pattern, too."""
         if self._cells_of_any > MIDDLE_TREE or pattern in self._seen:
             return False
-        if len(self._seen) == SEEN:
+        if len(self._seen) == REMEMBERED_PATTERNS:
             self._seen.clear()
         self._seen.add(pattern)
         return True
@@ -128,7 +129,7 @@ class Trees:
     @cached_property
     def _plan(self) -> Plan:
         """Of a tree for any evidence."""
-        return self.structures.plan(lambda: Plan.of(self.query(~self._everything, self._everything, NOBODY)))
+        return self.structures.plan(lambda: Plan.of(self.query(~self._everything, self._everything, NO_VARIABLES)))
 
     @cached_property
     def _cells_of_any(self) -> float:
@@ -175,7 +176,7 @@ class Trees:
             if key in self._trees:
                 self._trees.move_to_end(key)  # the least recently used goes first
                 return self._trees[key]
-        kept = setting(TREES, 8 * CACHED_CELLS) / 8
+        kept = setting(TREES_MEMORY, 8 * CACHED_CELLS) / 8
         structure = self.structures.found(self._name(key), lambda: self._compiled(planned().improved(), kept))
         self._make_room(structure.cells, kept)
         tree = Tree(structure, self.potentials)
@@ -199,13 +200,13 @@ class Trees:
 
     def _name(self, key: bytes) -> bytes:
         """What a structure is kept under: which factors a joint query needs depends on where zeros are, too."""
-        return key + self.potentials.with_zeros.tobytes() if key.startswith((SOME, SOFT)) else key
+        return key + self.potentials.with_zeros.tobytes() if key.startswith((JOINT_KEY, LIKELIHOOD_KEY)) else key
 
 
 def _key(*about: Flags | Integers) -> bytes:
     """Sets of variables, and a list of some after them, as one key: of few variables as flags, of many as long as the
     sets are."""
-    if len(about[0]) <= FEW:
+    if len(about[0]) <= MOST_FLAGGED_VARIABLES:
         return b"".join([each.tobytes() for each in about])
     lists = [np.flatnonzero(each) if each.dtype == np.bool_ else each for each in about]
     return b"".join([np.array([*map(len, lists)]).tobytes(), *(each.tobytes() for each in lists)])

@@ -9,7 +9,7 @@ import numpy as np
 from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.numerics.exact import Array
 
-SHARED_CELLS = 2**16  # cells from which on trees share memory: first touching a page costs more than writing to it
+SHARED_CELLS = 2**16  # larger trees share memory: touching a page for the first time costs more than writing to it
 Room = tuple[Array, Array]
 
 

@@ -14,8 +14,8 @@ from credo.networks.inference.sizes import check_numbers
 from credo.networks.nodes.node import Piece
 from credo.numerics.exact import Array
 
-EXPANDED = 2**6  # numbers of a table up to which it is one factor
-CHUNK = 2**13  # configurations that are followed at a time
+LARGEST_SINGLE_FACTOR = 2**6  # numbers of a table that is kept as one factor
+CONFIGURATIONS_AT_ONCE = 2**13
 Cells = NDArray[np.int64]
 
 
@@ -48,7 +48,9 @@ class Chain:
     @cached_property
     def is_small(self) -> bool:
         """Whether the table is no larger than the steps are."""
-        return len(self.steps) == 1 or prod(self.shape) <= max(EXPANDED, sum(step.size for step in self.steps))
+        return len(self.steps) == 1 or prod(self.shape) <= max(
+            LARGEST_SINGLE_FACTOR, sum(step.size for step in self.steps)
+        )
 
     def table(self) -> Array:
         """(the parents' states..., own states)"""
@@ -127,5 +129,5 @@ def every_cell(shape: Sequence[int]) -> Cells:
 
 
 def _chunks(*arrays: NDArray) -> Iterator[tuple[NDArray, ...]]:  # type: ignore[type-arg]
-    for at in range(0, len(arrays[0]), CHUNK):
-        yield tuple(each[at : at + CHUNK] for each in arrays)
+    for at in range(0, len(arrays[0]), CONFIGURATIONS_AT_ONCE):
+        yield tuple(each[at : at + CONFIGURATIONS_AT_ONCE] for each in arrays)

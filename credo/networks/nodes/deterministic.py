@@ -19,7 +19,7 @@ from credo.networks.nodes.read_rows import ReadRows, check_parents
 from credo.networks.nodes.reading import Reading, ReadingNode
 from credo.numerics.exact import Array
 
-MOST_CASES = 2**16  # configurations for which a function is asked
+MOST_CASES = 2**16  # configurations for which a user's function is called
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from credo.core.records import Shown
 from credo.errors import NetworkError, suggest
-from credo.networks.inference.state_index import TRUTH
+from credo.networks.inference.state_index import BOOLEAN_SPELLINGS
 
 if TYPE_CHECKING:
     from credo.networks.nodes.node import DistributionNode
@@ -109,7 +109,7 @@ def false_state(states: Sequence[object]) -> int:
     >>> false_state(("yes", "no")), false_state((False, True)), false_state(("severe", "mild", "none"))
     (1, 0, 2)
     """
-    words = [i for i, state in enumerate(states) if str(state).lower() in TRUTH[False]]
+    words = [i for i, state in enumerate(states) if str(state).lower() in BOOLEAN_SPELLINGS[False]]
     return words[0] if len(words) == 1 else len(states) - 1
 
 

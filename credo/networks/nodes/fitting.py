@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from credo.networks.nodes.independent_causes import CausesNode
     from credo.networks.nodes.node import Prior
 
-STEPS, TOLERANCE = 2000, 1e-13
+EM_STEPS, EM_TOLERANCE = 2000, 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,4 +65,4 @@ def fitted_rows(node: CausesNode, prior: Prior, evidence: Evidence) -> Array:
     in_log_odds = TablePriors(default=prior).in_log_odds(shape)[node.label.name]
     begun = RowsEM(node, in_log_odds, node.start())
     with engines.using(engines.Serial()):
-        return accelerated_em(begun, lambda: [Seen(evidence)], steps=STEPS, tolerance=TOLERANCE).model.parameters
+        return accelerated_em(begun, lambda: [Seen(evidence)], steps=EM_STEPS, tolerance=EM_TOLERANCE).model.parameters

@@ -20,8 +20,8 @@ from credo.networks.nodes.family_node import CountedNode
 from credo.networks.nodes.node import Piece, Prior, Sizes
 from credo.numerics.exact import Array, Exact
 
-MOST_NUMBERS = 2**22  # of a table that is made of it
-INTERCEPT = 10.0  # times the spread of weights: that of intercepts
+LARGEST_EXPANDED_TABLE = 2**22  # numbers
+INTERCEPT_SPREAD = 10.0  # prior spread of the intercepts, as a multiple of the weights'
 
 
 class LogLinear(Protocol):
@@ -75,7 +75,7 @@ class LogLinearNode(CountedNode):
 
     @property
     def has_factors(self) -> bool:
-        return self.family.cells <= MOST_NUMBERS
+        return self.family.cells <= LARGEST_EXPANDED_TABLE
 
     def parameters(self, given: LogLinear) -> Array:
         return given.coefficients(self)
@@ -138,7 +138,7 @@ class LogLinearNode(CountedNode):
         own = np.argsort(self.classes)[cells[:, -1]]
         rows = feature_rows(features[:, [row - 1 for row in self.free[1:]]], own, counts.n.value)
         precision = np.full((len(self.free), self.size[1]), 0.0 if prior is None else self.spread**-2)
-        precision[0] /= INTERCEPT**2
+        precision[0] /= INTERCEPT_SPREAD**2
         weights = WeightPrior(np.zeros_like(precision), precision)
         start = np.zeros_like(precision)
         found[self.free] = newton_mode(lambda at, how: SumLikelihood(at, how)(rows), weights, start).coefficients
@@ -151,7 +151,7 @@ class LogLinearNode(CountedNode):
         if prior is None:
             return 0.0
         scaled = parameters / self.spread
-        return -0.5 * float((scaled[1:] ** 2).sum() + ((scaled[0] / INTERCEPT) ** 2).sum())
+        return -0.5 * float((scaled[1:] ** 2).sum() + ((scaled[0] / INTERCEPT_SPREAD) ** 2).sum())
 
     def drawn(self, parameters: Array, random: np.random.Generator) -> Array:
         found = np.zeros(parameters.shape)

@@ -11,7 +11,7 @@ from typing import Any
 from credo.errors import NetworkError, suggest
 
 # What Python wouldn't read: a name in backquotes, and xor between two parts. Text in quotes stays as it is.
-FOREIGN = re.compile(r"""`(?P<name>[^`]*)`|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\bxor\b(?P<negated>\s+not\b)?""")
+NOT_PYTHON = re.compile(r"""`(?P<name>[^`]*)`|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\bxor\b(?P<negated>\s+not\b)?""")
 NO_OPERAND = re.compile(r"(^|[(,]|\b(and|or|not|xor|in))\s*$")  # before xor(A, B), which is a call
 
 
@@ -133,7 +133,7 @@ class Parser:
                 return found[0]
             return "^ ~" if found["negated"] else "^"
 
-        source = FOREIGN.sub(spelt, text)
+        source = NOT_PYTHON.sub(spelt, text)
         try:
             tree = ast.parse(source.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Place = TypeVar("Place")
 Moves = NDArray[np.int64]  # (places before, states of the parent) -> the place after
-MOST_PLACES = 2**10  # that a reader may be at
+MOST_AUTOMATON_STATES = 2**10
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +54,10 @@ class Reading:
                 dtype=np.int64,
             )
             places = [*number]
-            if len(places) > MOST_PLACES:
-                raise SizeError(f"the rule of {name!r} must remember more than {MOST_PLACES} cases of the parents read")
+            if len(places) > MOST_AUTOMATON_STATES:
+                raise SizeError(
+                    f"the rule of {name!r} must remember more than {MOST_AUTOMATON_STATES} cases of the parents read"
+                )
             moves.append(table)
         rows = np.array([final(place) for place in places], dtype=np.int64)
         moves[-1] = rows[moves[-1]]

@@ -6,7 +6,7 @@ import numpy as np
 
 from credo.numerics.exact import Array
 
-LEAST_AMPLITUDE = 0.1  # of √θ: extrapolating EM makes no entry smaller than the square of it times what EM found
+LEAST_AMPLITUDE = 0.1  # share of √θ that extrapolated EM keeps at least
 
 
 def amplitudes(rows: Array) -> Array:

@@ -19,8 +19,8 @@ from credo.networks.nodes.simplex import amplitudes, random_rows, squares
 from credo.networks.table_priors import BDeu, dirichlet_of
 from credo.numerics.exact import Array, Exact
 
-IMPOSSIBLE = 1e-300  # means below it are those of an expert's zeros, which a Dirichlet can't have
-SMALL_TABLE = 2**13  # numbers of a table that surely fit: asking how much memory is free takes time in each batch
+SMALLEST_MEAN = 1e-300  # smaller means stand for an expert's zeros, which a Dirichlet can't have
+UNCHECKED_TABLE = 2**13  # numbers; smaller tables surely fit: asking how much memory is free takes time in each batch
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Table(LearnedNode):
 
     def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> Counts:
         *above, own = shape = self.shape(sizes)
-        if prod(shape) > SMALL_TABLE:
+        if prod(shape) > UNCHECKED_TABLE:
             check_numbers(f"the table of {self.name!r:.60}", prod(shape))
         configuration = np.zeros(len(weight), dtype=np.int32)  # a table that fits in memory has fewer rows than 2³¹
         for parent, size in zip(self.parents, above, strict=True):
@@ -100,7 +100,7 @@ class Table(LearnedNode):
         if prior is None:
             return self._frequencies(statistics)
         found = np.asarray(self.posterior(prior, statistics).mean())
-        return np.where(found < IMPOSSIBLE, 0.0, found)
+        return np.where(found < SMALLEST_MEAN, 0.0, found)
 
     def mode(self, prior: Prior, counts: Array) -> Array:
         statistics = Counts(Exact.of(counts))

@@ -19,8 +19,8 @@ from credo.errors import EvidenceError, SizeError
 from credo.networks.sensitivity.sensitivity import Sensitivity
 from credo.numerics.exact import Array
 
-MOST_CORNERS = 4096  # combinations of ends of intervals that are tried: 12 entries
-ROUNDING = 1e-12
+MOST_CORNERS = 4096  # combinations of interval ends that are tried: 12 entries
+SIMPLEX_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,11 @@ def vertices(row: Array, ends: Mapping[int, tuple[float, float]]) -> Iterator[Ar
         rest = [ends[i] if i != place else (0.0,) for i in places]
         for values in product(*rest):
             left = 1.0 - sum(values)
-            if ends[place][0] - ROUNDING <= left <= ends[place][1] + ROUNDING:
+            if ends[place][0] - SIMPLEX_TOLERANCE <= left <= ends[place][1] + SIMPLEX_TOLERANCE:
                 points.add((*values[:free], left, *values[free + 1 :]))
     for values in sorted(points):
         left = 1.0 - sum(values)
-        if left < -ROUNDING:
+        if left < -SIMPLEX_TOLERANCE:
             continue
         made, mass = np.zeros(len(row)), row[others].sum()
         made[places] = values

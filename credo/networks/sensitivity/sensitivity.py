@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from credo.networks.sensitivity.bounds import Bounds
     from credo.networks.sensitivity.tornado import Tornado
 
-TOP = 20  # entries that are listed
+MOST_LISTED_ENTRIES = 20
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Sensitivity(Shown):
         """∂P(name = value | given) / ∂θ of each table, in its shape."""
         return {name: own.above - self.probability * own.below for name, own in self.slopes.items()}
 
-    def entries(self, top: int | None = TOP) -> list[Entry]:
+    def entries(self, top: int | None = MOST_LISTED_ENTRIES) -> list[Entry]:
         """The entries that move the answer most, the largest derivative first; None: all that move it. Of two states,
         one is listed: the other's derivative is the opposite."""
         if top is not None:
@@ -157,7 +157,7 @@ class Sensitivity(Shown):
         entry = self.entry_at(name, int(np.ravel_multi_index(where, own.above.shape)))
         return OneWay(entry, self.probability, (float(own.above[where]), float(own.below[where])))
 
-    def tornado(self, mass: float = 0.95, change: float | None = None, top: int = TOP) -> Tornado:
+    def tornado(self, mass: float = 0.95, change: float | None = None, top: int = MOST_LISTED_ENTRIES) -> Tornado:
         """The range of the answer as each entry varies alone: within its credible interval if the tables were learned;
         else, or with `change`, by a relative change, 0.1 for 10%."""
         from credo.networks.sensitivity.tornado import tornado_of

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from credo.networks.network import Network
 
-CHANGE = 0.1  # by which entries of fixed tables move
+DEFAULT_CHANGE = 0.1  # relative change of the entries of fixed tables
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def tornado_of(found: Sensitivity, mass: float, change: float | None, top: int) 
     from credo.networks.table_beliefs import has_posterior
 
     net, learned = found.net, change is None and has_posterior(found.net)
-    share = CHANGE if change is None else change
+    share = DEFAULT_CHANGE if change is None else change
     if not isinstance(share, float | int | np.number) or not 0 < share <= 1:
         raise DataError(f"change must be a share between 0 and 1, as 0.1 for 10%, but is {change!r:.60}")
     ranges = credible_ranges(net, mass) if learned else _changed(net, float(share))

@@ -14,7 +14,7 @@ from credo.networks.structure.score import Constraints, Parents
 from credo.numerics.exact import Array
 
 REPLICATES = 100
-MEMBERS = 10  # graphs that stand for the class of equivalent ones that a search finds
+MEMBERS_PER_REPLICATE = 10  # graphs drawn from the equivalence class that a search finds
 
 
 def bootstrap(
@@ -54,7 +54,7 @@ class SearchResampled:
     def __call__(self, replicate: Replicate) -> list[Parents]:
         random = np.random.default_rng([replicate.seed, replicate.number])
         graph = self.found(resampled(self.weight, random), replicate.seed + replicate.number)
-        return random_members(graph, self.constraints, MEMBERS, random)
+        return random_members(graph, self.constraints, MEMBERS_PER_REPLICATE, random)
 
 
 def resampled(weight: Array, random: np.random.Generator) -> Array:

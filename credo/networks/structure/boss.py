@@ -18,9 +18,9 @@ from credo.networks.structure.screen import Screen
 from credo.numerics.exact import Array
 
 Places = NDArray[np.intp]
-LEAST_GAIN = 1e-6  # a gain that is worth a move
-SCREENED_VARIABLES = 200  # variables from which on pairs are screened
-SHAKEN = 6  # variables that are put somewhere else in a round, at most
+LEAST_GAIN = 1e-6  # of a move
+SCREENED_VARIABLES = 200  # with more variables, pairs are screened
+MOST_MOVED_VARIABLES = 6  # variables moved at random in one round
 
 
 @dataclass
@@ -187,7 +187,7 @@ def boss(
     best = _widened(best, screen, random)
     waited = 0
     for _ in range(rounds):
-        new = best.shaken(random, int(random.integers(2, SHAKEN + 1)))
+        new = best.shaken(random, int(random.integers(2, MOST_MOVED_VARIABLES + 1)))
         new.settle(random)
         best, waited = (new, 0) if new.total > best.total + LEAST_GAIN else (best, waited + 1)
         if waited >= patience:

@@ -12,7 +12,7 @@ from credo.numerics.exact import Array
 from credo.numerics.spanning_tree import maximum_branching
 from credo.numerics.spanning_tree import spanning_tree as tree_parents
 
-SAME_GAIN = 1e-7  # by which the gains of an arrow and of its reverse may differ by rounding
+SAME_GAIN = 1e-7  # the gains of an arrow and of its reverse may differ by this much, from rounding
 
 
 def chow_liu_search(score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG001

@@ -14,7 +14,7 @@ from credo.networks.structure.score import Constraints, Parents, Score, ancestor
 from credo.numerics.exact import Array
 
 Change = Literal["add", "delete", "reverse"]
-LEAST_GAIN = 1e-6  # a gain that is worth a step
+LEAST_GAIN = 1e-6  # of a step
 TIE = 1e-7  # gains closer than this are equal: equivalent graphs differ by rounding
 
 

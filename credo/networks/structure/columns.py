@@ -19,7 +19,7 @@ from credo.errors import DataError, NetworkError
 from credo.networks.bins import bin_codes, bins_between
 from credo.networks.inference.rows import states_array
 from credo.networks.inference.state_index import StateIndex
-from credo.networks.learning import state_codes
+from credo.networks.learning import NUMERIC_KINDS, state_codes
 from credo.networks.structure.constraints import Constraints, Parents
 from credo.networks.structure.counting import CodedTable, Countable
 from credo.networks.structure.number_scores import NumberTable
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-NUMERIC = ("number", "count", "date")
-NARROW = 256  # states whose numbers fit in a byte
+MOST_BYTE_STATES = 256  # states whose codes fit in a byte
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +104,7 @@ class Columns:
         """The categories; a missing cell is an error."""
         self.check_complete()
         sizes = tuple(len(column.levels) for column in self.categories)
-        kind = np.uint8 if max(sizes, default=0) <= NARROW else np.int32
+        kind = np.uint8 if max(sizes, default=0) <= MOST_BYTE_STATES else np.int32
         rows = len(self.categories[0].codes) if self.categories else self.rows
         codes = np.empty((len(sizes), rows), dtype=kind)
         for j, column in enumerate(self.categories):
@@ -210,7 +209,7 @@ def read_columns(
         for name in names
         if schema[name].kind == "category"
     )
-    numbers = tuple(_number(name, whole[name]) for name in names if schema[name].kind in NUMERIC)
+    numbers = tuple(_number(name, whole[name]) for name in names if schema[name].kind in NUMERIC_KINDS)
     return Columns(tuple(names), categories, numbers, None if (weight == 1).all() else weight)
 
 

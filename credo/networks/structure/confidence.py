@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from credo.networks.average import NetworkAverage
     from credo.networks.structure.learn import Task
 
-DRAWN = 1000  # graphs that stand for all
-STRUCTURES = 100  # that are averaged
+SAMPLED_GRAPHS = 1000  # graphs drawn from the posterior
+AVERAGED_GRAPHS = 100
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,7 +113,7 @@ class EdgeConfidence(Shown, Mapping[tuple[str, str], float]):
 
     @cached_property
     def _draws(self) -> tuple[Parents, ...]:
-        return self.drawn or (() if self.sums is None else self.sums.sampled(DRAWN, seed=0))
+        return self.drawn or (() if self.sums is None else self.sums.sampled(SAMPLED_GRAPHS, seed=0))
 
     def _weighted(self, drawn: Iterable[Parents]) -> dict[Parents, float]:
         """Different graphs by their weight."""
@@ -133,7 +133,7 @@ class EdgeConfidence(Shown, Mapping[tuple[str, str], float]):
             chosen.append(self._draws[i])
         return self._weighted(chosen)
 
-    def average(self, *, prior: Any = 1.0, structures: int = STRUCTURES) -> NetworkAverage:
+    def average(self, *, prior: Any = 1.0, structures: int = AVERAGED_GRAPHS) -> NetworkAverage:
         """The average over structures drawn from their posterior, with tables learned from the same rows, weights and
         bins: P = Σ P(structure) P(· | structure). Up to `structures` different ones are drawn.
 

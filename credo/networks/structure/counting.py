@@ -28,13 +28,14 @@ Integers = NDArray[np.int64]
 
 KERNELS = Path(__file__).parents[2] / "_kernels" / "structure"
 PRICE = Price(KERNELS, "counting.score_by_planes-", COMPILING + 4 * COMPILING_CODE * 400)
-NUMPY_CALL, NUMPY_ROW = 60.0, 0.02  # steps of plain Python that NumPy takes for a table, and for a row of it
-FIRST_ROWS, SHORTER = 5000, 4  # first rows that tell whether many are equal; by how much the table must be shorter
-PLANES = 16  # states of a variable that has bit planes, at most
-WORD, ROW = 0.35, 1.0  # ns that kernels take for a word of a plane, and for a row
-FEW_WORDS = 8  # of a plane, with which planes are always used
-KEYS = 1024  # joint states that have planes, at most
-THREADED = 200_000.0  # ns of counting that are worth a second thread
+NUMPY_CALL, NUMPY_ROW = 60.0, 0.02  # cost of counting with NumPy in steps of plain Python: per table, and per row
+SAMPLED_ROWS = 5000  # first rows, from which the number of distinct rows is judged
+LEAST_COMPRESSION = 4  # factor by which merging equal rows must shorten the table
+MOST_PLANE_STATES = 16  # states of a variable that has bit planes
+WORD_NANOSECONDS, ROW_NANOSECONDS = 0.35, 1.0  # time of a kernel per word of a bit plane, and per row
+SHORT_PLANE = 8  # words of a bit plane, below which planes are always used
+MOST_JOINT_PLANES = 1024  # joint states that have bit planes
+THREAD_NANOSECONDS = 200_000.0  # counting time that pays for another thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +61,11 @@ class CodedTable:
 
     def collapsed(self) -> CodedTable:
         """Equal rows once, with the sum of their weights, where that makes the table several times shorter."""
-        first_rows = np.sort(_hashed(self.codes[:, :FIRST_ROWS]))  # faster than np.unique, which hashes again
-        if self.rows > FIRST_ROWS and np.count_nonzero(np.diff(first_rows)) * SHORTER > FIRST_ROWS:
+        first_rows = np.sort(_hashed(self.codes[:, :SAMPLED_ROWS]))  # faster than np.unique, which hashes again
+        if self.rows > SAMPLED_ROWS and np.count_nonzero(np.diff(first_rows)) * LEAST_COMPRESSION > SAMPLED_ROWS:
             return self
         first, which = distinct(self.codes)
-        if len(first) * SHORTER > self.rows:
+        if len(first) * LEAST_COMPRESSION > self.rows:
             return self
         weight = np.bincount(which, self.weight, len(first)).astype(np.float64)
         return CodedTable(self.variables, np.ascontiguousarray(self.codes[:, first]), self.sizes, weight)
@@ -172,7 +173,7 @@ class Counter:
 
     @cached_property
     def _starts(self) -> Integers:
-        own = np.where((self.sizes <= PLANES) & (self.table.weight is None), self.sizes, 0)
+        own = np.where((self.sizes <= MOST_PLANE_STATES) & (self.table.weight is None), self.sizes, 0)
         return np.append(0, np.cumsum(own))
 
     @cached_property
@@ -197,13 +198,13 @@ class Counter:
     @cached_property
     def _row_costs(self) -> Array:
         """The cost of counting each variable row by row, in ns: infinite if planes are short; -1 if it has none."""
-        cost = ROW * np.diff(self._unusual[2])
-        few_rows = self._planes.shape[1] < FEW_WORDS
-        return np.where(self.sizes > PLANES, -1.0, np.inf if few_rows else cost)
+        cost = ROW_NANOSECONDS * np.diff(self._unusual[2])
+        few_rows = self._planes.shape[1] < SHORT_PLANE
+        return np.where(self.sizes > MOST_PLANE_STATES, -1.0, np.inf if few_rows else cost)
 
     def _by_kernels(self, base: Integers, others: Integers, prior: Array, log_gamma: Array) -> Array:
         found, left = np.empty(len(others)), np.arange(len(others))
-        if self.table.weight is None and len(base) and (self.sizes[base] <= PLANES).all():
+        if self.table.weight is None and len(base) and (self.sizes[base] <= MOST_PLANE_STATES).all():
             left = self._by_planes(base, others, prior, log_gamma, found)
         if len(left):
             self._by_rows(base, others, prior, log_gamma, found, left)
@@ -214,10 +215,10 @@ class Counter:
         from credo._kernels.structure.counting import score_by_planes, split_planes
 
         words, rows = self._planes.shape[1], self.table.rows
-        keys = split_planes(self._planes, self._starts, base, rows, KEYS)
+        keys = split_planes(self._planes, self._starts, base, rows, MOST_JOINT_PLANES)
         if not len(keys):
             return np.arange(len(others))
-        by_word = WORD * words * len(keys) * (self.sizes[others] - 1)
+        by_word = WORD_NANOSECONDS * words * len(keys) * (self.sizes[others] - 1)
         chosen = by_word <= self._row_costs[others]
         mine = np.flatnonzero(chosen)
 
@@ -255,7 +256,7 @@ class Counter:
             return values
 
         if len(mine):
-            out[mine] = _in_threads(work, mine, ROW * self.table.rows * len(mine) / 2)
+            out[mine] = _in_threads(work, mine, ROW_NANOSECONDS * self.table.rows * len(mine) / 2)
 
     def _joined(self, base: Integers) -> tuple[NDArray[Any], int]:
         """The same as `_keys`, compiled where the joint states can be numbered."""
@@ -309,7 +310,7 @@ def joint_states(codes: NDArray[Any], sizes: Sequence[int], members: Sequence[in
 
 def _in_threads(work: Any, places: Integers, nanoseconds: float) -> Array:
     """The work for all places, in parts if it takes long enough for several threads."""
-    parts = min(len(places), 1 + int(nanoseconds / THREADED))
+    parts = min(len(places), 1 + int(nanoseconds / THREAD_NANOSECONDS))
     count = parts if parts == 1 else min(parts, local.workers())
     if count == 1:
         return np.asarray(work(places))

@@ -22,7 +22,7 @@ from credo.networks.structure.score import Parents
 from credo.numerics.exact import Array
 
 Cells = Mapping[int, NDArray[Any]]  # of each variable: states by number, or standardised numbers. (rows,)
-MOST_CONFIGURATIONS = 2**62  # that a whole number can name
+MOST_NUMBERED_STATES = 2**62  # joint states that an integer can number
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Configurations:
     @classmethod
     def of(cls, members: Sequence[int], sizes: Mapping[int, int], cells: Cells, rows: int) -> Configurations:
         made = cls(tuple(members), tuple(sizes[v] for v in members), np.empty(0, dtype=np.int64))
-        if prod(made.sizes) > MOST_CONFIGURATIONS:
+        if prod(made.sizes) > MOST_NUMBERED_STATES:
             raise SizeError(f"{len(members)} parents have too many joint states to be numbered: lower max_parents=")
         return replace(made, keys=np.unique(made._key(cells, rows)))
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from credo.errors import NetworkError, SizeError, check_seed, check_whole, counted, suggest
 from credo.networks.structure.bootstrap import REPLICATES, bootstrap
 from credo.networks.structure.columns import ColumnSearch
-from credo.networks.structure.confidence import DRAWN, EdgeConfidence, arrow_shares, path_shares
+from credo.networks.structure.confidence import SAMPLED_GRAPHS, EdgeConfidence, arrow_shares, path_shares
 from credo.networks.structure.constraints import Named
 from credo.networks.structure.exact_confidence import FamilySums, OverGraphs, OverOrders
 from credo.networks.structure.families import Families
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 Way = Literal["auto", "exact", "mcmc", "bootstrap"]
 GraphPrior = Literal["orders", "dags"]
-EXACT = 20  # variables up to which "auto" is exact
-MOST_VARIABLES = {"orders": 22, "dags": 13}  # variables up to which sums are feasible
-EXACT_PATHS = 14  # variables up to which those of paths are, over orders
+MOST_EXACT_VARIABLES = 20  # variables up to which "auto" is exact
+MOST_SUMMED_VARIABLES = {"orders": 22, "dags": 13}  # variables up to which exact sums are feasible
+MOST_EXACT_PATH_VARIABLES = 14  # variables up to which exact path probabilities are feasible, over orders
 
 
 def edge_confidence(
@@ -143,13 +143,13 @@ def confidence_of(
     check_seed(seed)
     check_possible(score, constraints.required_parents)
     n = len(score.variables)
-    if method == "exact" or (method == "auto" and (n <= EXACT or prior == "dags")):
+    if method == "exact" or (method == "auto" and (n <= MOST_EXACT_VARIABLES or prior == "dags")):
         return exact_confidence(score, constraints, prior)
     if prior == "dags":
         raise NetworkError('chains run over orders: use prior="orders", or method="exact"')
     chains, sweeps = check_whole("chains", chains, 2), check_whole("sweeps", sweeps, 8)
     start = search(score, constraints, constraints.required_parents, seed)
-    found = sample_orders(score, constraints, start, seed=seed, chains=chains, sweeps=sweeps, graphs=DRAWN)
+    found = sample_orders(score, constraints, start, seed=seed, chains=chains, sweeps=sweeps, graphs=SAMPLED_GRAPHS)
     bound = [score.variables[v] for v in found.at_limit] if constraints.max_parents is None else []
     if bound:
         tell(
@@ -171,18 +171,18 @@ def confidence_of(
 def exact_confidence(score: Score, constraints: Constraints, prior: GraphPrior = "orders") -> EdgeConfidence:
     """Sums over all orders, or over all graphs."""
     n = len(score.variables)
-    if n > MOST_VARIABLES[prior]:
+    if n > MOST_SUMMED_VARIABLES[prior]:
         other = 'method="mcmc"' if prior == "orders" else 'prior="orders"'
         over = "orders" if prior == "orders" else "graphs"
         raise SizeError(
-            f"exact sums over all {over} are for up to {MOST_VARIABLES[prior]} variables, not {n}: use {other}"
+            f"exact sums over all {over} are for up to {MOST_SUMMED_VARIABLES[prior]} variables, not {n}: use {other}"
         )
     sums = FamilySums.of(Families.of(score, constraints, "the sum over structures"))
     over_all: OverOrders | OverGraphs = OverOrders(sums) if prior == "orders" else OverGraphs(sums)
     arrows = over_all.arrows()
     drawn: tuple[Parents, ...] = ()
-    if isinstance(over_all, OverOrders) and n > EXACT_PATHS:
-        drawn = over_all.sampled(DRAWN, seed=0)
+    if isinstance(over_all, OverOrders) and n > MOST_EXACT_PATH_VARIABLES:
+        drawn = over_all.sampled(SAMPLED_GRAPHS, seed=0)
         paths = path_shares(drawn, arrows)
     else:
         paths = np.maximum(over_all.paths(), arrows)  # but for rounding

@@ -17,14 +17,14 @@ from credo.networks.structure.families import Families, Integers
 from credo.networks.structure.score import Constraints, Parents, Score
 from credo.numerics.exact import Array
 
-MOST_VARIABLES = 63  # bits of a mask
+MASK_BITS = 63
 MOST_IN_COMPONENT = 30
-CELL = 16  # bytes for each set of variables
+BYTES_PER_SET = 16  # memory for each set of variables
 
 
 def exact_search(score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG001
     """The best graph that the constraints allow; the start and the seed don't matter."""
-    if len(score.variables) > MOST_VARIABLES:
+    if len(score.variables) > MASK_BITS:
         raise SizeError(
             f'exact search is for up to about 25 variables, not {len(score.variables)}: use search="boss" or "tabu"'
         )
@@ -67,7 +67,7 @@ def _best(families: Families, members: list[int]) -> dict[int, int]:
     if len(members) == 1:
         node = members[0]
         return {node: int(families.masks[node][families.scores[node].argmax()])}
-    need = CELL * 2.0**m
+    need = BYTES_PER_SET * 2.0**m
     if m > MOST_IN_COMPONENT or need > available():
         raise SizeError(
             f"exact search needs {size_shown(need)} for {m} variables that may be in one cycle of candidate parents; "

@@ -15,8 +15,8 @@ from credo.notices import tell
 from credo.numerics.exact import Array
 
 Integers = NDArray[np.int64]
-MOST_FAMILIES = 600_000  # families that are scored
-FEASIBLE_FAMILIES = 6_000_000  # and where the user sets a limit to the parents
+MOST_FAMILIES = 600_000  # families scored by default
+FEASIBLE_FAMILIES = 6_000_000  # families scored if the user sets a limit to the parents
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,9 +23,9 @@ from credo.networks.structure.columns import CategoryColumn, Columns, ReadColumn
 from credo.networks.structure.counting import Integers, distinct, occurring, summed
 from credo.numerics.exact import Array
 
-MOST_BYTES = 2**26  # of different rows that come here, at most
-MOST_PAIRS = 2_000_000  # cells of the joint tables of all pairs, which one pass counts
-MOST_STATES = 2**62  # joint states that can be numbered
+MOST_DISTINCT_BYTES = 2**26  # bytes of distinct rows collected from the workers
+MOST_PAIR_CELLS = 2_000_000  # cells of the joint tables of all pairs, counted in one pass
+MOST_NUMBERED_STATES = 2**62  # joint states that an integer can number
 
 Members = tuple[int, ...]
 Counts = tuple[Integers, Array]  # joint states that occur, in order, and the weight of their rows
@@ -45,7 +45,7 @@ class DistinctRows:
         if (codes < 0).any():
             return cls(float(weights.sum()), False, None, np.zeros(0))
         first, which = distinct(codes)
-        if len(first) * (codes.itemsize * len(codes) + weights.itemsize) > MOST_BYTES:
+        if len(first) * (codes.itemsize * len(codes) + weights.itemsize) > MOST_DISTINCT_BYTES:
             return cls(float(weights.sum()), True, None, np.zeros(0))
         found = np.bincount(which, weights, len(first)).astype(np.float64)
         return cls(float(found.sum()), True, np.ascontiguousarray(codes[:, first]), found)
@@ -126,7 +126,7 @@ class FrameTable:
     def counted(self, sets: Sequence[Members]) -> dict[Members, Counts]:
         """The joint tables of sets of variables, by one pass over the frame."""
         for each in sets:
-            if prod(self.sizes[v] for v in each) > MOST_STATES:
+            if prod(self.sizes[v] for v in each) > MOST_NUMBERED_STATES:
                 these = ", ".join(self.variables[v] for v in each)
                 raise SizeError(
                     f"{these} have more joint states than can be numbered: give max_parents={len(each) - 2}"
@@ -200,7 +200,7 @@ class FrameCounter:
     def _pairs(self) -> Mapping[Members, Counts]:
         """Of no variable, of each one and of each two, if their tables are small."""
         sizes = self._table.sizes
-        if (sum(sizes) ** 2 - sum(size**2 for size in sizes)) / 2 > MOST_PAIRS:
+        if (sum(sizes) ** 2 - sum(size**2 for size in sizes)) / 2 > MOST_PAIR_CELLS:
             return {}
         places = range(len(sizes))
         return self._table.counted([(), *((v,) for v in places), *combinations(places, 2)])

@@ -16,7 +16,7 @@ from credo.networks.structure.climbing import hill_climbing
 from credo.networks.structure.essential_graph import essential_graph
 from credo.networks.structure.score import Constraints, Parents, Score, total
 
-LEAST_GAIN = 1e-9  # a gain that is worth a step
+LEAST_GAIN = 1e-9  # of a step
 
 Set = frozenset[int]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from credo.networks.structure.score import Constraints, Score
 
-LEAST_GAIN = 1e-7  # gain for which a parent is added, or removed
+LEAST_GAIN = 1e-7  # of adding or removing a parent
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.intp]
 

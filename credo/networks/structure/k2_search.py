@@ -7,7 +7,7 @@ import numpy as np
 from credo.networks.structure.orders import first_order
 from credo.networks.structure.score import Constraints, Parents, Score
 
-LEAST_GAIN = 1e-7  # gain for which a parent is added
+LEAST_GAIN = 1e-7  # of adding a parent
 
 
 def k2_search(score: Score, constraints: Constraints, start: Parents, seed: int = 0) -> Parents:  # noqa: ARG001

@@ -23,9 +23,9 @@ from credo.networks.structure.searches import (
     FOR_CATEGORIES,
     FOR_NUMBERS,
     MIXED,
+    NOT_SCORE_EQUIVALENT,
     OVER_CLASSES,
     SCORES,
-    UNEQUAL,
     category_score,
     number_score,
     search_of,
@@ -252,8 +252,8 @@ def _check_equivalence(search: str | Search, score: str, columns: Columns) -> No
     """Refuse a search over classes of equivalent graphs where these differ in score, or where some aren't allowed."""
     if not isinstance(search, str):
         return
-    if search in OVER_CLASSES and score in UNEQUAL:
-        others = ", ".join(name for name in FOR_CATEGORIES if name not in UNEQUAL)
+    if search in OVER_CLASSES and score in NOT_SCORE_EQUIVALENT:
+        others = ", ".join(name for name in FOR_CATEGORIES if name not in NOT_SCORE_EQUIVALENT)
         raise NetworkError(
             f"search={search!r} needs a score that is equal for Markov-equivalent networks ({others}), and that of "
             f'{score!r} differs: use search="boss", "tabu" or "exact" with it'

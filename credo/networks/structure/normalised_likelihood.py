@@ -7,8 +7,8 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from credo.numerics.exact import Array
 
-EXACT = 2000  # states up to which the recurrence is followed
-SUMMED = 100_000  # rows up to which C(n, 2) is summed; beyond, its asymptotic series is exact enough
+MOST_RECURRENCE_STATES = 2000  # states up to which the recurrence is used
+MOST_SUMMED_ROWS = 100_000  # rows up to which C(n, 2) is summed; above, its asymptotic series is exact enough
 
 
 class Regret:
@@ -26,7 +26,7 @@ class Regret:
     def __call__(self, states: float) -> float:
         if self.n <= 0:
             return 0.0
-        if states > EXACT:
+        if states > MOST_RECURRENCE_STATES:
             return self._approximate(states)
         known = self._known
         while len(known) <= states:
@@ -39,7 +39,7 @@ class Regret:
 
     def _two(self) -> float:
         n = round(self.n)
-        if n > SUMMED:
+        if n > MOST_SUMMED_ROWS:
             return float(np.log(np.sqrt(np.pi * n / 2) + 2 / 3 + np.sqrt(np.pi / (2 * n)) / 12 - 4 / (135 * n)))
         first = np.arange(n + 1.0)
         rest = n - first

@@ -15,7 +15,7 @@ from credo.networks.structure.category_scores import checked_size
 from credo.networks.structure.set_score import Members, SetScore
 from credo.numerics.exact import Array
 
-SINGULAR = 1e-10  # share of a variable's variance; if less is left, the others determine it
+SINGULAR_SHARE = 1e-10  # share of a variable's variance: if less is left, the other variables determine it
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class LogDeterminants:
             explained = solve_triangular(lower, self.matrix[np.ix_(rows, columns)], lower=True)
             left -= (explained**2).sum(0)
             log_base = 2 * float(np.log(lower.diagonal()).sum())
-        fine = left > SINGULAR * self.matrix.diagonal()[columns]
+        fine = left > SINGULAR_SHARE * self.matrix.diagonal()[columns]
         return np.where(fine, log_base + np.log(np.where(fine, left, 1.0)), -np.inf)
 
 

@@ -23,10 +23,10 @@ from credo.networks.structure.families import Integers
 from credo.networks.structure.score import Constraints, Parents, Score
 from credo.numerics.exact import Array
 
-MOST_CANDIDATES, MOST_PARENTS = 12, 4  # of a variable, unless it has more parents in the starting graph
-AT_LIMIT = 0.05  # share of graphs in which a variable has as many parents as may be, from which on the limit matters
-FAMILIES = 400_000  # that are scored in all
-CHAINS, SWEEPS = 4, 2000  # by default; the first half of the sweeps is dropped
+MOST_CANDIDATES, MOST_SCORED_PARENTS = 12, 4  # per variable, unless it has more parents in the starting graph
+SHARE_AT_LIMIT = 0.05  # share of graphs in which a variable has the most parents allowed, above which the limit matters
+MOST_SCORED_FAMILIES = 400_000  # of all variables
+CHAINS, SWEEPS = 4, 2000  # defaults; the first half of the sweeps is burn-in
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class CandidateTables:
         """Candidates are the neighbours in the starting graph, then the variables that would add most to it."""
         n, most = len(start), parents_limit(constraints, start)
         size = min(MOST_CANDIDATES, n - 1)
-        while size > 2 and n * sum(comb(size, k) for k in range(most + 1)) > FAMILIES:
+        while size > 2 and n * sum(comb(size, k) for k in range(most + 1)) > MOST_SCORED_FAMILIES:
             size -= 1
         size = max(size, *map(len, constraints.required_parents), *map(len, start))
         near = [{*own} | {child for child in range(n) if v in start[child]} for v, own in enumerate(start)]
@@ -102,7 +102,7 @@ class CandidateTables:
 def parents_limit(constraints: Constraints, start: Parents) -> int:
     """As many parents as the constraints allow; a few, or one more than in the starting graph, if they don't say."""
     least = max(map(len, (*constraints.required_parents, *start)), default=0)
-    return max(MOST_PARENTS, least + 1) if constraints.max_parents is None else constraints.most
+    return max(MOST_SCORED_PARENTS, least + 1) if constraints.max_parents is None else constraints.most
 
 
 def _chosen(score: Score, constraints: Constraints, start: Parents, v: int, near: set[int], size: int) -> list[int]:
@@ -131,7 +131,7 @@ class OrderSample:
         """Variables that often have as many parents as are considered, though there are more variables."""
         n = len(self.arrows)
         full = np.array([[len(own) == self.limit < n - 1 for own in graph] for graph in self.graphs])
-        return np.flatnonzero(full.mean(0) > AT_LIMIT).tolist()
+        return np.flatnonzero(full.mean(0) > SHARE_AT_LIMIT).tolist()
 
 
 def sample_orders(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from credo.networks.structure.score import Constraints, Parents, Score
 
-LEAST_GAIN = 1e-7  # gain for which two variables depend on each other
+LEAST_GAIN = 1e-7  # for which two variables count as dependent
 
 
 @dataclass(frozen=True, eq=False)

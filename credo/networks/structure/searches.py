@@ -22,8 +22,8 @@ FOR_CATEGORIES = (*WITH_PRIOR, *OF_CATEGORIES)
 FOR_NUMBERS = ("bge", "bic")
 MIXED = "conditional-gaussian"
 SCORES = (*FOR_CATEGORIES, "bge", MIXED)
-UNEQUAL = ("bds", "k2")  # scores that differ between Markov-equivalent graphs
-OVER_CLASSES = ("ges",)  # searches over Markov-equivalent graphs
+NOT_SCORE_EQUIVALENT = ("bds", "k2")  # scores that differ between Markov-equivalent graphs
+OVER_CLASSES = ("ges",)  # searches over Markov equivalence classes
 SEARCHES = {  # where each is, loaded when it is asked for
     "auto": "credo.networks.structure.default_search:default_search",
     "boss": "credo.networks.structure.boss:boss",

@@ -14,7 +14,7 @@ import numpy as np
 from credo.numerics.exact import Array
 
 Members = tuple[int, ...]  # in order
-CACHED_SCORES = 3_000_000  # values, at most: more would take the memory
+CACHED_SCORES = 3_000_000
 
 
 class SetScore(ABC):

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from credo.networks.structure.learn import Task
 
 COMPLETIONS = 5  # of each row with missing cells
-ROUNDS = 10  # of expectation and search, at most
-TABLES = 3  # expectations for the same arrows, so that tables fit them before the arrows change again
-SWEEPS = 3  # draws of each missing cell for the same parameters, where there are numbers
-BURN_IN = 10  # the first draws of each cell
-ENOUGH_ROWS = 100  # complete rows that are enough to begin with
-LEAST_GAIN = 1e-6  # gain in score for which arrows are changed
+MOST_SEARCHES = 10  # rounds of completing rows and searching
+TABLE_STEPS = 3  # EM steps for the same arrows, so that the tables fit them before the arrows change again
+SWEEPS_PER_STEP = 3  # draws of each missing cell under the same parameters, in tables with numbers
+FIRST_SWEEPS = 10  # the first draws of each missing cell
+ENOUGH_ROWS = 100  # complete rows for which the first graph is learned from them alone
+LEAST_GAIN = 1e-6  # of changing the arrows
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ def structural_em(task: Task, start: Parents, prior: Any) -> Completed:
     """A graph and its parameters, each the best for rows that are completed under the other, until the graph stays."""
     completing: Completing = Augmented(task) if task.columns.numbers else Tabulated(task, repeated(task.columns), prior)
     now = completing.begun(start)
-    for _ in range(ROUNDS):
+    for _ in range(MOST_SEARCHES):
         score = task.scored(now.columns)
         found = task.found(now.columns, now.parents)
         better = total(score, found) > total(score, now.parents) + LEAST_GAIN
@@ -76,12 +76,12 @@ class Augmented:
         if known is None:
             return Completed(start, first)
         found = self.task.found(known, start)
-        return self.again(Completed(found, self.draws.swept(first, found, known, BURN_IN)))
+        return self.again(Completed(found, self.draws.swept(first, found, known, FIRST_SWEEPS)))
 
     def again(self, last: Completed) -> Completed:
         columns = last.columns
-        for _ in range(TABLES):
-            columns = self.draws.swept(columns, last.parents, columns, SWEEPS)
+        for _ in range(TABLE_STEPS):
+            columns = self.draws.swept(columns, last.parents, columns, SWEEPS_PER_STEP)
         return Completed(last.parents, columns)
 
 
@@ -108,7 +108,7 @@ class Tabulated:
 
     def _with_tables(self, net: Network, parents: Parents) -> Network:
         """The tables after a few more expectations for the same arrows."""
-        for _ in range(TABLES):
+        for _ in range(TABLE_STEPS):
             net = self.task.fitted(completed(self.rows, net, self.task.seed), parents, self.prior)
         return net
 

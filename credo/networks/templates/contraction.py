@@ -13,8 +13,8 @@ from credo.numerics.exact import Array
 
 Scope = tuple[str, ...]
 CaseFactor = tuple[Scope, Array]  # (cases or 1, states of each name in the scope...)
-LARGEST = 2**26  # numbers of a table of one case
-HELD = 2**22  # numbers of the tables of all cases that are treated together
+LARGEST_CASE_TABLE = 2**26  # numbers in a table of one case
+NUMBERS_AT_ONCE = 2**22  # numbers in the tables of the cases treated together
 
 
 def contract(factors: Sequence[CaseFactor], keep: Scope, *, best: bool = False) -> Array:
@@ -41,12 +41,12 @@ def contract(factors: Sequence[CaseFactor], keep: Scope, *, best: bool = False) 
 def cases_at_once(factors: Sequence[CaseFactor], keep: Scope) -> int:
     """How many cases are treated together, so that tables stay small."""
     _, largest = plan_of(factors, keep)
-    if largest > LARGEST:
+    if largest > LARGEST_CASE_TABLE:
         raise SizeError(
-            f"summing out the variables of a slice takes a table of {largest:.3g} numbers, and {LARGEST:.3g} are "
-            "allowed: fewer parents make it smaller"
+            f"summing out the variables of a slice takes a table of {largest:.3g} numbers, and "
+            f"{LARGEST_CASE_TABLE:.3g} are allowed: fewer parents make it smaller"
         )
-    return max(1, HELD // max(1, largest))
+    return max(1, NUMBERS_AT_ONCE // max(1, largest))
 
 
 def sizes_of(factors: Sequence[CaseFactor]) -> dict[str, int]:

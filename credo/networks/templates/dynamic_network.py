@@ -20,7 +20,7 @@ from credo.networks.refusals import refused
 from credo.networks.tables import States, states_of, table_of
 from credo.networks.templates import slices
 from credo.networks.templates.slices import Arrows
-from credo.networks.templates.template import Template
+from credo.networks.templates.template import MOST_UNROLLED, Template
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from credo.networks.templates.live import LiveSlices
     from credo.networks.templates.reading import CodeSlices
     from credo.networks.templates.slice_chain import CodedSlices, SliceChain
-
-MOST_UNROLLED = 100_000  # variables of an unrolled network
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

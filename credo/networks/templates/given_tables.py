@@ -17,6 +17,7 @@ from credo.networks.inference.rows import states_array
 from credo.networks.network import Network
 from credo.networks.templates.ground import Copies, Ground
 from credo.networks.templates.plates import Codes, Places, Plate, chosen_members, plate_of
+from credo.networks.templates.template import MOST_UNROLLED
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from credo.networks.answers import Posterior
     from credo.networks.templates.plate_network import PlateNetwork
 
-MOST_UNROLLED = 100_000  # variables of an unrolled network
-MOST_COUNTED = 2**24  # numbers of the tables that count members
+LARGEST_COUNTING_TABLE = 2**24  # numbers in the tables that count members
 Given = Mapping[str, Any] | None
 
 
@@ -227,7 +227,7 @@ class Asked(NamedTuple):
 
 def _chained(net: Network, names: Sequence[str], hit: NDArray[np.bool_], counting: bool) -> tuple[Network, str]:
     """With a chain of nodes, each of which tells how many of the copies so far are hit, or whether one is."""
-    if counting and len(names) ** 3 * len(hit) // 3 > MOST_COUNTED:
+    if counting and len(names) ** 3 * len(hit) // 3 > LARGEST_COUNTING_TABLE:
         raise SizeError(
             f"{len(names):,} members depend on each other, and counting them exactly takes too large tables: ask about "
             "fewer, or about any and all"

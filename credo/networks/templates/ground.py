@@ -25,7 +25,9 @@ from credo.numerics.exact import Array
 Family = tuple[int, tuple[int, ...]]  # a variable's number, -1 - number if it is given; its parents, by place
 Structure = tuple[Family, ...]
 Shapes = NDArray[np.uint64]
-ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
+ODD_MULTIPLIERS = np.array(
+    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +83,14 @@ class Ground:
     def shapes(self) -> Shapes:
         """A number for what hangs below each copy, from products of odd numbers: equal ones are nearly always of equal
         shapes. Siblings in their order have the same structure more often; nothing else depends on it."""
-        found: Shapes = np.where(self.codes < 0, ODD[0], ODD[1])
+        found: Shapes = np.where(self.codes < 0, ODD_MULTIPLIERS[0], ODD_MULTIPLIERS[1])
         for v, name in enumerate(reversed(graph.in_order(self.parents))):
             families = self.families[name][self.component_of_family(name) >= 0]
-            own = (found[families[:, -1]] + np.uint64(v)) * ODD[2]
+            own = (found[families[:, -1]] + np.uint64(v)) * ODD_MULTIPLIERS[2]
             for k in range(families.shape[1] - 1):
-                np.add.at(found, families[:, k], (own ^ (own >> np.uint64(31))) * (ODD[3] + np.uint64(2 * k)))
+                np.add.at(
+                    found, families[:, k], (own ^ (own >> np.uint64(31))) * (ODD_MULTIPLIERS[3] + np.uint64(2 * k))
+                )
         return found
 
     def named(self, number: int) -> str:

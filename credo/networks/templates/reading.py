@@ -24,7 +24,7 @@ from credo.networks.templates.slice_chain import CodedSlices, Places
 from credo.notices import listed, tell
 from credo.numerics.exact import Array
 
-MOST_SLICES = 10_000_000  # that findings by slice may name
+MOST_NAMED_SLICES = 10_000_000
 
 
 def sequence_table(table: Source, names: Iterable[str], by: str | None, order: str | None) -> SequenceTable:
@@ -143,6 +143,6 @@ def split_name(name: object, names: Sequence[str]) -> tuple[str, int]:
         raise SchemaError(f"{name!r:.60} names no variable of a slice: write {example!r}, slices being counted from 0")
     if own not in names:
         raise SchemaError(f"there is no variable {own!r}; {suggest(own, names)}")
-    if int(rest[:-1]) >= MOST_SLICES:
-        raise SchemaError(f"{name!r:.60} is in slice {MOST_SLICES:,} or later, which is too far")
+    if int(rest[:-1]) >= MOST_NAMED_SLICES:
+        raise SchemaError(f"{name!r:.60} is in slice {MOST_NAMED_SLICES:,} or later, which is too far")
     return own, int(rest[:-1])

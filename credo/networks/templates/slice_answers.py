@@ -13,7 +13,7 @@ from credo.networks.templates.slice_factors import Codes, SliceFactors, distinct
 from credo.networks.templates.slice_passes import Passed, SlicePasses, best_paths
 from credo.numerics.exact import Array
 
-PAIRS = 2**22  # numbers of the joint tables of slices and those before, treated together
+NUMBERS_AT_ONCE = 2**22  # numbers in the joint tables of consecutive slices treated together
 
 
 def marginals(chain: SliceChain, coded: CodedSlices, passed: Iterable[Passed], names: Scope) -> dict[str, Array]:
@@ -59,7 +59,7 @@ def _given_boundary(cases: Cases, name: str, boundary: Array, own: Passed) -> Ar
 def _pairs_at(chain: SliceChain, own: Passed, cases: Cases) -> Array:
     """P(the part's boundary, before and in the slice | rows). (rows, states of each name)"""
     model, found = chain.later, list[Array]()
-    size = max(1, PAIRS // chain.states**2)
+    size = max(1, NUMBERS_AT_ONCE // chain.states**2)
     for at in range(0, len(cases.rows), size):
         rows = cases.rows[at : at + size]
         seen = own.seen.logs[rows] + (0.0 if own.backward is None else own.backward[rows])

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from credo.networks.tables import States
 
 Places = NDArray[np.intp]
-FEW_CASES = 256  # of what can be seen of a part, of which all tables are made and kept
-FEW_NUMBERS = 2**16  # of transitions that are kept
+MOST_KEPT_CASES = 256  # evidence patterns of a part for which all tables are computed once and kept
+MOST_KEPT_NUMBERS = 2**16  # numbers in the kept transitions
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,9 @@ class SliceChain:
         transitions = model.base.reshape(1, self.states, -1) if model.before else np.ones((1, 1, 1))
         if not model.couplings or not len(rows):
             return keys, transitions, ()
-        of_all = _cases(model.couplings[0], model.coupled, rows, codes, likelihoods, FEW_NUMBERS // self.states**2)
+        of_all = _cases(
+            model.couplings[0], model.coupled, rows, codes, likelihoods, MOST_KEPT_NUMBERS // self.states**2
+        )
         keys[rows] = of_all.which
         each = [{name: of_all.codes[name] for name in part.names} for part in model.couplings]
         found = tuple(
@@ -206,12 +208,17 @@ def _by_code(size: int, more: Array | None) -> Array:
 
 
 def _cases(
-    part: Part, names: Scope, rows: Places, codes: Mapping[str, Codes], likelihoods: Likelihoods, most: int = FEW_CASES
+    part: Part,
+    names: Scope,
+    rows: Places,
+    codes: Mapping[str, Codes],
+    likelihoods: Likelihoods,
+    most: int = MOST_KEPT_CASES,
 ) -> Cases:
     """The different cases; or all that there are, if these are few and their tables can be kept."""
     own, sizes = [codes[name][rows] for name in names], [len(likelihoods[name]) - 1 for name in names]
     hard = all(likelihoods[name].shape == (size + 1, size) for name, size in zip(names, sizes, strict=True))
-    if hard and prod(size + 1 for size in sizes) <= min(most, FEW_CASES):
+    if hard and prod(size + 1 for size in sizes) <= min(most, MOST_KEPT_CASES):
         which = np.zeros(len(rows), dtype=np.intp)
         for each, size in zip(own, sizes, strict=True):
             which = which * (size + 1) + each % (size + 1)

@@ -21,8 +21,8 @@ from credo.numerics.exact import Array
 
 Codes = NDArray[np.int32]
 Likelihoods = Mapping[str, Array]  # of each variable's codes: (codes, states); the last is that of a missing cell
-LARGEST = 2**12  # joint states of the interface
-KEY = 2**62
+MOST_INTERFACE_STATES = 2**12  # joint states
+LARGEST_KEY = 2**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +124,11 @@ class SliceFactors:
     def base(self) -> Array:
         """∏ of the factors of the boundary alone. (states before, states)"""
         sizes = [self.sizes[name] for name in self.boundary]
-        if self.states > LARGEST:
+        if self.states > MOST_INTERFACE_STATES:
             names = ", ".join(self.interface[:5]) + (", ..." if len(self.interface) > 5 else "")
             raise SizeError(
                 f"the interface between slices ({names}) has {self.states:,} joint states, and exact filtering takes "
-                f"a table of their pairs: at most {LARGEST:,} are possible"
+                f"a table of their pairs: at most {MOST_INTERFACE_STATES:,} are possible"
             )
         table = np.ones((1, *sizes))
         for factor in self.base_factors.values():
@@ -145,7 +145,7 @@ def distinct(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.i
     keys = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64)
     width = 1
     for own, size in zip(codes, sizes, strict=True):
-        if width * (size + 1) > KEY:
+        if width * (size + 1) > LARGEST_KEY:
             _, keys = np.unique(keys, return_inverse=True)
             width = int(keys.max(initial=0)) + 1
         keys = keys * (size + 1) + (own % (size + 1))

@@ -19,9 +19,9 @@ from credo.networks.templates.slice_chain import Cases, CodedSlices, Seen, Slice
 from credo.networks.templates.slice_factors import Codes
 from credo.numerics.exact import Array
 
-STRETCH = 2**22  # numbers of a stretch's messages
-KEYED = 2**24  # numbers of a stretch's transitions, where these depend on the evidence
-UNWANTED = np.empty((0, 0, 0))
+STRETCH_NUMBERS = 2**22  # numbers in the messages of a stretch
+TRANSITION_NUMBERS = 2**24  # numbers in the transitions of a stretch, where they depend on the evidence
+NO_TRANSITIONS = np.empty((0, 0, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class SlicePasses:
         """Stretch by stretch, each row given those before it."""
         for own, message in zip(self.stretches, self.begun, strict=True):
             seen, forward = self._again(own, message)
-            yield Passed(own, seen, forward, None, UNWANTED)
+            yield Passed(own, seen, forward, None, NO_TRANSITIONS)
 
     def smoothed(self, pairs: bool = False) -> Iterator[Passed]:
         """From the last stretch to the first, each row given all of its sequence."""
@@ -83,7 +83,7 @@ class SlicePasses:
             if own.ends:
                 after = np.zeros(self.chain.states)
             backward = np.empty((own.rows, self.chain.states))
-            counts = np.zeros(seen.transitions.shape) if pairs else UNWANTED
+            counts = np.zeros(seen.transitions.shape) if pairs else NO_TRANSITIONS
             weights = self.coded.weight[own.own]
             args = seen.logs, own.starts, own.continues, weights, seen.keys, seen.transitions
             pass_backward(*args, forward, after, backward, counts)
@@ -97,9 +97,9 @@ class SlicePasses:
 
 
 def _edges(chain: SliceChain, rows: int) -> list[int]:
-    size = max(1, STRETCH // chain.states)
+    size = max(1, STRETCH_NUMBERS // chain.states)
     if chain.later.couplings:
-        size = max(1, min(size, KEYED // chain.states**2))
+        size = max(1, min(size, TRANSITION_NUMBERS // chain.states**2))
     return [*range(0, rows, size), rows] if rows else []
 
 

@@ -11,8 +11,8 @@ from credo.core.em import Extrapolating, Fitted, accelerated_em
 from credo.core.evidence import Evidence
 from credo.core.restarts import Restarts
 from credo.errors import counted
-from credo.networks.fitting import FIRST_STEPS, SAME_OPTIMUM, Fitting
-from credo.networks.inference.expectations import CHUNK
+from credo.networks.fitting import SAME_OPTIMUM, STEPS_FROM_EACH_START, Fitting
+from credo.networks.inference.expectations import ROWS_PER_CHUNK
 from credo.networks.learning import TableEM
 from credo.networks.network import Network
 from credo.networks.table_priors import TablePriors
@@ -54,10 +54,10 @@ def best_fit(starts: Sequence[Model], batches: Callable[[], Any], rows: int, how
         rows,
         how.steps,
         how.tolerance,
-        first_steps=(FIRST_STEPS,),
+        first_steps=(STEPS_FROM_EACH_START,),
         favoured=1,
         same=SAME_OPTIMUM,
-        beside=rows <= CHUNK,
+        beside=rows <= ROWS_PER_CHUNK,
     )
     best: Fitted[Model] = restarts.best(starts)
     if not best.converged:

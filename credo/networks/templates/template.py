@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from credo.core.evidence import Evidence
     from credo.networks.network import Network
 
-FIXED = "the tables are fixed, without evidence behind them: learn them with fit"
+MOST_UNROLLED = 100_000  # variables of an unrolled network
+FIXED_TABLES = "the tables are fixed, without evidence behind them: learn them with fit"
 
 
 class Template(FixedRecord, Surface, Refusals, ABC):
@@ -104,7 +105,7 @@ class Template(FixedRecord, Surface, Refusals, ABC):
     def _check_updatable(self) -> None:
         """Refuse fixed tables; tell that what EM expected before stays."""
         if self.tables and self.evidence is None:
-            raise EvidenceError(FIXED)
+            raise EvidenceError(FIXED_TABLES)
         if self.history:
             tell("the expected counts of earlier data are kept: to fit all data together, use fit")
 
