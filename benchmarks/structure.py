@@ -18,7 +18,7 @@ import pyarrow as pa
 from benchmarks.networks import network
 from benchmarks.timing import Least, Line, Ratio, one_thread
 from credo.networks.network import Network
-from credo.networks.structure.category_scores import BDeu, bic
+from credo.networks.structure.category_scores import BDeuScore, bic
 from credo.networks.structure.columns import read_columns
 from credo.networks.structure.learn import learn_structure
 from credo.networks.structure.score import Parents, total
@@ -27,7 +27,7 @@ NETWORKS = tuple(os.environ.get("CREDO_STRUCTURE_NETWORKS", "alarm insurance hai
 MANY, FEW = 100_000, 10_000
 SAMPLES = {FEW: 10, MANY: int(os.environ.get("CREDO_STRUCTURE_SAMPLES", "2"))}  # pyAgrum takes half a minute for MANY
 TIMES = {FEW: 3.0, MANY: 10.0}  # how much faster hill climbing is
-SCORES: dict[str, Callable[..., Any]] = {"bic": bic, "bdeu": BDeu}
+SCORES: dict[str, Callable[..., Any]] = {"bic": bic, "bdeu": BDeuScore}
 
 
 class Found(NamedTuple):

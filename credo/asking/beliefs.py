@@ -32,7 +32,7 @@ from credo.numerics.distributions import Distribution, NegativeBinomial
 THETA, NEXT_OBSERVATION = "theta", "x"  # default names of a parameter and of the next observation
 
 
-class Believed(ABC):
+class QuantityAdapter(ABC):
     """The common part of questions to beliefs: they differ in the quantities that names refer to."""
 
     estimates: ClassVar[bool] = False
@@ -75,7 +75,7 @@ class Believed(ABC):
         return found
 
 
-class BeliefAdapter(Believed):
+class BeliefAdapter(QuantityAdapter):
     def __init__(self, belief: Belief, columns: Sequence[str] = ()) -> None:
         self.belief, self.columns = belief, tuple(columns or belief.columns or ())
 
@@ -168,7 +168,7 @@ class BeliefAdapter(Believed):
         return Quantity(self.belief.predictive(features))
 
 
-class NumericAdapter(Believed):
+class NumericAdapter(QuantityAdapter):
     """Parameters are named as in log_prior."""
 
     def __init__(self, belief: Numeric) -> None:
@@ -195,7 +195,7 @@ class NumericAdapter(Believed):
         raise unknown(question, name.word, "there is no", [*names, NEXT_OBSERVATION])
 
 
-class GroupsAdapter(Believed):
+class GroupsAdapter(QuantityAdapter):
     """The group is given, or comes first in brackets."""
 
     def __init__(self, beliefs: Beliefs, columns: Sequence[str] = ()) -> None:
@@ -233,10 +233,10 @@ class GroupsAdapter(Believed):
         raise question.error(f"name a group, as in P({name} | {few})", name.word.at)
 
 
-class ColumnsAdapter(Believed):
+class ColumnsAdapter(QuantityAdapter):
     """A belief for each column."""
 
-    def __init__(self, columns: Mapping[str, Believed]) -> None:
+    def __init__(self, columns: Mapping[str, QuantityAdapter]) -> None:
         self.columns = columns
 
     def variables(self) -> list[Variable]:
@@ -263,10 +263,10 @@ def family_adapter(family: Family) -> BeliefAdapter:
 
 def columns_adapter(beliefs: Mapping[str, object]) -> ColumnsAdapter:
     """Of what `credo.estimate` returns for several columns."""
-    found: dict[str, Believed] = {}
+    found: dict[str, QuantityAdapter] = {}
     for column, belief in beliefs.items():
         own = adapter(belief)
-        if not isinstance(own, Believed):
+        if not isinstance(own, QuantityAdapter):
             raise DataError(f"a dict must hold beliefs, but {column!r} is of type {type(belief).__name__}")
         found[column] = own
     if not found:

@@ -61,7 +61,7 @@ class ClassifierAdapter:
     def explain(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
         return self._asking(question).explanation()
 
-    def _asking(self, question: Question) -> _Asking:
+    def _asking(self, question: Question) -> _ClassifierQuestion:
         model = self.model
         _ = model.classes  # refused, where nothing was learned
         question.plain("a classifier")
@@ -71,7 +71,7 @@ class ClassifierAdapter:
             if term.done:
                 what = f"do(...) is for networks with arrows, not for a {type(model).__name__}"
                 raise question.error(what, term.at)
-        return _Asking(model, question)
+        return _ClassifierQuestion(model, question)
 
 
 def hidden_groups_adapter(model: Mixture | HiddenMarkov) -> ClassifierAdapter:
@@ -114,7 +114,7 @@ def _word(word: WordContribution) -> WordWeight:
 
 
 @dataclass(frozen=True)
-class _Asking:
+class _ClassifierQuestion:
     """A question whose names are known."""
 
     model: ClassPredictor

@@ -78,11 +78,11 @@ class NetworkAdapter:
             return answer
         return dict.fromkeys(answer, 0.0) if isinstance(answer, dict) else 0.0
 
-    def _asking(self, question: Question, inference: Inference) -> _Asking:
+    def _asking(self, question: Question, inference: Inference) -> _NetworkQuestion:
         self.net.check_known()
         question.plain("a network")
         values = _values(self.net, question)
-        return _Asking(_done(self.net, question, values), question, values, inference._asdict())
+        return _NetworkQuestion(_done(self.net, question, values), question, values, inference._asdict())
 
 
 def waterfall(found: QueryExplanation) -> Waterfall:
@@ -153,7 +153,7 @@ def findings_in(net: GraphicalModel, text: str) -> dict[str, Any]:
         for term in question.given:
             if term.done:
                 raise question.error("rows are drawn given findings only, not after do(...)", term.at)
-        return _Asking(net, question, values, {}).findings(combined(question, question.given, values))
+        return _NetworkQuestion(net, question, values, {}).findings(combined(question, question.given, values))
     except QuestionError as error:
         raise EvidenceError(error.what) from None
 
@@ -177,7 +177,7 @@ def _done(net: GraphicalModel, question: Question, values: Mapping[str, Values])
     return net.do(states) if states and isinstance(net, Network) else net
 
 
-class _Asking:
+class _NetworkQuestion:
     """A question whose names are known."""
 
     def __init__(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from credo.asking.beliefs import Believed, entry_of
+from credo.asking.beliefs import QuantityAdapter, entry_of
 from credo.asking.protocol import Inference, Variable
 from credo.asking.quantities import Quantity
 from credo.asking.question import Name, OneOf, Question, Term, Values, shortened, unknown
@@ -22,7 +22,7 @@ from credo.models.regression.linear import LinearRegression
 WEIGHTS, VARIANCE, INTERCEPT = "weights", "variance", "intercept"
 
 
-class RegressionAdapter(Believed):
+class RegressionAdapter(QuantityAdapter):
     def __init__(self, model: LinearRegression) -> None:
         self.model, features = model, model.fitted.basis.features
         self.schema, self.terms = features.schema, (INTERCEPT, *features.names)

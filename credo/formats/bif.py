@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 
 from credo.errors import suggest
-from credo.formats.draft import MOST_SUGGESTIONS, Draft, Node
+from credo.formats.draft import MOST_SUGGESTIONS, Draft, DraftNode
 from credo.formats.names import REMARK, cut, labels_of, quoted, unquoted
 from credo.formats.noisy import read_alone
 from credo.formats.scan import Scanner, shown, tokens_of
@@ -90,7 +90,7 @@ def _header(scanner: Scanner) -> None:
     scanner.until("}")
 
 
-def _variable(scanner: Scanner, at: int) -> Node:
+def _variable(scanner: Scanner, at: int) -> DraftNode:
     name = scanner.word("a variable's name", SIGNS)
     scanner.expect("{", f" after the name {cut(name)!r}")
     states: list[str] = []
@@ -111,7 +111,7 @@ def _variable(scanner: Scanner, at: int) -> Node:
                 continue
             case word:
                 raise scanner.fault(place, f"expected 'type', 'property' or '}}', but found {shown(word)}")
-    return Node(name, tuple(states), at, remark=remark)
+    return DraftNode(name, tuple(states), at, remark=remark)
 
 
 def _states(scanner: Scanner, name: str) -> list[str]:
@@ -194,7 +194,7 @@ def _define(draft: Draft, definition: Definition, scanner: Scanner) -> None:
         node.table = np.moveaxis(node.table.reshape(shape[-1], *shape[:-1]), 0, -1).ravel()
 
 
-def _alone(draft: Draft, node: Node, definition: Definition, scanner: Scanner) -> dict[tuple[int, ...], Array]:
+def _alone(draft: Draft, node: DraftNode, definition: Definition, scanner: Scanner) -> dict[tuple[int, ...], Array]:
     """The rows of a noisy-MAX, by the numbers of the parents' states."""
     sizes, places = draft.parent_sizes(node), _places(draft, node)
     found: dict[tuple[int, ...], Array] = {}
@@ -209,12 +209,12 @@ def _alone(draft: Draft, node: Node, definition: Definition, scanner: Scanner) -
     return found
 
 
-def _places(draft: Draft, node: Node) -> list[dict[str, int]]:
+def _places(draft: Draft, node: DraftNode) -> list[dict[str, int]]:
     """The numbers of each parent's states."""
     return [{state: i for i, state in enumerate(draft.nodes[parent].states)} for parent in node.parents]
 
 
-def _filled(draft: Draft, node: Node, definition: Definition, scanner: Scanner) -> Array:
+def _filled(draft: Draft, node: DraftNode, definition: Definition, scanner: Scanner) -> Array:
     """The rows in the parents' order, and the default row where there is none."""
     shape = draft.shape(node)
     own, total = shape[-1], prod(shape[:-1])
@@ -251,7 +251,7 @@ def _filled(draft: Draft, node: Node, definition: Definition, scanner: Scanner) 
 
 
 def _codes(
-    scanner: Scanner, node: Node, places: Sequence[dict[str, int]], states: Sequence[str], at: int
+    scanner: Scanner, node: DraftNode, places: Sequence[dict[str, int]], states: Sequence[str], at: int
 ) -> tuple[int, ...]:
     """The numbers of the parents' states that a row names."""
     if len(states) != len(places):

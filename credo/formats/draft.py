@@ -29,7 +29,7 @@ Fault = Callable[[Any, str], NetworkError]  # makes an error from a place in the
 
 
 @dataclass(eq=False)
-class Node:
+class DraftNode:
     """A variable as the file writes it; `at` is where, for errors."""
 
     name: str
@@ -50,10 +50,10 @@ class Draft:
     file: str
     fault: Fault
     weights: bool = False
-    nodes: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, DraftNode] = field(default_factory=dict)
     room: int = field(default_factory=lambda: MOST_IMPLIED_NUMBERS)
 
-    def add(self, node: Node) -> Node:
+    def add(self, node: DraftNode) -> DraftNode:
         if node.name in self.nodes:
             raise self.fault(node.at, f"{cut(node.name)!r} is declared twice")
         if not node.states:
@@ -62,14 +62,14 @@ class Draft:
         self.nodes[node.name] = node
         return node
 
-    def named(self, name: str, at: object) -> Node:
+    def named(self, name: str, at: object) -> DraftNode:
         if name not in self.nodes:
             raise self.fault(
                 at, f"unknown variable {cut(name)!r}; {suggest(cut(name), map(cut, self.nodes), MOST_SUGGESTIONS)}"
             )
         return self.nodes[name]
 
-    def defined(self, name: str, parents: Sequence[str], at: object) -> Node:
+    def defined(self, name: str, parents: Sequence[str], at: object) -> DraftNode:
         """The variable of this name, its parents now known."""
         node = self.named(name, at)
         if node.table is not None or node.parents:
@@ -77,7 +77,7 @@ class Draft:
         node.at, node.parents = at, tuple(parents)
         return node
 
-    def shape(self, node: Node) -> tuple[int, ...]:
+    def shape(self, node: DraftNode) -> tuple[int, ...]:
         """(the parents' states..., own states), as numbers."""
         if len(node.parents) > MOST_PARENTS_IN_FILE:
             raise self.fault(
@@ -85,7 +85,7 @@ class Draft:
             )
         return (*self.parent_sizes(node), len(node.states))
 
-    def parent_sizes(self, node: Node) -> tuple[int, ...]:
+    def parent_sizes(self, node: DraftNode) -> tuple[int, ...]:
         """How many states each parent has."""
         if len({*node.parents, node.name}) <= len(node.parents):
             raise self.fault(node.at, f"{cut(node.name)!r} has a parent twice, or is its own")
@@ -125,7 +125,7 @@ class Draft:
         rounding.report(self.file)
         return made
 
-    def _table(self, node: Node, rounding: _Rounding) -> Array:
+    def _table(self, node: DraftNode, rounding: _Rounding) -> Array:
         shape = self.shape(node)
         if node.table is None and self._is_apart(node):
             tell(f"{self.file}: {cut(node.name)!r} has no table and no arrows, and is read as uniform")
@@ -141,12 +141,12 @@ class Draft:
             raise self._row_fault(node, bad, f"must be probabilities, but is {_listed(rows[bad])}")
         return self._scaled(node, rows, rounding).reshape(shape)
 
-    def _is_apart(self, node: Node) -> bool:
+    def _is_apart(self, node: DraftNode) -> bool:
         """Whether no arrow leads to or from a variable, in a network where others have arrows."""
         above = [each.parents for each in self.nodes.values()]
         return not node.parents and any(above) and not any(node.name in each for each in above)
 
-    def _scaled(self, node: Node, rows: Array, rounding: _Rounding) -> Array:
+    def _scaled(self, node: DraftNode, rows: Array, rounding: _Rounding) -> Array:
         """The rows, each summing to 1."""
         with np.errstate(over="ignore"):
             sums = rows.sum(1)
@@ -162,11 +162,11 @@ class Draft:
             off[:, None] > UNSCALED_SUM_ERROR, rows / sums[:, None], rows
         )  # what was scaled once stays as it is
 
-    def _row_fault(self, node: Node, row: int, message: str) -> NetworkError:
+    def _row_fault(self, node: DraftNode, row: int, message: str) -> NetworkError:
         at = node.row_at(row) if node.row_at else node.at
         return self.fault(at, f"the row {self.row(node, row)} {message}")
 
-    def row(self, node: Node, row: int) -> str:
+    def row(self, node: DraftNode, row: int) -> str:
         """A row's name, such as P(Fire | Storm=yes)."""
         causes = ""
         for parent in reversed(node.parents):
@@ -177,7 +177,7 @@ class Draft:
 
     def _read_remarks(self) -> None:
         """The original names, from remarks."""
-        found: dict[str, Node] = {}
+        found: dict[str, DraftNode] = {}
         for node in self.nodes.values():
             try:
                 node.true = remark_in(node.remark) or Remark()
@@ -191,7 +191,7 @@ class Draft:
             if found.setdefault(name, node) is not node:
                 raise self.fault(node.at, f"{cut(name)!r} is declared twice")
 
-    def _all_different(self, node: Node, states: Sequence[object]) -> None:
+    def _all_different(self, node: DraftNode, states: Sequence[object]) -> None:
         if len(set(states)) < len(states):
             twice, _ = Counter(states).most_common(1)[0]
             raise self.fault(node.at, f"{cut(node.name)!r} has the state {cut(str(twice))!r} twice")

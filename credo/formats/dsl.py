@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from credo.formats.bif import COMMENT
-from credo.formats.draft import Draft, Node
+from credo.formats.draft import Draft, DraftNode
 from credo.formats.names import IDENTIFIER, cut, labels_of, quoted, unquoted
 from credo.formats.outcomes import certain_rows
 from credo.formats.scan import Scanner, shown, tokens_of
@@ -71,7 +71,7 @@ def _node(draft: Draft, scanner: Scanner) -> Fields:
             at, f"the node {cut(name)!r} is of the type {cut(kind)!r}; only CPT and TRUTHTABLE are read"
         )
     remark = unquoted(" ".join(fields["USER_PROPERTIES.credo"][0])) if "USER_PROPERTIES.credo" in fields else ""
-    draft.add(Node(name, tuple(_list(fields, "DEFINITION.NAMESTATES")), at, remark=remark))
+    draft.add(DraftNode(name, tuple(_list(fields, "DEFINITION.NAMESTATES")), at, remark=remark))
     return fields
 
 
@@ -117,7 +117,7 @@ def _list(fields: Fields, key: str) -> list[str]:
     return [unquoted(word) for word in fields.get(key, ([], 0))[0] if word not in "()"]
 
 
-def _define(draft: Draft, node: Node, fields: Fields, scanner: Scanner) -> None:
+def _define(draft: Draft, node: DraftNode, fields: Fields, scanner: Scanner) -> None:
     node.parents = tuple(_list(fields, "PARENTS"))
     if "DEFINITION.PROBABILITIES" in fields:
         words, start = fields["DEFINITION.PROBABILITIES"]

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from credo.errors import NetworkError, SizeError
-from credo.networks.inference.sizes import available, size_shown
+from credo.networks.inference.sizes import available, size_text
 from credo.storage.files import explained, write_whole
 
 FilePath = str | PathLike[str]
@@ -52,8 +52,8 @@ def _check_size(size: int, path: FilePath) -> None:
     need, have = MEMORY_PER_BYTE * size, available()
     if need > have:
         raise SizeError(
-            f"{path} holds {size_shown(size)} of text, which takes about {size_shown(need)} to read; "
-            f"{size_shown(have)} may be used; CREDO_MEMORY sets that"
+            f"{path} holds {size_text(size)} of text, which takes about {size_text(need)} to read; "
+            f"{size_text(have)} may be used; CREDO_MEMORY sets that"
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from credo.formats.draft import Draft, Node
+from credo.formats.draft import Draft, DraftNode
 from credo.formats.names import ANY_NAME, IDENTIFIER, cut, labels_of, quoted, unquoted
 from credo.formats.scan import Scanner, shown, tokens_of
 from credo.networks.network import Network
@@ -101,13 +101,13 @@ def _attributes(scanner: Scanner) -> Attributes:
         found[key] = scanner.until(";"), start
 
 
-def _node(scanner: Scanner, at: int) -> Node:
+def _node(scanner: Scanner, at: int) -> DraftNode:
     name = scanner.word("a node's name", SIGNS)
     attributes = _attributes(scanner)
     words, _ = attributes.get("states") or attributes.get("state_values") or ([], 0)
     remark = unquoted("".join(attributes["credo"][0])) if "credo" in attributes else ""
     states = tuple(unquoted(word) for word in words if word not in SIGNS)
-    return Node(name, states, at, remark=remark)
+    return DraftNode(name, states, at, remark=remark)
 
 
 def _refusal(scanner: Scanner, kind: str) -> str:
@@ -126,7 +126,7 @@ def _potential(scanner: Scanner, at: int) -> tuple[str, list[str], int, Attribut
     return unquoted(child[0]), [unquoted(word) for word in parents], at, _attributes(scanner)
 
 
-def _define(node: Node, attributes: Attributes, scanner: Scanner) -> None:
+def _define(node: DraftNode, attributes: Attributes, scanner: Scanner) -> None:
     if "data" not in attributes:
         raise scanner.fault(node.at, f"the potential of {cut(node.name)!r} has no 'data', the only field that is read")
     words, start = attributes["data"]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from credo.errors import NetworkError
-from credo.formats.draft import MOST_PARENTS_IN_FILE, Draft, Node, many
+from credo.formats.draft import MOST_PARENTS_IN_FILE, Draft, DraftNode, many
 from credo.formats.gaussian_json import gaussian_network, is_gaussian, written
 from credo.formats.names import cut, quoted
 from credo.networks.factor import Factor
@@ -119,7 +119,7 @@ def _belief(variables: Sequence[object], file: str) -> Network:
                 if not all(isinstance(row, list) and len(row) == own for row in rows):
                     raise draft.fault(at, f"the rows of {cut(name)!r} must be lists of {own} numbers each")
                 numbers = _numbers(draft, list(chain.from_iterable(rows)), at)
-                draft.add(Node(name, tuple(states), at, tuple(parents), numbers))
+                draft.add(DraftNode(name, tuple(states), at, tuple(parents), numbers))
             case _:
                 raise draft.fault(at, "expected an object with a name, states, parents and rows")
     return draft.network()
@@ -132,7 +132,7 @@ def _markov(variables: Sequence[object], factors: Sequence[object], file: str) -
         match variable:
             case {"name": str(name), "states": list(states)}:
                 _check_states(draft, states, at)
-                draft.add(Node(name, tuple(states), at))
+                draft.add(DraftNode(name, tuple(states), at))
             case _:
                 raise draft.fault(at, "expected an object with a name and states")
     made = [_made(draft, factor, f"factor {i + 1}") for i, factor in enumerate(factors)]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.formats.draft import FILE_SUM_TOLERANCE, Draft, Node
+from credo.formats.draft import FILE_SUM_TOLERANCE, Draft, DraftNode
 from credo.formats.names import cut
 from credo.networks.network import Network
 from credo.networks.nodes.distribution import Distribution
@@ -27,7 +27,7 @@ from credo.numerics.exact import Array
 NEUTRAL_TOLERANCE = 1e-9  # largest deviation of a neutral state's column from 0, ..., 0, 1
 
 
-def read_noisy(draft: Draft, node: Node, strengths: Sequence[str], numbers: Array) -> None:
+def read_noisy(draft: Draft, node: DraftNode, strengths: Sequence[str], numbers: Array) -> None:
     """Gives a node its distribution."""
     sizes, own = [*draft.parent_sizes(node)], len(node.states)
     if not sizes or numbers.size != (sum(sizes) + 1) * own:
@@ -52,7 +52,7 @@ def read_noisy(draft: Draft, node: Node, strengths: Sequence[str], numbers: Arra
     node.made = _maker(causes, columns[-1], lowest_first=False)
 
 
-def read_alone(draft: Draft, node: Node, rows: Mapping[tuple[int, ...], Array]) -> None:
+def read_alone(draft: Draft, node: DraftNode, rows: Mapping[tuple[int, ...], Array]) -> None:
     """Gives a node its distribution, from a row for each state of each cause alone, and one for none of them."""
     sizes = draft.parent_sizes(node)
     none = (0,) * len(sizes)
@@ -71,7 +71,7 @@ def _numbered(codes: Sequence[int]) -> str:
     return f"({', '.join(map(str, codes))})"
 
 
-def _scaled(draft: Draft, node: Node, rows: Array) -> Array:
+def _scaled(draft: Draft, node: DraftNode, rows: Array) -> Array:
     """Rows of probabilities, each summing to 1."""
     sums = rows.sum(1)
     if not (np.isfinite(rows).all() and (rows >= 0).all() and (np.abs(sums - 1.0) <= FILE_SUM_TOLERANCE).all()):
@@ -79,7 +79,7 @@ def _scaled(draft: Draft, node: Node, rows: Array) -> Array:
     return np.where(np.abs(sums[:, None] - 1.0) > UNSCALED_SUM_ERROR, rows / sums[:, None], rows)
 
 
-def _orders(draft: Draft, node: Node, sizes: Sequence[int], strengths: Sequence[str]) -> list[list[int]]:
+def _orders(draft: Draft, node: DraftNode, sizes: Sequence[int], strengths: Sequence[str]) -> list[list[int]]:
     """The states of each parent, from the strongest."""
     if not strengths:
         return [[*range(size)] for size in sizes]

@@ -8,11 +8,11 @@ from math import prod
 import numpy as np
 
 from credo.errors import suggest
-from credo.formats.draft import MOST_SUGGESTIONS, Draft, Node, many
+from credo.formats.draft import MOST_SUGGESTIONS, Draft, DraftNode, many
 from credo.formats.names import cut
 
 
-def certain_rows(draft: Draft, node: Node, outcomes: Sequence[str]) -> None:
+def certain_rows(draft: Draft, node: DraftNode, outcomes: Sequence[str]) -> None:
     """Gives a node its table: probability 1 for the state that each row names."""
     shape = draft.shape(node)
     if len(outcomes) != prod(shape[:-1]):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from credo.errors import NetworkError
-from credo.formats.draft import FILE_SUM_TOLERANCE, MOST_IMPLIED_NUMBERS, MOST_PARENTS_IN_FILE, Draft, Node, many
+from credo.formats.draft import FILE_SUM_TOLERANCE, MOST_IMPLIED_NUMBERS, MOST_PARENTS_IN_FILE, Draft, DraftNode, many
 from credo.formats.files import FilePath, read_text
 from credo.formats.scan import Scanner, shown, tokens_of
 from credo.networks import graph
@@ -172,5 +172,5 @@ def _is_directed(factors: Sequence[Scoped], count: int) -> bool:
 def _directed(factors: Sequence[Scoped], states: dict[str, tuple[int, ...]], draft: Draft) -> Network:
     for scope, table, at in sorted(factors, key=lambda scoped: scoped[0][-1]):
         names = [f"x{i}" for i in scope]
-        draft.add(Node(names[-1], states[names[-1]], at, tuple(names[:-1]), table.ravel()))
+        draft.add(DraftNode(names[-1], states[names[-1]], at, tuple(names[:-1]), table.ravel()))
     return draft.network()

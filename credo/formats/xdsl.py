@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from html import escape
 
-from credo.formats.draft import Draft, Node
+from credo.formats.draft import Draft, DraftNode
 from credo.formats.markup import Element, Markup
 from credo.formats.names import IDENTIFIER, REMARK, cut, labels_of
 from credo.formats.noisy import noisy_columns, read_noisy
@@ -80,7 +80,7 @@ def _numbers(table: Array) -> str:
     return " ".join(map(repr, table.ravel().tolist()))
 
 
-def node_of(element: Element, markup: Markup) -> Node:
+def node_of(element: Element, markup: Markup) -> DraftNode:
     name = element.attributes.get("id", "")
     if element.tag in DECISIONS:
         what = f"the node {cut(name)!r} is of the kind {element.tag!r}, which networks don't have"
@@ -93,12 +93,12 @@ def node_of(element: Element, markup: Markup) -> Node:
     return named_node(element)
 
 
-def named_node(element: Element) -> Node:
+def named_node(element: Element) -> DraftNode:
     """A variable's name and states."""
     name = element.attributes.get("id", "")
     remark = next((text for text in element.texts("property") if text.startswith(REMARK)), "")
     states = tuple(state.attributes.get("id", "") for state in element.all("state"))
-    return Node(name, states, element.at, remark=remark)
+    return DraftNode(name, states, element.at, remark=remark)
 
 
 def define(draft: Draft, element: Element, markup: Markup) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from credo.formats.draft import Draft, Node
+from credo.formats.draft import Draft, DraftNode
 from credo.formats.markup import Element, Markup
 from credo.formats.names import REMARK, cut, labels_of
 from credo.networks.network import Network
@@ -50,7 +50,7 @@ def _line(tag: str, text: str) -> str:
     return f"\t<{tag}>{escape(text, quote=False)}</{tag}>"
 
 
-def _variable(element: Element, markup: Markup) -> Node:
+def _variable(element: Element, markup: Markup) -> DraftNode:
     name = element.first("NAME")
     if name is None:
         raise markup.fault(element.at, "expected a NAME in this VARIABLE")
@@ -60,7 +60,7 @@ def _variable(element: Element, markup: Markup) -> Node:
             element.at, f"the variable {cut(name.text)!r} is of the type {cut(kind)!r}; only 'nature' is read"
         )
     remark = next((text for text in element.texts("PROPERTY") if text.startswith(REMARK)), "")
-    return Node(name.text, tuple(element.texts("OUTCOME", "VALUE")), element.at, remark=remark)
+    return DraftNode(name.text, tuple(element.texts("OUTCOME", "VALUE")), element.at, remark=remark)
 
 
 def _define(draft: Draft, element: Element, markup: Markup) -> None:

@@ -170,10 +170,12 @@ class DirectedModel(DirectedGraph, GraphicalModel):
     @cached_property
     def nodes(self) -> Mapping[str, Node]:
         """The distribution of each variable given its parents."""
-        from credo.networks.nodes.table import Table
+        from credo.networks.nodes.table import ConditionalTable
 
         above = self.parents.items()
-        return {name: self._form_nodes.get(name) or Table(name, own, self.tied.get(name)) for name, own in above}
+        return {
+            name: self._form_nodes.get(name) or ConditionalTable(name, own, self.tied.get(name)) for name, own in above
+        }
 
     @cached_property
     def _form_nodes(self) -> Mapping[str, DistributionNode]:

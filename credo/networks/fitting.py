@@ -15,7 +15,7 @@ from credo.core.restarts import Restarts
 from credo.data import source
 from credo.errors import DataError, NetworkError, SchemaError, check_mapping, check_seed, check_whole, counted, suggest
 from credo.networks.gradient import gradient_ascent, lbfgs
-from credo.networks.incomplete import Hidden, IncompleteRows, Observed, observed
+from credo.networks.incomplete import Hidden, IncompleteRows, ObservedRows, observed
 from credo.networks.inference.expectations import ROWS_PER_CHUNK
 from credo.networks.learning import TableEM, TableLearner, coded_rows
 from credo.networks.missing_information import with_missing_information
@@ -36,7 +36,7 @@ SAME_OPTIMUM = 1e-7  # relative difference of objectives within which two optima
 
 
 class FittingOptions(TypedDict, total=False):
-    """What `fit` and `update` take, as Fitting has it."""
+    """What `fit` and `update` take, as keyword arguments."""
 
     method: Method
     starts: int
@@ -46,7 +46,7 @@ class FittingOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Fitting:
+class FittingSettings:
     """How tables are fitted where rows are incomplete."""
 
     method: Method = "em"
@@ -66,7 +66,7 @@ class Fitting:
         check_seed(self.seed)
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Fitting:
+    def of(cls, options: Mapping[str, Any]) -> FittingSettings:
         """From the options of `fit`, which are checked by name."""
         known = [each.name for each in fields(cls)]
         for unknown in (name for name in options if name not in known):
@@ -84,7 +84,12 @@ class Fitting:
 
 
 def learned(
-    network: Network, data: object, weight: Weight, hidden: Mapping[str, object] | None, how: Fitting, start: Network
+    network: Network,
+    data: object,
+    weight: Weight,
+    hidden: Mapping[str, object] | None,
+    how: FittingSettings,
+    start: Network,
 ) -> Network:
     """With more rows: counted where they are complete. The tables of `start`, if it has some, are where EM begins."""
     TableLearner.of(network)  # refuses fixed tables
@@ -109,12 +114,12 @@ def learned(
                 "read only once, give a table or a file"
             )
         evidence = (new * 0.0).ordered() if old is None else old.grown(new * 0.0)
-    problem = Problem.of(network, evidence, found.ordered(evidence), (table, weight))
+    problem = TableFit.of(network, evidence, found.ordered(evidence), (table, weight))
     return problem.solved(how, start)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class StepRows:
     """The incomplete rows, which every step reads: those that were kept, or all rows of the data, once more."""
 
     network: Network
@@ -137,25 +142,25 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TableFit:
     """The objective: log P(rows | θ) + log p(θ), p being the prior of log-odds."""
 
     network: Network  # with the tables that counted rows, the prior, and families known in incomplete rows tell
     evidence: Evidence  # of rows that were counted, and of those learned before
-    rows: Rows
+    rows: StepRows
     hidden: tuple[str, ...]  # variables without any known cell
 
     @classmethod
-    def of(cls, network: Network, evidence: Evidence, found: Observed, data: tuple[object, object]) -> Problem:
+    def of(cls, network: Network, evidence: Evidence, found: ObservedRows, data: tuple[object, object]) -> TableFit:
         assert found.available is not None
         base = network.with_evidence(evidence)
         begun = network.with_evidence(evidence + found.available)  # whose levels are all among the evidence's
         known = _known_variables(network, found)
         hidden = tuple(name for name in base.states if name not in known)
-        rows = Rows(base, None, *data) if found.rows is None else Rows(base, found.rows)
+        rows = StepRows(base, None, *data) if found.rows is None else StepRows(base, found.rows)
         return cls(begun, evidence, rows, hidden)
 
-    def solved(self, how: Fitting, start: Network) -> Network:
+    def solved(self, how: FittingSettings, start: Network) -> Network:
         """The network at the best optimum found."""
         best = self.restarts(how).best([*self.starts(how, start)])
         if not best.converged:
@@ -170,7 +175,7 @@ class Problem:
         )
         return self.rows.network.with_evidence(whole, best.history)
 
-    def restarts(self, how: Fitting) -> Restarts[TableEM]:
+    def restarts(self, how: FittingSettings) -> Restarts[TableEM]:
         """The first start, and the best few of the others after some steps, run to convergence; on several threads
         where one is enough for the rows."""
         return Restarts(
@@ -185,7 +190,7 @@ class Problem:
             beside=self.rows.few,
         )
 
-    def starts(self, how: Fitting, start: Network) -> Iterator[TableEM]:
+    def starts(self, how: FittingSettings, start: Network) -> Iterator[TableEM]:
         """Tables from the known cells; where variables are hidden, theirs as given at first, and then random."""
         net, prior = self.network, self.network.prior or TablePriors()
         shapes = {node.label.name: net.parameters[name].shape for name, node in net.nodes.items()}
@@ -214,7 +219,7 @@ def hidden_states(network: Network | DynamicNetwork | PlateNetwork, given: Given
     for name, states in (given or {}).items():
         if name not in network.parents:
             raise SchemaError(f"{name!r} can't be hidden: it isn't a variable; {suggest(name, network.parents)}")
-        found[name] = stated(name, states)
+        found[name] = hidden_variable_states(name, states)
         if network.states and len(found[name]) != len(network.states[name]):
             have = counted(len(network.states[name]), "state")
             raise NetworkError(f"{name!r} has {have}, but hidden= gives {len(found[name])}")
@@ -226,7 +231,7 @@ def hidden_states(network: Network | DynamicNetwork | PlateNetwork, given: Given
     return found
 
 
-def stated(name: str, given: object) -> tuple[Any, ...]:
+def hidden_variable_states(name: str, given: object) -> tuple[Any, ...]:
     """The states of a hidden variable: so many, or those."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if given < 1:
@@ -237,7 +242,7 @@ def stated(name: str, given: object) -> tuple[Any, ...]:
     raise NetworkError(f"hidden={{{name!r}: ...}} must be a number of states, or a list of them, but is {given!r:.60}")
 
 
-def _known_variables(network: Network, found: Observed) -> set[str]:
+def _known_variables(network: Network, found: ObservedRows) -> set[str]:
     """The variables of which some cell is known."""
     assert found.available is not None
     names = found.complete.schema.names

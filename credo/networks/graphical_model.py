@@ -26,8 +26,8 @@ from credo.networks.factor import Factor
 from credo.networks.fixed import FixedRecord
 from credo.networks.graph import one_or_several
 from credo.networks.inference.sizes import ROW_SAMPLES, SAMPLES, Method, exact_only, is_exact
-from credo.networks.inference.structures import Structures
-from credo.networks.row_queries import asked_of, known_columns
+from credo.networks.inference.structures import TreeStructures
+from credo.networks.row_queries import known_columns, queried_rows
 from credo.networks.tables import States
 
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ class GraphicalModel(FixedRecord, Surface):
         return Trees(self.potentials, self.structures)
 
     @cached_property
-    def structures(self) -> Structures:
+    def structures(self) -> TreeStructures:
         """Trees compiled for it, which networks with the same arrows and states share."""
-        return Structures()
+        return TreeStructures()
 
     @cached_property
     def components(self) -> Components:
@@ -358,11 +358,11 @@ class GraphicalModel(FixedRecord, Surface):
         Rows whose exact answer doesn't fit in memory are estimated from `samples` each; "exact" refuses them. Of a Dask
         or Spark DataFrame: that frame, with a column P(state) for each state, computed lazily.
         """
-        from credo.networks.inference.rows import Predict, answers
+        from credo.networks.inference.rows import PredictRows, answers
 
         target = self._number(variable)
-        table, names, fallback = asked_of(self, known_columns(data, self.states), method, samples, seed)
-        job = Predict(self, names, fallback, target)
+        table, names, fallback = queried_rows(self, known_columns(data, self.states), method, samples, seed)
+        job = PredictRows(self, names, fallback, target)
         if table.frame is not None:
             from credo.models.frame_columns import for_each_class
 
@@ -379,10 +379,10 @@ class GraphicalModel(FixedRecord, Surface):
         table = source(data)
         if table.frame is not None:
             from credo.models.frame_columns import Likeliest, of_classes
-            from credo.networks.inference.rows import Predict
+            from credo.networks.inference.rows import PredictRows
 
-            _, names, fallback = asked_of(self, known_columns(table, self.states), method, samples, seed)
-            job = Likeliest(Predict(self, names, fallback, self._number(variable)))
+            _, names, fallback = queried_rows(self, known_columns(table, self.states), method, samples, seed)
+            job = Likeliest(PredictRows(self, names, fallback, self._number(variable)))
             return of_classes(table, names, job, self.states[variable])
         best = self.predict_proba(variable, table, method=method, samples=samples, seed=seed).argmax(1)
         states = self.states[variable]
@@ -394,24 +394,24 @@ class GraphicalModel(FixedRecord, Surface):
         Of a Dask or Spark DataFrame: that frame, with a column log_prob, computed lazily.
         """
         from credo.data import source
-        from credo.networks.inference.rows import Score
+        from credo.networks.inference.rows import ScoreRows
 
         whole = source(data)
         if whole.frame is None or self._weighting(method, samples, seed) is not None:
             return self._log_prob_here(whole, method, samples, seed)
-        table, names, fallback = asked_of(self, known_columns(whole, self.states), method, samples, seed)
+        table, names, fallback = queried_rows(self, known_columns(whole, self.states), method, samples, seed)
         from credo.models.frame_columns import numbers
 
-        return numbers(table, names, Score(self, names, fallback), "log_prob")
+        return numbers(table, names, ScoreRows(self, names, fallback), "log_prob")
 
     def _log_prob_here(self, data: object, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Array:
         """The same as an array, wherever the rows live. (rows,)"""
-        from credo.networks.inference.rows import Score, answers
+        from credo.networks.inference.rows import ScoreRows, answers
 
         if (weighting := self._weighting(method, samples, seed)) is not None:
             return np.asarray(weighting.log_prob(data))
-        table, names, fallback = asked_of(self, known_columns(data, self.states), method, samples, seed)
-        return np.concatenate([np.empty(0), *answers(Score(self, names, fallback), table)])
+        table, names, fallback = queried_rows(self, known_columns(data, self.states), method, samples, seed)
+        return np.concatenate([np.empty(0), *answers(ScoreRows(self, names, fallback), table)])
 
     def impute(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
         """The table with its missing cells filled in by their most probable joint state: an Arrow table.
@@ -420,14 +420,14 @@ class GraphicalModel(FixedRecord, Surface):
         """
         import pyarrow as pa
 
-        from credo.networks.inference.rows import Answer, Complete, answers
+        from credo.networks.inference.rows import Answer, CompleteRows, answers
 
-        table, names, fallback = asked_of(self, data, method, samples, seed)
+        table, names, fallback = queried_rows(self, data, method, samples, seed)
         if table.frame is not None:
             from credo.models.frame_columns import filled
 
-            return filled(table, Answer(Complete(self, names, fallback)), names)
-        return pa.concat_tables(answers(Complete(self, names, fallback), table, table.names))
+            return filled(table, Answer(CompleteRows(self, names, fallback)), names)
+        return pa.concat_tables(answers(CompleteRows(self, names, fallback), table, table.names))
 
     # Inside
 

@@ -18,10 +18,10 @@ from credo.data import Batch, Source, source
 from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.errors import DataError, EvidenceError, check_whole
 from credo.models.copies import LOOKED_AT, Repeats
-from credo.networks.inference.rows import Score
+from credo.networks.inference.rows import ScoreRows
 from credo.networks.inference.sizes import ROW_SAMPLES
 from credo.networks.learning import FITTING_METHODS, WEIGHT_TOLERANCE, TableLearner
-from credo.networks.row_queries import asked_of, known_columns
+from credo.networks.row_queries import known_columns, queried_rows
 from credo.networks.table_priors import dirichlet_of
 from credo.notices import quietly
 from credo.numerics.exact import Array
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from credo.core.learning import Weight
     from credo.core.membership import Codes
     from credo.networks.fitting import FittingOptions
-    from credo.networks.incomplete import Observed
+    from credo.networks.incomplete import ObservedRows
     from credo.networks.network import Network
     from credo.networks.nodes.node import Node
 
@@ -38,7 +38,7 @@ SECOND_PASS = "reads the data once more, and an iterator can be read only once: 
 
 
 @dataclass(frozen=True, eq=False)
-class LeaveOneOut:
+class LeaveOutOfTables:
     """The job of one batch: Σ over nodes of log (n - w + α) / (N - w + A), the row's own weight w taken away."""
 
     learner: TableLearner
@@ -92,7 +92,7 @@ def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
     if table.once:
         raise DataError(f"leave-one-out {SECOND_PASS}")
     partitions = weights.partitions(table, learner.needs(table.without(weight)))
-    job = LeaveOneOut(learner, weights.of_a_row)
+    job = LeaveOutOfTables(learner, weights.of_a_row)
     if table.sums_scores:
         return summed_validation(job, partitions, left_out=True)
     found = [*engines.map(job, partitions)]
@@ -104,11 +104,11 @@ def cross_validated(
     network: Network, data: object, folds: int, weight: Weight, hidden: Mapping[str, object] | None, how: FittingOptions
 ) -> Validation:
     """By the evidence of the other folds where all rows are complete; else by refits."""
-    from credo.networks.fitting import Fitting, hidden_states
+    from credo.networks.fitting import FittingSettings, hidden_states
     from credo.networks.incomplete import observed
 
     learner, table, folds = TableLearner.of(network), source(data), check_whole("folds", folds, 2, DataError)
-    seed = Fitting.of(how).seed
+    seed = FittingSettings.of(how).seed
     if table.once:
         raise DataError(f"cross-validation {SECOND_PASS}")
     states = hidden_states(network, hidden, table.without(weight).names)
@@ -122,7 +122,7 @@ def cross_validated(
 
 
 @dataclass(frozen=True)
-class CellPrints:
+class CellFingerprints:
     """The job of one batch: fingerprints of its cells. (columns, rows)"""
 
     names: tuple[str, ...]
@@ -131,12 +131,12 @@ class CellPrints:
         return cell_prints(batch, self.names)
 
 
-def _copied(network: Network, table: Source, names: Sequence[str], found: Observed) -> Together | None:
+def _copied(network: Network, table: Source, names: Sequence[str], found: ObservedRows) -> Together | None:
     """Rows that have copies: more than the network expects. None where rows are too many to
     look."""
     if table.rows is None or not 0 < table.rows <= LOOKED_AT or not names:
         return None
-    cells = np.concatenate([*engines.map(CellPrints(tuple(names)), table.partitions(names))], axis=-1)
+    cells = np.concatenate([*engines.map(CellFingerprints(tuple(names)), table.partitions(names))], axis=-1)
     prints, one_class = fingerprints(cells), np.zeros(cells.shape[1], dtype=np.int32)
     if len(np.unique(prints)) == len(prints):
         return None
@@ -188,7 +188,7 @@ class FoldsAndWeights:
 class ScoredRows:
     """The job of one batch: log P(row) of each row, and its weight."""
 
-    score: Score
+    score: ScoreRows
     weights: RowWeights
 
     def __call__(self, batch: Batch) -> tuple[Array, Array]:
@@ -201,8 +201,8 @@ def _scored_fold(fitted: Network, table: Source, weight: Array) -> Array | Summe
         return fitted._log_prob_here(table)
     if fitted._weighting("auto", ROW_SAMPLES, 0) is not None:
         return SummedValidation.of(fitted._log_prob_here(table), weight)
-    table, names, fallback = asked_of(fitted, known_columns(table, fitted.states), "auto", ROW_SAMPLES, 0)
+    table, names, fallback = queried_rows(fitted, known_columns(table, fitted.states), "auto", ROW_SAMPLES, 0)
     weights = Weights.of(weight)
-    job = ScoredRows(Score(fitted, tuple(names), fallback), weights.of_a_row)
+    job = ScoredRows(ScoreRows(fitted, tuple(names), fallback), weights.of_a_row)
     found = summed_scores(job, weights.partitions(table, names), SummedValidation, SummedValidation.of)
     return SummedValidation.of(np.empty(0), np.empty(0)) if found is None else found

@@ -78,7 +78,7 @@ class IncompleteRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
+class ObservedRows:
     """What one pass over rows found."""
 
     complete: Evidence  # the counts of rows without missing cells; its schema has the states of all rows
@@ -89,16 +89,16 @@ class Observed:
     def incomplete(self) -> bool:
         return self.available is not None
 
-    def ordered(self, evidence: Evidence) -> Observed:
+    def ordered(self, evidence: Evidence) -> ObservedRows:
         """Coded as that evidence is, which has all levels."""
         if self.rows is None:
             return self
         rows = self.rows.recoded(self.complete.schema, evidence.schema).united(evidence.schema)
-        return Observed(self.complete, self.available, rows)
+        return ObservedRows(self.complete, self.available, rows)
 
 
 @dataclass(frozen=True, eq=False)
-class ReadRows:
+class ReadIncompleteRows:
     """The job of one batch: what is observed in it."""
 
     network: Network
@@ -106,7 +106,7 @@ class ReadRows:
     names: tuple[str, ...]  # the variables that are columns
     hidden: Hidden  # states of others, where the network doesn't know any
 
-    def __call__(self, batch: Batch) -> Observed:
+    def __call__(self, batch: Batch) -> ObservedRows:
         weight = self.weights.of_rows(batch)
         batch = batch.only(self.names)
         if (weight == 0).any():
@@ -118,10 +118,10 @@ class ReadRows:
         every = None if complete.all() else np.flatnonzero(complete)
         if every is None and pays(batch.rows, batch.start) and (weight == 1.0).all() and not self.network.forms:
             counted = counted_at_once(self.network, codes, schema)
-            return Observed(counted, None, IncompleteRows(np.empty((len(codes), 0), np.int8), np.empty(0)))
+            return ObservedRows(counted, None, IncompleteRows(np.empty((len(codes), 0), np.int8), np.empty(0)))
         found = self._counted(codes, schema, weight, dict.fromkeys(self.network.nodes, every))
         if every is None:
-            return Observed(found, None, IncompleteRows(np.empty((len(codes), 0), np.int8), np.empty(0)))
+            return ObservedRows(found, None, IncompleteRows(np.empty((len(codes), 0), np.int8), np.empty(0)))
         families = {name: [*node.parents, name] for name, node in self.network.nodes.items()}
         partly = {
             name: np.flatnonzero(np.logical_and.reduce([known[each] for each in family]) & ~complete)
@@ -130,16 +130,16 @@ class ReadRows:
         available = self._counted(codes, schema, weight, partly)
         lost = np.flatnonzero(~complete)
         left = np.array([own[lost] for own in codes.values()], dtype=_narrow(schema))
-        return Observed(found, available, IncompleteRows(left, weight[lost]).united(schema))
+        return ObservedRows(found, available, IncompleteRows(left, weight[lost]).united(schema))
 
-    def total(self, parts: Sequence[Observed]) -> Observed:
+    def total(self, parts: Sequence[ObservedRows]) -> ObservedRows:
         """Of several batches, in their order."""
         complete = Evidence.total([part.complete for part in parts])
         available = [part.available for part in parts if part.available is not None]
         if not available:
-            return Observed(complete, None, parts[0].rows)
+            return ObservedRows(complete, None, parts[0].rows)
         rows = [part.rows and part.rows.recoded(part.complete.schema, complete.schema) for part in parts]
-        return Observed(complete, Evidence.total(available), _joined(rows, complete.schema))
+        return ObservedRows(complete, Evidence.total(available), _joined(rows, complete.schema))
 
     def _coded(self, batch: Batch) -> tuple[dict[str, Codes], Schema]:
         from credo.networks.learning import coded_batch, inferred
@@ -198,7 +198,7 @@ def counted_at_once(network: Network, codes: Mapping[str, Codes], schema: Schema
     return Evidence(schema, found)
 
 
-def observed(network: Network, data: object, weight: Weight, hidden: Hidden) -> Observed:
+def observed(network: Network, data: object, weight: Weight, hidden: Hidden) -> ObservedRows:
     """One pass over a table, of which some variables may not be columns."""
     table, weights = source(data), Weights.of(weight)
     check_names(table.names, network.parents)
@@ -211,7 +211,7 @@ def observed(network: Network, data: object, weight: Weight, hidden: Hidden) -> 
             )
     if not names:
         raise DataError(f"no column is a variable of the network: the table has {', '.join(table.names[:8])}")
-    job = ReadRows(network, weights.of_a_row, names, hidden)
+    job = ReadIncompleteRows(network, weights.of_a_row, names, hidden)
     found = engines.reduce(job, weights.partitions(table, names), job.total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")

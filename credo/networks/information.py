@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SMALLEST_DIVISOR = 1e-150  # so that 0/0 is no division by zero
 
 
-class Categories(Protocol):
+class CategoryQueries(Protocol):
     """A network whose categories are asked about."""
 
     @property
@@ -33,7 +33,7 @@ class Categories(Protocol):
 
 
 def mutual_information(
-    model: Categories, a: str, b: str, given: Mapping[str, Any] | str | Iterable[str] | None, **how: Any
+    model: CategoryQueries, a: str, b: str, given: Mapping[str, Any] | str | Iterable[str] | None, **how: Any
 ) -> float:
     """I(a; b) = Σ P(a, b) log P(a, b) / P(a)P(b), in nats, given evidence; or averaged over the variables named."""
     evidence = given if isinstance(given, Mapping) else None
@@ -110,7 +110,7 @@ class InformationGains(Shown):
 
 
 def information_gains(
-    model: Categories, target: str, given: Given, costs: Mapping[str, float] | None, price: float
+    model: CategoryQueries, target: str, given: Given, costs: Mapping[str, float] | None, price: float
 ) -> InformationGains:
     """I(T; X | e) = Σ P(t | e) Σ P(x | t, e) log P(x | t, e)/P(x | e) of each X: one pass over the network for each
     state t."""

@@ -18,7 +18,7 @@ from credo.networks.row_queries import check_names
 from credo.numerics.exact import Array
 
 
-class Learned(Protocol):
+class LearnedNetwork(Protocol):
     """A network whose nodes are derived from a prior and from evidence."""
 
     @property
@@ -40,7 +40,7 @@ class Learned(Protocol):
     def log_prob(self, data: object) -> Any: ...
 
 
-Net = TypeVar("Net", bound=Learned)
+Net = TypeVar("Net", bound=LearnedNetwork)
 
 
 @dataclass(frozen=True, eq=False)

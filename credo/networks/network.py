@@ -142,9 +142,9 @@ class Network(DirectedModel, EvidenceVerbs):
     def _updated(
         self, data: object, weight: Weight, hidden: Mapping[str, object] | None, how: FittingOptions, start: Network
     ) -> Network:
-        from credo.networks.fitting import Fitting, learned
+        from credo.networks.fitting import FittingSettings, learned
 
-        return learned(self, data, weight, hidden, Fitting.of(how), start)
+        return learned(self, data, weight, hidden, FittingSettings.of(how), start)
 
     def with_strength(self, cases: float | Mapping[str, float]) -> Network:
         """The same tables as a prior with an equivalent sample size of so many cases; `update` adds rows to it.

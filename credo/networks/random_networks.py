@@ -23,7 +23,7 @@ def random_parents(names: Sequence[str], arrows: int, max_parents: int, seed: An
     n, order = len(names), random.permutation(len(names))
     pairs = n * (n - 1) // 2
     above: list[list[int]] = [[] for _ in names]
-    for k in _draws(random, pairs, arrows):
+    for k in _random_pairs(random, pairs, arrows):
         late = (1 + isqrt(1 + 8 * k)) // 2  # pairs (0, 1), (0, 2), (1, 2), (0, 3), ...
         early = k - late * (late - 1) // 2
         if len(above[late]) < max_parents:
@@ -35,7 +35,7 @@ def random_parents(names: Sequence[str], arrows: int, max_parents: int, seed: An
     return {name: tuple(names[order[j]] for j in sorted(above[place[v]])) for v, name in enumerate(names)}
 
 
-def _draws(random: np.random.Generator, pairs: int, arrows: int) -> Any:
+def _random_pairs(random: np.random.Generator, pairs: int, arrows: int) -> Any:
     """Pairs in random order: a few more than are needed; all of them where parents are limited."""
     few = min(pairs, 2 * arrows)
     first = random.choice(pairs, few, replace=False).tolist() if few else []

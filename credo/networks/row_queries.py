@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST_NAMED_COLUMNS = 3  # columns named in a notice
 
 
-class Asked(NamedTuple):
+class QueriedRows(NamedTuple):
     """A table, and what a query about its rows is made of."""
 
     table: Source
@@ -25,7 +25,7 @@ class Asked(NamedTuple):
     fallback: Fallback | None
 
 
-def asked_of(model: GraphicalModel, data: object, method: Method, samples: int, seed: int) -> Asked:
+def queried_rows(model: GraphicalModel, data: object, method: Method, samples: int, seed: int) -> QueriedRows:
     """ "auto" samples for rows whose exact answer doesn't fit in memory."""
     from credo.data import source
     from credo.networks.inference.fallback import Fallback
@@ -39,7 +39,7 @@ def asked_of(model: GraphicalModel, data: object, method: Method, samples: int, 
     if not names:
         known, read = ", ".join(table.names[:8]), ", ".join([*model.states][:8])
         raise DataError(f"no column is a variable of the network: the table has {known}; the network {read}")
-    return Asked(table, names, None if method == "exact" else Fallback(samples, check_seed(seed)))
+    return QueriedRows(table, names, None if method == "exact" else Fallback(samples, check_seed(seed)))
 
 
 def check_names(columns: Sequence[str], variables: Collection[str]) -> None:

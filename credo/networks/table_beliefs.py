@@ -66,7 +66,7 @@ def belief(network: Network, name: str, given: Given) -> Belief:
     if name not in network.parents:
         raise SchemaError(f"there is no variable {name!r}; {suggest(name, network.parents)}")
     prior, counts = _learned(network, name)
-    _tell_of_hidden(network, (name, *network.parents[name]))
+    _notice_hidden(network, (name, *network.parents[name]))
     above, given = network.parents[name], given or {}
     for other in (other for other in given if other not in above):
         known = ", ".join(above) or "none"
@@ -97,7 +97,7 @@ def averaged(
     random = np.random.default_rng(check_seed(seed))
     size, answers, logs = TABLE_DRAWS if samples is None else int(samples), list[Mapping[Any, float]](), list[float]()
     alphas = concentrations(network)
-    _tell_of_hidden(network, network.variables)
+    _notice_hidden(network, network.variables)
     for _ in range(size):
         drawn = network._like(parameters=drawn_tables(network, alphas, random))
         log = float(drawn.log_probability(given, method="exact"))
@@ -164,7 +164,7 @@ def _summed(keys: Sequence[object], answers: Array, logs: Array, size: int) -> A
     return told
 
 
-def _tell_of_hidden(network: Network, names: Iterable[str]) -> None:
+def _notice_hidden(network: Network, names: Iterable[str]) -> None:
     hidden = [name for name in names if hidden_rows(name) in network.evidence.parts]
     if hidden:
         tell(

@@ -14,19 +14,19 @@ from credo.errors import NetworkError
 from credo.networks import graph
 from credo.networks.network import Network
 from credo.networks.structure import boss as boss_module
-from credo.networks.structure.boss import Order, boss, grow_shrink_trees
-from credo.networks.structure.category_scores import BDeu, bic
+from credo.networks.structure.boss import VariableOrder, boss, grow_shrink_trees
+from credo.networks.structure.category_scores import BDeuScore, bic
 from credo.networks.structure.climbing import Climber, hill_climbing, iterated, tabu
 from credo.networks.structure.constraints import Constraints
 from credo.networks.structure.counting import CodedTable
 from credo.networks.structure.grow_shrink import GrowShrinkTree
 from credo.networks.structure.k2_search import k2_search
 from credo.networks.structure.orders import first_order, precedence
-from credo.networks.structure.score import Parents, Score, Search, total
+from credo.networks.structure.score import Parents, Score, StructureSearch, total
 from tests.dags import as_parents, empty
 from tests.seeds import examples
 
-SEARCHES: dict[str, Search] = {
+SEARCHES: dict[str, StructureSearch] = {
     "boss": boss,
     "hill-climbing": hill_climbing,
     "tabu": lambda *asked: tabu(*asked, length=10, patience=15),
@@ -49,7 +49,7 @@ def truth(name: str) -> Parents:
 
 
 ASIA = sampled()
-SCORE = BDeu(ASIA, 1.0)
+SCORE = BDeuScore(ASIA, 1.0)
 NAMES = ASIA.variables
 
 
@@ -88,7 +88,7 @@ def test_searches_keep_to_constraints_and_never_lose(name: str, asked: tuple[Con
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_the_same_seed_gives_the_same_graph(name: str) -> None:
-    one, two = (SEARCHES[name](BDeu(ASIA), Constraints.none(NAMES), empty(len(NAMES)), 7) for _ in range(2))
+    one, two = (SEARCHES[name](BDeuScore(ASIA), Constraints.none(NAMES), empty(len(NAMES)), 7) for _ in range(2))
     assert one == two
 
 
@@ -132,8 +132,8 @@ def climbed(score: Score, known: Constraints, start: Parents) -> list[Parents]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("made", [BDeu, bic])
-def test_hill_climbing_takes_the_textbooks_steps(made: type[BDeu], seed: int) -> None:
+@pytest.mark.parametrize("made", [BDeuScore, bic])
+def test_hill_climbing_takes_the_textbooks_steps(made: type[BDeuScore], seed: int) -> None:
     table = sampled(rows=150, seed=seed)
     known = Constraints.of(NAMES, forbidden=[(NAMES[0], NAMES[1])], required=[(NAMES[2], NAMES[7])], max_parents=3)
     start = known.required_parents
@@ -197,7 +197,7 @@ def test_what_an_order_knows_is_what_its_trees_say(order: list[int], seed: int) 
     random = np.random.default_rng(seed)
     place = np.argsort(order)
     known = Constraints.none(NAMES)
-    now = Order(grow_shrink_trees(SCORE, known), precedence(known), place)
+    now = VariableOrder(grow_shrink_trees(SCORE, known), precedence(known), place)
     for _ in range(10):
         before, v = now.total, int(random.integers(len(NAMES)))
         gain = now.move(v)

@@ -11,7 +11,7 @@ from credo.errors import NetworkError, SchemaError, SizeError
 from credo.networks.average import NetworkAverage
 from credo.networks.network import Network
 from credo.networks.structure.bootstrap import bootstrap
-from credo.networks.structure.category_scores import BDeu
+from credo.networks.structure.category_scores import BDeuScore
 from credo.networks.structure.climbing import hill_climbing
 from credo.networks.structure.confidence import EdgeConfidence, arrow_shares, path_shares
 from credo.networks.structure.counting import CodedTable
@@ -66,7 +66,7 @@ def test_a_mapping_from_arrows_to_probabilities(sure: EdgeConfidence) -> None:
 
 @pytest.mark.parametrize("prior", ["orders", "dags"])
 def test_probabilities_of_data_are_those_of_all_graphs(prior: str) -> None:
-    score = BDeu(coded(Network.random(4, 4, seed=2), 60))
+    score = BDeuScore(coded(Network.random(4, 4, seed=2), 60))
     known = Constraints.none(score.variables)
     found = exact_confidence(score, known, prior)  # type: ignore[arg-type]
     arrows, paths = enumerated(score, prior, known)  # type: ignore[arg-type]
@@ -103,7 +103,7 @@ def test_paths_of_many_variables_come_from_drawn_graphs() -> None:
 @pytest.mark.slow
 def test_chains_where_there_are_many_variables() -> None:
     net = Network.random(24, 24, concentration=0.5, seed=5)
-    score = BDeu(coded(net, 1500))
+    score = BDeuScore(coded(net, 1500))
     found = confidence_of(score, Constraints.none(score.variables), hill_climbing)
     assert found.method == "mcmc"
     assert found.convergence is not None
@@ -120,7 +120,7 @@ def test_a_bootstrap_counts_how_often_a_search_finds_an_arrow() -> None:
     table = coded(SPRINKLER, 400)
 
     def found_in(weight: Array, seed: int) -> Parents:
-        score = BDeu(CodedTable(table.variables, table.codes, table.sizes, weight))
+        score = BDeuScore(CodedTable(table.variables, table.codes, table.sizes, weight))
         return hill_climbing(score, known, empty(4), seed)
 
     known = Constraints.none(table.variables)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from credo._kernels.jit import forced
 from credo.networks.structure.exact import exact_search
 from credo.networks.structure.exact_confidence import FamilySums, OverGraphs, OverOrders
-from credo.networks.structure.families import Families
+from credo.networks.structure.families import ScoredFamilies
 from credo.networks.structure.score import Constraints
 from credo.numerics.exact import Array
 from tests.dags import Parents, all_dags, empty, has_path, is_acyclic, orders_of
@@ -104,7 +104,7 @@ def enumerated(score: RandomScore, prior: str, known: Constraints) -> tuple[Arra
 def test_probabilities_are_those_of_all_graphs(prior: str, n: int, seed: int, spread: float) -> None:
     score = RandomScore(n, seed, spread)
     known = Constraints.none(score.variables)
-    sums = FamilySums.of(Families.of(score, known, ""))
+    sums = FamilySums.of(ScoredFamilies.of(score, known, ""))
     over: OverOrders | OverGraphs = OverOrders(sums) if prior == "orders" else OverGraphs(sums)
     arrows, paths = enumerated(score, prior, known)
     np.testing.assert_allclose(over.arrows(), arrows, atol=1e-10)
@@ -117,7 +117,7 @@ def test_probabilities_under_constraints(prior: str) -> None:
     known = Constraints.of(
         score.variables, required="a -> c", forbidden="b -> d", tiers=[["a", "b"], ["c", "d"]], max_parents=2
     )
-    sums = FamilySums.of(Families.of(score, known, ""))
+    sums = FamilySums.of(ScoredFamilies.of(score, known, ""))
     over: OverOrders | OverGraphs = OverOrders(sums) if prior == "orders" else OverGraphs(sums)
     arrows, paths = enumerated(score, prior, known)
     np.testing.assert_allclose(over.arrows(), arrows, atol=1e-10)
@@ -126,7 +126,7 @@ def test_probabilities_under_constraints(prior: str) -> None:
 
 def test_graphs_drawn_over_orders_have_their_probabilities() -> None:
     score = RandomScore(4, 5, 1.5)
-    over = OverOrders(FamilySums.of(Families.of(score, Constraints.none(score.variables), "")))
+    over = OverOrders(FamilySums.of(ScoredFamilies.of(score, Constraints.none(score.variables), "")))
     drawn = over.sampled(4000, seed=1)
     shares = np.zeros((4, 4))
     for dag in drawn:
@@ -143,7 +143,7 @@ def test_kernels_are_the_same_compiled_or_not(n: int) -> None:
         with forced(choice):
             score = RandomScore(n, 11, 4.0)
             known = Constraints.none(score.variables)
-            sums = FamilySums.of(Families.of(score, known, ""))
+            sums = FamilySums.of(ScoredFamilies.of(score, known, ""))
             orders, graphs = OverOrders(sums), OverGraphs(sums)
             parts = [orders.arrows(), orders.paths(), graphs.arrows(), graphs.paths()]
             found.append((exact_search(score, known, empty(n), 0), *parts, orders.sampled(5, 1)))
@@ -157,7 +157,7 @@ def test_larger_sums_agree_with_each_other() -> None:
     """Arrows that are sure under both priors; and each variable's families have probability 1 in all."""
     score = RandomScore(9, 13, 300.0)
     known = Constraints(score.variables, max_parents=3)
-    sums = FamilySums.of(Families.of(score, known, ""))
+    sums = FamilySums.of(ScoredFamilies.of(score, known, ""))
     best = exact_search(score, known, empty(9), 0)
     for over in (OverOrders(sums), OverGraphs(sums)):
         arrows, paths = over.arrows(), over.paths()

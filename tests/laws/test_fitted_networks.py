@@ -22,7 +22,7 @@ from credo.core.labels import Label
 from credo.engines import local
 from credo.errors import EvidenceError, Notice
 from credo.networks import incomplete
-from credo.networks.fitting import Fitting, Problem
+from credo.networks.fitting import FittingSettings, TableFit
 from credo.networks.gradient import nearest_distributions
 from credo.networks.incomplete import observed
 from credo.networks.learning import TableEM
@@ -352,10 +352,10 @@ def test_starts_run_beside_each_other_as_alone() -> None:
     net, rows = cluster(200)
     base = Network(net.parents, states=net.states, prior=1.0)
     found = observed(base, rows.drop_columns(["Cause"]), None, {})
-    problem = Problem.of(base, found.complete.ordered(), found.ordered(found.complete.ordered()), (rows, None))
+    problem = TableFit.of(base, found.complete.ordered(), found.ordered(found.complete.ordered()), (rows, None))
     assert problem.hidden == ("Cause",)
     assert problem.rows.few
-    how = Fitting(starts=3, steps=15)
+    how = FittingSettings(starts=3, steps=15)
     starts = [*problem.starts(how, base)]
     alone = replace(problem.restarts(how), beside=False).climbed(starts)
     beside = problem.restarts(how).climbed(starts)

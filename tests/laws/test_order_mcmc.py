@@ -10,7 +10,7 @@ import pytest
 import credo
 from credo._kernels.jit import forced
 from credo.networks.structure.exact_confidence import FamilySums, OverOrders
-from credo.networks.structure.families import Families
+from credo.networks.structure.families import ScoredFamilies
 from credo.networks.structure.order_mcmc import CandidateTables, r_hat, sample_orders
 from credo.networks.structure.score import Constraints
 from tests.dags import empty, has_path
@@ -21,7 +21,7 @@ from tests.laws.test_exact_structure import RandomScore
 def test_chains_have_the_probabilities_of_the_sums(n: int) -> None:
     score = RandomScore(n, 1, 1.5)
     known = Constraints(score.variables, max_parents=3)
-    over = OverOrders(FamilySums.of(Families.of(score, known, "")))
+    over = OverOrders(FamilySums.of(ScoredFamilies.of(score, known, "")))
     found = sample_orders(score, known, empty(n), seed=0, sweeps=1500, graphs=2000)
     np.testing.assert_allclose(found.arrows, over.arrows(), atol=0.03)
     paths = np.array([[np.mean([has_path(dag, u, v) for dag in found.graphs]) for v in range(n)] for u in range(n)])
@@ -35,7 +35,7 @@ def test_chains_keep_to_the_constraints() -> None:
     known = Constraints.of(
         score.variables, required="a -> c; c -> g", forbidden="b -> d", tiers=[[*"abc"], [*"defg"]], max_parents=2
     )
-    over = OverOrders(FamilySums.of(Families.of(score, known, "")))
+    over = OverOrders(FamilySums.of(ScoredFamilies.of(score, known, "")))
     found = sample_orders(score, known, known.required_parents, seed=3, sweeps=2000, graphs=200)
     assert all(known.objection(dag) is None for dag in found.graphs)
     np.testing.assert_allclose(found.arrows, over.arrows(), atol=0.05)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from credo._kernels.jit import forced
 from credo.networks.structure import counting, normalised_likelihood
 from credo.networks.structure.category_families import K2, BDs
-from credo.networks.structure.category_scores import MDL, QNML, BDeu, aic, bic
+from credo.networks.structure.category_scores import MDL, QNML, BDeuScore, aic, bic
 from credo.networks.structure.conditional_gaussian import ConditionalGaussian, MixedTable
 from credo.networks.structure.counting import CodedTable, Counter
 from credo.networks.structure.normalised_likelihood import Regret
@@ -26,7 +26,7 @@ from credo.networks.structure.score import Parents, Score, total
 SIZES = (2, 3, 2, 4, 3)
 FAMILIES = [(0, ()), (0, (1,)), (3, (0, 4)), (4, (0, 1, 2, 3)), (1, (4, 2, 0))]
 CATEGORY: dict[str, Callable[[CodedTable], Score]] = {
-    "bdeu": lambda table: BDeu(table, 3.0),
+    "bdeu": lambda table: BDeuScore(table, 3.0),
     "bds": lambda table: BDs(table, 3.0),
     "k2": K2,
     "bic": bic,
@@ -254,7 +254,7 @@ def mixed(rows: int = 80) -> MixedTable:
 def test_a_mixed_table_scores_categories_as_bdeu_and_numbers_as_bge() -> None:
     table = mixed()
     score = ConditionalGaussian(table, 2.0)
-    assert score.family(3, (1, 5)) == pytest.approx(BDeu(table.categories, 2.0).family(1, (0, 2)), rel=1e-12)
+    assert score.family(3, (1, 5)) == pytest.approx(BDeuScore(table.categories, 2.0).family(1, (0, 2)), rel=1e-12)
     assert score.family(4, (0, 2)) == pytest.approx(BGe(table.numbers, 2.0).family(2, (0, 1)), rel=1e-9)
     assert score.family(1, (0,)) == -np.inf  # a number isn't a parent of a category
 

@@ -118,7 +118,7 @@ def test_draws_are_spread_evenly() -> None:
 
 def _about(seed: int) -> tuple[Any, Any]:
     """Four variables in a loop, one of them decided by another, and what draws them in turn."""
-    from credo.networks.inference.annealed_importance import Path
+    from credo.networks.inference.annealed_importance import AnnealingPath
     from credo.networks.network import Network
 
     random = np.random.default_rng(seed)
@@ -127,7 +127,7 @@ def _about(seed: int) -> tuple[Any, Any]:
     tables["b"] = np.eye(3)[random.permutation(3)]
     net = Network(parents, tables, (0, 1, 2))
     findings = net._findings({"d": {0: 0.9, 1: 0.2, 2: 0.4}})
-    return Path(net.potentials, findings), findings
+    return AnnealingPath(net.potentials, findings), findings
 
 
 @pytest.mark.parametrize("seed", range(3))

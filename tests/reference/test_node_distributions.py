@@ -12,7 +12,7 @@ import pytest
 import credo
 from credo import nodes
 from credo.errors import SizeError
-from credo.networks.inference.elimination import Run
+from credo.networks.inference.elimination import EliminationRun
 from credo.networks.network import Network
 from credo.networks.nodes.chain import Chain
 from tests.node_distributions import CAUSES, cases, either_table, expanded, layered, noisy_max, strengths
@@ -97,7 +97,7 @@ def test_elimination_in_numpy_agrees(kind: str) -> None:
     net, flat = CASES[kind]
     findings = net._findings({"z": "yes"})
     held = net.potentials
-    run = Run(held, findings.codes, findings.weights, {f: held.scope(f) for f in range(len(held.children))})
+    run = EliminationRun(held, findings.codes, findings.weights, {f: held.scope(f) for f in range(len(held.children))})
     run.work(set())
     assert run.summed([]) == pytest.approx(flat.log_probability({"z": "yes"}), abs=1e-12)
 

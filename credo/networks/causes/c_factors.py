@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from credo.networks.causes.estimand import Conditional, Expression, free, product_of, quotient_of, sum_of
+from credo.networks.causes.estimand import ConditionalProbability, Expression, free, product_of, quotient_of, sum_of
 from credo.networks.causes.projection import Component, Projection
 
 
@@ -38,7 +38,7 @@ def identified(graph: Projection, causes: frozenset[str], outcomes: frozenset[st
     if not more:
         return found
     # It is the same for all states of these: their average is one of many estimators, and uses all rows.
-    return sum_of(more, product_of([Conditional(tuple(more)), found]))
+    return sum_of(more, product_of([ConditionalProbability(tuple(more)), found]))
 
 
 def _observed(graph: Projection, whole: Component, relevant: frozenset[str]) -> Expression:
@@ -47,7 +47,9 @@ def _observed(graph: Projection, whole: Component, relevant: frozenset[str]) -> 
         {name: own for name, own in graph.parents.items() if name in relevant},
         frozenset(pair for pair in graph.confounded if pair <= relevant),
     )
-    return product_of(Conditional((name,), part.pillow(name)) for name in reversed(part.order) if name in whole)
+    return product_of(
+        ConditionalProbability((name,), part.pillow(name)) for name in reversed(part.order) if name in whole
+    )
 
 
 def _inside(graph: Projection, part: Component, whole: Component, known: Expression) -> Expression | Hedge:

@@ -42,7 +42,7 @@ class Difference(NamedTuple):
     interval: tuple[float, float] | None
 
 
-class OfInterventions(Shown):
+class ByIntervention(Shown):
     """Something for each state of a cause."""
 
     if TYPE_CHECKING:  # fields, or properties
@@ -66,7 +66,7 @@ class OfInterventions(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Effect(OfInterventions):
+class Effect(ByIntervention):
     """P(outcome | do(cause)) for each state of the cause; of several variables, states are tuples.
 
     `seen` is P(outcome | cause), the association, which may be confounded.

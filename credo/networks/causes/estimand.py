@@ -12,7 +12,7 @@ from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True)
-class Conditional:
+class ConditionalProbability:
     """P(variables | given) of the observed distribution."""
 
     variables: tuple[str, ...]
@@ -51,14 +51,14 @@ class Quotient:
         return (self,)
 
 
-Expression = Conditional | Product | Sum | Quotient
+Expression = ConditionalProbability | Product | Sum | Quotient
 ONE = Product(())
 
 
 def product_of(terms: Iterable[Expression]) -> Expression:
     """A product, without products in it.
 
-    >>> written(product_of([Conditional(("a",), ("b",)), product_of([Conditional(("b",))])]))
+    >>> written(product_of([ConditionalProbability(("a",), ("b",)), product_of([ConditionalProbability(("b",))])]))
     'P(a | b) P(b)'
     """
     flat: list[Expression] = []
@@ -70,7 +70,7 @@ def product_of(terms: Iterable[Expression]) -> Expression:
 def sum_of(over: Iterable[str], term: Expression) -> Expression:
     """Σ term; what sums to 1 by itself is left out, and what doesn't depend on a variable isn't in its sum.
 
-    >>> written(sum_of(["a"], product_of([Conditional(("a",), ("b",)), Conditional(("b",))])))
+    >>> written(sum_of(["a"], product_of([ConditionalProbability(("a",), ("b",)), ConditionalProbability(("b",))])))
     'P(b)'
     """
     left, terms = list(over), [*term.terms]
@@ -82,9 +82,9 @@ def sum_of(over: Iterable[str], term: Expression) -> Expression:
             break
         place, name = found
         own = terms[place]
-        assert isinstance(own, Conditional)
+        assert isinstance(own, ConditionalProbability)
         rest = tuple(each for each in own.variables if each != name)
-        terms[place : place + 1] = [Conditional(rest, own.given)] if rest else []
+        terms[place : place + 1] = [ConditionalProbability(rest, own.given)] if rest else []
         left.remove(name)
     if not left:
         return product_of(terms)
@@ -99,13 +99,13 @@ def _alone(name: str, terms: list[Expression]) -> int | None:
     if len(there) != 1:
         return None
     own = terms[there[0]]
-    return there[0] if isinstance(own, Conditional) and name in own.variables else None
+    return there[0] if isinstance(own, ConditionalProbability) and name in own.variables else None
 
 
 def quotient_of(above: Expression, below: Expression) -> Expression:
     """above / below, common terms cancelled.
 
-    >>> written(quotient_of(product_of([Conditional(("a",), ("b",)), Conditional(("b",))]), Conditional(("b",))))
+    >>> written(quotient_of(product_of([ConditionalProbability(("a",), ("b",)), ConditionalProbability(("b",))]), ConditionalProbability(("b",))))
     'P(a | b)'
     """
     upper = [*above.terms]
@@ -120,7 +120,7 @@ def quotient_of(above: Expression, below: Expression) -> Expression:
 def free(expression: Expression) -> frozenset[str]:
     """The variables that an expression is a function of."""
     match expression:
-        case Conditional(variables, given):
+        case ConditionalProbability(variables, given):
             return frozenset((*variables, *given))
         case Product(terms):
             return frozenset().union(*map(free, terms))
@@ -133,7 +133,7 @@ def free(expression: Expression) -> frozenset[str]:
 def mentioned(expression: Expression) -> frozenset[str]:
     """All variables in it, those that are summed over, too."""
     match expression:
-        case Conditional(variables, given):
+        case ConditionalProbability(variables, given):
             return frozenset((*variables, *given))
         case Product(terms):
             return frozenset().union(*map(mentioned, terms))
@@ -149,8 +149,8 @@ def mentioned(expression: Expression) -> frozenset[str]:
 def written(expression: Expression, taken: Collection[str] | None = None) -> str:
     """As in books; a variable that is summed over and stands outside of the sum, too, has a prime there.
 
-    >>> inner = sum_of(["x"], product_of([Conditional(("y",), ("x", "m")), Conditional(("x",))]))
-    >>> written(sum_of(["m"], product_of([Conditional(("m",), ("x",)), inner])))
+    >>> inner = sum_of(["x"], product_of([ConditionalProbability(("y",), ("x", "m")), ConditionalProbability(("x",))]))
+    >>> written(sum_of(["m"], product_of([ConditionalProbability(("m",), ("x",)), inner])))
     "Σ_m P(m | x) Σ_x' P(y | x', m) P(x')"
     """
     names = {name: name for name in mentioned(expression)}
@@ -159,7 +159,7 @@ def written(expression: Expression, taken: Collection[str] | None = None) -> str
 
 def _written(expression: Expression, names: Mapping[str, str], taken: frozenset[str]) -> str:
     match expression:
-        case Conditional(variables, given):
+        case ConditionalProbability(variables, given):
             causes = f" | {', '.join(names[name] for name in given)}" if given else ""
             return f"P({', '.join(names[name] for name in variables)}{causes})"
         case Product(terms):
@@ -188,7 +188,7 @@ def _factor(term: Expression, names: Mapping[str, str], taken: frozenset[str]) -
 
 def _bracketed(term: Expression, names: Mapping[str, str], taken: frozenset[str]) -> str:
     text = _written(term, names, taken)
-    return text if isinstance(term, Conditional) else f"({text})"
+    return text if isinstance(term, ConditionalProbability) else f"({text})"
 
 
 # Values
@@ -201,7 +201,7 @@ def value_of(expression: Expression, joint: Callable[[frozenset[str]], Factor]) 
     impossible needs no probabilities.
     """
     match expression:
-        case Conditional(variables, given):
+        case ConditionalProbability(variables, given):
             together = joint(frozenset((*variables, *given)))
             return _divided(together, together.sum_out(variables)) if given else together
         case Product(terms):

@@ -9,7 +9,7 @@ from typing import Literal
 
 from credo.core.records import Shown
 from credo.networks.causes.c_factors import Hedge, identified
-from credo.networks.causes.estimand import Conditional, Expression, product_of, quotient_of, sum_of, written
+from credo.networks.causes.estimand import ConditionalProbability, Expression, product_of, quotient_of, sum_of, written
 from credo.networks.causes.projection import Projection
 from credo.networks.graph import Parents, children, connected, reached
 from credo.networks.separation import smallest_separator
@@ -98,19 +98,19 @@ def identify(
     """The simplest identification. `parents` includes the hidden variables."""
     after = reached(causes, children(parents))
     if not after & {*outcomes, *given}:
-        return Identification(causes, outcomes, "no causal path", Conditional(outcomes, given), given=given)
+        return Identification(causes, outcomes, "no causal path", ConditionalProbability(outcomes, given), given=given)
     adjustment = None if after & {*given} else back_door(parents, hidden, causes, outcomes, given)
     if adjustment is not None:
-        estimand: Expression = Conditional(outcomes, (*causes, *given, *adjustment))
+        estimand: Expression = ConditionalProbability(outcomes, (*causes, *given, *adjustment))
         if adjustment:
-            estimand = sum_of(adjustment, product_of([estimand, Conditional(adjustment, given)]))
+            estimand = sum_of(adjustment, product_of([estimand, ConditionalProbability(adjustment, given)]))
         return Identification(causes, outcomes, "back-door", estimand, adjustment, given=given)
     if given:
         return _conditional(parents, hidden, causes, outcomes, given)
     mediators = front_door(parents, hidden, causes, outcomes)
     if mediators is not None:
-        inner = product_of([Conditional(outcomes, (*causes, *mediators)), Conditional(causes)])
-        outer = product_of([Conditional(mediators, causes), sum_of(causes, inner)])
+        inner = product_of([ConditionalProbability(outcomes, (*causes, *mediators)), ConditionalProbability(causes)])
+        outer = product_of([ConditionalProbability(mediators, causes), sum_of(causes, inner)])
         return Identification(causes, outcomes, "front-door", sum_of(mediators, outer), mediators)
     found = identified(Projection.of(parents, hidden), frozenset(causes), frozenset(outcomes))
     if isinstance(found, Hedge):

@@ -37,7 +37,7 @@ def solved(diagram: InfluenceDiagram, given: Given) -> Policy:
     findings = Findings.of(net.potentials, given)
     taken = checked_evidence(diagram, given)
     net._check(net.exact.log_total(findings.codes, findings.weights), given)
-    run = Run(diagram, findings)
+    run = DecisionElimination(diagram, findings)
     left = [name for name in diagram.decisions if name not in taken]
     tables: list[DecisionTable] = []
     for decision in reversed(left):
@@ -74,7 +74,7 @@ def checked_evidence(diagram: InfluenceDiagram, given: Given) -> list[str]:
     return taken
 
 
-class Run:
+class DecisionElimination:
     """Factors of probability and of utility, from which variables are eliminated one by one."""
 
     def __init__(self, diagram: InfluenceDiagram, findings: Findings) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from credo.errors import SizeError
 from credo.networks import graph
 from credo.networks.hybrid.findings import HybridFindings
-from credo.networks.hybrid.gaussian import FEWEST_SPARSE_UNKNOWNS, Solved, solved_dense, solved_sparse
+from credo.networks.hybrid.gaussian import FEWEST_SPARSE_UNKNOWNS, SolvedGaussian, solved_dense, solved_sparse
 from credo.networks.hybrid.number_node import Codes, Equations, NumberNode
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def relevant(net: HybridNetwork, asked: Collection[str], findings: HybridFinding
 
 
 @dataclass(frozen=True, eq=False)
-class Component:
+class GaussianComponent:
     """Number nodes that hang together through numbers that aren't known; given the switches, one Gaussian."""
 
     nodes: tuple[NumberNode, ...]
@@ -89,7 +89,7 @@ class Component:
                 'depend on; more evidence makes them fewer, and method="auto" estimates'
             )
 
-    def solved(self, codes: Mapping[str, Codes]) -> Solved:
+    def solved(self, codes: Mapping[str, Codes]) -> SolvedGaussian:
         """The Gaussian at some configurations of the switches."""
         count = len(next(iter(codes.values()))) if codes else 1
         if count == 1 and len(self.unknown) > FEWEST_SPARSE_UNKNOWNS:
@@ -110,7 +110,7 @@ class Component:
                     constant[:, i] += weight * self.findings.values[name]
         return solved_dense(coefficients, constant, variance)
 
-    def _sparse(self, codes: Mapping[str, Codes]) -> Solved:
+    def _sparse(self, codes: Mapping[str, Codes]) -> SolvedGaussian:
         """Rows of the equations of all numbers; those of nodes below categories are put in."""
         from scipy import sparse
 
@@ -137,7 +137,7 @@ class Component:
         return solved_sparse(whole[:, unknown], constant + whole @ known, variance)
 
 
-def components(net: HybridNetwork, names: Iterable[str], findings: HybridFindings) -> list[Component]:
+def components(net: HybridNetwork, names: Iterable[str], findings: HybridFindings) -> list[GaussianComponent]:
     """The number nodes among some variables, in groups that share no unknown number."""
     nodes = [net.numbers[name] for name in names if name in net.numbers and name not in net.done]
     first: dict[str, str] = {}  # of each unknown number: another of its component; its own name at the root
@@ -162,8 +162,8 @@ def _numbers(node: NumberNode) -> tuple[str, ...]:
     return (node.name, *node.numbers)
 
 
-def _component(net: HybridNetwork, nodes: list[NumberNode], findings: HybridFindings) -> Component:
+def _component(net: HybridNetwork, nodes: list[NumberNode], findings: HybridFindings) -> GaussianComponent:
     unknown = dict.fromkeys(name for node in nodes for name in _numbers(node) if name not in findings.values)
     above = dict.fromkeys(name for node in nodes for name in node.categories if name not in findings.states)
     sizes = tuple(len(net.states[name]) for name in above)
-    return Component(tuple(nodes), tuple(unknown), tuple(above), sizes, findings, net.equations)
+    return GaussianComponent(tuple(nodes), tuple(unknown), tuple(above), sizes, findings, net.equations)

@@ -10,7 +10,7 @@ import numpy as np
 
 from credo.errors import EvidenceError, NetworkError, SchemaError
 from credo.networks.causes.causal_graph import CausalGraph
-from credo.networks.causes.effect import Effect, OfInterventions
+from credo.networks.causes.effect import ByIntervention, Effect
 from credo.networks.causes.identification import Identification
 from credo.networks.hybrid.answers import NumberAnswer
 from credo.networks.missing_information import hidden_variables
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NumberEffect(OfInterventions):
+class NumberEffect(ByIntervention):
     """The distribution of a number under each intervention, p(outcome | do(cause)).
 
     `seen` are p(outcome | cause), the associations, which may be confounded.

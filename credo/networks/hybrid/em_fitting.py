@@ -16,7 +16,7 @@ from credo.core.statistics import Counts
 from credo.data import Source
 from credo.data.schema import Schema
 from credo.errors import DataError, NetworkError, counted
-from credo.networks.fitting import SAME_OPTIMUM, STEPS_FROM_EACH_START, Fitting
+from credo.networks.fitting import SAME_OPTIMUM, STEPS_FROM_EACH_START, FittingSettings
 from credo.networks.hybrid.expectation import HybridEM
 from credo.networks.hybrid.learning import HybridLearner, shapes_of
 from credo.networks.hybrid.line_priors import ROUNDING_VARIANCE, HybridPriors, resolved
@@ -72,7 +72,7 @@ class HybridFit:
         begun = HybridEM(grown, known.schema, priors.tables.in_log_odds(shapes), explicit, pivot, known)
         return cls(net, begun, rows, ())
 
-    def solved(self, how: Fitting) -> HybridNetwork:
+    def solved(self, how: FittingSettings) -> HybridNetwork:
         """The network at the best optimum found."""
         from credo.networks.hybrid.network import HybridNetwork
 
@@ -93,7 +93,7 @@ class HybridFit:
         parts = marks or missing_parts(best.model, self.rows)
         return Evidence(best.evidence.schema, {**best.evidence.parts, **parts})
 
-    def _best(self, how: Fitting) -> Fitted[HybridEM]:
+    def _best(self, how: FittingSettings) -> Fitted[HybridEM]:
         if not self.hidden:
             return em(self.begun, lambda: self.rows, steps=how.steps, tolerance=how.tolerance)
         size = sum(part.rows for part in self.rows)
@@ -109,7 +109,7 @@ class HybridFit:
         )
         return restarts.best([*self._starts(how)])
 
-    def _starts(self, how: Fitting) -> Iterator[HybridEM]:
+    def _starts(self, how: FittingSettings) -> Iterator[HybridEM]:
         """Nodes with a hidden variable, or below one, at random: all states alike would stay so."""
         for i in range(how.starts):
             random = np.random.default_rng([how.seed, i])

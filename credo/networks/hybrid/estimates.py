@@ -12,10 +12,10 @@ import numpy as np
 from credo.errors import EvidenceError
 from credo.networks.answers import Estimated, EstimatedNumber
 from credo.networks.hybrid.answers import JointNumbers, NumberAnswer
-from credo.networks.hybrid.components import Component, components, relevant
+from credo.networks.hybrid.components import GaussianComponent, components, relevant
 from credo.networks.hybrid.exact import IMPOSSIBLE_EVIDENCE
 from credo.networks.hybrid.findings import HybridFindings
-from credo.networks.hybrid.gaussian import Dense
+from credo.networks.hybrid.gaussian import DenseGaussian
 from credo.networks.hybrid.number_node import Codes
 from credo.networks.hybrid.truncated import log_mass, truncated_draws
 from credo.networks.inference.sizes import FEWEST_RELIABLE_SAMPLES, LIKELIHOOD_WEIGHTING
@@ -116,7 +116,7 @@ class Particles:
 
 
 @dataclass(eq=False)
-class Drawing:
+class WeightedSampler:
     """Draws as they are made."""
 
     net: HybridNetwork
@@ -168,7 +168,7 @@ class Drawing:
             own = self.codes.setdefault(name, np.zeros(self.size, dtype=np.intp))
             own[rows] = found.to_numpy(zero_copy_only=False)
 
-    def _weigh(self, component: Component, means: Array, covariances: Array) -> None:
+    def _weigh(self, component: GaussianComponent, means: Array, covariances: Array) -> None:
         switches = component.switches
         cells = np.column_stack([self.codes[name] for name in switches]) if switches else np.zeros((self.size, 1), int)
         every, place = np.unique(cells, axis=0, return_inverse=True)
@@ -184,7 +184,7 @@ class Drawing:
             if not wanted:
                 continue
             places = [component.places[name] for name in wanted]
-            law = Dense(solved.log_density, solved.mean[:, places], solved.covariance(places))
+            law = DenseGaussian(solved.log_density, solved.mean[:, places], solved.covariance(places))
             law = law.taken(place[here] - start)
             mean, covariance = self._inside(component, wanted, law, here)
             at = np.array([self.asked.index(name) for name in own], dtype=np.intp)
@@ -194,7 +194,9 @@ class Drawing:
             else:
                 covariances[np.ix_(here, at)] = np.einsum("nii->ni", covariance)[:, : len(own)]
 
-    def _inside(self, component: Component, names: Sequence[str], law: Dense, rows: Codes) -> tuple[Array, Array]:
+    def _inside(
+        self, component: GaussianComponent, names: Sequence[str], law: DenseGaussian, rows: Codes
+    ) -> tuple[Array, Array]:
         """Numbers that are known by intervals are drawn one after another, each weighted by the mass of its interval
         (Geweke, Hajivassiliou and Keane); the others are conditioned on them."""
         mean, covariance = law.mean.copy(), law.whole.copy()
@@ -279,7 +281,7 @@ def drawn_particles(
     """Draws about some variables (without any: about the findings' probability)."""
     names = relevant(net, asked, findings)
     numbers = tuple(name for name in asked if name in net.numbers)
-    making = Drawing(net, findings, numbers, samples, np.random.default_rng(seed), joint)
+    making = WeightedSampler(net, findings, numbers, samples, np.random.default_rng(seed), joint)
     base = 0.0
     if net.logistic:
         means, covariances = making.forward(names)

@@ -16,9 +16,9 @@ from credo.networks.answers import Estimated
 from credo.networks.factor import LARGEST_LOG_RATIO, Factor
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.hybrid.answers import JointNumbers, NumberAnswer
-from credo.networks.hybrid.components import Component, components, relevant
+from credo.networks.hybrid.components import GaussianComponent, components, relevant
 from credo.networks.hybrid.findings import HybridFindings
-from credo.networks.hybrid.gaussian import Solved
+from credo.networks.hybrid.gaussian import SolvedGaussian
 from credo.networks.hybrid.truncated import NormalGivenInterval, truncated_moments
 from credo.networks.inference.sizes import InferenceOptions
 from credo.networks.markov_network import MarkovNetwork
@@ -38,13 +38,13 @@ IMPOSSIBLE_EVIDENCE = "the evidence is impossible: its probability is 0"
 class Solution:
     """A component's Gaussian in every configuration of its switches, and the likelihood of the findings."""
 
-    component: Component
-    solved: Solved
+    component: GaussianComponent
+    solved: SolvedGaussian
     log_weight: Array  # (configurations,) log p(findings about its numbers | configuration)
     inside: tuple[Array, Array] | None = None  # mean and variance of the number that is known by an interval
 
     @classmethod
-    def of(cls, component: Component) -> Solution:
+    def of(cls, component: GaussianComponent) -> Solution:
         component.check()
         if len(component.intervals) > 1:
             names = ", ".join(map(repr, component.intervals))
@@ -262,7 +262,7 @@ class ExactQuery:
         return next(each for each in self.solutions if name in each.component.places)
 
 
-def _factors(component: Component, log_weight: Array) -> list[Factor]:
+def _factors(component: GaussianComponent, log_weight: Array) -> list[Factor]:
     """Factors whose product is exp(log_weight): several, where one float can't hold its range."""
     with np.errstate(invalid="ignore"):
         lowest = float(np.min(log_weight[np.isfinite(log_weight)]))

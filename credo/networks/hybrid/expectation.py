@@ -20,8 +20,8 @@ from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.networks.hybrid.learning import NodeShape, shapes_of
 from credo.networks.hybrid.line_priors import flat, mode_line
 from credo.networks.hybrid.number_node import NumberNode
-from credo.networks.hybrid.rows import HybridRows, Pattern, RowInference
-from credo.networks.nodes.table import Table
+from credo.networks.hybrid.rows import HybridRows, MissingPattern, RowInference
+from credo.networks.nodes.table import ConditionalTable
 from credo.networks.table_priors import TablePriors
 from credo.numerics.exact import Array
 
@@ -56,7 +56,7 @@ class HybridEM:
         return RowInference(self.net)
 
     @cached_property
-    def shapes(self) -> tuple[dict[str, Table], dict[str, NodeShape]]:
+    def shapes(self) -> tuple[dict[str, ConditionalTable], dict[str, NodeShape]]:
         return shapes_of(self.net.parents, {*self.net.numbers})
 
     @property
@@ -82,14 +82,20 @@ class HybridEM:
             parts[line.label] = Part(line.axes, self._statistics(line, sums))
         return Evidence(self.schema, parts), log_likelihood
 
-    def _count(self, tables: Mapping[str, Table], counts: Mapping[str, Array], pattern: Pattern, shares: Array) -> None:
+    def _count(
+        self,
+        tables: Mapping[str, ConditionalTable],
+        counts: Mapping[str, Array],
+        pattern: MissingPattern,
+        shares: Array,
+    ) -> None:
         by_name = {name: pattern.codes[:, :, i] for i, name in enumerate(self.inference.categories)}
         for name, table in tables.items():
             cells = np.ravel_multi_index([by_name[each] for each in table.scope], counts[name].shape)
             found = np.bincount(cells.reshape(-1), shares.reshape(-1), counts[name].size)
             counts[name][...] += found.reshape(counts[name].shape)
 
-    def _add(self, sums: dict[Switches, Sums], pattern: Pattern, shares: Array) -> None:
+    def _add(self, sums: dict[Switches, Sums], pattern: MissingPattern, shares: Array) -> None:
         inference = self.inference
         for where, rows, spread in inference.completed(pattern):
             switches = tuple(pattern.codes[where[0][0], where[1][0], inference.switches].tolist())

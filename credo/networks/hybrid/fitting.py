@@ -13,7 +13,7 @@ from credo.data import Source, source
 from credo.data.profile import infer_schema
 from credo.data.schema import Schema
 from credo.errors import DataError, NetworkError, SchemaError, suggest
-from credo.networks.fitting import Fitting, stated
+from credo.networks.fitting import FittingSettings, hidden_variable_states
 from credo.networks.hybrid.em_fitting import HybridFit
 from credo.networks.hybrid.learning import HybridLearner, NodeShape, logistic_shapes
 from credo.networks.hybrid.line_priors import HybridPriors
@@ -34,7 +34,7 @@ def fitted(
     kinds: Mapping[str, str] | None,
     weight: Weight,
     hidden: Mapping[str, Any] | None,
-    how: Fitting,
+    how: FittingSettings,
 ) -> HybridNetwork:
     from credo.networks.hybrid.network import HybridNetwork
 
@@ -58,7 +58,7 @@ def fitted(
     return HybridFit.of(learner, table, Weights.of(weight), tuple(unseen)).solved(how)
 
 
-def updated(net: HybridNetwork, data: object, weight: Weight, how: Fitting) -> HybridNetwork:
+def updated(net: HybridNetwork, data: object, weight: Weight, how: FittingSettings) -> HybridNetwork:
     """With more rows: added if they are complete; else EM continues."""
     learner, table = HybridLearner.of(net), source(data).repeatable()
     learner._check_additive("learn from more rows")
@@ -114,7 +114,7 @@ def _hidden_states(net: HybridNetwork, given: Given, columns: Sequence[str]) -> 
             raise SchemaError(f"{name!r} can't be hidden: the data have a column of it")
         if name in net.numbers:
             raise SchemaError(f"{name!r} can't be hidden: it is a number, and hidden variables are categories")
-        found[name] = stated(name, states)
+        found[name] = hidden_variable_states(name, states)
     for absent in (name for name in net.parents if name not in columns and name not in found):
         if absent not in net.states or len(columns) == 0:
             raise DataError(
@@ -153,7 +153,7 @@ def _kinds(
         schema = infer_schema(table, {name: known[name] for name in unsure if name in known} or None)
         for name in unsure:
             known[name] = _plain(schema[name].kind if name in schema.names else "category") or "category"
-        _tell_of_few_values(schema, [name for name in unsure if known[name] == "category"])
+        _notice_few_values(schema, [name for name in unsure if known[name] == "category"])
     return {name: known[name] for name in net.parents}
 
 
@@ -162,7 +162,7 @@ def _plain(kind: str) -> str | None:
     return "number" if kind in NUMERIC_KINDS else "category" if kind == "category" else None
 
 
-def _tell_of_few_values(schema: Schema, names: Sequence[str]) -> None:
+def _notice_few_values(schema: Schema, names: Sequence[str]) -> None:
     """Whole numbers of one or two values are categories, unless kinds says otherwise."""
     import pyarrow as pa
 

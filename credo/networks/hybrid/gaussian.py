@@ -20,7 +20,7 @@ FEWEST_SPARSE_UNKNOWNS = 120  # unknown numbers for which sparse matrices are fa
 COLUMNS_SOLVED_AT_ONCE = 256  # right-hand sides
 
 
-class Solved(Protocol):
+class SolvedGaussian(Protocol):
     """A Gaussian over unknown numbers, for each of some configurations of categories."""
 
     @property
@@ -43,7 +43,7 @@ class Solved(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Dense:
+class DenseGaussian:
     log_density: Array
     mean: Array
     whole: Array  # (configurations, unknown, unknown)
@@ -54,12 +54,12 @@ class Dense:
     def variances(self) -> Array:
         return np.asarray(np.diagonal(self.whole, axis1=1, axis2=2))
 
-    def taken(self, which: Any) -> Dense:
+    def taken(self, which: Any) -> DenseGaussian:
         """Some of the configurations."""
-        return Dense(self.log_density[which], self.mean[which], self.whole[which])
+        return DenseGaussian(self.log_density[which], self.mean[which], self.whole[which])
 
 
-def solved_dense(coefficients: Array, constant: Array, variance: Array) -> Dense:
+def solved_dense(coefficients: Array, constant: Array, variance: Array) -> DenseGaussian:
     """coefficients: A (configurations, factors, unknown); constant: c and variance: v (configurations, factors).
 
     A and v have one configuration where they are the same for all."""
@@ -79,7 +79,7 @@ def solved_dense(coefficients: Array, constant: Array, variance: Array) -> Dense
         mean = mean - (whole @ (np.swapaxes(weighted, 1, 2) @ left))[..., 0]
     log_determinant = 2 * (np.log(np.diagonal(root, axis1=1, axis2=2)) - np.log(scale)).sum(1)
     whole = np.broadcast_to(whole, (len(mean), *whole.shape[1:]))
-    return Dense(_log_density(coefficients, constant, variance, mean, log_determinant), mean, whole)
+    return DenseGaussian(_log_density(coefficients, constant, variance, mean, log_determinant), mean, whole)
 
 
 def _log_density(coefficients: Any, constant: Array, variance: Array, mean: Array, log_determinant: Array) -> Array:
@@ -91,7 +91,7 @@ def _log_density(coefficients: Any, constant: Array, variance: Array, mean: Arra
 
 
 @dataclass(frozen=True, eq=False)
-class Sparse:
+class SparseGaussian:
     """One configuration of many numbers, by a sparse factorisation of the precision."""
 
     log_density: Array
@@ -120,7 +120,7 @@ class Sparse:
         return np.asarray(self.scale[:, None] * self.factor.solve(right))
 
 
-def solved_sparse(coefficients: Any, constant: Array, variance: Array) -> Sparse:
+def solved_sparse(coefficients: Any, constant: Array, variance: Array) -> SparseGaussian:
     """coefficients: a SciPy sparse matrix A (factors, unknown)."""
     from scipy import sparse
     from scipy.sparse.linalg import splu
@@ -142,7 +142,7 @@ def solved_sparse(coefficients: Any, constant: Array, variance: Array) -> Sparse
     away = constant + coefficients @ mean
     known = len(variance) - len(mean)
     log_density = -0.5 * ((away**2 / variance + np.log(variance)).sum() + known * LOG_2PI + log_determinant)
-    return Sparse(np.array([log_density]), mean[None], factor, scale)
+    return SparseGaussian(np.array([log_density]), mean[None], factor, scale)
 
 
 def selected_variances(factor: Any) -> Array | None:

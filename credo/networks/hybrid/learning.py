@@ -27,7 +27,7 @@ from credo.networks.inference.state_index import StateIndex
 from credo.networks.learner import NetworkLearner
 from credo.networks.learning import inferred, state_codes
 from credo.networks.missing_information import hidden_rows, hidden_variables, missing_of
-from credo.networks.nodes.table import Table
+from credo.networks.nodes.table import ConditionalTable
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -88,15 +88,15 @@ class NodeShape:
         )
 
 
-def shapes_of(parents: Parents, numbers: set[str]) -> tuple[dict[str, Table], dict[str, NodeShape]]:
+def shapes_of(parents: Parents, numbers: set[str]) -> tuple[dict[str, ConditionalTable], dict[str, NodeShape]]:
     """What tables and lines are learned from. Of a category with numbers among its parents, the states are counted."""
-    tables, lines = dict[str, Table](), dict[str, NodeShape]()
+    tables, lines = dict[str, ConditionalTable](), dict[str, NodeShape]()
     for name, above in parents.items():
         of_categories, of_numbers = split_parents(above, numbers)
         if name in numbers:
             lines[name] = NodeShape(name, of_categories, of_numbers)
         else:
-            tables[name] = Table(name, () if of_numbers else of_categories)
+            tables[name] = ConditionalTable(name, () if of_numbers else of_categories)
     return tables, lines
 
 

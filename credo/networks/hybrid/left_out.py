@@ -16,7 +16,7 @@ from credo.networks.hybrid.learning import HybridLearner, NodeShape, shapes_of
 from credo.networks.hybrid.line_priors import LinePosterior, expected_variance, line_posterior
 from credo.networks.inference.state_index import StateIndex
 from credo.networks.learning import WEIGHT_TOLERANCE, state_codes
-from credo.networks.nodes.table import Table
+from credo.networks.nodes.table import ConditionalTable
 from credo.networks.table_priors import dirichlet_of
 from credo.numerics.distributions import Normal
 from credo.numerics.exact import Array
@@ -34,7 +34,7 @@ def leave_one_out(net: HybridNetwork, data: object, weight: Weight) -> Validatio
     if table.once:
         raise DataError("leave-one-out reads the data once more, and an iterator can be read only once: give a table")
     names = learner.needs(table.without(weight))
-    job, partitions = LeaveOneOut.of(learner, weights.of_a_row), weights.partitions(table, names)
+    job, partitions = LeaveOutOfNodes.of(learner, weights.of_a_row), weights.partitions(table, names)
     if table.sums_scores:
         added: Any = summed_validation(job, partitions, left_out=True)
         _check_rows(learner, added.n)
@@ -54,7 +54,7 @@ def _check_rows(learner: HybridLearner, there: float) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class LeaveOneOut:
+class LeaveOutOfNodes:
     """The job of one batch: each node without the row, by its counts less one, or by a rank-one step back of its line.
 
     With h = z′P⁻¹z and e = y - w′z: w₋ᵢ = w - P⁻¹z e/(1 - h), scale₋ᵢ = scale - ½ e²/(1 - h), shape₋ᵢ = shape - ½, P₋ᵢ
@@ -66,7 +66,7 @@ class LeaveOneOut:
     lines: dict[str, LinePosterior]
 
     @classmethod
-    def of(cls, learner: HybridLearner, weights: RowWeights) -> LeaveOneOut:
+    def of(cls, learner: HybridLearner, weights: RowWeights) -> LeaveOutOfNodes:
         net, found = learner.network, dict[str, Any]()
         for name, line in shapes_of(net.parents, learner.numbers)[1].items():
             after = line_posterior(net.prior.line(name), name, net.evidence[line.label])
@@ -95,7 +95,7 @@ class LeaveOneOut:
             found += self._log_density(line, codes, numbers, weight)
         return found, weight
 
-    def _log_share(self, table: Table, codes: dict[str, Codes], weight: Array) -> Array:
+    def _log_share(self, table: ConditionalTable, codes: dict[str, Codes], weight: Array) -> Array:
         net = self.learner.network
         counts, prior = net.evidence[table.label].n.value, net.prior.tables[table.name]
         cell = tuple(codes[name] for name in table.scope)

@@ -67,7 +67,7 @@ def _line(given: object, what: str) -> LinePrior:
     )
 
 
-class Pooled(NamedTuple):
+class PooledLine(NamedTuple):
     """The line of all rows together."""
 
     weights: Array  # the intercept first
@@ -88,7 +88,7 @@ class Pooled(NamedTuple):
         return found
 
 
-def pooled_line(name: str, statistics: CrossMoments) -> Pooled:
+def pooled_line(name: str, statistics: CrossMoments) -> PooledLine:
     """Least squares over all configurations of category parents, the shortest weights where several fit alike; the
     variance about it is that of n - weights degrees of freedom, and where none is left, that of the number alone."""
     whole = statistics
@@ -109,7 +109,7 @@ def pooled_line(name: str, statistics: CrossMoments) -> Pooled:
     left = float(variance) * n / (n - taken) if n > taken else own * n / max(n - 1.0, 1.0)
     left, parts = max(left, ROUNDING_VARIANCE * own), flat(statistics)
     inside = min(max(_inside(parts, left), ROUNDING_VARIANCE * own), left)
-    return Pooled(weights, left, inside, mean, scatter[:-1, :-1], taken / n * parts.n.value)
+    return PooledLine(weights, left, inside, mean, scatter[:-1, :-1], taken / n * parts.n.value)
 
 
 def _inside(parts: CrossMoments, total: float) -> float:
@@ -123,7 +123,7 @@ def _inside(parts: CrossMoments, total: float) -> float:
     return float((np.asarray(variance) * n[enough]).sum()) / degrees
 
 
-def as_all_rows(cases: float, pooled: Pooled) -> LinearGaussian:
+def as_all_rows(cases: float, pooled: PooledLine) -> LinearGaussian:
     """The prior that is worth so many rows: lines differ from that of all rows as much as rows do, E[σ²] = the variance
     about configurations' own lines.
 
@@ -137,7 +137,7 @@ def as_all_rows(cases: float, pooled: Pooled) -> LinearGaussian:
     return LinearGaussian(pooled.weights, (precision + precision.T) / 2, about.shape, about.scale)
 
 
-def as_all_rows_about_means(cases: float, pooled: Pooled) -> LinearGaussian:
+def as_all_rows_about_means(cases: float, pooled: PooledLine) -> LinearGaussian:
     """The same for numbers less their means: where these are far from 0, nothing is lost."""
     line = np.concatenate([[0.0], pooled.weights[1:]])
     precision = cases * pooled.inside / pooled.variance * pooled.second

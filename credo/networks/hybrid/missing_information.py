@@ -16,9 +16,9 @@ from credo.core.labels import Label
 from credo.core.statistics import Counts
 from credo.networks.hybrid.expectation import HybridEM
 from credo.networks.hybrid.learning import NodeShape
-from credo.networks.hybrid.rows import HybridRows, Pattern
+from credo.networks.hybrid.rows import HybridRows, MissingPattern
 from credo.networks.missing_information import missing_of, missing_rows
-from credo.networks.nodes.table import Table
+from credo.networks.nodes.table import ConditionalTable
 from credo.numerics.exact import Array, Exact
 
 COUNTS_AT_ONCE = 2**22  # expected counts of single rows held in memory
@@ -45,7 +45,7 @@ def missing_parts(model: HybridEM, rows: Iterable[HybridRows]) -> dict[Label, Pa
     return {missing_of(labels[name]): Part(axes[name], Counts(Exact.of(own[None]))) for name, own in found.items()}
 
 
-def _misses(model: HybridEM, pattern: Pattern, scope: Iterable[str]) -> bool:
+def _misses(model: HybridEM, pattern: MissingPattern, scope: Iterable[str]) -> bool:
     """Whether a cell of these variables isn't known; of all rows of a pattern, it is the same ones."""
     of_numbers = dict(zip(model.inference.numbers, pattern.known.tolist(), strict=True))
     hidden = {*pattern.hidden.tolist()}
@@ -53,7 +53,7 @@ def _misses(model: HybridEM, pattern: Pattern, scope: Iterable[str]) -> bool:
     return not all((of_numbers | of_categories)[name] for name in scope)
 
 
-def _of_table(model: HybridEM, table: Table, pattern: Pattern, weight: Array) -> Array:
+def _of_table(model: HybridEM, table: ConditionalTable, pattern: MissingPattern, weight: Array) -> Array:
     shape, found = table.shape(model.sizes), np.zeros(table.shape(model.sizes)[:-1])
     places = [model.inference.categories.index(name) for name in table.scope]
     size = int(np.prod(shape))
@@ -69,7 +69,7 @@ def _of_table(model: HybridEM, table: Table, pattern: Pattern, weight: Array) ->
     return found
 
 
-def _of_line(model: HybridEM, line: NodeShape, pattern: Pattern, weight: Array) -> Array:
+def _of_line(model: HybridEM, line: NodeShape, pattern: MissingPattern, weight: Array) -> Array:
     """Σ weight (E[1ᶜ e²] - E[1ᶜ e]²)/σ² at each configuration."""
     inference, node, shape = model.inference, model.net.numbers[line.name], line.shape(model.sizes)
     columns = [inference.numbers.index(name) for name in line.columns]

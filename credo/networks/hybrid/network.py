@@ -256,18 +256,18 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         runs from `starts` (10) starts, drawn by `seed`. It stops after `steps` (1000), or when the relative growth of
         the objective is below `tolerance`.
         """
-        from credo.networks.fitting import Fitting
+        from credo.networks.fitting import FittingSettings
         from credo.networks.hybrid.fitting import fitted
 
-        return fitted(self, data, prior, kinds, weight, hidden, Fitting.of(how))
+        return fitted(self, data, prior, kinds, weight, hidden, FittingSettings.of(how))
 
     def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> HybridNetwork:
         """Learn from more rows. Where their cells are missing, EM continues: what was learned before stays, and counts
         as known."""
-        from credo.networks.fitting import Fitting
+        from credo.networks.fitting import FittingSettings
         from credo.networks.hybrid.fitting import updated
 
-        return updated(self, data, weight, Fitting.of(how))
+        return updated(self, data, weight, FittingSettings.of(how))
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
         """log p(row) of each row, by nodes learned from the other folds."""

@@ -90,7 +90,7 @@ def _how(method: Method, samples: int, seed: int) -> InferenceOptions:
 def answered(method: Method, exact: Callable[[], Result], estimated: Callable[[], Result]) -> Result:
     """The exact answer; under "auto" an estimate, with a notice, where there is none."""
     if method == LIKELIHOOD_WEIGHTING:
-        return _told(estimated())
+        return _with_reliability_notice(estimated())
     try:
         return exact()
     except SizeError as error:
@@ -98,10 +98,10 @@ def answered(method: Method, exact: Callable[[], Result], estimated: Callable[[]
             raise
         found = estimated()
         tell(f"{needed(error)}: estimated by {LIKELIHOOD_WEIGHTING} instead, with standard errors")
-        return _told(found)
+        return _with_reliability_notice(found)
 
 
-def _told(found: Result) -> Result:
+def _with_reliability_notice(found: Result) -> Result:
     if not getattr(found, "reliable", True):
         tell("the estimate is unreliable: a few samples carry nearly all the weight; increase samples=")
     return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from credo.data import Batch
 from credo.errors import EvidenceError, NetworkError, SchemaError, check_seed, counted
-from credo.networks.hybrid.rows import HybridRows, Pattern, RowCodes, RowInference
+from credo.networks.hybrid.rows import HybridRows, MissingPattern, RowCodes, RowInference
 from credo.networks.inference.estimate import check_samples
 from credo.networks.inference.sizes import LIKELIHOOD_WEIGHTING, InferenceOptions, Method, is_exact
 from credo.notices import quietly, tell
@@ -45,7 +45,7 @@ class RowAnswers:
         self,
         data: object,
         shape: tuple[int, ...],
-        summed: Callable[[Pattern, Array, Batch], None],
+        summed: Callable[[MissingPattern, Array, Batch], None],
         asked: Callable[[dict[str, Any]], Any],
         hide: Callable[[HybridRows], None] = lambda _: None,
     ) -> Array:
@@ -81,7 +81,7 @@ class RowAnswers:
         return {"method": self.method, "samples": self.samples, "seed": self.seed}
 
     def log_prob(self, data: object) -> Array:
-        def summed(pattern: Pattern, found: Array, _: Batch) -> None:
+        def summed(pattern: MissingPattern, found: Array, _: Batch) -> None:
             found[pattern.rows] = pattern.log_prob
 
         return self.each(data, (), summed, lambda known: self.net.log_probability(known, **self.how))
@@ -94,7 +94,7 @@ class RowAnswers:
         def hide(rows: HybridRows) -> None:
             rows.codes[:, i] = -1
 
-        def summed(pattern: Pattern, found: Array, batch: Batch) -> None:
+        def summed(pattern: MissingPattern, found: Array, batch: Batch) -> None:
             pattern.check(batch)
             shares = pattern.responsibilities
             for k in range(size):
@@ -109,7 +109,7 @@ class RowAnswers:
         def hide(rows: HybridRows) -> None:
             rows.numbers[:, j] = np.nan
 
-        def summed(pattern: Pattern, found: Array, batch: Batch) -> None:
+        def summed(pattern: MissingPattern, found: Array, batch: Batch) -> None:
             pattern.check(batch)
             shares = pattern.responsibilities
             for where, completed, _ in self.inference.completed(pattern):

@@ -50,7 +50,7 @@ class HybridRows(Loaded):
 
 
 @dataclass(frozen=True, eq=False)
-class Pattern:
+class MissingPattern:
     """Rows with the same cells missing, each with every joint state of its missing categories."""
 
     rows: NDArray[np.intp]  # of the batch
@@ -97,7 +97,7 @@ class RowInference:
         used = {name for node in self.net.numbers.values() for name in node.categories}
         return [i for i, name in enumerate(self.categories) if name in used]
 
-    def patterns(self, rows: HybridRows, beyond: list[int] | None = None) -> Iterator[Pattern]:
+    def patterns(self, rows: HybridRows, beyond: list[int] | None = None) -> Iterator[MissingPattern]:
         """Rows by the cells that are missing. Rows whose missing cells are too many to be summed over are refused, or
         put in a list, if one is given."""
         missing = np.column_stack([rows.codes < 0, np.isnan(rows.numbers)])
@@ -131,7 +131,7 @@ class RowInference:
 
     def _pattern(
         self, rows: HybridRows, own: NDArray[np.intp], hidden: Any, joint: int, known: NDArray[np.bool_]
-    ) -> Pattern:
+    ) -> MissingPattern:
         codes = np.repeat(rows.codes[own][:, None], joint, axis=1)
         sizes = [len(self.net.states[self.categories[i]]) for i in hidden]
         if sizes:
@@ -139,7 +139,7 @@ class RowInference:
         numbers = rows.numbers[own]
         log_joint = self._log_tables(codes, numbers)
         log_joint += self._log_complete(codes, numbers) if known.all() else self._log_known(codes, numbers, known)
-        return Pattern(own, codes, log_joint, numbers, known, hidden)
+        return MissingPattern(own, codes, log_joint, numbers, known, hidden)
 
     def _log_tables(self, codes: RowCodes, numbers: Array) -> Array:
         by_name = {name: codes[:, :, i] for i, name in enumerate(self.categories)}
@@ -207,7 +207,7 @@ class RowInference:
     def _joints(self) -> dict[tuple[int, ...], tuple[Array, Array]]:
         return {}
 
-    def completed(self, pattern: Pattern) -> Iterator[tuple[tuple[Any, Any], Array, Array]]:
+    def completed(self, pattern: MissingPattern) -> Iterator[tuple[tuple[Any, Any], Array, Array]]:
         """Cells (rows, states) with the same switches, their rows with missing numbers at their mean given the known
         ones, and the covariance of the missing ones (0 elsewhere)."""
         known = pattern.known

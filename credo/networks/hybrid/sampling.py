@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.errors import DataError, EvidenceError, SizeError, check_seed
-from credo.networks.hybrid.estimates import Drawing
+from credo.networks.hybrid.estimates import WeightedSampler
 from credo.networks.hybrid.exact import IMPOSSIBLE_EVIDENCE, ExactQuery
 from credo.networks.hybrid.findings import HybridFindings
 from credo.networks.hybrid.number_node import Codes
@@ -37,7 +37,7 @@ def sampled_table(net: HybridNetwork, size: int, given: Given, seed: int | None)
     findings = HybridFindings.of(net, given)
     names = tuple(name for name in net.parents if name in net.numbers)
     if not findings.names - {*net.done} or not size:
-        making = Drawing(net, findings, names, int(size), random)
+        making = WeightedSampler(net, findings, names, int(size), random)
         codes, numbers = making.codes, making.forward([*net.parents])[0]
     else:
         codes, numbers = _given_findings(net, findings, names, int(size), random)
@@ -56,7 +56,7 @@ def _given_findings(
     try:
         return _exactly(net, findings, names, size, random)
     except SizeError:
-        making = Drawing(net, findings, names, max(DRAWS_PER_ROW * size, FEWEST_DRAWS), random)
+        making = WeightedSampler(net, findings, names, max(DRAWS_PER_ROW * size, FEWEST_DRAWS), random)
         numbers, _ = making.forward([*net.parents])
         chosen = _resampled(making.log_weight, size, random)
         return {name: own[chosen] for name, own in making.codes.items()}, numbers[chosen]
@@ -74,7 +74,7 @@ def _exactly(
     switches = list(dict.fromkeys(name for own in told for name in own))
     shares = inference.shares(switches)
     drawn = random.choice(len(shares), size, p=shares / shares.sum())
-    making = Drawing(net, findings, names, size, random)
+    making = WeightedSampler(net, findings, names, size, random)
     shape = [len(net.states[name]) for name in switches]
     for cell in np.unique(drawn).tolist():
         rows = np.flatnonzero(drawn == cell)

@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class AnnealingPath:
     """f₀, ..., f₁: in a Markov network from the uniform distribution to ∏ factors^β; in a belief network from the
     prior, the evidence counting as f^β. Zeros are replaced by small values on the way."""
 
@@ -98,7 +98,7 @@ class Path:
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class AnnealedRuns:
     """now (runs, variables): where they end; log_weights (runs): log ∏ fₜ(xₜ₋₁) / fₜ₋₁(xₜ₋₁) Σ f₀, whose mean is that
     of Σ f₁; -inf where a run ends in an impossible state."""
 
@@ -110,7 +110,7 @@ class Runs:
 
 def annealed(potentials: Potentials, findings: Findings, samples: int, seed: int) -> Total:
     """Annealed importance sampling (Neal, 2001), with more steps while the runs' weights differ too much."""
-    path = Path(potentials, findings)
+    path = AnnealingPath(potentials, findings)
     for effort in EFFORTS:
         count, steps = runs_of(1, samples * effort)
         made = [*in_threads(partial(run, path, count, schedule(path, steps, seed), seed), count)]
@@ -139,7 +139,7 @@ def runs_of(cells: int, rounds: int) -> tuple[int, int]:
     return count, max(FEWEST_TEMPERATURES, rounds // (2 * count))
 
 
-def schedule(path: Path, steps: int, seed: int) -> Array:
+def schedule(path: AnnealingPath, steps: int, seed: int) -> Array:
     """β₀ = 0, ..., 1, so that each step changes the weights equally: dβ ∝ 1 / σ of log f, estimated by a few pilot
     runs."""
     starts, _ = starting_states(path.potentials, path.findings, PILOT_RUNS, seed)
@@ -155,7 +155,7 @@ def schedule(path: Path, steps: int, seed: int) -> Array:
     return np.interp(np.linspace(0.0, lengths[-1], steps + 1), lengths, powers)
 
 
-def run(path: Path, count: int, powers: Array, seed: int, first: int, last: int) -> Runs:
+def run(path: AnnealingPath, count: int, powers: Array, seed: int, first: int, last: int) -> AnnealedRuns:
     """Some of `count` runs: E ∏ fₜ(xₜ₋₁) / fₜ₋₁(xₜ₋₁) is the sum of the last f over that of the first."""
     starts, _ = starting_states(path.potentials, path.findings, count, seed)
     now = np.ascontiguousarray(starts[:, first:last].T, dtype=np.int64)
@@ -165,7 +165,7 @@ def run(path: Path, count: int, powers: Array, seed: int, first: int, last: int)
         log_weights += (powers[step] - powers[step - 1]) * path.log_values(now)
         draw_runs(*path.at(float(powers[step])), seeds, step, now)
     log_weights += path.log_last(now) - powers[-2] * path.log_values(now)
-    return Runs(now, log_weights, seeds, len(powers))
+    return AnnealedRuns(now, log_weights, seeds, len(powers))
 
 
 def in_threads(work: Callable[[int, int], Result], count: int) -> Iterator[Result]:

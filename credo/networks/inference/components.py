@@ -30,14 +30,14 @@ Check = Callable[[float], None]  # refuses impossible evidence, given its log-pr
 
 
 @dataclass(frozen=True, eq=False)
-class Component:
+class ConnectedComponent:
     """A connected component of the free variables, with their observed neighbours, as a network of its own."""
 
     variables: Integers  # their numbers in the whole network
     potentials: Potentials
 
     @classmethod
-    def of(cls, whole: Potentials, factors: Sequence[int], free: Integers) -> Component:
+    def of(cls, whole: Potentials, factors: Sequence[int], free: Integers) -> ConnectedComponent:
         """In a belief network each variable needs a table: observed ones whose own is elsewhere get ones."""
         scopes = whole.scopes
         there = np.unique(np.concatenate([free, *(np.array(scopes[f], dtype=np.int64) for f in factors)]))
@@ -80,7 +80,7 @@ class Component:
 class Cut:
     """The parts of a network that a query is about, and the factors of observed variables alone."""
 
-    parts: Sequence[Component]
+    parts: Sequence[ConnectedComponent]
     known: Sequence[int]
 
     @cached_property
@@ -191,7 +191,7 @@ class Components:
         group_of[label[:n][free]] = groups
         of_factor = group_of[label[n:]]
         parts = [
-            Component.of(held, np.flatnonzero(touched & (of_factor == each)).tolist(), free[groups == each])
+            ConnectedComponent.of(held, np.flatnonzero(touched & (of_factor == each)).tolist(), free[groups == each])
             for each in np.unique(groups).tolist()
         ]
         return Cut(parts, np.flatnonzero(used & ~touched).tolist())
@@ -236,7 +236,7 @@ class Components:
         self,
         group: JointQuery,
         findings: Findings,
-        found: Sequence[tuple[Component, JointQuery, Estimate]],
+        found: Sequence[tuple[ConnectedComponent, JointQuery, Estimate]],
         otherwise: str,
     ) -> Estimate:
         """∏ of independent tables, an axis for each variable of the query."""
@@ -275,7 +275,13 @@ def _by(method: str) -> str:
 
 
 def _of_part(
-    part: Component, findings: Findings, asked: Sequence[JointQuery], method: str, samples: int, seed: int, check: Check
+    part: ConnectedComponent,
+    findings: Findings,
+    asked: Sequence[JointQuery],
+    method: str,
+    samples: int,
+    seed: int,
+    check: Check,
 ) -> list[Estimate]:
     """Exact where it fits; a part that isn't queried must be possible, as far as that is known."""
     if method in ("auto", EXACT):
@@ -287,7 +293,9 @@ def _of_part(
     return estimates(part.potentials, findings, asked, method, samples, seed) if asked else []
 
 
-def _exactly(part: Component, findings: Findings, asked: Sequence[JointQuery], check: Check) -> Iterator[Estimate]:
+def _exactly(
+    part: ConnectedComponent, findings: Findings, asked: Sequence[JointQuery], check: Check
+) -> Iterator[Estimate]:
     places = part.potentials.places
     if len(asked) == 1:
         table, found = _joint(part, findings, asked[0])
@@ -308,7 +316,7 @@ def _exactly(part: Component, findings: Findings, asked: Sequence[JointQuery], c
             yield _sure(_joint(part, findings, group)[0])
 
 
-def _joint(part: Component, findings: Findings, group: JointQuery) -> tuple[Array, float]:
+def _joint(part: ConnectedComponent, findings: Findings, group: JointQuery) -> tuple[Array, float]:
     """P(variables, event | findings), and log P(findings)."""
     exact, p = part.exact, 1.0
     after: Findings | None = findings
@@ -328,7 +336,7 @@ def _sure(table: Array) -> Estimate:
     return Estimate(table, np.zeros_like(table), np.inf, EXACT, lambda _: 0.0)
 
 
-def _total(part: Component, findings: Findings, method: str, samples: int, seed: int) -> Total:
+def _total(part: ConnectedComponent, findings: Findings, method: str, samples: int, seed: int) -> Total:
     if method in ("auto", EXACT):
         try:
             return Total(part.exact.log_total(findings.codes, findings.weights), 0.0, np.inf, EXACT)
@@ -339,7 +347,7 @@ def _total(part: Component, findings: Findings, method: str, samples: int, seed:
 
 
 def _best(
-    part: Component, findings: Findings, asked: Sequence[int] | None, method: str, samples: int, seed: int
+    part: ConnectedComponent, findings: Findings, asked: Sequence[int] | None, method: str, samples: int, seed: int
 ) -> tuple[Integers, float | Total, bool]:
     """The most probable joint state of a part, its log-probability, and whether it is exact."""
     if asked is not None and not asked:

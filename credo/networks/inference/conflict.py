@@ -29,42 +29,42 @@ def smallest_conflict(given: Mapping[str, object], possible: Possible) -> dict[s
             asked[names] = possible({name: value for name, value in given.items() if name in names})
         return asked[names]
 
-    found = _fewer(frozenset(given), [*given], fits)
+    found = _minimal_conflict(frozenset(given), [*given], fits)
     left_out: list[Names] = []
     size = 0
     begun = monotonic()
     while size < len(found) and len(asked) < MOST_CONFLICT_QUERIES and monotonic() - begun < MOST_CONFLICT_SECONDS:
-        candidate = next(_hitting(left_out, size), None)
+        candidate = next(_hitting_sets(left_out, size), None)
         if candidate is None:
             size += 1
         elif fits(candidate):
-            left_out.append(frozenset(given) - _more(candidate, [*given], fits))
+            left_out.append(frozenset(given) - _maximal_consistent(candidate, [*given], fits))
         else:
             found = candidate
     return {name: value for name, value in given.items() if name in found}
 
 
-def _fewer(names: Names, order: Sequence[str], fits: Callable[[Names], bool]) -> Names:
+def _minimal_conflict(names: Names, order: Sequence[str], fits: Callable[[Names], bool]) -> Names:
     """A minimal conflict within a conflict, by bisection."""
     if not order or not fits(names - {*order}):
         return names - {*order}
     if len(order) == 1:
         return names
     half = len(order) // 2
-    return _fewer(_fewer(names, order[:half], fits), order[half:], fits)
+    return _minimal_conflict(_minimal_conflict(names, order[:half], fits), order[half:], fits)
 
 
-def _more(names: Names, order: Sequence[str], fits: Callable[[Names], bool]) -> Names:
+def _maximal_consistent(names: Names, order: Sequence[str], fits: Callable[[Names], bool]) -> Names:
     """A maximal consistent set of findings that holds these, by bisection."""
     if not order or fits(names | {*order}):
         return names | {*order}
     if len(order) == 1:
         return names
     half = len(order) // 2
-    return _more(_more(names, order[:half], fits), order[half:], fits)
+    return _maximal_consistent(_maximal_consistent(names, order[:half], fits), order[half:], fits)
 
 
-def _hitting(sets: Sequence[Names], size: int) -> Iterator[Names]:
+def _hitting_sets(sets: Sequence[Names], size: int) -> Iterator[Names]:
     """Hitting sets of at most so many names."""
     waiting = [frozenset[str]()]
     seen = set[Names]()
@@ -73,14 +73,14 @@ def _hitting(sets: Sequence[Names], size: int) -> Iterator[Names]:
         missed = [each for each in sets if not each & chosen]
         if not missed:
             yield chosen
-        elif len(chosen) + _apart(missed) <= size:
+        elif len(chosen) + _disjoint_sets(missed) <= size:
             fewest = min(missed, key=len)
             new = [chosen | {name} for name in sorted(fewest)]
             waiting += [each for each in new if each not in seen]
             seen.update(new)
 
 
-def _apart(sets: Sequence[Names]) -> int:
+def _disjoint_sets(sets: Sequence[Names]) -> int:
     """A lower bound for the size of a hitting set: a number of disjoint sets."""
     count, used = 0, frozenset[str]()
     for each in sorted(sets, key=len):

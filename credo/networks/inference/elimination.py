@@ -30,7 +30,7 @@ def is_loaded() -> bool:
     return "numba" in sys.modules
 
 
-class Part(NamedTuple):
+class ScopedTable(NamedTuple):
     """A factor, or what others sent."""
 
     scope: list[int]
@@ -112,14 +112,16 @@ class Elimination:
         found: list[int] = np.flatnonzero(known).tolist()
         return found
 
-    def _begun(self, codes: Integers, weights: Array, wanted: Collection[int], last: Sequence[int] = ()) -> Run | None:
+    def _begun(
+        self, codes: Integers, weights: Array, wanted: Collection[int], last: Sequence[int] = ()
+    ) -> EliminationRun | None:
         """The relevant factors, before anything is summed out; None: kernels do better."""
         if is_loaded() or Elimination._spent > STEPS_BEFORE_KERNELS or len(wanted) > MOST_FACTORS:
             return None
         factors = self._needed(wanted)
         if factors is None:
             return None
-        run = Run(self.potentials, codes, weights, factors)
+        run = EliminationRun(self.potentials, codes, weights, factors)
         work = run.work({*last})
         if work > MOST_ELIMINATION_CELLS:
             return None
@@ -142,14 +144,14 @@ class Elimination:
         return dict(sorted(found.items())) if len(found) <= MOST_FACTORS else None
 
 
-class Run:
+class EliminationRun:
     """Factors with the evidence, from which variables are eliminated one by one."""
 
     def __init__(self, held: Numbered, codes: Integers, weights: Array, factors: Mapping[int, list[int]]) -> None:
         """factors: the scope of each."""
         self._held, self._codes = held, codes
         self._log, self._weights = held.log_scale, weights
-        self._factors: list[Part] = []
+        self._factors: list[ScopedTable] = []
         known = {v: int(codes[v]) for v in np.flatnonzero(codes >= 0).tolist()}
         for f, scope in factors.items():
             table = held.table(f)
@@ -169,7 +171,7 @@ class Run:
 
     def _enter(self, scope: list[int], table: Array, least: float | None = None) -> None:
         if scope:
-            self._factors.append(Part(scope, table, _log_least(table) if least is None else least))
+            self._factors.append(ScopedTable(scope, table, _log_least(table) if least is None else least))
         else:
             self._log += log(table) if table > 0 else -inf
 
@@ -211,9 +213,9 @@ class Run:
         final = {*last}
         stop = len(place) - len(self.rest)  # and then the rest
         stop = stop if maximised else stop - len(final & place.keys())
-        buckets: list[list[Part]] = [[] for _ in range(stop + 1)]
+        buckets: list[list[ScopedTable]] = [[] for _ in range(stop + 1)]
 
-        def put(part: Part) -> int:
+        def put(part: ScopedTable) -> int:
             at = min(min(map(place.__getitem__, part.scope)), stop)
             buckets[at].append(part)
             return at if at < stop or self.rest else -1
@@ -234,8 +236,8 @@ class Run:
             clique = Clique(v, [*near, v], table, message)
             self.cliques.append(clique)
             if near:
-                clique.above = put(Part(near, message / top, least - log(top)))
-        self._left: list[Part] = buckets[stop]
+                clique.above = put(ScopedTable(near, message / top, least - log(top)))
+        self._left: list[ScopedTable] = buckets[stop]
         if _least(self._left) is None:
             return None
         return self._whole(last) if not self.rest else self._whole_of_rest()
@@ -256,7 +258,7 @@ class Run:
         """The remaining product, over these variables."""
         return self._multiplied(self._left, [*scope])
 
-    def _multiplied(self, parts: Sequence[Part], scope: list[int]) -> Array:
+    def _multiplied(self, parts: Sequence[ScopedTable], scope: list[int]) -> Array:
         if len(parts) == 1 and parts[0].scope == scope:
             return parts[0].table
         place, found = {v: i for i, v in enumerate(scope)}, np.ones([1] * len(scope))
@@ -318,7 +320,7 @@ def _sum_to(table: Array, axis: int) -> Array:
     return np.asarray(table.sum((*range(axis), *range(axis + 1, table.ndim))))
 
 
-def _least(parts: Sequence[Part]) -> float | None:
+def _least(parts: Sequence[ScopedTable]) -> float | None:
     """A bound of the logarithm of the product's values above 0; None: it may underflow."""
     if (bound := sum(part.least for part in parts)) > LOG_UNDERFLOW:
         return bound

@@ -10,7 +10,7 @@ from credo._kernels.networks.expectations import Passes, expect_rows
 from credo._kernels.networks.rows import RootedTree
 from credo._kernels.networks.shapes import Families
 from credo.networks.inference.coding import CodedRows
-from credo.networks.inference.junction import Plan, Structure, Tree
+from credo.networks.inference.junction import Plan, Tree, TreeStructure
 from credo.networks.inference.potentials import Integers, Potentials
 from credo.networks.inference.rooted import rooted, walk_in
 from credo.networks.inference.rows import MOST_VISITED_CELLS
@@ -34,9 +34,9 @@ class Expectations:
         """The structure is compiled once, for all values of the factors."""
         everything = np.ones(len(trees.potentials.card), dtype=np.bool_)
 
-        def compiled() -> Structure | None:
+        def compiled() -> TreeStructure | None:
             plan = Plan.of(trees.query(~everything, everything, NO_VARIABLES)).improved()
-            return None if plan.cells > KEPT_PRODUCT else Structure.of(plan)
+            return None if plan.cells > KEPT_PRODUCT else TreeStructure.of(plan)
 
         structure = trees.structures.found(b"rows", compiled)
         if structure is None:

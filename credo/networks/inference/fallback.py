@@ -19,7 +19,7 @@ from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True)
-class Estimated:
+class EstimatedRows:
     """The number of estimated rows, and their errors."""
 
     rows: int = 0
@@ -27,9 +27,9 @@ class Estimated:
     doubted: int = 0
     need: str = ""
 
-    def __add__(self, other: Estimated) -> Estimated:
+    def __add__(self, other: EstimatedRows) -> EstimatedRows:
         worst = float(np.nanmax([0.0, self.worst, other.worst]))
-        return Estimated(self.rows + other.rows, worst, self.doubted + other.doubted, other.need or self.need)
+        return EstimatedRows(self.rows + other.rows, worst, self.doubted + other.doubted, other.need or self.need)
 
     def tell(self) -> None:
         if self.rows:
@@ -55,7 +55,7 @@ class SamplingFallback(Trees):
     def __init__(self, trees: Trees, components: Components, samples: int, seed: int) -> None:
         super().__init__(trees.potentials, trees.structures)
         self._exact, self._components, self._how = trees, components, ("auto", samples, seed)
-        self.estimated = Estimated()
+        self.estimated = EstimatedRows()
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
         try:
@@ -88,4 +88,4 @@ class SamplingFallback(Trees):
 
     def _note(self, error: SizeError, method: str, off: float, reliable: bool) -> None:
         if method != EXACT:
-            self.estimated += Estimated(1, off, int(not reliable), needed(error))
+            self.estimated += EstimatedRows(1, off, int(not reliable), needed(error))

@@ -16,7 +16,7 @@ from credo.networks.inference.annealed_importance import (
     FEWEST_RUNS,
     LEAST_EFFECTIVE,
     RUNS,
-    Path,
+    AnnealingPath,
     in_threads,
     run,
     runs_of,
@@ -39,12 +39,14 @@ def gibbs(
     potentials: Potentials, findings: Findings, asked: Sequence[JointQuery], samples: int, seed: int
 ) -> list[Estimate]:
     """Runs of growing length, until the estimates are reliable or the longest are done."""
-    path = Path(potentials, findings)
+    path = AnnealingPath(potentials, findings)
     found, cells = list[Estimate](), int(potentials.places[-1]) + sum(_cells(potentials, group) for group in asked)
     for effort in EFFORTS:
         count, rounds = runs_of(cells, samples * effort)
         powers = schedule(path, rounds, seed)
-        runs = Walked.joined([*in_threads(partial(_walked, path, asked, count, powers, seed), count)], path)
+        runs = RunStatistics.joined(
+            [*in_threads(partial(_run_statistics, path, asked, count, powers, seed), count)], path
+        )
         found = [runs.estimate(i, group, count * rounds) for i, group in enumerate(asked)]
         if all(each.reliable for each in found):
             break
@@ -53,7 +55,7 @@ def gibbs(
 
 def chains(potentials: Potentials, findings: Findings, rows: int, apart: int, seed: int) -> tuple[Codes, Array]:
     """Thinned rows of each run (runs, variables, rows), and the runs' importance weights, which sum to 1."""
-    path, count = Path(potentials, findings), min(RUNS, max(2, rows))
+    path, count = AnnealingPath(potentials, findings), min(RUNS, max(2, rows))
     each = -(-rows // count)
     powers = schedule(path, max(each * apart, RUNS), seed)
 
@@ -83,17 +85,17 @@ def weights_of(log_weights: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Walked:
+class RunStatistics:
     """Statistics of the runs after annealing, for each half of a run."""
 
-    path: Path
+    path: AnnealingPath
     log_weights: Array  # (runs): importance weights
     shares: Array  # (2, runs, states of all variables): mean full conditionals
     seen: Flags  # (states of all variables): whether any run had it
     counts: Sequence[Array]  # for queries about several variables: (2, runs, cells)
 
     @classmethod
-    def joined(cls, parts: Sequence[Walked], path: Path) -> Walked:
+    def joined(cls, parts: Sequence[RunStatistics], path: AnnealingPath) -> RunStatistics:
         """Of all runs; runs that end in an impossible state don't count."""
         log_weights = np.concatenate([part.log_weights for part in parts])
         there = log_weights > -np.inf
@@ -112,7 +114,7 @@ class Walked:
         runs, worth = len(self.weights), 1.0 / float(self.weights @ self.weights)
         agree, weighed = agreed(halves.mean(0)), not self._all_agree and worth >= LEAST_EFFECTIVE * runs
         reliable = (agree or weighed) and runs >= FEWEST_RUNS and not self._denied(group, halves, moved)
-        pooled = Pooled(
+        pooled = PooledRuns(
             self.weights if weighed else np.full(runs, 1.0 / runs),
             dragged=not (weighed or self._all_agree),
             lost=not reliable,
@@ -165,7 +167,7 @@ class Walked:
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
+class PooledRuns:
     """Means of independent runs, and their standard errors."""
 
     weights: Array  # (runs), which sum to 1
@@ -210,9 +212,9 @@ def _cells(potentials: Potentials, group: JointQuery) -> int:
     return 0 if _only(group) is not None else int(np.prod(potentials.card[list(group.variables)]))
 
 
-def _walked(
-    path: Path, asked: Sequence[JointQuery], count: int, powers: Array, seed: int, first: int, last: int
-) -> Walked:
+def _run_statistics(
+    path: AnnealingPath, asked: Sequence[JointQuery], count: int, powers: Array, seed: int, first: int, last: int
+) -> RunStatistics:
     """Some of the runs, annealed and then continued for as many rounds."""
     rounds = len(powers) - 1
     begun, held = run(path, count, powers, seed, first, last), path.potentials
@@ -241,10 +243,12 @@ def _walked(
             step += size
             if part_of >= 0:
                 shares[part_of, r] = own / size
-    return Walked(path, begun.log_weights, shares, seen, [table[..., :-1] for table in counts])
+    return RunStatistics(path, begun.log_weights, shares, seen, [table[..., :-1] for table in counts])
 
 
-def _rounds(path: Path, seed: np.uint64, step: int, now: Integers, size: int, shares: Array) -> Iterator[Codes]:
+def _rounds(
+    path: AnnealingPath, seed: np.uint64, step: int, now: Integers, size: int, shares: Array
+) -> Iterator[Codes]:
     """(variables, rounds): states, some rounds at a time."""
     most = max(1, STATES_AT_ONCE // len(now))
     for first in range(0, size, most):

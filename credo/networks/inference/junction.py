@@ -135,14 +135,14 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Structure:
+class TreeStructure:
     """A compiled tree without values: cliques, separators, and the clique of each factor."""
 
     query: TreeQuery
     assembled: Assembled
 
     @classmethod
-    def of(cls, plan: Plan) -> Structure:
+    def of(cls, plan: Plan) -> TreeStructure:
         made = cls(plan.query, _assembled(plan.query, plan.found))
         if (
             plan.cells < LARGE_CLIQUE or (plan.query.potentials.children >= 0).any()
@@ -192,7 +192,7 @@ def _assembled(query: TreeQuery, found: Order) -> Assembled:
 class Tree:
     """A structure with values: tables of cliques, and messages between them."""
 
-    def __init__(self, structure: Structure, whole: Numbered | None = None) -> None:
+    def __init__(self, structure: TreeStructure, whole: Numbered | None = None) -> None:
         made = structure.assembled
         self.query = structure.query if whole is None else structure.query.with_values(whole)
         self.potentials = held = self.query.potentials

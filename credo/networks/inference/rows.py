@@ -16,9 +16,9 @@ from credo._kernels.networks.rows import COMPLETE, PREDICT, SCORE, RootedTree, a
 from credo.data import Batch, Source
 from credo.errors import EvidenceError, counted
 from credo.networks.inference.coding import Coded, Coder, Codes, Unseen
-from credo.networks.inference.fallback import Estimated, Fallback
+from credo.networks.inference.fallback import EstimatedRows, Fallback
 from credo.networks.inference.findings import NO_LIKELIHOODS
-from credo.networks.inference.junction import Plan, Structure, Tree, TreeQuery
+from credo.networks.inference.junction import Plan, Tree, TreeQuery, TreeStructure
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.rooted import rooted, walk_in
 from credo.networks.inference.sizes import KEPT_PRODUCT
@@ -36,12 +36,12 @@ ABOUT_ALL = -1, NO_VARIABLES, NO_VARIABLES  # no variable in particular
 MOST_VISITED_CELLS = 2.0**14  # cells visited for one row; above, a tree is compiled for its pattern of missing cells
 
 
-class Answered(NamedTuple):
+class BatchAnswers(NamedTuple):
     """What a query found of a batch."""
 
     answer: Any
     unknown: dict[str, Unseen]  # columns with values that aren't states
-    estimated: Estimated  # rows whose exact answers don't fit in memory
+    estimated: EstimatedRows  # rows whose exact answers don't fit in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +58,12 @@ class RowQuery(ABC):
     @abstractmethod
     def answer(self, coded: Coded, trees: Trees) -> Any: ...
 
-    def __call__(self, batch: Batch) -> Answered:
+    def __call__(self, batch: Batch) -> BatchAnswers:
         coded, trees = self._coder.coded(batch), self.model.trees
         if self.fallback is None:
-            return Answered(self.answer(coded, trees), coded.unknown, Estimated())
+            return BatchAnswers(self.answer(coded, trees), coded.unknown, EstimatedRows())
         sampling = self.fallback.trees(trees, self.model.components)
-        return Answered(self.answer(coded, sampling), coded.unknown, sampling.estimated)
+        return BatchAnswers(self.answer(coded, sampling), coded.unknown, sampling.estimated)
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -90,7 +90,7 @@ class RowQuery(ABC):
         wanted[together] = True
         query = self.model.trees.query(np.zeros(len(wanted), dtype=np.bool_), wanted, together)
         plan = Plan.of(query).improved()
-        return query, None if plan.cells > KEPT_PRODUCT else rooted(Tree(Structure.of(plan)))
+        return query, None if plan.cells > KEPT_PRODUCT else rooted(Tree(TreeStructure.of(plan)))
 
     def _answered(
         self,
@@ -130,7 +130,7 @@ class RowQuery(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Predict(RowQuery):
+class PredictRows(RowQuery):
     """P(variable | the row's other cells). (rows, states)"""
 
     target: int
@@ -161,7 +161,7 @@ class Predict(RowQuery):
 
 
 @dataclass(frozen=True, eq=False)
-class Score(RowQuery):
+class ScoreRows(RowQuery):
     """log P(row), missing cells summed out. (rows,)"""
 
     @cached_property
@@ -178,7 +178,7 @@ class Score(RowQuery):
 
 
 @dataclass(frozen=True, eq=False)
-class Complete(RowQuery):
+class CompleteRows(RowQuery):
     """The rows with the missing cells of their variables filled in, as an Arrow table."""
 
     @cached_property
@@ -216,7 +216,7 @@ class Answer:
 
 def answers(query: RowQuery, table: Source, names: Sequence[str] | None = None) -> Iterator[Any]:
     """The answers for each batch of a table, in order; notices report values that aren't states, and estimates."""
-    unknown, estimated = dict[str, Unseen](), Estimated()
+    unknown, estimated = dict[str, Unseen](), EstimatedRows()
     for found in engines.map(query, table.partitions(query.names if names is None else names)):
         for name, (cells, value) in found.unknown.items():
             before = unknown.get(name, Unseen(0, value))

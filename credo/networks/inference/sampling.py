@@ -67,7 +67,7 @@ def _draw_into(codes: NDArray[Any], net: GraphicalModel, given: Given, seed: int
                 _in_turn(net, findings, seed, codes, error)
             return
     parts = [RowNumbers(start, min(ROWS_PER_TASK, size - start)) for start in range(0, size, ROWS_PER_TASK)]
-    for part, drawn in zip(parts, engines.map(Draw(net, given, seed, codes.dtype), parts), strict=True):
+    for part, drawn in zip(parts, engines.map(DrawRows(net, given, seed, codes.dtype), parts), strict=True):
         codes[:, part.start : part.start + part.rows] = drawn
 
 
@@ -80,7 +80,7 @@ class RowNumbers(Loaded):
 
 
 @dataclass(frozen=True, eq=False)
-class Draw:
+class DrawRows:
     """Rows, by ancestral sampling or, given evidence, from a junction tree."""
 
     net: GraphicalModel

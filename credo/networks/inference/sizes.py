@@ -37,7 +37,7 @@ def check_size(cells: float) -> None:
     have = available()
     if need > have:
         raise SizeError(
-            f"an exact answer needs {size_shown(need)} for its tables; {size_shown(have)} may be used; more evidence "
+            f"an exact answer needs {size_text(need)} for its tables; {size_text(have)} may be used; more evidence "
             'makes tables smaller, and method="auto" estimates'
         )
 
@@ -51,8 +51,8 @@ def check_table(card: Sequence[int]) -> None:
 def check_numbers(what: str, count: int) -> None:
     """Refuse a table that doesn't fit in memory, before it is made."""
     if (count > UNCHECKED_NUMBERS or ANSWER_MEMORY in os.environ) and 8 * count > available():
-        numbers = f"{count:.3g} numbers, {size_shown(8 * count)}"
-        raise SizeError(f"{what} has {numbers}; {size_shown(available())} may be used, or as CREDO_MEMORY says")
+        numbers = f"{count:.3g} numbers, {size_text(8 * count)}"
+        raise SizeError(f"{what} has {numbers}; {size_text(available())} may be used, or as CREDO_MEMORY says")
 
 
 def available() -> float:
@@ -66,10 +66,10 @@ def available() -> float:
     return min(setting(ANSWER_MEMORY, MEMORY_LIMIT), 0.75 * free)
 
 
-def size_shown(size: float) -> str:
+def size_text(size: float) -> str:
     """Bytes, for people.
 
-    >>> size_shown(3.2e9), size_shown(1e30)
+    >>> size_text(3.2e9), size_text(1e30)
     ('3.0 GB', '9.3e+20 GB')
     """
     return f"{size / 2**30:.1f} GB" if size < 1e15 else f"{size / 2**30:.2g} GB"

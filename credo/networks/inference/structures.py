@@ -14,7 +14,7 @@ Kept = TypeVar("Kept")  # a Structure; None: it would be too large
 CACHED_STRUCTURES = 1000
 
 
-class Structures:
+class TreeStructures:
     """Structures by what they were compiled for. New values in them cost no new triangulation or assembly."""
 
     def __init__(self) -> None:

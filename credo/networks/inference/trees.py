@@ -11,11 +11,11 @@ import numpy as np
 
 from credo._kernels.networks.pruning import drop_unconnected, find_ancestors
 from credo.networks.inference.findings import NO_LIKELIHOODS, Findings
-from credo.networks.inference.junction import Plan, Structure, Tree, TreeQuery
+from credo.networks.inference.junction import Plan, Tree, TreeQuery, TreeStructure
 from credo.networks.inference.memory import TREES_MEMORY, setting
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.sizes import check_size
-from credo.networks.inference.structures import Structures
+from credo.networks.inference.structures import TreeStructures
 from credo.numerics.exact import Array
 
 # cells of the tree for any evidence: up to SMALL_TREE it answers all patterns of evidence, up to MIDDLE_TREE new ones
@@ -31,9 +31,9 @@ MOST_FLAGGED_VARIABLES = 2**9  # up to here, a key is a flag for each variable
 class Trees:
     """Answers to queries about the variables of potentials, by their numbers."""
 
-    def __init__(self, potentials: Potentials, structures: Structures | None = None) -> None:
+    def __init__(self, potentials: Potentials, structures: TreeStructures | None = None) -> None:
         self.potentials = potentials
-        self.structures = Structures() if structures is None else structures
+        self.structures = TreeStructures() if structures is None else structures
         self._trees: OrderedDict[bytes, Tree] = OrderedDict()
         self._cells = 0  # of all trees
         self._seen: set[bytes] = set()
@@ -140,7 +140,7 @@ class Trees:
 
     @cached_property
     def _whole(self) -> Tree:
-        return Tree(self.structures.found(b"any ", lambda: Structure.of(self._plan)), self.potentials)
+        return Tree(self.structures.found(b"any ", lambda: TreeStructure.of(self._plan)), self.potentials)
 
     def query(self, observed: Flags, wanted: Flags, together: Integers, maximised: Flags | None = None) -> TreeQuery:
         """Without barren nodes, whose tables sum to 1, and without factors that are not connected with the query."""
@@ -186,10 +186,10 @@ class Trees:
                 self._trees[key] = tree
         return tree
 
-    def _compiled(self, plan: Plan, kept: float) -> Structure:
+    def _compiled(self, plan: Plan, kept: float) -> TreeStructure:
         self._make_room(plan.cells, kept)
         check_size(plan.cells)
-        return Structure.of(plan)
+        return TreeStructure.of(plan)
 
     def _make_room(self, cells: float, kept: float) -> None:
         """Drop the trees that were used least recently, until so many more cells may be kept."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.networks.inference.sizes import check_numbers
-from credo.networks.nodes.node import Piece
+from credo.networks.nodes.node import NodeFactor
 from credo.numerics.exact import Array
 
 LARGEST_SINGLE_FACTOR = 2**6  # numbers of a table that is kept as one factor
@@ -62,14 +62,14 @@ class Chain:
             found = np.stack(each, axis=p)
         return np.array(np.broadcast_to(found, self.shape))
 
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[NodeFactor, ...]:
         """The node's own factor, and those of the summaries; of a small table, the table."""
         if self.is_small:
-            return (Piece((*self.parents, self.name), self.table()),)
+            return (NodeFactor((*self.parents, self.name), self.table()),)
         read = [self.parents[p] for p in self.reads]
-        middle = [Piece((i, read[i + 1], i + 1), step) for i, step in enumerate(self.steps[1:-1])]
-        own = Piece((len(middle), read[-1], self.name), self.steps[-1])
-        return (own, Piece((read[0], 0), self.steps[0][0]), *middle)
+        middle = [NodeFactor((i, read[i + 1], i + 1), step) for i, step in enumerate(self.steps[1:-1])]
+        own = NodeFactor((len(middle), read[-1], self.name), self.steps[-1])
+        return (own, NodeFactor((read[0], 0), self.steps[0][0]), *middle)
 
     def step_counts(self, counts: Sequence[Array]) -> list[Array]:
         """Expected counts of the steps, from those of the pieces."""

@@ -10,13 +10,13 @@ from typing import Any, Self
 from credo.errors import NetworkError
 from credo.networks.fixed import Fixed
 from credo.networks.nodes.distribution import NodeFamily
-from credo.networks.nodes.read_rows import ReadRows, check_parents, named_row, stacked
-from credo.networks.nodes.reading import Reading, ReadingNode
+from credo.networks.nodes.read_rows import RowsByCase, check_parents, named_row, stacked
+from credo.networks.nodes.reading import AutomatonNode, ParentAutomaton
 from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True)
-class DefaultTable(ReadRows):
+class DefaultTable(RowsByCase):
     """A default row, and rows for exceptions: {(state of each parent, ...): row}, None standing for any state
     (Friedman and Goldszmidt 1996).
 
@@ -49,7 +49,7 @@ class DefaultTable(ReadRows):
     def bare(self) -> Self:
         return replace(self, default=None, exceptions=dict.fromkeys(self.exceptions))
 
-    def node(self, family: NodeFamily) -> ReadingNode:
+    def node(self, family: NodeFamily) -> AutomatonNode:
         check_parents(family, "DefaultTable")
         patterns = [_pattern(family, key) for key in self.exceptions]
         _check_reached(family, [*self.exceptions], patterns)
@@ -59,12 +59,12 @@ class DefaultTable(ReadRows):
             """The exceptions that still fit."""
             return tuple(e for e in place if patterns[e][i] in (None, x))
 
-        reading = Reading.of(
+        reading = ParentAutomaton.of(
             tuple(range(len(patterns))), steps, move, lambda place: place[0] if place else len(patterns), family.name
         )
-        return ReadingNode(family, self.bare(), reading, len(patterns) + 1)
+        return AutomatonNode(family, self.bare(), reading, len(patterns) + 1)
 
-    def rows(self, node: ReadingNode) -> Array:
+    def rows(self, node: AutomatonNode) -> Array:
         return stacked(node.family, self._given())
 
     def _given(self) -> Iterator[tuple[str, Any]]:
@@ -72,7 +72,7 @@ class DefaultTable(ReadRows):
             yield f" given {key!r}", row
         yield " by default", self.default
 
-    def with_rows(self, node: ReadingNode, rows: Array) -> Self:
+    def with_rows(self, node: AutomatonNode, rows: Array) -> Self:
         *special, default = (named_row(node.family.own, row) for row in rows)
         return replace(self, default=default, exceptions=dict(zip(self.exceptions, special, strict=True)))
 

@@ -15,15 +15,15 @@ from credo.errors import NetworkError, SizeError, suggest
 from credo.networks.fixed import Fixed
 from credo.networks.nodes.distribution import Distribution, NodeFamily, false_state
 from credo.networks.nodes.logic import Count, Extreme, Parser, Rule, given_state, parents_of
-from credo.networks.nodes.read_rows import ReadRows, check_parents
-from credo.networks.nodes.reading import Reading, ReadingNode
+from credo.networks.nodes.read_rows import RowsByCase, check_parents
+from credo.networks.nodes.reading import AutomatonNode, ParentAutomaton
 from credo.numerics.exact import Array
 
 MOST_CASES = 2**16  # configurations for which a user's function is called
 
 
 @dataclass(frozen=True)
-class Deterministic(ReadRows):
+class Deterministic(RowsByCase):
     """y = f(x): by a rule, a function of the parents' states, or {(states of the parents, ...): state}.
 
     A rule is made of parents' names, `and`, `or`, `not`, `xor`, ==, !=, in, at_least(k, A, B, ...), at_most, exactly;
@@ -80,13 +80,13 @@ class Deterministic(ReadRows):
             raise NetworkError(f"the function of {family.name!r} fails for {shown:.80}: {error}") from None
         return found
 
-    def node(self, family: NodeFamily) -> ReadingNode:
+    def node(self, family: NodeFamily) -> AutomatonNode:
         check_parents(family, "Deterministic")
         own = len(family.own)
         reading = self._by_rule(family) if isinstance(self.rule, str) else self._by_cases(family)
-        return ReadingNode(family, self, reading, own, np.eye(own))
+        return AutomatonNode(family, self, reading, own, np.eye(own))
 
-    def _by_cases(self, family: NodeFamily) -> Reading:
+    def _by_cases(self, family: NodeFamily) -> ParentAutomaton:
         assert isinstance(self.rule, Mapping)
         shape = family.shape[:-1]
         if prod(shape) > MOST_CASES:
@@ -112,9 +112,9 @@ class Deterministic(ReadRows):
         def final(place: bytes) -> int:
             return int(np.frombuffer(place, np.int64)[0])
 
-        return Reading.of(codes.tobytes(), [*enumerate(shape)], move, final, family.name)
+        return ParentAutomaton.of(codes.tobytes(), [*enumerate(shape)], move, final, family.name)
 
-    def _by_rule(self, family: NodeFamily) -> Reading:
+    def _by_rule(self, family: NodeFamily) -> ParentAutomaton:
         assert isinstance(self.rule, str)
         ends = _grades(family)
         rule = Parser(
@@ -129,12 +129,12 @@ class Deterministic(ReadRows):
             raise NetworkError(f"the rule of {family.name!r} doesn't depend on its parent {unread!r}")
         steps = [*enumerate(family.shape[:-1])]
         state = _final(family, rule, ends)
-        return Reading.of(rule, steps, lambda i, place, x: given_state(place, i, x), state, family.name)
+        return ParentAutomaton.of(rule, steps, lambda i, place, x: given_state(place, i, x), state, family.name)
 
-    def rows(self, node: ReadingNode) -> Array:
+    def rows(self, node: AutomatonNode) -> Array:
         return np.eye(node.leaves)
 
-    def with_rows(self, node: ReadingNode, rows: Array) -> Self:  # noqa: ARG002 - nothing is learned
+    def with_rows(self, node: AutomatonNode, rows: Array) -> Self:  # noqa: ARG002 - nothing is learned
         return self
 
 

@@ -22,7 +22,7 @@ EM_STEPS, EM_TOLERANCE = 2000, 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class Seen(Loaded):
+class SeenConfigurations(Loaded):
     """The evidence, as one batch."""
 
     evidence: Evidence
@@ -37,7 +37,7 @@ class RowsEM:
     prior: Prior  # of log-odds
     parameters: Array
 
-    def expect(self, batch: Seen, /) -> Expected:
+    def expect(self, batch: SeenConfigurations, /) -> Expected:
         counts = Counts(Exact.of(self.node.counts(batch.evidence, self.parameters)))
         found = Evidence(Schema(()), {self.node.expected_label: Part((None, None), counts)})
         return found, self.node.log_likelihood(batch.evidence, self.parameters)
@@ -65,4 +65,6 @@ def fitted_rows(node: CausesNode, prior: Prior, evidence: Evidence) -> Array:
     in_log_odds = TablePriors(default=prior).in_log_odds(shape)[node.label.name]
     begun = RowsEM(node, in_log_odds, node.start())
     with engines.using(engines.Serial()):
-        return accelerated_em(begun, lambda: [Seen(evidence)], steps=EM_STEPS, tolerance=EM_TOLERANCE).model.parameters
+        return accelerated_em(
+            begun, lambda: [SeenConfigurations(evidence)], steps=EM_STEPS, tolerance=EM_TOLERANCE
+        ).model.parameters

@@ -22,7 +22,7 @@ from credo.networks.table_priors import BDeu, dirichlet_of
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.networks.incomplete import Observed
+    from credo.networks.incomplete import ObservedRows
     from credo.networks.network import Network
 
 Cells = NDArray[np.integer[Any]]
@@ -49,7 +49,7 @@ class UngrownNode(CountedNode):
     log_likelihood = mode = estimate = log_prior = drawn = coordinates = at = _refuse
 
 
-def with_grown_trees(network: Network, found: Observed) -> tuple[Network, Observed]:
+def with_grown_trees(network: Network, found: ObservedRows) -> tuple[Network, ObservedRows]:
     """With a tree for each node that has none yet, from the rows that know its family."""
     from credo.networks.nodes.tree_table import TreeTable
 

@@ -18,7 +18,7 @@ from credo.families.dirichlet import DirichletCategorical
 from credo.networks.nodes.chain import Chain
 from credo.networks.nodes.configurations import ConfigurationCounts
 from credo.networks.nodes.family_node import CountedNode
-from credo.networks.nodes.node import Piece, Prior, Sizes
+from credo.networks.nodes.node import NodeFactor, Prior, Sizes
 from credo.networks.nodes.simplex import amplitudes, random_rows, squares
 from credo.networks.nodes.table import uniform_where_unknown
 from credo.networks.nodes.two_grades import SeenCauses
@@ -26,7 +26,7 @@ from credo.networks.table_priors import BDeu, dirichlet_of
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
-    from credo.networks.nodes.noisy import Noisy
+    from credo.networks.nodes.noisy import NoisyDistribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class CausesNode(CountedNode):
     θᵢ.
     """
 
-    form: Noisy
+    form: NoisyDistribution
     grades: tuple[int, ...]  # own states, from the lowest
     neutral: tuple[int, ...]  # of each parent, the state without effect
 
@@ -69,10 +69,10 @@ class CausesNode(CountedNode):
 
     # Inference
 
-    def parameters(self, given: Noisy) -> Array:
+    def parameters(self, given: NoisyDistribution) -> Array:
         return given.rows(self)
 
-    def distribution(self, parameters: Array) -> Noisy:
+    def distribution(self, parameters: Array) -> NoisyDistribution:
         return self.form.with_rows(self, parameters)
 
     def table(self, parameters: Array) -> Array:
@@ -81,7 +81,7 @@ class CausesNode(CountedNode):
     def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
         return self.chain(parameters).rows(cells)
 
-    def pieces(self, parameters: Array) -> tuple[Piece, ...]:
+    def pieces(self, parameters: Array) -> tuple[NodeFactor, ...]:
         return self.chain(parameters).pieces()
 
     def chain(self, parameters: Array) -> Chain:

@@ -17,7 +17,7 @@ from credo.errors import NetworkError, SizeError
 from credo.networks.nodes.chain import every_cell
 from credo.networks.nodes.configurations import ConfigurationCounts
 from credo.networks.nodes.family_node import CountedNode
-from credo.networks.nodes.node import Piece, Prior, Sizes
+from credo.networks.nodes.node import NodeFactor, Prior, Sizes
 from credo.numerics.exact import Array, Exact
 
 LARGEST_EXPANDED_TABLE = 2**22  # numbers
@@ -106,8 +106,8 @@ class LogLinearNode(CountedNode):
     def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
         return np.exp(self.log_shares(parameters, cells))
 
-    def pieces(self, parameters: Array) -> tuple[Piece, ...]:
-        return (Piece(self.family.scope, self.table(parameters)),)
+    def pieces(self, parameters: Array) -> tuple[NodeFactor, ...]:
+        return (NodeFactor(self.family.scope, self.table(parameters)),)
 
     # Learning
 

@@ -22,7 +22,7 @@ Prior = TablePrior
 Sizes = Mapping[str, int]  # how many states each variable has
 
 
-class Piece(NamedTuple):
+class NodeFactor(NamedTuple):
     """A factor of a node: P(last | others), over variables by name, and auxiliary variables of the node by number."""
 
     scope: tuple[str | int, ...]
@@ -87,7 +87,7 @@ class Node(Protocol):
         """The statistics of complete rows."""
         ...
 
-    def pieces(self, parameters: Array) -> tuple[Piece, ...]:
+    def pieces(self, parameters: Array) -> tuple[NodeFactor, ...]:
         """The factors whose product is P(node | parents), auxiliary variables summed out: its own first, then one for
         each auxiliary variable, in their order."""
         ...

@@ -16,7 +16,7 @@ from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True)
-class Noisy(Distribution):
+class NoisyDistribution(Distribution):
     """The maximum of what each cause, and the leak, brings about."""
 
     causes: Mapping[str, Any] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Noisy(Distribution):
             raise NetworkError(f"{family.name!r} has no strength for its parent {missing!r}; give one for each")
 
 
-class TwoGraded(Noisy):
+class TwoGraded(NoisyDistribution):
     """A noisy node of two states: a strength for each state of a parent that has an effect."""
 
     def rows(self, node: CausesNode) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from credo.errors import NetworkError
 from credo.networks.nodes.distribution import NodeFamily, false_state
 from credo.networks.nodes.independent_causes import CausesNode
-from credo.networks.nodes.noisy import Noisy, by_state
+from credo.networks.nodes.noisy import NoisyDistribution, by_state
 from credo.networks.tables import row_of
 from credo.numerics.exact import Array
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class NoisyMax(Noisy):
+class NoisyMax(NoisyDistribution):
     """The highest of the grades that the causes and the leak produce (Henrion 1989; Díez 1993).
 
     Of each cause, {state: row}: a row is {grade: probability}, or a list in the order of the node's states; if only one

@@ -10,7 +10,7 @@ import numpy as np
 
 from credo.errors import NetworkError
 from credo.networks.nodes.distribution import Distribution, NodeFamily
-from credo.networks.nodes.reading import ReadingNode
+from credo.networks.nodes.reading import AutomatonNode
 from credo.networks.tables import row_of
 from credo.numerics.exact import Array
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from credo.networks.answers import Posterior
 
 
-class ReadRows(Distribution):
+class RowsByCase(Distribution):
     """A distribution of a row for each of several cases of the parents."""
 
     @abstractmethod
-    def rows(self, node: ReadingNode) -> Array:
+    def rows(self, node: AutomatonNode) -> Array:
         """The parameters, checked. (rows, own states)"""
 
     @abstractmethod
-    def with_rows(self, node: ReadingNode, rows: Array) -> Self:
+    def with_rows(self, node: AutomatonNode, rows: Array) -> Self:
         """With those parameters."""
 
 

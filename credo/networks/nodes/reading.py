@@ -16,12 +16,12 @@ from credo.core.statistics import Counts
 from credo.errors import EvidenceError, SizeError
 from credo.networks.nodes.chain import Chain, every_cell
 from credo.networks.nodes.family_node import FamilyNode
-from credo.networks.nodes.node import Piece, Prior, Sizes
-from credo.networks.nodes.table import Table
+from credo.networks.nodes.node import NodeFactor, Prior, Sizes
+from credo.networks.nodes.table import ConditionalTable
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
-    from credo.networks.nodes.read_rows import ReadRows
+    from credo.networks.nodes.read_rows import RowsByCase
 
 Place = TypeVar("Place")
 Moves = NDArray[np.int64]  # (places before, states of the parent) -> the place after
@@ -29,7 +29,7 @@ MOST_AUTOMATON_STATES = 2**10
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ParentAutomaton:
     """A finite automaton: the place after a step follows from the place before it and the state of a parent."""
 
     reads: tuple[int, ...]  # the parent of each step
@@ -43,7 +43,7 @@ class Reading:
         move: Callable[[int, Place, int], Place],
         final: Callable[[Place], int],
         name: str,
-    ) -> Reading:
+    ) -> ParentAutomaton:
         """From the place to begin with, the parent of each step and its number of states, where a step leads, and the
         row at which a last place ends."""
         moves, places = list[Moves](), [start]
@@ -79,11 +79,11 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class ReadingNode(FamilyNode):
+class AutomatonNode(FamilyNode):
     """P(y | x) = θ[row(x), y]: a table with fewer rows than the parents have configurations, learned by counting."""
 
-    form: ReadRows
-    reading: Reading
+    form: RowsByCase
+    reading: ParentAutomaton
     leaves: int  # rows of probabilities
     fixed: Array | None = None  # rows that aren't learned
 
@@ -128,10 +128,10 @@ class ReadingNode(FamilyNode):
 
     # Inference
 
-    def parameters(self, given: ReadRows) -> Array:
+    def parameters(self, given: RowsByCase) -> Array:
         return given.rows(self) if self.fixed is None else self.fixed
 
-    def distribution(self, parameters: Array) -> ReadRows:
+    def distribution(self, parameters: Array) -> RowsByCase:
         return self.form if self.fixed is not None else self.form.with_rows(self, parameters)
 
     def chain(self, parameters: Array) -> Chain:
@@ -144,7 +144,7 @@ class ReadingNode(FamilyNode):
     def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
         return self.chain(parameters).rows(cells)
 
-    def pieces(self, parameters: Array) -> tuple[Piece, ...]:
+    def pieces(self, parameters: Array) -> tuple[NodeFactor, ...]:
         return self.chain(parameters).pieces()
 
     # Learning
@@ -187,7 +187,7 @@ class ReadingNode(FamilyNode):
 
 
 @dataclass(frozen=True)
-class _Rows(Table):
+class _Rows(ConditionalTable):
     """A table given the row that was read."""
 
     size: tuple[int, int] = (0, 0)

@@ -14,7 +14,7 @@ from credo.core.membership import Codes, Hard
 from credo.core.statistics import Counts
 from credo.families.dirichlet import DirichletCategorical
 from credo.networks.inference.sizes import check_numbers
-from credo.networks.nodes.node import LearnedNode, Piece, Prior, Sizes
+from credo.networks.nodes.node import LearnedNode, NodeFactor, Prior, Sizes
 from credo.networks.nodes.simplex import amplitudes, random_rows, squares
 from credo.networks.table_priors import BDeu, dirichlet_of
 from credo.numerics.exact import Array, Exact
@@ -24,10 +24,10 @@ UNCHECKED_TABLE = 2**13  # numbers; smaller tables surely fit: asking how much m
 
 
 @dataclass(frozen=True)
-class Table(LearnedNode):
+class ConditionalTable(LearnedNode):
     """P(node = k | parents = j) = θⱼₖ, θⱼ ~ Dirichlet: a conditional probability table, learned by counting.
 
-    >>> fire = Table("Fire", ("Storm",))
+    >>> fire = ConditionalTable("Fire", ("Storm",))
     >>> codes = {"Storm": np.array([0, 0, 1], np.int32), "Fire": np.array([0, 1, 1], np.int32)}
     >>> counts = fire.summarise(codes, {"Storm": 2, "Fire": 2}, np.ones(3))
     >>> fire.mean(DirichletCategorical(1.0), counts).round(3)
@@ -78,8 +78,8 @@ class Table(LearnedNode):
             type(part.statistics) is Counts and part.axes == self.axes and part.statistics.n.shape == self.shape(sizes)
         )
 
-    def pieces(self, parameters: Array) -> tuple[Piece, ...]:
-        return (Piece(self.scope, parameters),)
+    def pieces(self, parameters: Array) -> tuple[NodeFactor, ...]:
+        return (NodeFactor(self.scope, parameters),)
 
     def expected(self, counts: Sequence[Array], parameters: Array) -> Part:  # noqa: ARG002 - counts are what is seen
         return Part(self.axes, Counts(Exact.of(counts[0])))

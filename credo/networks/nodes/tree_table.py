@@ -9,21 +9,21 @@ from typing import Any, Self
 from credo.errors import NetworkError
 from credo.networks.nodes.distribution import NodeFamily
 from credo.networks.nodes.growing import UngrownNode
-from credo.networks.nodes.read_rows import ReadRows, check_parents, named_row, stacked
-from credo.networks.nodes.reading import Reading, ReadingNode
+from credo.networks.nodes.read_rows import RowsByCase, check_parents, named_row, stacked
+from credo.networks.nodes.reading import AutomatonNode, ParentAutomaton
 from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class TreeSplit:
     """An inner node of a tree: a parent, and the subtree below each of its states."""
 
     parent: int
-    below: tuple[Split | Leaf, ...]
+    below: tuple[TreeSplit | TreeLeaf, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Leaf:
+class TreeLeaf:
     """A row, by its number from the left."""
 
     row: int
@@ -32,7 +32,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class TreeTable(ReadRows):
+class TreeTable(RowsByCase):
     """P(node | parents) by a tree: {parent: {state: subtree, ...}}, and rows at its leaves (Boutilier et al. 1996).
 
     A key may be a tuple of states with the same subtree. A row is as in tables: {state: probability}, a list, or one
@@ -63,27 +63,27 @@ class TreeTable(ReadRows):
         check_parents(family, "TreeTable")
         if self.tree is None and not self.grown:  # one that grew may be a single leaf, and bare, that is None
             return UngrownNode(family)
-        leaves: list[Leaf] = []
+        leaves: list[TreeLeaf] = []
         tree = _read(family, self.tree, "", leaves)
         splits = [*_splits(tree)]
         steps = [(split.parent, len(split.below)) for split in splits] or [(0, family.shape[0])]
 
-        def move(i: int, place: Split | Leaf, x: int) -> Split | Leaf:
+        def move(i: int, place: TreeSplit | TreeLeaf, x: int) -> TreeSplit | TreeLeaf:
             return splits[i].below[x] if splits and place is splits[i] else place
 
-        def final(place: Split | Leaf) -> int:
-            assert isinstance(place, Leaf)
+        def final(place: TreeSplit | TreeLeaf) -> int:
+            assert isinstance(place, TreeLeaf)
             return place.row
 
-        reading = Reading.of(tree, steps, move, final, family.name)
-        return ReadingNode(family, self.bare(), reading, len(leaves))
+        reading = ParentAutomaton.of(tree, steps, move, final, family.name)
+        return AutomatonNode(family, self.bare(), reading, len(leaves))
 
-    def rows(self, node: ReadingNode) -> Array:
-        leaves: list[Leaf] = []
+    def rows(self, node: AutomatonNode) -> Array:
+        leaves: list[TreeLeaf] = []
         _read(node.family, self.tree, "", leaves)
         return stacked(node.family, ((leaf.where, leaf.given) for leaf in leaves))
 
-    def with_rows(self, node: ReadingNode, rows: Array) -> Self:
+    def with_rows(self, node: AutomatonNode, rows: Array) -> Self:
         each = iter(rows)
         return replace(self, tree=_mapped(self.tree, lambda _: named_row(node.family.own, next(each))))
 
@@ -110,15 +110,17 @@ def _mapped(tree: Any, row: Any) -> Any:
     return {parent: {states: _mapped(below, row) for states, below in branches.items()}}
 
 
-def _read(family: NodeFamily, tree: Any, where: str, leaves: list[Leaf], above: tuple[str, ...] = ()) -> Split | Leaf:
+def _read(
+    family: NodeFamily, tree: Any, where: str, leaves: list[TreeLeaf], above: tuple[str, ...] = ()
+) -> TreeSplit | TreeLeaf:
     if not _is_split(tree):
-        leaves.append(Leaf(len(leaves), tree, f" given{where}" if where else ""))
+        leaves.append(TreeLeaf(len(leaves), tree, f" given{where}" if where else ""))
         return leaves[-1]
     ((parent, branches),) = tree.items()
     family.check_parent(parent, "a branch")
     if parent in above:
         raise NetworkError(f"the tree of {family.name!r} asks for {parent!r} twice on one path")
-    below: dict[int, Split | Leaf] = {}
+    below: dict[int, TreeSplit | TreeLeaf] = {}
     for key, subtree in branches.items():
         states = key if isinstance(key, tuple) else (key,)
         read = _read(family, subtree, f"{where} {parent}={'/'.join(map(str, states))}", leaves, (*above, parent))
@@ -129,12 +131,12 @@ def _read(family: NodeFamily, tree: Any, where: str, leaves: list[Leaf], above: 
     for i, state in enumerate(family.states[parent]):
         if i not in below:
             raise NetworkError(f"the tree of {family.name!r} has no branch for {parent}={state}")
-    return Split(family.parents.index(parent), tuple(below[i] for i in range(len(below))))
+    return TreeSplit(family.parents.index(parent), tuple(below[i] for i in range(len(below))))
 
 
-def _splits(tree: Split | Leaf) -> Iterator[Split]:
+def _splits(tree: TreeSplit | TreeLeaf) -> Iterator[TreeSplit]:
     """From the root on, each once."""
-    if isinstance(tree, Split):
+    if isinstance(tree, TreeSplit):
         yield tree
         for below in dict.fromkeys(tree.below):
             yield from _splits(below)

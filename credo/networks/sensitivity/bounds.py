@@ -70,7 +70,7 @@ def bounds_of(
             raise EvidenceError("the evidence is impossible at the end of an interval: the answer has no bounds there")
         answers.append((moved.query(found.name, found.given, method="exact")[found.value], chosen))
     low, high = min(answers, key=lambda each: each[0]), max(answers, key=lambda each: each[0])
-    return Bounds(low[0], high[0], _said(found, rows, low[1]), _said(found, rows, high[1]))
+    return Bounds(low[0], high[0], _entries_at(found, rows, low[1]), _entries_at(found, rows, high[1]))
 
 
 def vertices(row: Array, ends: Mapping[int, tuple[float, float]]) -> Iterator[Array]:
@@ -123,7 +123,7 @@ def _rows(found: Sensitivity, intervals: Sequence[object]) -> list[Row]:
     return [Row(name, where, ends) for (name, where), ends in rows.items()]
 
 
-def _said(found: Sensitivity, rows: Sequence[Row], chosen: Sequence[Array]) -> dict[str, float]:
+def _entries_at(found: Sensitivity, rows: Sequence[Row], chosen: Sequence[Array]) -> dict[str, float]:
     said: dict[str, float] = {}
     for row, values in zip(rows, chosen, strict=True):
         shape = found.net.tables[row.name].shape

@@ -9,7 +9,7 @@ from credo.core.description import LN2
 from credo.core.records import Shown
 from credo.errors import EvidenceError
 from credo.networks.inference.sizes import exact_only
-from credo.networks.information import Categories, divergence
+from credo.networks.information import CategoryQueries, divergence
 
 if TYPE_CHECKING:
     from credo.networks.answers import Posterior
@@ -43,7 +43,7 @@ class EvidenceImpact(Shown):
         return impact_described(self)
 
 
-def evidence_impact(net: Categories, name: str, given: Given) -> EvidenceImpact:
+def evidence_impact(net: CategoryQueries, name: str, given: Given) -> EvidenceImpact:
     given = {each: finding for each, finding in (given or {}).items() if finding is not None}
     if name in given:
         raise EvidenceError(f"{name!r} is given: no other finding moves it")

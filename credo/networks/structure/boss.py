@@ -14,7 +14,7 @@ from credo.networks.structure.climbing import hill_climbing
 from credo.networks.structure.grow_shrink import Flags, GrowShrinkTree, Trace
 from credo.networks.structure.orders import first_order, precedence
 from credo.networks.structure.score import Constraints, Parents, Score, total
-from credo.networks.structure.screen import Screen
+from credo.networks.structure.screen import PairScreen
 from credo.numerics.exact import Array
 
 Places = NDArray[np.intp]
@@ -24,7 +24,7 @@ MOST_MOVED_VARIABLES = 6  # variables moved at random in one round
 
 
 @dataclass
-class Order:
+class VariableOrder:
     """An order of the variables, and what each takes from those before it."""
 
     trees: list[GrowShrinkTree]
@@ -115,12 +115,12 @@ class Order:
             for v in random.permutation(some).tolist():
                 self.move(v)
 
-    def copy(self) -> Order:
+    def copy(self) -> VariableOrder:
         new = copy(self)
         new.traces, new.watched, new.waiting = [*self.traces], self.watched.copy(), set()
         return new
 
-    def shaken(self, random: np.random.Generator, moves: int) -> Order:
+    def shaken(self, random: np.random.Generator, moves: int) -> VariableOrder:
         """A copy in which a variable and a few near it are somewhere else."""
         new, size = self.copy(), len(self.place)
         near = self._near(int(random.integers(size)), random, moves)
@@ -180,9 +180,9 @@ def boss(
     random = np.random.default_rng(seed)
     rounds = max(100, 5 * size) if rounds is None else check_whole("rounds", rounds, 0)
     patience = max(30, size // 2) if patience is None else check_whole("patience", patience, 1)
-    screen = Screen.of(score, constraints) if size > SCREENED_VARIABLES else None
+    screen = PairScreen.of(score, constraints) if size > SCREENED_VARIABLES else None
     first = _places(first_order(start, constraints))
-    best = Order(grow_shrink_trees(score, constraints, screen), precedence(constraints), first)
+    best = VariableOrder(grow_shrink_trees(score, constraints, screen), precedence(constraints), first)
     best.settle(random)
     best = _widened(best, screen, random)
     waited = 0
@@ -197,16 +197,16 @@ def boss(
     return hill_climbing(score, constraints, better)  # growing is greedy: a single arrow may still gain
 
 
-def _widened(order: Order, screen: Screen | None, random: np.random.Generator) -> Order:
+def _widened(order: VariableOrder, screen: PairScreen | None, random: np.random.Generator) -> VariableOrder:
     """Settled again, as long as pairs are found that the screen had hidden."""
     while screen is not None and screen.widen(order.graph):
-        new = Order(grow_shrink_trees(screen.score, screen.constraints, screen), order.must, order.place)
+        new = VariableOrder(grow_shrink_trees(screen.score, screen.constraints, screen), order.must, order.place)
         new.settle(random)
         order = new if new.total > order.total else order
     return order
 
 
-def grow_shrink_trees(score: Score, constraints: Constraints, screen: Screen | None = None) -> list[GrowShrinkTree]:
+def grow_shrink_trees(score: Score, constraints: Constraints, screen: PairScreen | None = None) -> list[GrowShrinkTree]:
     near = None if screen is None else screen.near
     return [GrowShrinkTree(score, constraints, v, near) for v in range(len(score.variables))]
 

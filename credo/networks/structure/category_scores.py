@@ -35,13 +35,13 @@ class CategorySetScore(SetScore):
         return sums
 
 
-class BDeu(CategorySetScore):
+class BDeuScore(CategorySetScore):
     """log p(data | graph) under Dirichlet priors worth `equivalent` rows, spread evenly over each family's cells:
     Σⱼ log Γ(e/q)/Γ(e/q + nⱼ) + Σⱼₖ log Γ(e/qr + nⱼₖ)/Γ(e/qr). (Heckerman, Geiger and Chickering 1995)
 
     >>> from credo.networks.structure.counting import CodedTable
     >>> table = CodedTable(("x",), np.array([[0, 0, 1]], dtype=np.uint8), (2,))
-    >>> BDeu(table, 2.0).family(0, ())  # Laplace's rule: 1/2 · 2/3 · 1/4
+    >>> BDeuScore(table, 2.0).family(0, ())  # Laplace's rule: 1/2 · 2/3 · 1/4
     -2.4849066497880004
     """
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.networks.structure.category_scores import BDeu
+from credo.networks.structure.category_scores import BDeuScore
 from credo.networks.structure.counting import CodedTable, joint_states
 from credo.networks.structure.family_score import FamilyScore
 from credo.networks.structure.number_scores import NormalWishart, NumberTable, grouped_scatter
@@ -38,7 +38,7 @@ class ConditionalGaussian(FamilyScore):
     def __init__(self, table: MixedTable, equivalent: float = 1.0) -> None:
         super().__init__(table.variables)
         self._table, self._places = table, table.places
-        self._discrete = BDeu(table.categories, equivalent)
+        self._discrete = BDeuScore(table.categories, equivalent)
         self._prior = NormalWishart(self._discrete.equivalent)
         numbers = table.numbers
         self._scales = np.log(numbers.scales)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from credo.networks.average import NetworkAverage
-    from credo.networks.structure.learn import Task
+    from credo.networks.structure.learn import StructureTask
 
 SAMPLED_GRAPHS = 1000  # graphs drawn from the posterior
 AVERAGED_GRAPHS = 100
@@ -49,7 +49,7 @@ class EdgeConfidence(Shown, Mapping[tuple[str, str], float]):
     drawn: tuple[Parents, ...] = ()
     sums: OverOrders | OverGraphs | None = None
     replicates: int = 0  # of a bootstrap
-    task: Task | None = None  # what was asked for, with the rows that were read
+    task: StructureTask | None = None  # what was asked for, with the rows that were read
 
     def __getitem__(self, arrow: tuple[str, str]) -> float:
         return float(self.arrows[self._places(*_pair(arrow))])

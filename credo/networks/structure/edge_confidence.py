@@ -15,10 +15,10 @@ from credo.networks.structure.columns import ColumnSearch
 from credo.networks.structure.confidence import SAMPLED_GRAPHS, EdgeConfidence, arrow_shares, path_shares
 from credo.networks.structure.constraints import Named
 from credo.networks.structure.exact_confidence import FamilySums, OverGraphs, OverOrders
-from credo.networks.structure.families import Families
-from credo.networks.structure.learn import Task, task_of
+from credo.networks.structure.families import ScoredFamilies
+from credo.networks.structure.learn import StructureTask, task_of
 from credo.networks.structure.order_mcmc import CHAINS, SWEEPS, sample_orders
-from credo.networks.structure.score import Constraints, Parents, Score, Search, check_possible
+from credo.networks.structure.score import Constraints, Parents, Score, StructureSearch, check_possible
 from credo.notices import listed, tell
 from credo.numerics.exact import Array
 
@@ -38,7 +38,7 @@ def edge_confidence(
     *,
     score: str = "auto",
     prior: GraphPrior = "orders",
-    search: str | Search = "boss",
+    search: str | StructureSearch = "boss",
     required: Named = (),
     forbidden: Named = (),
     tiers: Sequence[str | Iterable[str]] | None = None,
@@ -88,12 +88,12 @@ def edge_confidence(
 class SearchAgain:
     """The graph that a search finds, given weights of the rows: completions share that of their row."""
 
-    task: Task  # its rows are complete
+    task: StructureTask  # its rows are complete
     row: NDArray[np.intp]  # of which each is a completion
     share: Array  # of that row's weight
 
     @classmethod
-    def of(cls, task: Task, complete: Task) -> SearchAgain:
+    def of(cls, task: StructureTask, complete: StructureTask) -> SearchAgain:
         if complete is task:
             return cls(task, np.arange(task.columns.rows), np.ones(task.columns.rows))
         from credo.networks.structure.structural_em import completions
@@ -111,7 +111,7 @@ class SearchAgain:
         return task.search(score, task.constraints, start, seed)
 
 
-def completed_task(task: Task) -> Task:
+def completed_task(task: StructureTask) -> StructureTask:
     """With missing cells drawn several times from the network that structural EM finds."""
     if isinstance(task.search, ColumnSearch) or task.columns.is_complete:
         return task
@@ -130,7 +130,7 @@ def check_way(method: str, prior: str) -> None:
 def confidence_of(
     score: Score,
     constraints: Constraints,
-    search: Search,
+    search: StructureSearch,
     *,
     method: Way = "auto",
     prior: GraphPrior = "orders",
@@ -177,7 +177,7 @@ def exact_confidence(score: Score, constraints: Constraints, prior: GraphPrior =
         raise SizeError(
             f"exact sums over all {over} are for up to {MOST_SUMMED_VARIABLES[prior]} variables, not {n}: use {other}"
         )
-    sums = FamilySums.of(Families.of(score, constraints, "the sum over structures"))
+    sums = FamilySums.of(ScoredFamilies.of(score, constraints, "the sum over structures"))
     over_all: OverOrders | OverGraphs = OverOrders(sums) if prior == "orders" else OverGraphs(sums)
     arrows = over_all.arrows()
     drawn: tuple[Parents, ...] = ()

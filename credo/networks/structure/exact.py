@@ -12,8 +12,8 @@ import numpy as np
 
 from credo._kernels.structure.subsets import find_best_sinks
 from credo.errors import SizeError
-from credo.networks.inference.sizes import available, size_shown
-from credo.networks.structure.families import Families, Integers
+from credo.networks.inference.sizes import available, size_text
+from credo.networks.structure.families import Integers, ScoredFamilies
 from credo.networks.structure.score import Constraints, Parents, Score
 from credo.numerics.exact import Array
 
@@ -28,7 +28,7 @@ def exact_search(score: Score, constraints: Constraints, start: Parents, seed: i
         raise SizeError(
             f'exact search is for up to about 25 variables, not {len(score.variables)}: use search="boss" or "tabu"'
         )
-    families = Families.of(score, constraints, "exact search").pruned()
+    families = ScoredFamilies.of(score, constraints, "exact search").pruned()
     found: list[tuple[int, ...]] = [()] * len(families)
     for members in components(families):
         for node, mask in _best(families, members).items():
@@ -45,7 +45,7 @@ def bits(mask: int) -> tuple[int, ...]:
     return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
 
 
-def components(families: Families) -> list[list[int]]:
+def components(families: ScoredFamilies) -> list[list[int]]:
     """The strongly connected components of the graph in which each candidate parent leads to its child, each after all
     those from which arrows lead to it."""
     candidates = [int(np.bitwise_or.reduce(masks)) if len(masks) else 0 for masks in families.masks]
@@ -61,7 +61,7 @@ def components(families: Families) -> list[list[int]]:
     return sorted(groups.values(), key=lambda members: (above[members[0]] | 1 << members[0]).bit_count())
 
 
-def _best(families: Families, members: list[int]) -> dict[int, int]:
+def _best(families: ScoredFamilies, members: list[int]) -> dict[int, int]:
     """The best parents, as masks, of the members of a component; variables outside it may always be parents."""
     m = len(members)
     if len(members) == 1:
@@ -70,8 +70,8 @@ def _best(families: Families, members: list[int]) -> dict[int, int]:
     need = BYTES_PER_SET * 2.0**m
     if m > MOST_IN_COMPONENT or need > available():
         raise SizeError(
-            f"exact search needs {size_shown(need)} for {m} variables that may be in one cycle of candidate parents; "
-            f'{size_shown(available())} may be used: lower max_parents=, forbid arrows, or use search="boss"'
+            f"exact search needs {size_text(need)} for {m} variables that may be in one cycle of candidate parents; "
+            f'{size_text(available())} may be used: lower max_parents=, forbid arrows, or use search="boss"'
         )
     starts, local, scores, whole = _arranged(families, members)
     total, family = np.empty(1 << m), np.empty(1 << m, dtype=np.int64)
@@ -85,7 +85,7 @@ def _best(families: Families, members: list[int]) -> dict[int, int]:
     return found
 
 
-def _arranged(families: Families, members: list[int]) -> tuple[Integers, Integers, Array, Integers]:
+def _arranged(families: ScoredFamilies, members: list[int]) -> tuple[Integers, Integers, Array, Integers]:
     """Where each member's families start; each family's parents in the component by their place there; scores, the
     best first; all parents."""
     starts, local, scores, whole = [0], list[Integers](), list[Array](), list[Integers]()

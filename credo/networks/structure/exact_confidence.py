@@ -20,7 +20,7 @@ from credo._kernels.structure.subsets import (
     add_subsets,
 )
 from credo.networks.structure.exact import bits
-from credo.networks.structure.families import Families, Integers
+from credo.networks.structure.families import Integers, ScoredFamilies
 from credo.networks.structure.score import Parents
 from credo.numerics.exact import Array
 
@@ -38,11 +38,11 @@ def squeezed(masks: Integers, without: int) -> Integers:
 class FamilySums:
     """sums[i, U] = log Σ over S ⊆ U of exp score(i, S), each variable's scores less their maximum."""
 
-    families: Families
+    families: ScoredFamilies
     sums: Array  # (variables, sets of the other variables)
 
     @classmethod
-    def of(cls, families: Families) -> FamilySums:
+    def of(cls, families: ScoredFamilies) -> FamilySums:
         n = len(families)
         sums = np.full((n, 1 << (n - 1)), EMPTY)
         for i, (masks, scores) in enumerate(zip(families.masks, families.scores, strict=True)):

@@ -20,7 +20,7 @@ FEASIBLE_FAMILIES = 6_000_000  # families scored if the user sets a limit to the
 
 
 @dataclass(frozen=True, eq=False)
-class Families:
+class ScoredFamilies:
     """For each variable, its sets of parents as masks (bit j: variable j), the smaller ones first, and their scores."""
 
     masks: tuple[Integers, ...]
@@ -30,16 +30,16 @@ class Families:
         return len(self.masks)
 
     @classmethod
-    def of(cls, score: Score, constraints: Constraints, what: str) -> Families:
+    def of(cls, score: Score, constraints: Constraints, what: str) -> ScoredFamilies:
         """Of all sets up to the largest size that is allowed and feasible; a notice says where this is a limit."""
         most = most_parents(constraints, what)
         found = [_of_variable(score, constraints, node, most) for node in range(len(score.variables))]
         return cls(tuple(masks for masks, _ in found), tuple(scores for _, scores in found))
 
-    def pruned(self) -> Families:
+    def pruned(self) -> ScoredFamilies:
         """Without families that have a smaller one with at least the same score: no best graph needs them."""
         kept = [_undominated(*each) for each in zip(self.masks, self.scores, strict=True)]
-        return Families(
+        return ScoredFamilies(
             tuple(masks[keep] for masks, keep in zip(self.masks, kept, strict=True)),
             tuple(scores[keep] for scores, keep in zip(self.scores, kept, strict=True)),
         )

@@ -60,7 +60,7 @@ class DistinctRows:
 
 
 @dataclass(frozen=True, eq=False)
-class CountRows:
+class CountDistinctRows:
     """The job of one batch: its different rows, of those that have a weight."""
 
     read: ReadColumns
@@ -213,7 +213,7 @@ def frame_columns(
     if some are missing, which searches complete at random, row by row; or if too many rows are different, and
     `only_counts` won't do."""
     sizes = tuple(len(column.levels) for column in levels)
-    found = engines.reduce(CountRows(read, sizes), weights.partitions(source, read.names), DistinctRows.total)
+    found = engines.reduce(CountDistinctRows(read, sizes), weights.partitions(source, read.names), DistinctRows.total)
     if found is None or not found.weight or not found.complete:
         return None
     if found.codes is not None:

@@ -18,7 +18,7 @@ from credo.networks.network import Network
 from credo.networks.structure.columns import Columns, ColumnSearch, read_columns
 from credo.networks.structure.conditional_gaussian import ConditionalGaussian, MixedTable
 from credo.networks.structure.constraints import Constraints, Named
-from credo.networks.structure.score import Parents, Score, Search, check_possible
+from credo.networks.structure.score import Parents, Score, StructureSearch, check_possible
 from credo.networks.structure.searches import (
     FOR_CATEGORIES,
     FOR_NUMBERS,
@@ -40,12 +40,14 @@ CategoryScore = Literal["bdeu", "bds", "k2", "aic", "mdl", "qnml"]  # scores of 
 
 
 @overload
-def learn_structure(data: object, score: CategoryScore, search: str | Search = "auto", **options: Any) -> Network: ...
+def learn_structure(
+    data: object, score: CategoryScore, search: str | StructureSearch = "auto", **options: Any
+) -> Network: ...
 
 
 @overload
 def learn_structure(
-    data: object, score: str = "auto", search: str | Search = "auto", *, bins: int, **options: Any
+    data: object, score: str = "auto", search: str | StructureSearch = "auto", *, bins: int, **options: Any
 ) -> Network: ...
 
 
@@ -53,7 +55,7 @@ def learn_structure(
 def learn_structure(
     data: object,
     score: str = "auto",
-    search: str | Search = "auto",
+    search: str | StructureSearch = "auto",
     *,
     required: Named = (),
     forbidden: Named = (),
@@ -73,7 +75,7 @@ def learn_structure(
 def learn_structure(
     data: object,
     score: str = "auto",
-    search: str | Search = "auto",
+    search: str | StructureSearch = "auto",
     *,
     required: Named = (),
     forbidden: Named = (),
@@ -110,14 +112,14 @@ def learn_structure(
         from credo.networks.structure.structural_em import structural_em
 
         parents = structural_em(task, first, prior).parents
-    _tell_of_few_rows(columns)
+    _warn_of_few_rows(columns)
     return task.fitted_with_numbers(parents, prior) if columns.numbers else task.fitted(columns, parents, prior)
 
 
 def task_of(
     data: object,
     score: str = "auto",
-    search: str | Search = "auto",
+    search: str | StructureSearch = "auto",
     constraints: Mapping[str, Any] | None = None,
     options: Mapping[str, object] | None = None,
     bins: int | None = None,
@@ -127,7 +129,7 @@ def task_of(
     seed: int = 0,
     states: Mapping[str, Sequence[object]] | None = None,
     only_counts: bool = False,
-) -> Task:
+) -> StructureTask:
     """What users ask for, checked: columns that were read, the score for them, constraints and a search.
     `only_counts`: whether rows of a frame may stay where they are."""
     found = search_of(search, options or {})
@@ -139,18 +141,18 @@ def task_of(
     known = Constraints.of(columns.variables, **(constraints or {}))
     if chosen == MIXED:
         known = _without_numbers_before_categories(known, columns)
-    return Task(columns, chosen, equivalent, known, found, check_seed(seed))
+    return StructureTask(columns, chosen, equivalent, known, found, check_seed(seed))
 
 
 @dataclass(frozen=True)
-class Task:
+class StructureTask:
     """What is asked for: a score, constraints, and a search."""
 
     columns: Columns
     score: str
     equivalent: float
     constraints: Constraints
-    search: Search
+    search: StructureSearch
     seed: int
 
     def scored(self, columns: Columns) -> Score:
@@ -211,7 +213,7 @@ class Task:
         return [self.named(graph).fit(rows, prior=prior, weight=weight) for graph in graphs]
 
 
-def _tell_of_few_rows(columns: Columns) -> None:
+def _warn_of_few_rows(columns: Columns) -> None:
     rows, variables = columns.rows, len(columns.variables)
     if rows < variables and (columns.weight is None or columns.weight.sum() < variables):
         tell(
@@ -248,7 +250,7 @@ def _chosen_score(asked: str, columns: Columns) -> str:
     raise SchemaError(f"column {name!r} is a category, and score={asked!r} is for numbers; {suggest(asked, wanted)}")
 
 
-def _check_equivalence(search: str | Search, score: str, columns: Columns) -> None:
+def _check_equivalence(search: str | StructureSearch, score: str, columns: Columns) -> None:
     """Refuse a search over classes of equivalent graphs where these differ in score, or where some aren't allowed."""
     if not isinstance(search, str):
         return

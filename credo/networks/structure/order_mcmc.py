@@ -147,7 +147,7 @@ def sample_orders(
     """Several chains; half of them begin with the starting graph's order, the others with random ones."""
     tables = CandidateTables.of(score, constraints, start)
     job = RunChain(tables, constraints, start, sweeps, -(-graphs // chains))
-    found = [*engines.map(job, [Chain(seed, number, sweeps) for number in range(chains)])]
+    found = [*engines.map(job, [OrderChain(seed, number, sweeps) for number in range(chains)])]
     arrows = np.stack([own for own, _, _ in found])
     logs = np.stack([own for _, own, _ in found])
     difference = float((arrows.max(0) - arrows.min(0)).max(initial=0.0))
@@ -157,7 +157,7 @@ def sample_orders(
 
 
 @dataclass(frozen=True)
-class Chain(Loaded):
+class OrderChain(Loaded):
     """Where it leads follows from the seed and its number; to an engine, its sweeps are the rows of a batch."""
 
     seed: int
@@ -175,7 +175,7 @@ class RunChain:
     sweeps: int
     graphs: int
 
-    def __call__(self, chain: Chain) -> tuple[Array, Array, list[Parents]]:
+    def __call__(self, chain: OrderChain) -> tuple[Array, Array, list[Parents]]:
         seed = [chain.seed, chain.number]
         return _chain(self.tables, self.constraints, self.start, seed, self.sweeps, self.graphs)
 

@@ -32,7 +32,7 @@ class Score(Protocol):
         ...
 
 
-class Search(Protocol):
+class StructureSearch(Protocol):
     """A way to find a graph with a high score: from a start that the constraints allow to one that is no worse."""
 
     def __call__(self, score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents: ...

@@ -13,7 +13,7 @@ LEAST_GAIN = 1e-7  # for which two variables count as dependent
 
 
 @dataclass(frozen=True, eq=False)
-class Screen:
+class PairScreen:
     """Pairs that depend on each other, by themselves or given the parents that a search found for one of them.
 
     Counting all candidates for every set of parents takes time that grows with the variables' square for each step.
@@ -25,7 +25,7 @@ class Screen:
     near: NDArray[np.bool_]  # (variables, variables), symmetric
 
     @classmethod
-    def of(cls, score: Score, constraints: Constraints) -> Screen:
+    def of(cls, score: Score, constraints: Constraints) -> PairScreen:
         size = len(score.variables)
         found = cls(score, constraints, np.zeros((size, size), dtype=bool))
         found.widen(constraints.required_parents)

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from credo.errors import NetworkError, suggest
 from credo.networks.structure.category_families import K2, BDs
-from credo.networks.structure.category_scores import MDL, QNML, BDeu, aic, bic
+from credo.networks.structure.category_scores import MDL, QNML, BDeuScore, aic, bic
 from credo.networks.structure.counting import Countable
 from credo.networks.structure.number_scores import BGe, GaussianBIC, NumberTable
-from credo.networks.structure.score import Score, Search
+from credo.networks.structure.score import Score, StructureSearch
 
-WITH_PRIOR: Mapping[str, Callable[[Countable, float], Score]] = {"bdeu": BDeu, "bds": BDs}
+WITH_PRIOR: Mapping[str, Callable[[Countable, float], Score]] = {"bdeu": BDeuScore, "bds": BDs}
 OF_CATEGORIES: Mapping[str, Callable[[Countable], Score]] = {
     "k2": K2, "bic": bic, "aic": aic, "mdl": MDL, "qnml": QNML,
 }  # fmt: skip
@@ -39,7 +39,7 @@ SEARCHES = {  # where each is, loaded when it is asked for
 }
 
 
-def search_of(given: str | Search, options: Mapping[str, Any]) -> Search:
+def search_of(given: str | StructureSearch, options: Mapping[str, Any]) -> StructureSearch:
     """A search by its name, or one that is given; with its own options."""
     if isinstance(given, str):
         if given not in SEARCHES:
@@ -52,7 +52,7 @@ def search_of(given: str | Search, options: Mapping[str, Any]) -> Search:
         if given == "tan" and "target" not in options:
             raise NetworkError('search="tan" needs a target, the class that all other columns depend on: target="..."')
         if isinstance(found, type):
-            return cast(Search, found(**options))
+            return cast(StructureSearch, found(**options))
     elif callable(given):
         found = given
     else:
@@ -60,7 +60,7 @@ def search_of(given: str | Search, options: Mapping[str, Any]) -> Search:
     return partial(found, **options) if options else found
 
 
-def _options(search: Search) -> list[str]:
+def _options(search: StructureSearch) -> list[str]:
     from inspect import Parameter, signature
 
     return [name for name, each in signature(search).parameters.items() if each.kind is Parameter.KEYWORD_ONLY]

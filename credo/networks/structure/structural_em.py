@@ -21,7 +21,7 @@ from credo.networks.structure.data_augmentation import Augmentation, drawn_state
 from credo.networks.structure.score import Parents, total
 
 if TYPE_CHECKING:
-    from credo.networks.structure.learn import Task
+    from credo.networks.structure.learn import StructureTask
 
 COMPLETIONS = 5  # of each row with missing cells
 MOST_SEARCHES = 10  # rounds of completing rows and searching
@@ -33,26 +33,28 @@ LEAST_GAIN = 1e-6  # of changing the arrows
 
 
 @dataclass(frozen=True, eq=False)
-class Completed:
+class CompletedColumns:
     """Where structural EM ended: a graph, and rows whose missing cells were drawn under it."""
 
     parents: Parents
     columns: Columns
 
 
-class Completing(Protocol):
+class Completion(Protocol):
     """How missing cells are drawn: from tables, or one after the other where there are numbers."""
 
-    def begun(self, start: Parents) -> Completed: ...
+    def begun(self, start: Parents) -> CompletedColumns: ...
 
-    def again(self, last: Completed) -> Completed:
+    def again(self, last: CompletedColumns) -> CompletedColumns:
         """With cells drawn under parameters of the same graph that are fitted to the rows as completed last."""
         ...
 
 
-def structural_em(task: Task, start: Parents, prior: Any) -> Completed:
+def structural_em(task: StructureTask, start: Parents, prior: Any) -> CompletedColumns:
     """A graph and its parameters, each the best for rows that are completed under the other, until the graph stays."""
-    completing: Completing = Augmented(task) if task.columns.numbers else Tabulated(task, repeated(task.columns), prior)
+    completing: Completion = (
+        GibbsCompletion(task) if task.columns.numbers else TableCompletion(task, repeated(task.columns), prior)
+    )
     now = completing.begun(start)
     for _ in range(MOST_SEARCHES):
         score = task.scored(now.columns)
@@ -60,51 +62,51 @@ def structural_em(task: Task, start: Parents, prior: Any) -> Completed:
         better = total(score, found) > total(score, now.parents) + LEAST_GAIN
         if not better:
             break
-        now = completing.again(Completed(found, now.columns))
+        now = completing.again(CompletedColumns(found, now.columns))
     return now
 
 
-class Augmented:
+class GibbsCompletion:
     """Tables with numbers: cells are drawn given all others of their row, again and again."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: StructureTask) -> None:
         self.task = task
         self.draws = Augmentation(repeated(task.columns), checked_size(task.equivalent), task.seed)
 
-    def begun(self, start: Parents) -> Completed:
+    def begun(self, start: Parents) -> CompletedColumns:
         first, known = self.draws.begun(), _complete_rows(self.task.columns)
         if known is None:
-            return Completed(start, first)
+            return CompletedColumns(start, first)
         found = self.task.found(known, start)
-        return self.again(Completed(found, self.draws.swept(first, found, known, FIRST_SWEEPS)))
+        return self.again(CompletedColumns(found, self.draws.swept(first, found, known, FIRST_SWEEPS)))
 
-    def again(self, last: Completed) -> Completed:
+    def again(self, last: CompletedColumns) -> CompletedColumns:
         columns = last.columns
         for _ in range(TABLE_STEPS):
             columns = self.draws.swept(columns, last.parents, columns, SWEEPS_PER_STEP)
-        return Completed(last.parents, columns)
+        return CompletedColumns(last.parents, columns)
 
 
 @dataclass(frozen=True, eq=False)
-class Tabulated:
+class TableCompletion:
     """Tables of categories: cells are drawn from their joint distribution given the known ones."""
 
-    task: Task
+    task: StructureTask
     rows: Columns
     prior: Any
 
-    def begun(self, start: Parents) -> Completed:
+    def begun(self, start: Parents) -> CompletedColumns:
         known = _complete_rows(self.task.columns)
         if known is None:
-            return Completed(start, completed(self.rows, self._tree(), self.task.seed))
+            return CompletedColumns(start, completed(self.rows, self._tree(), self.task.seed))
         found = self.task.found(known, start)
         return self._drawn(found, self.task.fitted(known, found, self.prior))
 
-    def again(self, last: Completed) -> Completed:
+    def again(self, last: CompletedColumns) -> CompletedColumns:
         return self._drawn(last.parents, self.task.fitted(last.columns, last.parents, self.prior))
 
-    def _drawn(self, parents: Parents, net: Network) -> Completed:
-        return Completed(parents, completed(self.rows, self._with_tables(net, parents), self.task.seed))
+    def _drawn(self, parents: Parents, net: Network) -> CompletedColumns:
+        return CompletedColumns(parents, completed(self.rows, self._with_tables(net, parents), self.task.seed))
 
     def _with_tables(self, net: Network, parents: Parents) -> Network:
         """The tables after a few more expectations for the same arrows."""

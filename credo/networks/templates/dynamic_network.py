@@ -224,11 +224,11 @@ class DynamicNetwork(Template):
         order, or sorted by the column `order`. The other options are those of `Network.fit`; a prior may name the table
         of the first slice, as in {"first(Rain)": 5}.
         """
-        from credo.networks.fitting import Fitting
-        from credo.networks.templates.learning import Read, learned
+        from credo.networks.fitting import FittingSettings
+        from credo.networks.templates.learning import SequenceOptions, learned
 
         bare = DynamicNetwork(self.parents, states=self.states or None, prior=1.0 if prior is None else prior)
-        return learned(bare, data, Read(sequence, order, weight), hidden, Fitting.of(how), self)
+        return learned(bare, data, SequenceOptions(sequence, order, weight), hidden, FittingSettings.of(how), self)
 
     def update(
         self,
@@ -240,20 +240,20 @@ class DynamicNetwork(Template):
         **how: Unpack[FittingOptions],
     ) -> DynamicNetwork:
         """Learn from more sequences. With missing cells, EM continues; the expected counts of earlier ones are kept."""
-        from credo.networks.fitting import Fitting
-        from credo.networks.templates.learning import Read, learned
+        from credo.networks.fitting import FittingSettings
+        from credo.networks.templates.learning import SequenceOptions, learned
 
         self._check_updatable()
-        read = Read(sequence or self.sequence, order or self.order, weight)
-        return learned(self, data, read, None, Fitting.of(how), self)
+        read = SequenceOptions(sequence or self.sequence, order or self.order, weight)
+        return learned(self, data, read, None, FittingSettings.of(how), self)
 
     def forget(
         self, data: object, *, sequence: str | None = None, order: str | None = None, weight: Weight = None
     ) -> DynamicNetwork:
         """Unlearn complete sequences, exactly: the result is as if they had never been learned."""
-        from credo.networks.templates.learning import Read, complete_evidence
+        from credo.networks.templates.learning import SequenceOptions, complete_evidence
 
-        read = Read(sequence or self.sequence, order or self.order, weight)
+        read = SequenceOptions(sequence or self.sequence, order or self.order, weight)
         return self.with_evidence(self._counted("forget sequences").without(complete_evidence(self, data, read)))
 
     # Inference
@@ -269,10 +269,10 @@ class DynamicNetwork(Template):
         findings, {} where nothing is known, whose values may be states, sets of possible states, or {state:
         likelihood}.
         """
-        from credo.networks.templates.jobs import Marginals
+        from credo.networks.templates.jobs import SliceMarginals
 
         names = self._names(variables)
-        found = self._collected(Marginals(self.chain, names, smooth=False), data, sequence, order)
+        found = self._collected(SliceMarginals(self.chain, names, smooth=False), data, sequence, order)
         return found[variables] if isinstance(variables, str) else found
 
     def smooth(
@@ -280,10 +280,10 @@ class DynamicNetwork(Template):
         sequence: str | None = None, order: str | None = None,
     ) -> Any:  # fmt: skip
         """P(variable | all rows of its sequence) in each row, as `filter` gives it."""
-        from credo.networks.templates.jobs import Marginals
+        from credo.networks.templates.jobs import SliceMarginals
 
         names = self._names(variables)
-        found = self._collected(Marginals(self.chain, names, smooth=True), data, sequence, order)
+        found = self._collected(SliceMarginals(self.chain, names, smooth=True), data, sequence, order)
         return found[variables] if isinstance(variables, str) else found
 
     def decode(self, data: object, *, sequence: str | None = None, order: str | None = None) -> pa.Table:
@@ -291,9 +291,9 @@ class DynamicNetwork(Template):
         import pyarrow as pa
 
         from credo.networks.inference.rows import states_array
-        from credo.networks.templates.jobs import Decode
+        from credo.networks.templates.jobs import DecodeSlices
 
-        found = self._collected(Decode(self.chain), data, sequence, order)
+        found = self._collected(DecodeSlices(self.chain), data, sequence, order)
         columns = {name: states_array(self.states[name]).take(pa.array(found[name])) for name in self.parents}
         return pa.table(columns)
 
@@ -302,19 +302,19 @@ class DynamicNetwork(Template):
     ) -> Iterator[tuple[Batch, dict[str, Array]]]:
         """Batches of whole sequences, rows as they came, with P(target | the other variables in all rows of the
         sequence)."""
-        from credo.networks.templates.jobs import AnswerBeside, Marginals
+        from credo.networks.templates.jobs import AnswerBesideRows, SliceMarginals
 
-        job = Marginals(self.chain, self._names(target), smooth=True)
+        job = SliceMarginals(self.chain, self._names(target), smooth=True)
         table = source(data)
         code, rows = self._table(table, sequence, order)
         code = replace(code, names=tuple(name for name in code.names if name != target))
-        return engines.map(AnswerBeside(job, code), replace(rows, names=tuple(table.names)).partitions())
+        return engines.map(AnswerBesideRows(job, code), replace(rows, names=tuple(table.names)).partitions())
 
     def log_prob(self, data: object, *, sequence: str | None = None, order: str | None = None) -> Array:
         """log p of each sequence, missing cells summed out; -inf of one that is impossible. (sequences,)"""
-        from credo.networks.templates.jobs import LogProb
+        from credo.networks.templates.jobs import SequenceLogProb
 
-        found: Array = self._collected(LogProb(self.chain), data, sequence, order)["log_prob"]
+        found: Array = self._collected(SequenceLogProb(self.chain), data, sequence, order)["log_prob"]
         return found
 
     def description_length(self, data: object) -> DescriptionLength:
@@ -357,7 +357,7 @@ class DynamicNetwork(Template):
     ) -> Posterior:
         """P(variable | given), as `Network.query` gives it: variables and findings are named by their slices, as in
         Rain[3]. Only as many slices are unrolled as are named; of one variable, none."""
-        from credo.networks.templates.jobs import Marginals
+        from credo.networks.templates.jobs import SliceMarginals
         from credo.networks.templates.reading import by_slice, coded_findings, split_name
 
         names = one_or_several(variables)
@@ -369,7 +369,7 @@ class DynamicNetwork(Template):
             return net.query(variables, given, event=event, method=method, samples=samples, seed=seed)
         own, t = places[0]
         coded = coded_findings(self.slice_network.potentials, found)
-        shares = Marginals(self.chain, (own,), smooth=True).of(coded)[own]
+        shares = SliceMarginals(self.chain, (own,), smooth=True).of(coded)[own]
         return dict(zip(self.states[own], shares[t].tolist(), strict=True))
 
     def probability(
@@ -429,12 +429,12 @@ class DynamicNetwork(Template):
         return CodeSlices(self.states, names, RowWeights(), strict=False), rows
 
     def _collected(self, job: SliceJob, data: object, sequence: str | None, order: str | None) -> dict[str, Any]:
-        from credo.networks.templates.jobs import Answered, AnswerSlices, collected
+        from credo.networks.templates.jobs import AnswerSlices, SliceBatchAnswers, collected
         from credo.networks.templates.reading import is_findings
 
         if is_findings(data):
             coded = self._coded(data, sequence, order)
-            return collected(job, (Answered(job.of(each), {}, None) for each, _, _ in coded))
+            return collected(job, (SliceBatchAnswers(job.of(each), {}, None) for each, _, _ in coded))
         code, rows = self._table(data, sequence, order)
         return collected(job, engines.map(AnswerSlices(job, code), rows.partitions()))
 

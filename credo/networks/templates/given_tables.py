@@ -102,16 +102,16 @@ class GivenTables(Surface):
             return 0.0
         return prod(float(each[0]) for each in self._components(asked, given, counting=False))
 
-    def _asked(self, variable: str, value: object, where: Given, holds: bool = True) -> Asked:
+    def _asked(self, variable: str, value: object, where: Given, holds: bool = True) -> AskedCopies:
         self._known(variable)
         template, plates = self.network.template, self.ground.plates.by_name
         code = state(template.potentials, template.potentials.number[variable], value)
         chosen = chosen_members(plates[plate_of(variable)], plates, where, self.network.keys)
         numbers = self.ground.offsets[variable] + chosen
         hit = (np.arange(len(self.network.states[variable])) == code) == holds
-        return Asked(numbers, self.ground.codes[numbers], code, hit)
+        return AskedCopies(numbers, self.ground.codes[numbers], code, hit)
 
-    def _components(self, asked: Asked, given: Given, *, counting: bool) -> Iterator[Array]:
+    def _components(self, asked: AskedCopies, given: Given, *, counting: bool) -> Iterator[Array]:
         """P(so many have it), or P(none) and P(some), of the members in each component: these are independent. Those of
         one structure, in which the same members are asked for, are answered together."""
         unknown = asked.numbers[asked.codes < 0]
@@ -216,7 +216,7 @@ class GivenTables(Surface):
         return f"GivenTables(members: {sizes}; {unknown:,} of {len(self.ground.codes):,} cells unknown)"
 
 
-class Asked(NamedTuple):
+class AskedCopies(NamedTuple):
     """Copies that are asked about, and which of their states count."""
 
     numbers: Places

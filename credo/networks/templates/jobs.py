@@ -13,7 +13,7 @@ from credo.data.sequences import SequenceBatch
 from credo.errors import EvidenceError
 from credo.networks.inference.coding import Unseen
 from credo.networks.templates.contraction import Scope
-from credo.networks.templates.reading import CodeSlices, tell_unseen
+from credo.networks.templates.reading import CodeSlices, notice_unseen
 from credo.networks.templates.slice_answers import marginals, most_probable
 from credo.networks.templates.slice_chain import CodedSlices, Places, SliceChain
 from credo.networks.templates.slice_passes import SlicePasses
@@ -35,7 +35,7 @@ class SliceJob(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Marginals:
+class SliceMarginals:
     """P(variable | rows up to this one, or all rows)."""
 
     chain: SliceChain
@@ -53,7 +53,7 @@ class Marginals:
 
 
 @dataclass(frozen=True, eq=False)
-class Decode:
+class DecodeSlices:
     """The most probable states of all variables, as codes."""
 
     chain: SliceChain
@@ -69,7 +69,7 @@ class Decode:
 
 
 @dataclass(frozen=True, eq=False)
-class LogProb:
+class SequenceLogProb:
     """log p of each sequence."""
 
     chain: SliceChain
@@ -94,7 +94,7 @@ class LogProb:
             return np.concatenate([self._totals(coded.only(half)) for half in halves])
 
 
-class Answered(NamedTuple):
+class SliceBatchAnswers(NamedTuple):
     """The answers about a batch, values that aren't states, and where rows that were put in order came from."""
 
     answer: dict[str, Any]
@@ -109,13 +109,13 @@ class AnswerSlices:
     job: SliceJob
     code: CodeSlices
 
-    def __call__(self, batch: SequenceBatch) -> Answered:
+    def __call__(self, batch: SequenceBatch) -> SliceBatchAnswers:
         coded, unknown, places = self.code(batch)
-        return Answered(self.job.of(coded), unknown, places)
+        return SliceBatchAnswers(self.job.of(coded), unknown, places)
 
 
 @dataclass(frozen=True, eq=False)
-class AnswerBeside:
+class AnswerBesideRows:
     """The same, beside the batch's rows as they came."""
 
     job: SliceJob
@@ -129,7 +129,7 @@ class AnswerBeside:
         return batch.batch.take(places), {name: own[places] for name, own in answer.items()}
 
 
-def collected(job: SliceJob, parts: Iterable[Answered]) -> dict[str, Any]:
+def collected(job: SliceJob, parts: Iterable[SliceBatchAnswers]) -> dict[str, Any]:
     """The answers of all batches, rows in the table's order; a notice reports values that aren't states."""
     found, unknown = [job.empty], dict[str, Unseen]()
     for answer, unseen, places in parts:
@@ -138,5 +138,5 @@ def collected(job: SliceJob, parts: Iterable[Answered]) -> dict[str, Any]:
         for name, (cells, value) in unseen.items():
             before = unknown.get(name, Unseen(0, value))
             unknown[name] = Unseen(before.cells + cells, before.value)
-    tell_unseen(unknown)
+    notice_unseen(unknown)
     return {name: np.concatenate([each[name] for each in found]) for name in job.empty}

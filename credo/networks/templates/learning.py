@@ -17,7 +17,7 @@ from credo.core.learning import RowWeights, Weight
 from credo.data import Source, source
 from credo.data.sequences import SequenceBatch
 from credo.errors import DataError, EvidenceError, NetworkError, counted, suggest
-from credo.networks.fitting import Fitting, hidden_states
+from credo.networks.fitting import FittingSettings, hidden_states
 from credo.networks.learning import add_tied, inferred
 from credo.networks.network import Network
 from credo.networks.templates import slices
@@ -97,7 +97,7 @@ def counts_of(two: Network, coded: CodedSlices) -> Evidence:
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
+class SequenceCounts:
     """What one pass over sequences found."""
 
     complete: Evidence  # counts of sequences without missing cells
@@ -105,41 +105,41 @@ class Gathered:
     incomplete: tuple[CodedSlices, ...]
 
     @classmethod
-    def total(cls, parts: Sequence[Gathered]) -> Gathered:
+    def total(cls, parts: Sequence[SequenceCounts]) -> SequenceCounts:
         complete = Evidence.total([part.complete for part in parts])
         available = Evidence.total([part.available for part in parts])
         return cls(complete, available, tuple(each for part in parts for each in part.incomplete))
 
 
 @dataclass(frozen=True, eq=False)
-class Gather:
+class CountSequences:
     """The job of one batch of sequences."""
 
     two: Network
     code: CodeSlices
 
-    def __call__(self, batch: SequenceBatch) -> Gathered:
+    def __call__(self, batch: SequenceBatch) -> SequenceCounts:
         coded, _, _ = self.code(batch)
         whole = coded.complete
         if whole.all():
             counts = counts_of(self.two, coded)
-            return Gathered(counts, counts * 0.0, ())
+            return SequenceCounts(counts, counts * 0.0, ())
         rest = coded.only(np.flatnonzero(~whole & (coded.weight > 0)))
         counts = counts_of(self.two, coded.only(np.flatnonzero(whole)))
-        return Gathered(counts, counts_of(self.two, rest), (rest,))
+        return SequenceCounts(counts, counts_of(self.two, rest), (rest,))
 
 
-def gathered(model: DynamicNetwork, rows: SequenceTable, weights: RowWeights) -> Gathered:
+def gathered(model: DynamicNetwork, rows: SequenceTable, weights: RowWeights) -> SequenceCounts:
     names = tuple(name for name in rows.names if name in model.parents)
-    job = Gather(model.two_slices, CodeSlices(model.states, names, weights, strict=True))
-    found = engines.reduce(job, rows.partitions(), Gathered.total)
+    job = CountSequences(model.two_slices, CodeSlices(model.states, names, weights, strict=True))
+    found = engines.reduce(job, rows.partitions(), SequenceCounts.total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     return found
 
 
 @dataclass(frozen=True)
-class Read:
+class SequenceOptions:
     """How rows become sequences, and what these weigh."""
 
     sequence: str | None
@@ -148,7 +148,7 @@ class Read:
 
 
 def learned(
-    model: DynamicNetwork, data: object, read: Read, hidden: Mapping[str, object] | None, how: Fitting,
+    model: DynamicNetwork, data: object, read: SequenceOptions, hidden: Mapping[str, object] | None, how: FittingSettings,
     start: DynamicNetwork,
 ) -> DynamicNetwork:  # fmt: skip
     """With more sequences: counted where they are complete; EM for the others, from the tables of `start` if it has
@@ -174,7 +174,7 @@ def learned(
     return model.with_evidence(total, fitted.history)
 
 
-def complete_evidence(model: DynamicNetwork, data: object, read: Read) -> Evidence:
+def complete_evidence(model: DynamicNetwork, data: object, read: SequenceOptions) -> Evidence:
     """The counts of complete sequences."""
     rows, weights = sequence_table(source(data), model.parents, read.sequence, read.order).weighted(read.weight)
     for name in (name for name in model.parents if name not in rows.names):
@@ -216,7 +216,7 @@ def chain_of(parents: Mapping[str, tuple[str, ...]], two: Network) -> SliceChain
 
 
 def fitted_slices(
-    model: DynamicNetwork, evidence: Evidence, found: Gathered, how: Fitting, start: DynamicNetwork
+    model: DynamicNetwork, evidence: Evidence, found: SequenceCounts, how: FittingSettings, start: DynamicNetwork
 ) -> Fitted[SliceEM]:
     """EM over the incomplete sequences: the maximum of log P(sequences | θ) + log p(θ), p being the prior of
     log-odds."""

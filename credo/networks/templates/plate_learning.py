@@ -12,7 +12,7 @@ from credo.core.em import Expected
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.errors import EvidenceError, NetworkError
-from credo.networks.fitting import Fitting, hidden_states
+from credo.networks.fitting import FittingSettings, hidden_states
 from credo.networks.network import Network
 from credo.networks.templates.ground import Copies, Ground
 from credo.networks.templates.plates import Plates, column_of, found_codes, plate_of, read_plates
@@ -51,7 +51,7 @@ def counts_of(template: Network, ground: Ground) -> Evidence:
 
 
 def learned(
-    net: PlateNetwork, data: Any, hidden: Mapping[str, Any] | None, how: Fitting, start: PlateNetwork
+    net: PlateNetwork, data: Any, hidden: Mapping[str, Any] | None, how: FittingSettings, start: PlateNetwork
 ) -> PlateNetwork:
     """With more members: families that are known are counted; EM for the others."""
     if how.method != "em":

@@ -125,20 +125,20 @@ class PlateNetwork(Template):
         """Learn the tables from {plate: data}, adding the statistics of all members: by counting observed families, and
         by EM for the rest. Earlier evidence is dropped. The options are those of `Network.fit`; a plate all of whose
         variables are hidden needs no table."""
-        from credo.networks.fitting import Fitting
+        from credo.networks.fitting import FittingSettings
         from credo.networks.templates.plate_learning import learned
 
         prior = 1.0 if prior is None else prior
         bare = PlateNetwork(self.parents, states=self.states or None, keys=self.keys, prior=prior)
-        return learned(bare, data, hidden, Fitting.of(how), self)
+        return learned(bare, data, hidden, FittingSettings.of(how), self)
 
     def update(self, data: Mapping[str, object], **how: Unpack[FittingOptions]) -> PlateNetwork:
         """Learn from more members, which no earlier table had: their evidence adds."""
-        from credo.networks.fitting import Fitting
+        from credo.networks.fitting import FittingSettings
         from credo.networks.templates.plate_learning import learned
 
         self._check_updatable()
-        return learned(self, data, None, Fitting.of(how), self)
+        return learned(self, data, None, FittingSettings.of(how), self)
 
     def forget(self, data: Mapping[str, object]) -> PlateNetwork:
         """Unlearn complete tables, exactly: the result is as if they had never been learned."""

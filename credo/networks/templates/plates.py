@@ -18,7 +18,7 @@ from credo.networks.inference.coding import Coder
 from credo.networks.inference.state_index import StateIndex
 from credo.networks.learning import inferred, state_codes
 from credo.networks.tables import States
-from credo.networks.templates.reading import tell_unseen
+from credo.networks.templates.reading import notice_unseen
 
 Places = NDArray[np.intp]
 Codes = NDArray[np.int32]
@@ -255,7 +255,7 @@ def _coded(name: str, batch: Batch, states: tuple[object, ...], strict: bool) ->
     if strict:
         return state_codes(index, [column], own)[0], states
     coded = Coder(index, [column]).coded(own)
-    tell_unseen(coded.unknown)
+    notice_unseen(coded.unknown)
     return coded.columns[0], states
 
 

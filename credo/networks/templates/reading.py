@@ -74,7 +74,7 @@ def sequence_weights(rows: Array, starts: Places) -> Array:
     return found
 
 
-def tell_unseen(unknown: Mapping[str, Unseen]) -> None:
+def notice_unseen(unknown: Mapping[str, Unseen]) -> None:
     """Of values that aren't states."""
     if unknown:
         total = counted(sum(each.cells for each in unknown.values()), "cell")

@@ -8,7 +8,7 @@ import numpy as np
 
 from credo.networks.templates import slices
 from credo.networks.templates.contraction import Scope, marginal
-from credo.networks.templates.slice_chain import Cases, CodedSlices, Places, SliceChain
+from credo.networks.templates.slice_chain import CodedSlices, EvidenceCases, Places, SliceChain
 from credo.networks.templates.slice_factors import Codes, SliceFactors, distinct
 from credo.networks.templates.slice_passes import Passed, SlicePasses, best_paths
 from credo.numerics.exact import Array
@@ -43,7 +43,7 @@ def marginals(chain: SliceChain, coded: CodedSlices, passed: Iterable[Passed], n
     return found
 
 
-def _given_boundary(cases: Cases, name: str, boundary: Array, own: Passed) -> Array:
+def _given_boundary(cases: EvidenceCases, name: str, boundary: Array, own: Passed) -> Array:
     """Σ P(boundary) P(variable | boundary, seen). (rows, states)"""
     table = cases.part.summed(cases.codes, own.seen.likelihoods, (*cases.part.boundary, name))
     table = table.reshape(len(table), -1, table.shape[-1])
@@ -56,7 +56,7 @@ def _given_boundary(cases: Cases, name: str, boundary: Array, own: Passed) -> Ar
     return np.asarray(found / found.sum(1, keepdims=True))
 
 
-def _pairs_at(chain: SliceChain, own: Passed, cases: Cases) -> Array:
+def _pairs_at(chain: SliceChain, own: Passed, cases: EvidenceCases) -> Array:
     """P(the part's boundary, before and in the slice | rows). (rows, states of each name)"""
     model, found = chain.later, list[Array]()
     size = max(1, NUMBERS_AT_ONCE // chain.states**2)
@@ -110,7 +110,7 @@ def _count_base(counts: dict[str, Array], chain: SliceChain, model: SliceFactors
 
 
 def _count_part(
-    counts: dict[str, Array], chain: SliceChain, model: SliceFactors, cases: Cases, weights: Array, own: Passed
+    counts: dict[str, Array], chain: SliceChain, model: SliceFactors, cases: EvidenceCases, weights: Array, own: Passed
 ) -> None:
     """Of tables about a part's variables, given the weight of each state of its boundary in each case."""
     part, likelihoods = cases.part, own.seen.likelihoods
@@ -144,7 +144,7 @@ def most_probable(chain: SliceChain, coded: CodedSlices) -> tuple[Codes, Array]:
 
 
 def _complete(
-    chain: SliceChain, cases: Cases, rows: Places, known: dict[str, Codes], likelihoods: Mapping[str, Array]
+    chain: SliceChain, cases: EvidenceCases, rows: Places, known: dict[str, Codes], likelihoods: Mapping[str, Array]
 ) -> None:
     """One variable after the other: its state on the best completion, given those before."""
     part = cases.part

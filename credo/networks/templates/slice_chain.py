@@ -15,7 +15,7 @@ from credo.engines.partitions import Loaded
 from credo.networks.factor import Factor
 from credo.networks.templates import slices
 from credo.networks.templates.contraction import Scope, spread
-from credo.networks.templates.slice_factors import Codes, Likelihoods, Part, SliceFactors, distinct
+from credo.networks.templates.slice_factors import Codes, Likelihoods, SliceFactors, SlicePart, distinct
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ class CodedSlices(Loaded):
 
 
 @dataclass(frozen=True, eq=False)
-class Cases:
+class EvidenceCases:
     """Different things that are seen of a part's variables: what each is, and which rows it is seen in."""
 
-    part: Part
+    part: SlicePart
     rows: Places
     which: Places  # (rows,)
     codes: Mapping[str, Codes]  # (cases,)
@@ -71,14 +71,14 @@ class Cases:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class SliceLikelihoods:
     """The likelihoods log P(evidence | interface state) of rows, and the transitions."""
 
     logs: Array  # (rows, states)
     keys: Places  # (rows,)
     transitions: Array  # (keys, states, states)
-    cases: tuple[Cases, ...]  # of parts that depend on the slice's own interface
-    coupled: tuple[Cases, ...]  # of those that depend on the interface before, too: a case for each key
+    cases: tuple[EvidenceCases, ...]  # of parts that depend on the slice's own interface
+    coupled: tuple[EvidenceCases, ...]  # of those that depend on the interface before, too: a case for each key
     likelihoods: Likelihoods
 
 
@@ -137,7 +137,9 @@ class SliceChain:
         """Tables of parts with few cases, of all of them: in the first slice or later, by its names, summed or best."""
         return {}
 
-    def read(self, coded: CodedSlices, a: int, b: int, *, continues: bool = False, best: bool = False) -> Seen:
+    def read(
+        self, coded: CodedSlices, a: int, b: int, *, continues: bool = False, best: bool = False
+    ) -> SliceLikelihoods:
         """Rows a to b; continues: the first goes on with a sequence; best: of the most probable states of other
         variables, instead of their sum."""
         likelihoods, codes = self.likelihoods_of(coded), dict(zip(coded.names, coded.codes[:, a:b], strict=True))
@@ -145,7 +147,7 @@ class SliceChain:
         inside = coded.starts[:-1][(coded.starts[:-1] >= a) & (coded.starts[:-1] < b)]
         begins[inside - a] = True
         begins[:1] &= not continues
-        logs, found = np.zeros((b - a, self.states)), list[Cases]()
+        logs, found = np.zeros((b - a, self.states)), list[EvidenceCases]()
         with np.errstate(divide="ignore"):
             for name in self.later.interface:
                 if (codes[name] >= 0).any():
@@ -158,9 +160,9 @@ class SliceChain:
                 logs[rows] += self._log_emission(which, cases, likelihoods, best)[cases.which]
                 found.append(cases)
         keys, transitions, coupled = self._transitions(later, b - a, codes, likelihoods, best)
-        return Seen(logs, keys, transitions, tuple(found), coupled, likelihoods)
+        return SliceLikelihoods(logs, keys, transitions, tuple(found), coupled, likelihoods)
 
-    def _log_emission(self, which: str, cases: Cases, likelihoods: Likelihoods, best: bool) -> Array:
+    def _log_emission(self, which: str, cases: EvidenceCases, likelihoods: Likelihoods, best: bool) -> Array:
         """log P(seen | interface state), of each case. (cases, states)"""
         key = which, cases.part.names, best
         if cases.every and key in self._kept:
@@ -175,7 +177,7 @@ class SliceChain:
 
     def _transitions(
         self, rows: Places, size: int, codes: Mapping[str, Codes], likelihoods: Likelihoods, best: bool
-    ) -> tuple[Places, Array, tuple[Cases, ...]]:
+    ) -> tuple[Places, Array, tuple[EvidenceCases, ...]]:
         """Which transition leads into each row, and the different ones."""
         model, keys = self.later, np.zeros(size, dtype=np.intp)
         transitions = model.base.reshape(1, self.states, -1) if model.before else np.ones((1, 1, 1))
@@ -187,7 +189,8 @@ class SliceChain:
         keys[rows] = of_all.which
         each = [{name: of_all.codes[name] for name in part.names} for part in model.couplings]
         found = tuple(
-            Cases(part, rows, of_all.which, own, of_all.every) for part, own in zip(model.couplings, each, strict=True)
+            EvidenceCases(part, rows, of_all.which, own, of_all.every)
+            for part, own in zip(model.couplings, each, strict=True)
         )
         key = "coupled", model.coupled, best
         if of_all.every and key in self._kept:
@@ -208,13 +211,13 @@ def _by_code(size: int, more: Array | None) -> Array:
 
 
 def _cases(
-    part: Part,
+    part: SlicePart,
     names: Scope,
     rows: Places,
     codes: Mapping[str, Codes],
     likelihoods: Likelihoods,
     most: int = MOST_KEPT_CASES,
-) -> Cases:
+) -> EvidenceCases:
     """The different cases; or all that there are, if these are few and their tables can be kept."""
     own, sizes = [codes[name][rows] for name in names], [len(likelihoods[name]) - 1 for name in names]
     hard = all(likelihoods[name].shape == (size + 1, size) for name, size in zip(names, sizes, strict=True))
@@ -222,9 +225,11 @@ def _cases(
         which = np.zeros(len(rows), dtype=np.intp)
         for each, size in zip(own, sizes, strict=True):
             which = which * (size + 1) + each % (size + 1)
-        return Cases(part, rows, which, every_case(names, tuple(sizes)), every=True)
+        return EvidenceCases(part, rows, which, every_case(names, tuple(sizes)), every=True)
     first, which = distinct(own, sizes)
-    return Cases(part, rows, which, {name: each[first] for name, each in zip(names, own, strict=True)}, every=False)
+    return EvidenceCases(
+        part, rows, which, {name: each[first] for name, each in zip(names, own, strict=True)}, every=False
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -26,7 +26,7 @@ LARGEST_KEY = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SlicePart:
     """Variables of a slice that are independent of the others, given the boundary: names of the interface, or before
     it."""
 
@@ -83,7 +83,7 @@ class SliceFactors:
         return {name: factor for name, factor in self.factors.items() if known.issuperset(factor.scope)}
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[SlicePart, ...]:
         """Variables outside of the boundary, joined where a factor is about both."""
         known, group = {*self.boundary}, dict[str, set[str]]()
         for factor in self.factors.values():
@@ -94,19 +94,19 @@ class SliceFactors:
         found = {min(group[name]): group[name] for name in self.factors if name in group}
         return tuple(self._part(own) for own in found.values())
 
-    def _part(self, own: set[str]) -> Part:
+    def _part(self, own: set[str]) -> SlicePart:
         factors = tuple(factor for factor in self.factors.values() if own.intersection(factor.scope))
         scopes = {name for factor in factors for name in factor.scope}
         names = tuple(name for name in self.factors if name in own)
-        return Part(names, tuple(name for name in self.boundary if name in scopes), factors)
+        return SlicePart(names, tuple(name for name in self.boundary if name in scopes), factors)
 
     @cached_property
-    def emissions(self) -> tuple[Part, ...]:
+    def emissions(self) -> tuple[SlicePart, ...]:
         """Parts that depend on the slice's own interface alone."""
         return tuple(part for part in self.parts if not {*part.boundary} & {*self.before})
 
     @cached_property
-    def couplings(self) -> tuple[Part, ...]:
+    def couplings(self) -> tuple[SlicePart, ...]:
         """Parts that depend on the interface before, too."""
         return tuple(part for part in self.parts if {*part.boundary} & {*self.before})
 

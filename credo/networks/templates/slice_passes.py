@@ -15,7 +15,7 @@ from credo._kernels.hidden_markov.paths import trace_back
 from credo._kernels.templates.slice_passes import pass_backward, pass_best, pass_forward
 from credo.errors import EvidenceError
 from credo.models.hidden_markov.passes import Stretch, stretches_of
-from credo.networks.templates.slice_chain import Cases, CodedSlices, Seen, SliceChain
+from credo.networks.templates.slice_chain import CodedSlices, EvidenceCases, SliceChain, SliceLikelihoods
 from credo.networks.templates.slice_factors import Codes
 from credo.numerics.exact import Array
 
@@ -29,7 +29,7 @@ class Passed:
     """A stretch after a pass: messages before each row and of it, and the transitions that are expected."""
 
     stretch: Stretch
-    seen: Seen
+    seen: SliceLikelihoods
     forward: Array  # (rows + 1, states), logarithms: of the row before the first, and of each
     backward: Array | None  # (rows, states), logarithms; None: later rows aren't known
     pairs: Array  # (keys, states, states), or empty
@@ -51,7 +51,7 @@ class SlicePasses:
     stretches: list[Stretch]
     begun: list[Array]  # the forward message before each stretch
     totals: Array  # log p of each sequence
-    held: tuple[Seen, Array] | None  # of the only stretch
+    held: tuple[SliceLikelihoods, Array] | None  # of the only stretch
     last: Array  # the forward message after all rows
 
     @classmethod
@@ -89,7 +89,7 @@ class SlicePasses:
             pass_backward(*args, forward, after, backward, counts)
             yield Passed(own, seen, forward, backward, counts)
 
-    def _again(self, own: Stretch, message: Array) -> tuple[Seen, Array]:
+    def _again(self, own: Stretch, message: Array) -> tuple[SliceLikelihoods, Array]:
         if self.held is not None:
             return self.held
         seen = _read(self.chain, self.coded, own)
@@ -103,11 +103,13 @@ def _edges(chain: SliceChain, rows: int) -> list[int]:
     return [*range(0, rows, size), rows] if rows else []
 
 
-def _read(chain: SliceChain, coded: CodedSlices, own: Stretch) -> Seen:
+def _read(chain: SliceChain, coded: CodedSlices, own: Stretch) -> SliceLikelihoods:
     return chain.read(coded, own.a, own.b, continues=own.continues)
 
 
-def _forward(chain: SliceChain, coded: CodedSlices, own: Stretch, seen: Seen, message: Array, totals: Array) -> Array:
+def _forward(
+    chain: SliceChain, coded: CodedSlices, own: Stretch, seen: SliceLikelihoods, message: Array, totals: Array
+) -> Array:
     forward = np.empty((own.rows + 1, chain.states))
     forward[0] = message
     args = seen.logs, own.starts, own.continues, chain.log_initial, seen.keys, seen.transitions
@@ -127,10 +129,12 @@ def impossible(coded: CodedSlices, row: int) -> EvidenceError:
     return EvidenceError(f"{place} is impossible: no states of the hidden variables allow {after}")
 
 
-def best_paths(chain: SliceChain, coded: CodedSlices) -> tuple[list[tuple[Stretch, tuple[Cases, ...]]], Codes, Array]:
+def best_paths(
+    chain: SliceChain, coded: CodedSlices
+) -> tuple[list[tuple[Stretch, tuple[EvidenceCases, ...]]], Codes, Array]:
     """What is seen in each stretch; the interface's most probable joint states of each row, other variables at their
     best; and log p. (rows,), (sequences,)"""
-    found, reached = list[tuple[Stretch, tuple[Cases, ...]]](), np.zeros(chain.states)
+    found, reached = list[tuple[Stretch, tuple[EvidenceCases, ...]]](), np.zeros(chain.states)
     came_from = np.zeros((coded.rows, chain.states), dtype=np.int32)
     ends, logs = np.zeros(len(coded.starts) - 1, dtype=np.int32), np.empty(len(coded.starts) - 1)
     for own in stretches_of(coded.starts, _edges(chain, coded.rows)):

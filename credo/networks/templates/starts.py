@@ -11,7 +11,7 @@ from credo.core.em import Extrapolating, Fitted, accelerated_em
 from credo.core.evidence import Evidence
 from credo.core.restarts import Restarts
 from credo.errors import counted
-from credo.networks.fitting import SAME_OPTIMUM, STEPS_FROM_EACH_START, Fitting
+from credo.networks.fitting import SAME_OPTIMUM, STEPS_FROM_EACH_START, FittingSettings
 from credo.networks.inference.expectations import ROWS_PER_CHUNK
 from credo.networks.learning import TableEM
 from credo.networks.network import Network
@@ -24,7 +24,7 @@ Model = TypeVar("Model", bound=Extrapolating)
 
 def table_starts(
     network: Network, evidence: Evidence, available: Evidence, hidden: Collection[str], given: Mapping[str, Array],
-    how: Fitting,
+    how: FittingSettings,
 ) -> Iterator[TableEM]:  # fmt: skip
     """Tables from the observed cells; those of hidden variables and their children as given, then random.
 
@@ -46,7 +46,7 @@ def table_starts(
         yield TableEM(begun._with_prior(prior.in_log_odds(shapes))._like(parameters=tables), evidence)
 
 
-def best_fit(starts: Sequence[Model], batches: Callable[[], Any], rows: int, how: Fitting) -> Fitted[Model]:
+def best_fit(starts: Sequence[Model], batches: Callable[[], Any], rows: int, how: FittingSettings) -> Fitted[Model]:
     """EM from each start, the best few to convergence."""
     restarts = Restarts(
         accelerated_em,
