@@ -127,9 +127,9 @@ def _fit_file(path: str) -> None:
     """Two steps, the rows being read again in each."""
     import warnings
 
-    from credo.networks import incomplete
+    from credo.networks import incomplete_rows
 
-    incomplete.KEPT_CODE_BYTES = 0
+    incomplete_rows.KEPT_CODE_BYTES = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _renamed(network("alarm")).fit(path, steps=2)

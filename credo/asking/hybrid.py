@@ -21,7 +21,7 @@ from credo.asking.question import (
 from credo.errors import EvidenceError, NetworkError, QuestionError
 from credo.networks.answers import Estimated, EstimatedNumber
 from credo.networks.hybrid.answers import NumberAnswer
-from credo.networks.hybrid.estimates import DEFAULT_DRAWS
+from credo.networks.hybrid.likelihood_weighting import DEFAULT_DRAWS
 from credo.networks.hybrid.network import HybridNetwork
 from credo.networks.inference.sizes import SAMPLES
 

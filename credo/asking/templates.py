@@ -12,7 +12,7 @@ from credo.asking.question import Event, Members, Name, Not, OneOf, Question, Te
 from credo.errors import SchemaError
 from credo.networks.network import Network
 from credo.networks.templates.dynamic_network import DynamicNetwork
-from credo.networks.templates.reading import split_name
+from credo.networks.templates.slice_reading import split_name
 
 if TYPE_CHECKING:
     from credo.networks.templates.given_tables import GivenTables

@@ -43,10 +43,10 @@ FORMATS = {
     ".net": "hugin",
     ".hugin": "hugin",
     ".uai": "uai",
-    ".json": "json_form",
+    ".json": "credo_json",
 }
 LONGEST_MESSAGE, MESSAGE_END = 600, 100  # characters of an error message; and of its end, if it is shortened
-MARKOV_FORMATS = {"uai", "json_form"}
+MARKOV_FORMATS = {"uai", "credo_json"}
 
 
 def is_network(path: str) -> bool:
@@ -114,7 +114,7 @@ def write(network: Network | MarkovNetwork | HybridNetwork, path: FilePath) -> N
     form = _format_of(path)
     if isinstance(network, MarkovNetwork) and form.__name__.rpartition(".")[2] not in MARKOV_FORMATS:
         raise NetworkError(f"{path}: a Markov network has no arrows; write it as .uai or .json")
-    if isinstance(network, HybridNetwork) and form.__name__.rpartition(".")[2] != "json_form":
+    if isinstance(network, HybridNetwork) and form.__name__.rpartition(".")[2] != "credo_json":
         raise NetworkError(f"{path}: a network with numbers is written as .json, or stored with credo.save")
     if isinstance(network, Network) and not network.tables:
         raise NetworkError(f"can't write {path}: the network has no tables")

@@ -19,8 +19,8 @@ import numpy as np
 from credo.errors import suggest
 from credo.formats.draft import MOST_SUGGESTIONS, Draft, DraftNode
 from credo.formats.names import REMARK, cut, labels_of, quoted, unquoted
-from credo.formats.noisy import read_alone
-from credo.formats.scan import Scanner, shown, tokens_of
+from credo.formats.noisy_max import read_alone
+from credo.formats.scanner import Scanner, shown, tokens_of
 from credo.networks.network import Network
 from credo.numerics.exact import Array
 

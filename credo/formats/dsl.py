@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 
 from credo.formats.bif import COMMENT
+from credo.formats.deterministic import certain_rows
 from credo.formats.draft import Draft, DraftNode
 from credo.formats.names import IDENTIFIER, cut, labels_of, quoted, unquoted
-from credo.formats.outcomes import certain_rows
-from credo.formats.scan import Scanner, shown, tokens_of
+from credo.formats.scanner import Scanner, shown, tokens_of
 from credo.networks.network import Network
 
 SIGNS = frozenset("(){};=")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from credo.formats.draft import Draft, DraftNode
 from credo.formats.names import ANY_NAME, IDENTIFIER, cut, labels_of, quoted, unquoted
-from credo.formats.scan import Scanner, shown, tokens_of
+from credo.formats.scanner import Scanner, shown, tokens_of
 from credo.networks.network import Network
 
 SIGNS = frozenset("(){}|;=:")

@@ -14,7 +14,7 @@ import numpy as np
 from credo.errors import NetworkError
 from credo.formats.draft import FILE_SUM_TOLERANCE, MOST_IMPLIED_NUMBERS, MOST_PARENTS_IN_FILE, Draft, DraftNode, many
 from credo.formats.files import FilePath, read_text
-from credo.formats.scan import Scanner, shown, tokens_of
+from credo.formats.scanner import Scanner, shown, tokens_of
 from credo.networks import graph
 from credo.networks.factor import Factor
 from credo.networks.markov_network import MarkovNetwork

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from html import escape
 
+from credo.formats.deterministic import certain_rows
 from credo.formats.draft import Draft, DraftNode
-from credo.formats.markup import Element, Markup
 from credo.formats.names import IDENTIFIER, REMARK, cut, labels_of
-from credo.formats.noisy import noisy_columns, read_noisy
-from credo.formats.outcomes import certain_rows
+from credo.formats.noisy_max import noisy_columns, read_noisy
+from credo.formats.safe_xml import Element, Markup
 from credo.networks.network import Network
 from credo.numerics.exact import Array
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from credo.errors import NetworkError
 from credo.formats.draft import Draft
-from credo.formats.markup import Element, Markup
 from credo.formats.names import IDENTIFIER, cleaned, cut, labels_of
+from credo.formats.safe_xml import Element, Markup
 from credo.formats.xdsl import KNOWN_TAGS, define, named_node, node_of, nodes_of
 from credo.networks.decisions.influence_diagram import InfluenceDiagram
 from credo.numerics.exact import Array

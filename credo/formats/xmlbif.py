@@ -6,8 +6,8 @@ import re
 from html import escape
 
 from credo.formats.draft import Draft, DraftNode
-from credo.formats.markup import Element, Markup
 from credo.formats.names import REMARK, cut, labels_of
+from credo.formats.safe_xml import Element, Markup
 from credo.networks.network import Network
 
 KNOWN_TAGS = {"NETWORK", "VARIABLE", "NAME", "OUTCOME", "VALUE", "PROPERTY"}

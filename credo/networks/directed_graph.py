@@ -55,7 +55,7 @@ class DirectedGraph:
     ) -> set[str] | None:
         """The fewest variables that d-separate a and b: all of `given`, and others of `among`. None where nothing
         separates them, as where an arrow joins them."""
-        from credo.networks.separation import smallest_separator
+        from credo.networks.smallest_separator import smallest_separator
 
         left, right, known = self._apart(a, b, given)
         allowed = {*self.parents} if among is None else self._names(among)

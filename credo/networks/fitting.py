@@ -15,7 +15,7 @@ from credo.core.restarts import Restarts
 from credo.data import source
 from credo.errors import DataError, NetworkError, SchemaError, check_mapping, check_seed, check_whole, counted, suggest
 from credo.networks.gradient import gradient_ascent, lbfgs
-from credo.networks.incomplete import Hidden, IncompleteRows, ObservedRows, observed
+from credo.networks.incomplete_rows import Hidden, IncompleteRows, ObservedRows, observed
 from credo.networks.inference.expectations import ROWS_PER_CHUNK
 from credo.networks.learning import TableEM, TableLearner, coded_rows
 from credo.networks.missing_information import with_missing_information
@@ -98,7 +98,7 @@ def learned(
     table = source(data)
     found = observed(network, table, weight, hidden_states(network, hidden, table.without(weight).names))
     if network.evidence is None and network.forms:
-        from credo.networks.nodes.growing import with_grown_trees
+        from credo.networks.nodes.tree_growing import with_grown_trees
 
         network, found = with_grown_trees(network, found)
     old, new = network.evidence, found.complete

@@ -26,7 +26,7 @@ from credo.networks.factor import Factor
 from credo.networks.fixed import FixedRecord
 from credo.networks.graph import one_or_several
 from credo.networks.inference.sizes import ROW_SAMPLES, SAMPLES, Method, exact_only, is_exact
-from credo.networks.inference.structures import TreeStructures
+from credo.networks.inference.tree_structures import TreeStructures
 from credo.networks.row_queries import known_columns, queried_rows
 from credo.networks.tables import States
 

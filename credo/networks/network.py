@@ -155,7 +155,7 @@ class Network(DirectedModel, EvidenceVerbs):
         >>> fire.update({"Storm": ["yes"] * 10, "Fire": ["yes"] * 10}).tables["Fire"][0]  # (2.5 + 10) / (10 + 10)
         array([0.625, 0.375])
         """
-        from credo.networks.expert import expert_priors
+        from credo.networks.expert_priors import expert_priors
 
         prior, evidence = expert_priors(self, cases)
         return Network(self.parents, self.forms, self.states, self.tied)._with_prior(prior)._like(evidence=evidence)
@@ -177,13 +177,13 @@ class Network(DirectedModel, EvidenceVerbs):
     ) -> Validation:
         """log P(row) of each row, by tables learned from the other folds; refitted where cells are missing, with the
         options of `fit`. The seed decides which rows are in which fold, too."""
-        from credo.networks.held_out import cross_validated
+        from credo.networks.validation import cross_validated
 
         return cross_validated(self, data, folds, weight, hidden, how)
 
     def leave_one_out(self, data: object, *, weight: Weight = None) -> Validation:
         """log P(row) of each learned row, by tables learned from all others, exactly and without refits."""
-        from credo.networks.held_out import leave_one_out
+        from credo.networks.validation import leave_one_out
 
         return leave_one_out(self, data, weight)
 
@@ -242,13 +242,13 @@ class Network(DirectedModel, EvidenceVerbs):
 
     def log_evidence(self) -> float:
         """log p(rows | arrows) of the rows that were learned, the tables integrated out; rows without missing cells."""
-        from credo.networks.description import tables_evidence
+        from credo.networks.description_length import tables_evidence
 
         return tables_evidence(self)
 
     def description_length(self, data: object) -> DescriptionLength:
         """L(h) + L(rows | h) in bits: the parents of each node, ½ log₂ n for each number of its table, −log₂ P(row)."""
-        from credo.networks.description import network_length
+        from credo.networks.description_length import network_length
 
         return network_length(self, data)
 

@@ -23,16 +23,16 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("credo.data.cutting.BATCH_ROWS", SMALL)
     monkeypatch.setattr("credo.data.files.BATCH_ROWS", SMALL)
     monkeypatch.setattr("credo.data.partitions.BYTES", 1)
-    monkeypatch.setattr("credo.networks.incomplete.KEPT_CODE_BYTES", KEPT)
+    monkeypatch.setattr("credo.networks.incomplete_rows.KEPT_CODE_BYTES", KEPT)
     monkeypatch.setattr(Rows.sample, "__defaults__", (SAMPLE,))
 
 
 def cut_small() -> None:
     """Workers cut batches as small as the tests do, and keep as few rows."""
     from credo.data import cutting
-    from credo.networks import incomplete
+    from credo.networks import incomplete_rows
 
-    cutting.BATCH_ROWS, incomplete.KEPT_CODE_BYTES = SMALL, KEPT
+    cutting.BATCH_ROWS, incomplete_rows.KEPT_CODE_BYTES = SMALL, KEPT
 
 
 @pytest.fixture(scope="module")

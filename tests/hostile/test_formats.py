@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from credo.errors import CredoError, NetworkError, SizeError
-from credo.formats import FORMATS, bif, draft, dsl, files, hugin, json_form, read, scan, uai, write, xdsl, xmlbif
+from credo.formats import FORMATS, bif, credo_json, draft, dsl, files, hugin, read, scanner, uai, write, xdsl, xmlbif
 from credo.networks.factor import Factor
 from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network
@@ -32,11 +32,11 @@ VALID: list[tuple[Any, str]] = [
     (xdsl, XDSL),
     (hugin, NET),
     (dsl, DSL),
-    (json_form, JSON),
+    (credo_json, JSON),
     (uai, UAI),
     (uai, "MARKOV 2 2 2 2 2 0 1 1 1 4 1 2 3 4 2 1 1"),
 ]
-VALID += [(form, form.write(COLLIDING)) for form in (bif, xmlbif, xdsl, hugin, dsl, json_form)]
+VALID += [(form, form.write(COLLIDING)) for form in (bif, xmlbif, xdsl, hugin, dsl, credo_json)]
 IDS = [f"{form.__name__.rpartition('.')[2]}-{i}" for i, (form, _) in enumerate(VALID)]
 CHANGES = 200
 SPLICES = [
@@ -154,8 +154,8 @@ def test_junk_is_refused_at_once(junk: str) -> None:
         (dsl, "net x { " + "A = { " * (JUNK // 20)),
         (uai, "MARKOV 1 2 1 1 0 2 " + "1" * JUNK),
         (xmlbif, "<BIF><NETWORK>" + "<NAME/>" * (JUNK // 100)),
-        (json_form, '{"variables": ' + "[" * JUNK),
-        (json_form, '{"a": ' + "9" * (JUNK // 100) + "}"),
+        (credo_json, '{"variables": ' + "[" * JUNK),
+        (credo_json, '{"a": ' + "9" * (JUNK // 100) + "}"),
     ],
     ids=range(11),
 )
@@ -325,13 +325,13 @@ FAULTS: list[tuple[Any, str, str, str, str]] = [  # format, text, what is replac
     (dsl, DSL, "Camp { TYPE = CPT", "Camp { TYPE = NOISY_MAX", "'Camp' is of the type 'NOISY_MAX'"),
     (dsl, DSL, "(0.2, 0.8)", "(0.2, 0.7)", "P(Storm) must sum to 1, but sums to 0.9"),
     (dsl, DSL, "PARENTS = (Storm, Camp)", "PARENTS = (Fire, Camp)", "has a parent twice, or is its own"),
-    (json_form, JSON, "[0.2, 0.8]", '[0.2, "0.8"]', "variable 1: expected a number, but found"),
-    (json_form, JSON, "[0.2, 0.8]", "[0.2, NaN]", "NaN isn't a number"),
-    (json_form, JSON, "[0.2, 0.8]", "[0.2]", "must be lists of 2 numbers"),
-    (json_form, JSON, "[0.2, 0.8]", "[0, 1" + "0" * 400 + "]", "too large"),
-    (json_form, JSON, '["yes", "no"]', '["yes", ["no"]]', "must be strings, numbers or booleans"),
-    (json_form, JSON, "credo network", "network", "isn't a network in credo's form"),
-    (json_form, JSON, "]}]}", "]}]", "isn't JSON"),
+    (credo_json, JSON, "[0.2, 0.8]", '[0.2, "0.8"]', "variable 1: expected a number, but found"),
+    (credo_json, JSON, "[0.2, 0.8]", "[0.2, NaN]", "NaN isn't a number"),
+    (credo_json, JSON, "[0.2, 0.8]", "[0.2]", "must be lists of 2 numbers"),
+    (credo_json, JSON, "[0.2, 0.8]", "[0, 1" + "0" * 400 + "]", "too large"),
+    (credo_json, JSON, '["yes", "no"]', '["yes", ["no"]]', "must be strings, numbers or booleans"),
+    (credo_json, JSON, "credo network", "network", "isn't a network in credo's form"),
+    (credo_json, JSON, "]}]}", "]}]", "isn't JSON"),
     (uai, UAI, "BAYES", "BAY", "line 1, column 1: expected BAYES or MARKOV, but found 'BAY'"),
     (uai, UAI, "2 0.2", "3 0.2", "must have 2 numbers"),
     (uai, UAI, "0.95", "0.95 1", "expected the end of the file, but found '1'"),
@@ -419,7 +419,7 @@ def test_networks_that_a_format_cannot_hold(tmp_path: Path) -> None:
 
 
 def test_positions_are_right_past_the_first_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "TOKENS_AT_ONCE", 3)
+    monkeypatch.setattr(scanner, "TOKENS_AT_ONCE", 3)
     found = bif.read(BIF + BIF_ROWS, "x")
     np.testing.assert_allclose(found.tables["Fire"][0, 1], [0.7, 0.3])
     told = refused(bif.read, (BIF + BIF_ROWS).replace("0.4, 0.6", "0.4, x"), "x")

@@ -21,10 +21,10 @@ from credo.core.em import accelerated_em, em, expected
 from credo.core.labels import Label
 from credo.engines import local
 from credo.errors import EvidenceError, Notice
-from credo.networks import incomplete
+from credo.networks import incomplete_rows
 from credo.networks.fitting import FittingSettings, TableFit
 from credo.networks.gradient import nearest_distributions
-from credo.networks.incomplete import observed
+from credo.networks.incomplete_rows import observed
 from credo.networks.learning import TableEM
 from credo.networks.network import Network
 from credo.networks.table_beliefs import AveragedOverTables, _drawn_rows
@@ -231,7 +231,7 @@ def test_equal_rows_are_one() -> None:
 def test_rows_that_are_not_kept_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     data = holes(STORM.sample(500, seed=9), 0.2, 1)
     kept = Network(STORM.parents).fit(data)
-    monkeypatch.setattr(incomplete, "KEPT_CODE_BYTES", 100)
+    monkeypatch.setattr(incomplete_rows, "KEPT_CODE_BYTES", 100)
     monkeypatch.setattr("credo.data.cutting.BATCH_ROWS", 100)
     read = Network(STORM.parents).fit(data)
     assert read.n == pytest.approx(500)

@@ -139,13 +139,13 @@ def test_uai_keeps_all_but_names(network: Network) -> None:
     assert_same_numbers(network, found)
 
 
-@pytest.mark.parametrize("form", ["uai", "json_form"])
+@pytest.mark.parametrize("form", ["uai", "credo_json"])
 @settings(max_examples=25, deadline=None)
 @given(network=markov_networks())
 def test_markov_networks_are_read_back(form: str, network: MarkovNetwork) -> None:
     found = there_and_back(network, form)
     assert_same_numbers(network, found)
-    if form == "json_form":
+    if form == "credo_json":
         assert_same(network, found)
         assert [factor.scope for factor in found.factors] == [factor.scope for factor in network.factors]
 
@@ -155,7 +155,7 @@ def test_markov_networks_are_read_back(form: str, network: MarkovNetwork) -> Non
     network=networks(st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), WORDS))
 )
 def test_json_keeps_the_types_of_states(network: Network) -> None:
-    found = there_and_back(network, "json_form")
+    found = there_and_back(network, "credo_json")
     assert_same(network, found)
     for name, values in network.states.items():
         assert [type(value) for value in values] == [type(value) for value in found.states[name]]

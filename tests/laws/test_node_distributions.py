@@ -420,7 +420,7 @@ def test_leaving_a_row_out_is_a_refit_without_it(kind: str) -> None:
 def test_a_trees_bdeu_score_is_that_of_structures() -> None:
     """A tree of one leaf scores as a node without parents, the full tree as a table."""
     from credo.networks.nodes.distribution import NodeFamily
-    from credo.networks.nodes.growing import _log_evidence
+    from credo.networks.nodes.tree_growing import _log_evidence
     from credo.networks.structure.category_scores import BDeuScore as StructureScore
     from credo.networks.structure.counting import CodedTable
 

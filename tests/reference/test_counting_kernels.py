@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from credo._kernels.networks.counting import code_strings, count_families
 from credo.core.labels import Label
-from credo.networks import incomplete
+from credo.networks import incomplete_rows
 from credo.networks.inference import coding
 from credo.networks.network import Network
 from tests.networks import networks
@@ -57,7 +57,7 @@ def test_tables_are_the_same_whichever_code_counts(net: Network, seed: int, decl
         learned = []
         for choice in (True, False):
             patch.setattr(coding, "pays", lambda _, choice=choice: choice)
-            patch.setattr(incomplete, "pays", lambda _, choice=choice: choice)
+            patch.setattr(incomplete_rows, "pays", lambda _, choice=choice: choice)
             learned.append(bare.fit(rows))
     one, two = learned
     assert one.states == two.states

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from credo.errors import NetworkError, Notice
-from credo.formats import bif, dsl, hugin, json_form, read, uai, write, xdsl, xmlbif
+from credo.formats import bif, credo_json, dsl, hugin, read, uai, write, xdsl, xmlbif
 from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network
 from tests.laws.test_formats import NAMED, assert_same, assert_same_numbers, there_and_back
@@ -131,7 +131,7 @@ SAME: list[tuple[Any, str]] = [
     (hugin, NET),
     (hugin, "net { node_size = (80 40); }" + NET.partition('";')[2].rpartition("}")[0]),
     (dsl, DSL),
-    (json_form, JSON),
+    (credo_json, JSON),
 ]
 
 
@@ -232,7 +232,7 @@ def test_hugin_rows_are_weights() -> None:
 def test_states_become_strings_but_in_json(tmp_path: Path) -> None:
     network = Network({"a": ()}, {"a": [0.25, 0.75]}, {"a": (True, 2.5)})
     for form in NAMED:
-        kept = (True, 2.5) if form == "json_form" else ("True", "2.5")
+        kept = (True, 2.5) if form == "credo_json" else ("True", "2.5")
         assert there_and_back(network, form).states == {"a": kept}
     with pytest.warns(Notice, match="no names"):
         write(network, tmp_path / "a.uai")
@@ -307,9 +307,9 @@ def test_public_networks(path: Path) -> None:
             return
         network = read(path)
     large = len(network.variables) > 400 or sum(factor.table.size for factor in network.factors) > 15_000
-    for form in ["json_form"] if large or isinstance(network, MarkovNetwork) else NAMED:
+    for form in ["credo_json"] if large or isinstance(network, MarkovNetwork) else NAMED:
         found = there_and_back(network, form)
-        if path.suffix != ".uai" or form == "json_form":  # whose states are numbers
+        if path.suffix != ".uai" or form == "credo_json":  # whose states are numbers
             assert_same(network, found)
         assert_same_numbers(network, found)
     assert_same_numbers(network, there_and_back(network, "uai"))

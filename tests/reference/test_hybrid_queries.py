@@ -16,7 +16,7 @@ from scipy.stats import norm
 import credo
 from credo.networks.hybrid.answers import JointNumbers, NumberAnswer
 from credo.networks.hybrid.gaussian import FEWEST_SPARSE_UNKNOWNS
-from credo.networks.hybrid.truncated import both_below, log_mass, truncated_moments
+from credo.networks.hybrid.truncated_normal import both_below, log_mass, truncated_moments
 from tests.hybrids import Counted, random_hybrid
 
 GIVEN: list[dict[str, Any]] = [{}, {"c1": "s0"}, {"x2": 0.7}, {"x3": -1.0, "x1": 0.5, "c0": "s1"}]

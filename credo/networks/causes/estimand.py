@@ -105,7 +105,8 @@ def _alone(name: str, terms: list[Expression]) -> int | None:
 def quotient_of(above: Expression, below: Expression) -> Expression:
     """above / below, common terms cancelled.
 
-    >>> written(quotient_of(product_of([ConditionalProbability(("a",), ("b",)), ConditionalProbability(("b",))]), ConditionalProbability(("b",))))
+    >>> given_b, b = ConditionalProbability(("a",), ("b",)), ConditionalProbability(("b",))
+    >>> written(quotient_of(product_of([given_b, b]), b))
     'P(a | b)'
     """
     upper = [*above.terms]

@@ -12,7 +12,7 @@ from credo.networks.causes.c_factors import Hedge, identified
 from credo.networks.causes.estimand import ConditionalProbability, Expression, product_of, quotient_of, sum_of, written
 from credo.networks.causes.projection import Projection
 from credo.networks.graph import Parents, children, connected, reached
-from credo.networks.separation import smallest_separator
+from credo.networks.smallest_separator import smallest_separator
 
 Way = Literal["no causal path", "back-door", "front-door", "c-components", ""]
 MOST_MEDIATORS = 4  # variables of a front-door set

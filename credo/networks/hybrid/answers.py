@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from credo.core.records import Shown
 from credo.errors import EvidenceError, SchemaError, suggest
-from credo.networks.hybrid.truncated import log_mass
+from credo.networks.hybrid.truncated_normal import log_mass
 from credo.numerics.distributions import Normal, Real, Seed, plain
 from credo.numerics.exact import Array
 from credo.numerics.mixed_distribution import Mixed

@@ -19,7 +19,7 @@ from credo.networks.hybrid.answers import JointNumbers, NumberAnswer
 from credo.networks.hybrid.components import GaussianComponent, components, relevant
 from credo.networks.hybrid.findings import HybridFindings
 from credo.networks.hybrid.gaussian import SolvedGaussian
-from credo.networks.hybrid.truncated import NormalGivenInterval, truncated_moments
+from credo.networks.hybrid.truncated_normal import NormalGivenInterval, truncated_moments
 from credo.networks.inference.sizes import InferenceOptions
 from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network

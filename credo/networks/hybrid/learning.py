@@ -20,9 +20,9 @@ from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, NetworkError
 from credo.families.linear_gaussian import Line
 from credo.networks.graph import Parents
-from credo.networks.hybrid.declared import Declared, Node, split_parents
 from credo.networks.hybrid.line_priors import HybridPriors, observed_sums, predictive_line
 from credo.networks.hybrid.number_node import LogisticNode, NumberNode
+from credo.networks.hybrid.specification import Declared, Node, split_parents
 from credo.networks.inference.state_index import StateIndex
 from credo.networks.learner import NetworkLearner
 from credo.networks.learning import inferred, state_codes

@@ -14,8 +14,8 @@ from credo.errors import NetworkError
 from credo.networks import graph
 from credo.networks.directed_graph import DirectedGraph
 from credo.networks.fixed import Fixed
-from credo.networks.hybrid.declared import Declared, Node, declared, split_parents
 from credo.networks.hybrid.number_node import Equations, LogisticNode, NumberNode
+from credo.networks.hybrid.specification import Declared, Node, declared, split_parents
 from credo.networks.network import Network
 from credo.networks.tables import States
 from credo.numerics.exact import Array

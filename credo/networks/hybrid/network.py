@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from credo.errors import SchemaError
 from credo.networks.evidence_verbs import EvidenceVerbs
-from credo.networks.hybrid.estimates import DEFAULT_DRAWS
+from credo.networks.hybrid.likelihood_weighting import DEFAULT_DRAWS
 from credo.networks.hybrid.model import HybridModel
 from credo.networks.inference.sizes import ROW_SAMPLES, Method
 from credo.networks.refusals import Refusals, refused
@@ -194,7 +194,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
 
     def description_length(self, data: object) -> DescriptionLength:
         """L(h) + L(rows | h) in bits: the parents of each node, ½ log₂ n for each parameter, −log₂ p(row)."""
-        from credo.networks.description import hybrid_length
+        from credo.networks.description_length import hybrid_length
 
         return hybrid_length(self, data)
 
@@ -276,7 +276,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
     def leave_one_out(self, data: object, *, weight: Weight = None) -> Validation:
         """log p(row) of each learned row, by nodes learned from all others, exactly and without refits. (The default
         prior, which depends on all rows, is held fixed.)"""
-        from credo.networks.hybrid.left_out import leave_one_out
+        from credo.networks.hybrid.leave_one_out import leave_one_out
 
         return leave_one_out(self, data, weight)
 

@@ -14,9 +14,9 @@ from credo.errors import EvidenceError, NetworkError, SchemaError, SizeError, ch
 from credo.networks.answers import Estimated, EstimatedNumber, MostProbable
 from credo.networks.explanation import QueryExplanation
 from credo.networks.hybrid.answers import Answer, JointNumbers, NumberAnswer, covariance_roots, known_number
-from credo.networks.hybrid.estimates import DEFAULT_DRAWS, drawn_particles
 from credo.networks.hybrid.exact import ExactQuery
 from credo.networks.hybrid.findings import HybridFindings, number_or_interval
+from credo.networks.hybrid.likelihood_weighting import DEFAULT_DRAWS, drawn_particles
 from credo.networks.inference.estimate import check_samples
 from credo.networks.inference.findings import Given, allowed
 from credo.networks.inference.sizes import LIKELIHOOD_WEIGHTING, InferenceOptions, Method, is_exact, needed

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.errors import DataError, EvidenceError, SizeError, check_seed
-from credo.networks.hybrid.estimates import WeightedSampler
 from credo.networks.hybrid.exact import IMPOSSIBLE_EVIDENCE, ExactQuery
 from credo.networks.hybrid.findings import HybridFindings
+from credo.networks.hybrid.likelihood_weighting import WeightedSampler
 from credo.networks.hybrid.number_node import Codes
 from credo.networks.inference.findings import Given
 from credo.networks.inference.rows import states_array

@@ -20,7 +20,7 @@ from credo.networks.inference.fallback import EstimatedRows, Fallback
 from credo.networks.inference.findings import NO_LIKELIHOODS
 from credo.networks.inference.junction import Plan, Tree, TreeQuery, TreeStructure
 from credo.networks.inference.potentials import Flags, Integers, Potentials
-from credo.networks.inference.rooted import rooted, walk_in
+from credo.networks.inference.rooted_tree import rooted, walk_in
 from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.networks.inference.trees import NO_VARIABLES, Trees
 from credo.notices import listed, tell

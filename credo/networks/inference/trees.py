@@ -15,7 +15,7 @@ from credo.networks.inference.junction import Plan, Tree, TreeQuery, TreeStructu
 from credo.networks.inference.memory import TREES_MEMORY, setting
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.sizes import check_size
-from credo.networks.inference.structures import TreeStructures
+from credo.networks.inference.tree_structures import TreeStructures
 from credo.numerics.exact import Array
 
 # cells of the tree for any evidence: up to SMALL_TREE it answers all patterns of evidence, up to MIDDLE_TREE new ones

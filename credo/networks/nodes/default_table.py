@@ -9,9 +9,9 @@ from typing import Any, Self
 
 from credo.errors import NetworkError
 from credo.networks.fixed import Fixed
+from credo.networks.nodes.automaton import AutomatonNode, ParentAutomaton
 from credo.networks.nodes.distribution import NodeFamily
-from credo.networks.nodes.read_rows import RowsByCase, check_parents, named_row, stacked
-from credo.networks.nodes.reading import AutomatonNode, ParentAutomaton
+from credo.networks.nodes.rows_by_case import RowsByCase, check_parents, named_row, stacked
 from credo.numerics.exact import Array
 
 

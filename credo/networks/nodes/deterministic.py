@@ -13,10 +13,10 @@ import numpy as np
 
 from credo.errors import NetworkError, SizeError, suggest
 from credo.networks.fixed import Fixed
+from credo.networks.nodes.automaton import AutomatonNode, ParentAutomaton
 from credo.networks.nodes.distribution import Distribution, NodeFamily, false_state
 from credo.networks.nodes.logic import Count, Extreme, Parser, Rule, given_state, parents_of
-from credo.networks.nodes.read_rows import RowsByCase, check_parents
-from credo.networks.nodes.reading import AutomatonNode, ParentAutomaton
+from credo.networks.nodes.rows_by_case import RowsByCase, check_parents
 from credo.numerics.exact import Array
 
 MOST_CASES = 2**16  # configurations for which a user's function is called

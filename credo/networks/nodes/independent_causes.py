@@ -15,13 +15,13 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.statistics import Counts
 from credo.families.dirichlet import DirichletCategorical
+from credo.networks.nodes.active_causes import SeenCauses
 from credo.networks.nodes.chain import Chain
 from credo.networks.nodes.configurations import ConfigurationCounts
 from credo.networks.nodes.family_node import CountedNode
 from credo.networks.nodes.node import NodeFactor, Prior, Sizes
 from credo.networks.nodes.simplex import amplitudes, random_rows, squares
 from credo.networks.nodes.table import uniform_where_unknown
-from credo.networks.nodes.two_grades import SeenCauses
 from credo.networks.table_priors import BDeu, dirichlet_of
 from credo.numerics.exact import Array, Exact
 
@@ -196,7 +196,7 @@ class CausesNode(CountedNode):
 
     def estimate(self, prior: Prior, evidence: Evidence) -> Array:
         """The mode in log-odds, as EM finds it from a fixed start: the same evidence gives the same bits."""
-        from credo.networks.nodes.fitting import fitted_rows
+        from credo.networks.nodes.configuration_em import fitted_rows
 
         return fitted_rows(self, prior, evidence)
 

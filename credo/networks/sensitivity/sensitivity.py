@@ -14,7 +14,7 @@ from credo.core.records import Shown
 from credo.errors import EvidenceError, SchemaError, check_whole, suggest
 from credo.networks.inference.findings import Findings, Given, affirmative, state
 from credo.networks.inference.sizes import exact_only
-from credo.networks.sensitivity.slopes import Slopes, table_slopes
+from credo.networks.sensitivity.derivatives import Slopes, table_slopes
 from credo.notices import tell
 from credo.numerics.exact import Array
 

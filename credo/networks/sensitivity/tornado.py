@@ -9,8 +9,8 @@ import numpy as np
 
 from credo.core.records import Shown
 from credo.errors import DataError
+from credo.networks.sensitivity.derivatives import tables_of
 from credo.networks.sensitivity.sensitivity import Entry, Sensitivity, listed
-from credo.networks.sensitivity.slopes import tables_of
 from credo.numerics.distributions import Beta, checked_mass
 from credo.numerics.exact import Array
 

@@ -13,8 +13,8 @@ from credo.errors import check_whole
 from credo.networks.structure.climbing import hill_climbing
 from credo.networks.structure.grow_shrink import Flags, GrowShrinkTree, Trace
 from credo.networks.structure.orders import first_order, precedence
+from credo.networks.structure.pair_screen import PairScreen
 from credo.networks.structure.score import Constraints, Parents, Score, total
-from credo.networks.structure.screen import PairScreen
 from credo.numerics.exact import Array
 
 Places = NDArray[np.intp]

@@ -12,7 +12,7 @@ from credo.errors import DataError, NetworkError, SchemaError, check_seed, check
 from credo.networks import graph
 from credo.networks.directed_graph import DirectedGraph
 from credo.networks.hybrid.network import HybridNetwork
-from credo.networks.incomplete import counted_at_once
+from credo.networks.incomplete_rows import counted_at_once
 from credo.networks.inference.coding import pays
 from credo.networks.network import Network
 from credo.networks.structure.columns import Columns, ColumnSearch, read_columns

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from credo.networks.answers import Posterior
     from credo.networks.fitting import FittingOptions
     from credo.networks.inference.findings import Given
-    from credo.networks.templates.jobs import SliceJob
     from credo.networks.templates.live import LiveSlices
-    from credo.networks.templates.reading import CodeSlices
     from credo.networks.templates.slice_chain import CodedSlices, SliceChain
+    from credo.networks.templates.slice_jobs import SliceJob
+    from credo.networks.templates.slice_reading import CodeSlices
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -269,7 +269,7 @@ class DynamicNetwork(Template):
         findings, {} where nothing is known, whose values may be states, sets of possible states, or {state:
         likelihood}.
         """
-        from credo.networks.templates.jobs import SliceMarginals
+        from credo.networks.templates.slice_jobs import SliceMarginals
 
         names = self._names(variables)
         found = self._collected(SliceMarginals(self.chain, names, smooth=False), data, sequence, order)
@@ -280,7 +280,7 @@ class DynamicNetwork(Template):
         sequence: str | None = None, order: str | None = None,
     ) -> Any:  # fmt: skip
         """P(variable | all rows of its sequence) in each row, as `filter` gives it."""
-        from credo.networks.templates.jobs import SliceMarginals
+        from credo.networks.templates.slice_jobs import SliceMarginals
 
         names = self._names(variables)
         found = self._collected(SliceMarginals(self.chain, names, smooth=True), data, sequence, order)
@@ -291,7 +291,7 @@ class DynamicNetwork(Template):
         import pyarrow as pa
 
         from credo.networks.inference.rows import states_array
-        from credo.networks.templates.jobs import DecodeSlices
+        from credo.networks.templates.slice_jobs import DecodeSlices
 
         found = self._collected(DecodeSlices(self.chain), data, sequence, order)
         columns = {name: states_array(self.states[name]).take(pa.array(found[name])) for name in self.parents}
@@ -302,7 +302,7 @@ class DynamicNetwork(Template):
     ) -> Iterator[tuple[Batch, dict[str, Array]]]:
         """Batches of whole sequences, rows as they came, with P(target | the other variables in all rows of the
         sequence)."""
-        from credo.networks.templates.jobs import AnswerBesideRows, SliceMarginals
+        from credo.networks.templates.slice_jobs import AnswerBesideRows, SliceMarginals
 
         job = SliceMarginals(self.chain, self._names(target), smooth=True)
         table = source(data)
@@ -312,7 +312,7 @@ class DynamicNetwork(Template):
 
     def log_prob(self, data: object, *, sequence: str | None = None, order: str | None = None) -> Array:
         """log p of each sequence, missing cells summed out; -inf of one that is impossible. (sequences,)"""
-        from credo.networks.templates.jobs import SequenceLogProb
+        from credo.networks.templates.slice_jobs import SequenceLogProb
 
         found: Array = self._collected(SequenceLogProb(self.chain), data, sequence, order)["log_prob"]
         return found
@@ -320,7 +320,7 @@ class DynamicNetwork(Template):
     def description_length(self, data: object) -> DescriptionLength:
         """L(h) + L(sequences | h) in bits: the parents of each variable, ½ log₂ n for each number of the tables, n
         rows in all, −log₂ p(sequence)."""
-        from credo.networks.description import slices_length
+        from credo.networks.description_length import slices_length
 
         rows = sum(int(coded.starts[-1]) for coded, _, _ in self._coded(data, None, None))
         return slices_length(self, data, rows)
@@ -357,8 +357,8 @@ class DynamicNetwork(Template):
     ) -> Posterior:
         """P(variable | given), as `Network.query` gives it: variables and findings are named by their slices, as in
         Rain[3]. Only as many slices are unrolled as are named; of one variable, none."""
-        from credo.networks.templates.jobs import SliceMarginals
-        from credo.networks.templates.reading import by_slice, coded_findings, split_name
+        from credo.networks.templates.slice_jobs import SliceMarginals
+        from credo.networks.templates.slice_reading import by_slice, coded_findings, split_name
 
         names = one_or_several(variables)
         places = [split_name(name, self.variables) for name in names]
@@ -386,7 +386,7 @@ class DynamicNetwork(Template):
 
     def _named(self, *findings: Given) -> Network:
         """As many slices as are named."""
-        from credo.networks.templates.reading import by_slice
+        from credo.networks.templates.slice_reading import by_slice
 
         every = {name: value for each in findings for name, value in (each or {}).items()}
         return self.unrolled(len(by_slice(every, self.variables, 1)))
@@ -410,7 +410,7 @@ class DynamicNetwork(Template):
         return names
 
     def _coded(self, data: object, sequence: str | None, order: str | None) -> Iterator[tuple[CodedSlices, Any, Any]]:
-        from credo.networks.templates.reading import coded_findings, is_findings
+        from credo.networks.templates.slice_reading import coded_findings, is_findings
 
         if is_findings(data):
             return iter([(coded_findings(self.slice_network.potentials, data), {}, None)])  # type: ignore[arg-type]
@@ -419,7 +419,7 @@ class DynamicNetwork(Template):
 
     def _table(self, data: object, sequence: str | None, order: str | None) -> tuple[CodeSlices, SequenceTable]:
         """The sequences of a table, and the job that codes them."""
-        from credo.networks.templates.reading import CodeSlices, sequence_table
+        from credo.networks.templates.slice_reading import CodeSlices, sequence_table
 
         table = source(data)
         by = self.sequence if sequence is None and self.sequence in table.names else sequence
@@ -429,8 +429,8 @@ class DynamicNetwork(Template):
         return CodeSlices(self.states, names, RowWeights(), strict=False), rows
 
     def _collected(self, job: SliceJob, data: object, sequence: str | None, order: str | None) -> dict[str, Any]:
-        from credo.networks.templates.jobs import AnswerSlices, SliceBatchAnswers, collected
-        from credo.networks.templates.reading import is_findings
+        from credo.networks.templates.slice_jobs import AnswerSlices, SliceBatchAnswers, collected
+        from credo.networks.templates.slice_reading import is_findings
 
         if is_findings(data):
             coded = self._coded(data, sequence, order)

@@ -21,10 +21,10 @@ from credo.networks.fitting import FittingSettings, hidden_states
 from credo.networks.learning import add_tied, inferred
 from credo.networks.network import Network
 from credo.networks.templates import slices
-from credo.networks.templates.reading import CodeSlices, sequence_table
+from credo.networks.templates.em_starts import best_fit, table_starts
 from credo.networks.templates.slice_answers import expected_counts
 from credo.networks.templates.slice_chain import CodedSlices, SliceChain
-from credo.networks.templates.starts import best_fit, table_starts
+from credo.networks.templates.slice_reading import CodeSlices, sequence_table
 from credo.networks.templates.tied_tables import TiedTables
 
 if TYPE_CHECKING:
@@ -148,8 +148,8 @@ class SequenceOptions:
 
 
 def learned(
-    model: DynamicNetwork, data: object, read: SequenceOptions, hidden: Mapping[str, object] | None, how: FittingSettings,
-    start: DynamicNetwork,
+    model: DynamicNetwork, data: object, read: SequenceOptions, hidden: Mapping[str, object] | None,
+    how: FittingSettings, start: DynamicNetwork,
 ) -> DynamicNetwork:  # fmt: skip
     """With more sequences: counted where they are complete; EM for the others, from the tables of `start` if it has
     some."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from credo.core.records import Shown
 from credo.errors import DataError, EvidenceError, check_mapping, check_whole
 from credo.networks.answers import Posterior
-from credo.networks.templates.reading import coded_findings
 from credo.networks.templates.slice_answers import marginals
 from credo.networks.templates.slice_chain import CodedSlices
 from credo.networks.templates.slice_passes import SlicePasses
+from credo.networks.templates.slice_reading import coded_findings
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from credo.core.labels import Label
 from credo.errors import EvidenceError, NetworkError
 from credo.networks.fitting import FittingSettings, hidden_states
 from credo.networks.network import Network
+from credo.networks.templates.em_starts import best_fit, table_starts
 from credo.networks.templates.ground import Copies, Ground
 from credo.networks.templates.plates import Plates, column_of, found_codes, plate_of, read_plates
-from credo.networks.templates.starts import best_fit, table_starts
 from credo.networks.templates.tied_tables import TiedTables
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from credo.networks.inference.coding import Coder
 from credo.networks.inference.state_index import StateIndex
 from credo.networks.learning import inferred, state_codes
 from credo.networks.tables import States
-from credo.networks.templates.reading import notice_unseen
+from credo.networks.templates.slice_reading import notice_unseen
 
 Places = NDArray[np.intp]
 Codes = NDArray[np.int32]

@@ -21,7 +21,7 @@ from credo.networks.nodes.table import ConditionalTable
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
-    from credo.networks.nodes.read_rows import RowsByCase
+    from credo.networks.nodes.rows_by_case import RowsByCase
 
 Place = TypeVar("Place")
 Moves = NDArray[np.int64]  # (places before, states of the parent) -> the place after

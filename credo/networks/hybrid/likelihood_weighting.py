@@ -17,7 +17,7 @@ from credo.networks.hybrid.exact import IMPOSSIBLE_EVIDENCE
 from credo.networks.hybrid.findings import HybridFindings
 from credo.networks.hybrid.gaussian import DenseGaussian
 from credo.networks.hybrid.number_node import Codes
-from credo.networks.hybrid.truncated import log_mass, truncated_draws
+from credo.networks.hybrid.truncated_normal import log_mass, truncated_draws
 from credo.networks.inference.sizes import FEWEST_RELIABLE_SAMPLES, LIKELIHOOD_WEIGHTING
 from credo.numerics.distributions import Normal
 from credo.numerics.exact import Array

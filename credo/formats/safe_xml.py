@@ -8,7 +8,7 @@ from xml.parsers import expat
 
 from credo.errors import NetworkError
 from credo.formats.names import cut
-from credo.formats.scan import floats
+from credo.formats.scanner import floats
 from credo.numerics.exact import Array
 
 DEEPEST_ELEMENT = 100  # levels of nested elements

@@ -22,7 +22,7 @@ from credo.networks.table_priors import BDeu, dirichlet_of
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.networks.incomplete import ObservedRows
+    from credo.networks.incomplete_rows import ObservedRows
     from credo.networks.network import Network
 
 Cells = NDArray[np.integer[Any]]

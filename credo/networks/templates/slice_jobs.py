@@ -13,10 +13,10 @@ from credo.data.sequences import SequenceBatch
 from credo.errors import EvidenceError
 from credo.networks.inference.coding import Unseen
 from credo.networks.templates.contraction import Scope
-from credo.networks.templates.reading import CodeSlices, notice_unseen
 from credo.networks.templates.slice_answers import marginals, most_probable
 from credo.networks.templates.slice_chain import CodedSlices, Places, SliceChain
 from credo.networks.templates.slice_passes import SlicePasses
+from credo.networks.templates.slice_reading import CodeSlices, notice_unseen
 from credo.numerics.exact import Array
 
 

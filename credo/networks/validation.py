@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from credo.core.learning import Weight
     from credo.core.membership import Codes
     from credo.networks.fitting import FittingOptions
-    from credo.networks.incomplete import ObservedRows
+    from credo.networks.incomplete_rows import ObservedRows
     from credo.networks.network import Network
     from credo.networks.nodes.node import Node
 
@@ -105,7 +105,7 @@ def cross_validated(
 ) -> Validation:
     """By the evidence of the other folds where all rows are complete; else by refits."""
     from credo.networks.fitting import FittingSettings, hidden_states
-    from credo.networks.incomplete import observed
+    from credo.networks.incomplete_rows import observed
 
     learner, table, folds = TableLearner.of(network), source(data), check_whole("folds", folds, 2, DataError)
     seed = FittingSettings.of(how).seed

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from credo.errors import NetworkError
+from credo.networks.nodes.automaton import AutomatonNode
 from credo.networks.nodes.distribution import Distribution, NodeFamily
-from credo.networks.nodes.reading import AutomatonNode
 from credo.networks.tables import row_of
 from credo.numerics.exact import Array
 
