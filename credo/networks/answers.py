@@ -33,7 +33,7 @@ class Estimated(dict[Any, float]):
     spread: Callable[[Array], float] = staticmethod(lambda _: float("nan"))  # until it is set, and in copies
 
     def total(self, x: Sequence[float]) -> EstimatedNumber:
-        """Σ x·P with its standard error, an x for each probability."""
+        """Σ x·P with its standard error, for one number x per probability."""
         numbers = np.asarray(x, dtype=np.float64)
         found = float(numbers @ np.array([*self.values()]))
         return EstimatedNumber(found, self.spread(numbers), self.effective_samples, self.method, self.reliable)
@@ -86,7 +86,7 @@ class EstimatedNumber(float):
 
 
 class Marginals(Shown, Mapping[str, Posterior]):
-    """{name: {state: probability}}, each made when it is first used."""
+    """{name: {state: probability}}, each computed at its first use."""
 
     def __init__(self, places: Mapping[str, tuple[tuple[object, ...], slice]], values: Array) -> None:
         self._places, self._array = places, values
@@ -143,8 +143,8 @@ def as_log_total(found: Total, findings: Findings) -> float:
 
 
 def exact_or_estimated(method: str, exact: Callable[[], Result], in_parts: Callable[[], Result]) -> Result:
-    """The exact answer; where that doesn't fit in memory, each connected component by itself, estimated if it must
-    be and may be."""
+    """The exact answer. If it doesn't fit in memory, connected components are answered one by one, and estimated where
+    the method allows it."""
     if not is_exact(method):
         found = in_parts()
         if doubt := reliability_notice(found):
@@ -160,7 +160,7 @@ def exact_or_estimated(method: str, exact: Callable[[], Result], in_parts: Calla
 
 
 def estimate_notice(answer: object) -> str:
-    """The notice about an answer that was estimated; empty for an exact one."""
+    """The notice for an estimated answer; empty for an exact one."""
     if isinstance(answer, MostProbable):
         if answer.method == EXACT and not isinstance(answer.log_joint, EstimatedNumber):
             return ""
@@ -175,7 +175,7 @@ def estimate_notice(answer: object) -> str:
 
 
 def reliability_notice(answer: object) -> str:
-    """The notice about an answer that is unreliable; empty for others."""
+    """The notice for an unreliable answer; empty for others."""
     from credo.networks.inference.estimate import UNRELIABLE
 
     if isinstance(answer, MostProbable):

@@ -1,4 +1,4 @@
-"""The evidence of a learned network's own counts for each of its arrows."""
+"""The evidence for each arrow of a learned network, from the network's own counts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def arrow_evidence(network: Network) -> dict[tuple[str, str], float]:
         raise EvidenceError("a network whose tables are given has no evidence about its arrows: fit it to rows")
     found: dict[tuple[str, str], float] = {}
     for name, node in network.nodes.items():
-        if name in network.forms:  # counts of such distributions don't give tables without an arrow
+        if name in network.forms:  # the counts of such a distribution don't give the table without an arrow
             continue
         counts = network.evidence[node.label].n.value
         with_all = _log_evidence(counts, name)
@@ -38,6 +38,6 @@ def arrow_evidence(network: Network) -> dict[tuple[str, str], float]:
 
 
 def _log_evidence(counts: Array, name: str) -> float:
-    """Of the rows of one table."""
+    """log p(rows) of one table, integrated over the table."""
     concentration = dirichlet_of(BDeu(1.0), counts.shape, name).concentration
     return float(np.sum(dirichlet.log_evidence(counts, concentration)))

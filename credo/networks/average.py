@@ -35,7 +35,7 @@ class NetworkAverage:
     def __post_init__(self) -> None:
         weights = np.asarray(self.weights, dtype=np.float64)
         if not self.networks or len(weights) != len(self.networks) or not (weights >= 0).all() or not weights.sum() > 0:
-            raise NetworkError("an average needs networks, and a weight for each, not all of them 0")
+            raise NetworkError("an average needs networks and a weight for each; not all weights may be 0")
         first = self.networks[0]
         for net in self.networks[1:]:
             if {*net.variables} != {*first.variables} or any(
@@ -83,7 +83,7 @@ class NetworkAverage:
         logs = np.stack([np.asarray(net.log_prob(rows)) for net in self.networks])  # of the other cells
         for row in np.flatnonzero(np.isneginf(logs).all(0)).tolist():
             self.networks[0].predict_proba(variable, rows.slice(row, 1))  # the error names the cells
-            raise EvidenceError(f"row {row + 1} is impossible under each of the networks")
+            raise EvidenceError(f"row {row + 1} is impossible under every network")
         own = self.states[variable]
         total = np.zeros((logs.shape[1], len(own)))
         share = self.weights[:, None] * np.exp(logs - logs.max(0))
@@ -120,7 +120,7 @@ class NetworkAverage:
         return f"NetworkAverage of {len(self.networks)} structures, the heaviest with weight {heaviest:.3g}"
 
     def _given(self, given: Given) -> Array:
-        """The weight of each network that finds the evidence possible."""
+        """The posterior weight of each network under which the evidence is possible."""
         if not given:
             return self.weights
         logs = np.array([net.log_probability(given) for net in self.networks])
@@ -142,7 +142,7 @@ def _mixed(weights: Array, each: Sequence[Posterior]) -> Posterior:
 
 
 def _log_mean(logs: Array, weights: Array) -> Array:
-    """log Σ w exp, over the first axis."""
+    """log Σ w exp(x), over the first axis."""
     top = logs.max(0)
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""States that are bins of numbers: they have a name, as other states do, and know which numbers they hold."""
+"""Bins of numbers as states: each is a name, and knows its interval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEWEST_CUT_DIGITS, MOST_CUT_DIGITS = 6, 17  # digits of cut points in names: eno
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Bin(str):
-    """The numbers from `low` up to, but not including, `high`. It is its name.
+    """The numbers low ≤ x < high. The bin itself is its name.
 
     >>> small = Bin("below 3", -np.inf, 3.0)
     >>> small, small == "below 3", small.high
@@ -38,7 +38,7 @@ class Bin(str):
 
 
 def bins_between(cuts: Sequence[float]) -> tuple[Bin, ...]:
-    """The bins that ascending cut points make; a cut point is the least number of the bin above it.
+    """The bins between ascending cut points; a cut point belongs to the bin above it.
 
     >>> bins_between([3.0, 5.0])
     ('below 3', '3 to 5', '5 and above')
@@ -53,7 +53,7 @@ def bins_between(cuts: Sequence[float]) -> tuple[Bin, ...]:
 
 
 def cuts_of(states: Sequence[object]) -> Array | None:
-    """The cut points, if all states are bins, one after the other.
+    """The cut points, if the states are consecutive bins.
 
     >>> cuts_of(bins_between([3.0, 5.0])), cuts_of(("yes", "no"))
     (array([3., 5.]), None)
@@ -65,5 +65,5 @@ def cuts_of(states: Sequence[object]) -> Array | None:
 
 
 def bin_codes(cuts: Array, x: Array) -> NDArray[np.int32]:
-    """The number of each one's bin, -1 where it is missing."""
+    """The index of each number's bin, -1 for missing numbers."""
     return np.where(np.isnan(x), -1, np.searchsorted(cuts, x, side="right")).astype(np.int32)

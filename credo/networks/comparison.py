@@ -30,7 +30,7 @@ def check_same_variables(one: Iterable[str], other: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class GraphComparison(Shown):
-    """The pairs of variables between which a graph and a guess at it differ.
+    """The pairs of variables in which an estimated graph differs from the true graph.
 
     >>> truth = MixedGraph(("A", "B", "C"), frozenset({("A", "B"), ("C", "B")}))
     >>> found = GraphComparison.of(truth, MixedGraph(("A", "B", "C"), frozenset({("B", "A"), ("C", "B")})))
@@ -68,22 +68,22 @@ class GraphComparison(Shown):
 
     @property
     def adjacency_precision(self) -> float:
-        """The share of the guess's adjacencies that the truth has; 1 if it has none."""
+        """The share of estimated adjacencies that are true; 1 if there are none."""
         return _share(len(self.guess.arrows) + len(self.guess.edges), len(self.extra))
 
     @property
     def adjacency_recall(self) -> float:
-        """The share of the truth's adjacencies that the guess has."""
+        """The share of true adjacencies that were found."""
         return _share(len(self.truth.arrows) + len(self.truth.edges), len(self.missing))
 
     @property
     def arrow_precision(self) -> float:
-        """The share of the guess's arrows that the truth has, in the same direction."""
+        """The share of estimated arrows that are true, in the same direction."""
         return _share(len(self.guess.arrows), len(self.guess.arrows - self.truth.arrows))
 
     @property
     def arrow_recall(self) -> float:
-        """The share of the truth's arrows that the guess has, in the same direction."""
+        """The share of true arrows that were found, in the same direction."""
         return _share(len(self.truth.arrows), len(self.truth.arrows - self.guess.arrows))
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class GraphComparison(Shown):
         return f"GraphComparison(shd={self.shd}, {own})"
 
     def plot(self, ax: object = None) -> Any:
-        """Both graphs in one picture: what they share, what is missing, extra or misdirected."""
+        """Both graphs in one picture: shared, missing, extra and misdirected edges."""
         from credo.present.graph_plot import plot_comparison
 
         return plot_comparison(self, ax)
@@ -117,13 +117,13 @@ def divergence(p: Network, q: Network, method: str = "auto", samples: int = SAMP
         except SizeError as error:
             if method == "exact":
                 raise
-            tell(f"{needed(error)}: estimated from rows drawn instead, with a standard error")
+            tell(f"{needed(error)}: estimated from sampled rows instead, with a standard error")
     return _estimated(p, q, samples, seed)
 
 
 def _exact(p: Network, q: Network) -> float:
-    """Σ over variables of E[log p(x | parents in p)] - E[log q(x | parents in q)]: families that both have first, which
-    loses no digits."""
+    """Σ over variables of E[log p(x | parents in p)] - E[log q(x | parents in q)]: common families are handled first,
+    so no digits are lost."""
     total = 0.0
     for name in p.variables:
         own, other = p.parents[name], q.parents[name]
@@ -147,7 +147,7 @@ def _joint(net: Network, names: tuple[str, ...]) -> Array:
 
 
 def _mean_log(joint: Array, above: Array, below: Array) -> float:
-    """E[log above/below]: 0 log 0 = 0; infinite where what happens is impossible below."""
+    """E[log above/below]: 0 log 0 = 0; infinite where only `below` is 0."""
     happens = joint > 0
     above, below = np.broadcast_to(above, joint.shape)[happens], np.broadcast_to(below, joint.shape)[happens]
     if (above == 0).any():
@@ -156,7 +156,7 @@ def _mean_log(joint: Array, above: Array, below: Array) -> float:
 
 
 def _aligned(p: Network, q: Network, name: str, scope: tuple[str, ...]) -> Array:
-    """q's table over a scope, its states in p's order; states that q doesn't know have no probability."""
+    """q's table over a scope, its states in p's order; states that q doesn't have get probability 0."""
     theirs = (*q.parents[name], name)
     table = q.tables[name].transpose([theirs.index(each) for each in scope])
     for axis, each in enumerate(scope):
@@ -168,7 +168,7 @@ def _aligned(p: Network, q: Network, name: str, scope: tuple[str, ...]) -> Array
 
 
 def _estimated(p: Network, q: Network, samples: int, seed: int) -> float:
-    """The mean of log p(x)/q(x) over rows drawn from p, by tables alone."""
+    """The mean of log p(x)/q(x) over rows sampled from p."""
     rows = p.sample(samples, seed=seed)
     codes = {}
     for name, states in p.states.items():

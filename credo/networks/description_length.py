@@ -23,7 +23,8 @@ BITS_PER_PARAMETER = "½ log₂ n each"
 
 
 def network_length(network: Network, data: object) -> DescriptionLength:
-    """A two-part code: the parents of each node, ½ log₂ n for each free number of the tables, −log₂ P(row) of the rows.
+    """A two-part code: the parents of each node, ½ log₂ n for each free parameter of the tables, −log₂ P(row) of the
+    rows.
 
     It applies to tables from counting, EM or a file.
     """
@@ -39,8 +40,8 @@ def network_length(network: Network, data: object) -> DescriptionLength:
 
 
 def hybrid_length(network: HybridNetwork, data: object) -> DescriptionLength:
-    """The same with lines: an intercept, the weights and a variance for each state of the category parents. Densities
-    are coded: the precision of the cells, which all networks share, comes on top."""
+    """The same for linear-Gaussian nodes: an intercept, the weights and a variance for each state of the category
+    parents. Densities are coded; the precision of the cells, the same for all networks, would come on top."""
     log_prob, above = network.log_prob(data), network.parents
     free = sum(_free_of_table(table) for table in network.tables.values())
     free += sum(node.intercept.size + node.weights.size + node.variance.size for node in network.numbers.values())
@@ -51,14 +52,14 @@ def hybrid_length(network: HybridNetwork, data: object) -> DescriptionLength:
 
 
 def slices_length(network: DynamicNetwork, data: object, rows: int) -> DescriptionLength:
-    """The same of sequences: parents may be in the slice before, and first slices have tables of their own."""
+    """The same for sequences: parents may be in the previous slice, and first slices have their own tables."""
     above = network.parents
     free = sum(_free_of_table(table) for table in (*network.tables.values(), *network.first.values()))
     return _two_parts(arrow_bits(above, 2 * len(above) - 1), above, free, network.log_prob(data), rows)
 
 
 def _free_of_table(table: Array) -> int:
-    """Of numbers that sum to 1 over the last axis."""
+    """The number of free parameters of a table whose rows sum to 1."""
     return int(table.size - table.size // table.shape[-1])
 
 
@@ -76,7 +77,7 @@ def tables_evidence(network: Network) -> float:
     if network.evidence is None or network.prior is None:
         raise EvidenceError("a network whose tables are given has no evidence: fit it to rows")
     if network.history:
-        raise EvidenceError("tables that were learned by EM have no evidence in closed form: compare by 'mdl' or 'loo'")
+        raise EvidenceError("tables learned by EM have no evidence in closed form: compare by 'mdl' or 'loo'")
     for name in network.forms:
         raise EvidenceError(f"the distribution of {name!r} has no evidence in closed form: compare by 'mdl' or 'loo'")
     total = 0.0

@@ -1,4 +1,4 @@
-"""What the arrows alone say: relatives, independence, equivalence, distances between graphs."""
+"""Directed acyclic graphs without tables: relatives, d-separation, Markov equivalence, distances between graphs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DirectedGraph:
     # Relatives
 
     def children(self, name: str) -> tuple[str, ...]:
-        """The variables that arrows lead to from this one."""
+        """The variables to which this one has an arrow."""
         return tuple(graph.children(self.parents)[self._known(name)])
 
     def ancestors(self, name: str) -> set[str]:
@@ -74,7 +74,7 @@ class DirectedGraph:
     # Other graphs
 
     def graph(self) -> MixedGraph:
-        """The arrows alone."""
+        """The graph of the arrows."""
         from credo.networks.mixed_graph import MixedGraph
 
         return MixedGraph.of_parents(self.parents)
@@ -107,7 +107,7 @@ class DirectedGraph:
         return self.compare(other, of).shd
 
     def compare(self, other: DirectedGraph | MixedGraph, of: Compared = "cpdag") -> GraphComparison:
-        """What another graph, a guess at this one, gets right and wrong: as CPDAGs, or of="dag" arrow by arrow."""
+        """How another graph, an estimate of this one, differs from it: as CPDAGs, or of="dag" arrow by arrow."""
         from credo.networks.comparison import GraphComparison
         from credo.networks.mixed_graph import MixedGraph
 

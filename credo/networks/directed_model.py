@@ -94,8 +94,8 @@ class DirectedModel(DirectedGraph, GraphicalModel):
         evidence: Evidence | None = None,
         history: tuple[float, ...] = (),
     ) -> Self:
-        """The same arrows, ties, forms and prior, with other parameters or evidence. Trees compiled for this one serve
-        both."""
+        """The same arrows, ties, forms and prior, with other parameters or evidence. Both share their compiled
+        trees."""
         new = object.__new__(type(self))
         new._set(self.parents, {}, self.states, self.tied, self.prior, None, history, self.forms)
         if parameters is not None:
@@ -107,7 +107,7 @@ class DirectedModel(DirectedGraph, GraphicalModel):
         return new
 
     def _share(self, other: DirectedModel) -> None:
-        """What another network of the same arrows and states derived from them."""
+        """Share what another network with the same arrows and states has derived from them."""
         object.__setattr__(self, "structures", other.structures)
         self.__dict__.update({name: other.__dict__[name] for name in ("nodes", "order") if name in other.__dict__})
         if self.declared == other.declared and "schema" in other.__dict__:
@@ -148,7 +148,7 @@ class DirectedModel(DirectedGraph, GraphicalModel):
         return self.factorisation.auxiliary if self.forms else {}
 
     def table_rows(self, name: str, most: int) -> tuple[Array, int]:
-        """At most so many rows of a variable's table, and how many it has: it needn't be made for that."""
+        """The first rows of a variable's table, and the number of its rows. The table itself isn't built."""
         shape = tuple(len(self.states[each]) for each in (*self.parents[name], name))
         if isinstance(self.tables, LazyTables):
             return self.tables.first_rows(name, shape, most), prod(shape[:-1])
@@ -156,12 +156,12 @@ class DirectedModel(DirectedGraph, GraphicalModel):
 
     @property
     def parameters(self) -> Mapping[str, Array]:
-        """Of each node: its table, or what its distribution has in place of one."""
+        """The parameters of each node: its table, or those of its distribution."""
         return self.tables.parameters if isinstance(self.tables, LazyTables) else self.tables
 
     @cached_property
     def distributions(self) -> Mapping[str, Distribution]:
-        """Those that aren't tables, with their parameters where these are known."""
+        """The distributions that aren't tables, with their parameters if known."""
         if not self.tables:
             return self.forms
         own: Any = self.nodes
@@ -179,7 +179,7 @@ class DirectedModel(DirectedGraph, GraphicalModel):
 
     @cached_property
     def _form_nodes(self) -> Mapping[str, DistributionNode]:
-        """Those that aren't tables."""
+        """The nodes whose distribution isn't a table."""
         return {name: form.node(NodeFamily(name, self.parents[name], self.states)) for name, form in self.forms.items()}
 
     @property
@@ -198,7 +198,7 @@ class DirectedModel(DirectedGraph, GraphicalModel):
 
     @property
     def n(self) -> float:
-        """The weight of the rows that were learned."""
+        """The total weight of the learned rows."""
         if self.evidence is None:
             return 0.0
         node = self.nodes[self.variables[0]]
@@ -213,7 +213,7 @@ class DirectedModel(DirectedGraph, GraphicalModel):
 
     @property
     def fixed_distributions(self) -> Mapping[str, Distribution]:
-        """Those that aren't tables; without their parameters, if these are derived from evidence."""
+        """The distributions that aren't tables; without parameters if these are derived from evidence."""
         return self.distributions if self.evidence is None else self.forms
 
     @property
@@ -225,7 +225,7 @@ class DirectedModel(DirectedGraph, GraphicalModel):
 
     @cached_property
     def without_factors(self) -> tuple[str, ...]:
-        """The nodes whose table is too large to be made, and which have no smaller factors."""
+        """The nodes whose table is too large to build, and which have no smaller factors."""
         return tuple(name for name, node in self._form_nodes.items() if not node.has_factors)
 
     @property
@@ -234,13 +234,13 @@ class DirectedModel(DirectedGraph, GraphicalModel):
 
     @cached_property
     def state_index(self) -> Potentials:
-        """The states alone, by which findings are read where factors don't fit."""
+        """The names of variables and states, for reading findings when factors don't fit in memory."""
         from credo.networks.inference.potentials import Potentials
 
         return Potentials.of(self.states, (), directed=False)
 
     def rows_of(self, name: str, cells: NDArray[np.int64]) -> Array:
-        """P(name | parents) of some configurations of the parents. (configurations, own states)"""
+        """P(name | parents) for some configurations of the parents. (configurations, own states)"""
         if name in self.forms:
             return self._form_nodes[name].rows(self.parameters[name], cells)
         table = self.parameters[name]
@@ -262,7 +262,7 @@ class DirectedModel(DirectedGraph, GraphicalModel):
         return self._like(evidence=evidence, history=history)
 
     def with_tables(self, tables: Mapping[str, object]) -> Self:
-        """The same arrows and states, with other fixed tables. Trees compiled before serve the new tables, too."""
+        """The same arrows and states, with other fixed tables. Compiled trees are reused."""
         if missing := next((name for name in self.parents if name not in tables), None):
             raise NetworkError(f"{missing!r} has no table; give one for each name")
         if self.forms:
@@ -271,7 +271,7 @@ class DirectedModel(DirectedGraph, GraphicalModel):
         return self._like(parameters={name: table_of(name, tables[name], own, self.states) for name, own in above})
 
     def coded(self, data: object, *, weight: Weight = None) -> Iterator[CodedRows]:
-        """Rows as numbers of states, for `expect`; any cells may be missing, and any columns."""
+        """Rows as state codes, for `expect`; any cells and any columns may be missing."""
         from credo.networks.learning import coded_rows
 
         return (rows for partition in coded_rows(self, data, weight) for rows in partition.batches())

@@ -43,12 +43,12 @@ class PartialOrientation:
         return b in self.neighbours[a] or b in self.parents[a] or b in self.children[a]
 
     def join(self, a: int, b: int) -> None:
-        """An undirected edge."""
+        """Add an undirected edge."""
         self.neighbours[a].add(b)
         self.neighbours[b].add(a)
 
     def direct(self, a: int, b: int) -> None:
-        """An arrow a -> b, whatever was between them."""
+        """Replace any edge between a and b by the arrow a -> b."""
         self.separate(a, b)
         self.children[a].add(b)
         self.parents[b].add(a)
@@ -128,22 +128,22 @@ def close(graph: PartialOrientation) -> None:
 
 
 def _must_lead(graph: PartialOrientation, a: int, b: int) -> bool:
-    """Whether b -> a would make a new collider or a cycle, sooner or later."""
+    """Whether a -> b is compelled: b -> a would lead to a new collider or a cycle."""
     near_b = graph.adjacent(b)
-    if not graph.parents[a] <= near_b:  # c -> a - b, c and b apart
+    if not graph.parents[a] <= near_b:  # c -> a - b, c and b nonadjacent
         return True
     if graph.children[a] & graph.parents[b]:  # a -> c -> b
         return True
     between = graph.neighbours[a] & graph.parents[b]  # a - c -> b
     if any(not graph.are_adjacent(c, d) for c, d in combinations(between, 2)):
         return True
-    near_a = graph.adjacent(a)  # a - d -> c -> b, a and c adjacent, d and b apart
+    near_a = graph.adjacent(a)  # a - d -> c -> b, a and c adjacent, d and b nonadjacent
     return any((graph.parents[c] & graph.neighbours[a]) - near_b for c in graph.parents[b] & near_a)
 
 
 def extension(graph: PartialOrientation) -> Parents | None:
     """A directed acyclic graph with the same adjacencies, arrows and unshielded colliders (Dor and Tarsi 1992); None
-    where there is none. Repeatedly, a variable that can be a sink is taken away."""
+    where there is none. Variables that can be sinks are removed one after another."""
     left = graph.copy()
     found: list[set[int]] = [set(own) for own in graph.parents]
     waiting, gone = deque(range(len(graph))), set[int]()

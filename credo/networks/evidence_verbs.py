@@ -1,4 +1,4 @@
-"""The verbs of networks whose evidence adds: forget, discount, + and merge."""
+"""Verbs of networks with additive evidence: forget, discount, + and merge."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class EvidenceVerbs(ABC):
     @property
     @abstractmethod
     def _learner(self) -> NetworkLearner[Any]:
-        """What adds the evidence; refuses nodes that are fixed."""
+        """The learner that adds evidence; fixed nodes are refused."""
 
     def forget(self, data: object, *, weight: Weight = None) -> Self:
         """Unlearn rows exactly, as if they had never been learned."""

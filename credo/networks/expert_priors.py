@@ -18,20 +18,20 @@ from credo.networks.table_priors import TablePrior, TablePriors, is_size
 if TYPE_CHECKING:
     from credo.networks.network import Network
 
-# concentrations in place of 0: too small to change any number, in the ratio of the table's row
+# replace concentrations of 0, in proportion to the table's row: too small to change any result
 EXPERT_ZERO, UNREACHED_CASES = 5e-324, 1e-20
 
 
 def expert_priors(network: Network, strength: object) -> tuple[TablePriors, Evidence]:
-    """Dirichlet(N · P(node, parents)) for each table: what N cases drawn from the network would have shown
-    (Heckerman, Geiger and Chickering 1995). And the evidence, of no rows yet."""
+    """Dirichlet(N · P(node, parents)) for each table: the expected counts of N cases from the network (Heckerman,
+    Geiger and Chickering 1995). The evidence has no rows yet."""
     if not network.tables:
-        raise PriorError("a strength is for given tables, and the network has none: give tables=, or a prior")
+        raise PriorError("a strength applies to given tables, and the network has none: give tables=, or a prior")
     cases = _cases(network, strength)
     for name, node in network.nodes.items():
         if not node.takes_cases:
             kind = type(network.forms[name]).__name__
-            raise PriorError(f"{name!r} is a {kind}: a number of cases is no prior of its weights; fit it to rows")
+            raise PriorError(f"{name!r} is a {kind}: a number of cases is no prior for its weights; fit it to rows")
     empty = CodedRows(None, np.full((len(network.variables), 1), -1, dtype=np.int32), np.ones(1))
     shares, _ = network.expect(empty)
     priors: dict[str, TablePrior] = {}

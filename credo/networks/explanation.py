@@ -47,7 +47,7 @@ class QueryExplanation(Shown):
 
     @classmethod
     def of(cls, net: GraphicalModel, name: str, given: Mapping[str, object], value: object = None) -> QueryExplanation:
-        """Of a value, by default the most probable."""
+        """The explanation of a value, by default the most probable one."""
         from credo.networks.inference.findings import state
 
         if name in given:
@@ -65,7 +65,7 @@ class QueryExplanation(Shown):
         given: Mapping[str, object],
         value: object,
     ) -> QueryExplanation:
-        """From the answers to a query given some of the findings."""
+        """The explanation, from the answers to a query given some of the findings."""
         after = ask(given)
         if value is None:
             value = max(after, key=lambda each: after[each])

@@ -58,7 +58,7 @@ class Factor(Shown):
         return Factor(self._without(names), self.table.sum(self._axes(names)))
 
     def over(self, scope: tuple[str, ...]) -> Factor:
-        """The same, its axes in another order."""
+        """The same factor with its axes in another order."""
         return Factor(scope, self.table.transpose([self.scope.index(name) for name in scope]))
 
     def _without(self, names: Collection[str]) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class Factor(Shown):
         return tuple(i for i, name in enumerate(self.scope) if name in names)
 
     def _over(self, scope: tuple[str, ...]) -> Array:
-        """With an axis of length 1 for each name that it doesn't have."""
+        """The table, with an axis of length 1 for each name that isn't in the scope."""
         own = [name for name in scope if name in self.scope]
         lengths = [self.table.shape[self.scope.index(name)] if name in self.scope else 1 for name in scope]
         return self.over(tuple(own)).table.reshape(lengths)

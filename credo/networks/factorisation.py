@@ -29,7 +29,7 @@ class Factorisation:
 
     @cached_property
     def _names(self) -> dict[str, list[str]]:
-        """Of each node's auxiliary variables: names that no variable has."""
+        """Names for each node's auxiliary variables, different from those of all variables."""
         found: dict[str, list[str]] = {}
         for name, (_, *others) in self.pieces.items():
             mark = "'"
@@ -49,7 +49,7 @@ class Factorisation:
         return Factor(tuple([names[each] if isinstance(each, int) else each for each in scope]), table)
 
     def split(self, values: Sequence[Array]) -> dict[str, list[Array]]:
-        """Something of each factor, by node."""
+        """Items given for each factor, grouped by node."""
         found, at = {}, len(self.pieces)
         for i, (name, (_, *others)) in enumerate(self.pieces.items()):
             found[name] = [values[i], *values[at : at + len(others)]]

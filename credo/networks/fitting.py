@@ -47,7 +47,7 @@ class FittingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class FittingSettings:
-    """How tables are fitted where rows are incomplete."""
+    """How tables are fitted to incomplete rows."""
 
     method: Method = "em"
     starts: int = 10  # where variables are hidden
@@ -91,7 +91,8 @@ def learned(
     how: FittingSettings,
     start: Network,
 ) -> Network:
-    """With more rows: counted where they are complete. The tables of `start`, if it has some, are where EM begins."""
+    """The network after learning more rows; complete rows are counted. EM starts from the tables of `start`, if it has
+    any."""
     TableLearner.of(network)  # refuses fixed tables
     if network.forms and how.method != "em":
         raise NetworkError(f'method={how.method!r} is for tables, and {next(iter(network.forms))!r} has none: use "em"')
@@ -110,7 +111,7 @@ def learned(
     if found.rows is None:
         if table.once:
             raise DataError(
-                "there are too many incomplete rows to be kept, and EM reads them in each step: an iterator can be "
+                "there are too many incomplete rows to keep, and EM reads them in each step: an iterator can be "
                 "read only once, give a table or a file"
             )
         evidence = (new * 0.0).ordered() if old is None else old.grown(new * 0.0)
@@ -120,7 +121,7 @@ def learned(
 
 @dataclass(frozen=True, eq=False)
 class StepRows:
-    """The incomplete rows, which every step reads: those that were kept, or all rows of the data, once more."""
+    """The incomplete rows that every step reads: from memory, or from the data again."""
 
     network: Network
     kept: IncompleteRows | None
@@ -132,21 +133,21 @@ class StepRows:
 
     @property
     def size(self) -> int:
-        """How many are kept."""
+        """The number of rows kept in memory."""
         return 0 if self.kept is None else len(self.kept.weight)
 
     @property
     def few(self) -> bool:
-        """Whether one thread reads them all: then threads may run different starts."""
+        """Whether one thread reads all rows, so that different threads can run different starts."""
         return self.kept is not None and self.size <= ROWS_PER_CHUNK
 
 
 @dataclass(frozen=True, eq=False)
 class TableFit:
-    """The objective: log P(rows | θ) + log p(θ), p being the prior of log-odds."""
+    """The objective: log P(rows | θ) + log p(θ), where p is the prior density of the log-odds."""
 
-    network: Network  # with the tables that counted rows, the prior, and families known in incomplete rows tell
-    evidence: Evidence  # of rows that were counted, and of those learned before
+    network: Network  # with tables from the prior, the counted rows, and the families observed in incomplete rows
+    evidence: Evidence  # of counted rows, and of rows learned before
     rows: StepRows
     hidden: tuple[str, ...]  # variables without any known cell
 
@@ -165,9 +166,9 @@ class TableFit:
         best = self.restarts(how).best([*self.starts(how, start)])
         if not best.converged:
             ended = f"{how.method} ended after {counted(len(best.history) - 1, 'step')}, before it converged"
-            more = "increase steps=" if len(best.history) > how.steps else 'method="em" may go on'
+            more = "increase steps=" if len(best.history) > how.steps else 'method="em" may continue'
             tell(f"{ended}: {more}")
-        total = dict(self.evidence.parts)  # with the schema as it was: what EM works with has declared states
+        total = dict(self.evidence.parts)  # with the original schema: EM works with declared states
         for label, part in best.evidence.parts.items():
             total[label] = Part(part.axes, total[label].statistics + part.statistics) if label in total else part
         whole = with_missing_information(
@@ -176,8 +177,8 @@ class TableFit:
         return self.rows.network.with_evidence(whole, best.history)
 
     def restarts(self, how: FittingSettings) -> Restarts[TableEM]:
-        """The first start, and the best few of the others after some steps, run to convergence; on several threads
-        where one is enough for the rows."""
+        """The first start and the best few others, run to convergence; in parallel if one thread is enough for the
+        rows."""
         return Restarts(
             how.climb,
             self.rows,
@@ -191,7 +192,8 @@ class TableFit:
         )
 
     def starts(self, how: FittingSettings, start: Network) -> Iterator[TableEM]:
-        """Tables from the known cells; where variables are hidden, theirs as given at first, and then random."""
+        """Starting tables from the known cells. Those of hidden variables are the given ones in the first start, then
+        random."""
         net, prior = self.network, self.network.prior or TablePriors()
         shapes = {node.label.name: net.parameters[name].shape for name, node in net.nodes.items()}
         labels = {node.label: name for name, node in net.nodes.items()}
@@ -212,7 +214,8 @@ class TableFit:
 
 
 def hidden_states(network: Network | DynamicNetwork | PlateNetwork, given: Given, columns: Collection[str]) -> Hidden:
-    """The states of hidden variables: as known, as many as stated, or as named. Undeclared ones get a notice."""
+    """The states of hidden variables: known already, or given by number or by name. Undeclared hidden variables get a
+    notice."""
     found: dict[str, tuple[Any, ...]] = {}
     if given is not None:
         check_mapping("hidden must be {variable: number of states}, but is", given, NetworkError)
@@ -232,7 +235,7 @@ def hidden_states(network: Network | DynamicNetwork | PlateNetwork, given: Given
 
 
 def hidden_variable_states(name: str, given: object) -> tuple[Any, ...]:
-    """The states of a hidden variable: so many, or those."""
+    """The states of a hidden variable, given as a number or as a list."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if given < 1:
             raise NetworkError(f"a hidden variable must have at least one state, but {name!r} has {given}")
@@ -243,7 +246,7 @@ def hidden_variable_states(name: str, given: object) -> tuple[Any, ...]:
 
 
 def _known_variables(network: Network, found: ObservedRows) -> set[str]:
-    """The variables of which some cell is known."""
+    """The variables with at least one known cell."""
     assert found.available is not None
     names = found.complete.schema.names
     parts = (found.complete, found.available)
@@ -256,7 +259,7 @@ def _known_variables(network: Network, found: ObservedRows) -> set[str]:
 
 
 def _positive(net: Network) -> dict[str, Array]:
-    """Parameters of maximum likelihood, from one more case of each entry: where EM begins, nothing is impossible."""
+    """Starting parameters under maximum likelihood, with one more case for each entry: EM must not start from zeros."""
     return dict(net._with_prior(TablePriors()).with_evidence(net.evidence).parameters)
 
 

@@ -1,4 +1,4 @@
-"""Read-only mappings, and networks as records of them: what is derived from them stays valid."""
+"""Read-only mappings and records: values derived from them stay valid."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class FixedRecord:
     """A frozen dataclass whose constructor isn't the generated one."""
 
     def _set(self, *values: object) -> None:
-        """All fields, in their order."""
+        """Set all fields, in order."""
         for field, value in zip(fields(self), values, strict=True):  # type: ignore[arg-type]
             object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is derived: compiled trees are large, and hold locks."""
+        """The fields alone: derived values, such as compiled trees, are large and hold locks."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]

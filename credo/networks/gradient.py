@@ -27,8 +27,8 @@ def gradient_ascent(
     """w ← w + η ∂/∂w log P, then each row becomes the nearest distribution; ∂/∂wᵢⱼₖ log P(rows) = Σ P(yᵢⱼ, uᵢₖ | row) /
     wᵢⱼₖ (Russell et al. 1995).
 
-    The prior adds to the slope. η is per case of a row. It is halved where a step would make the objective fall, and
-    grows by half where it doesn't.
+    The prior adds to the slope. η is per case of a row. It is halved if a step would make the objective fall, and grows
+    by half otherwise.
     """
     evidence, objective = expected(model, batches)
     history, rate = [objective], FIRST_RATE
@@ -67,7 +67,7 @@ def _stepped(model: TableEM, evidence: Evidence, rate: float) -> TableEM:
 def nearest_distributions(x: Array) -> Array:
     """The distribution at the least Euclidean distance from each row: max(x - t, 0), t such that it sums to 1.
 
-    Dividing by the sum isn't that: its fixed points are w ∝ √n, not w ∝ n.
+    Dividing by the sum would have the fixed points w ∝ √n instead of w ∝ n.
 
     >>> nearest_distributions(np.array([[0.9, 0.3], [1.5, 0.2]]))
     array([[0.8, 0.2],
@@ -81,7 +81,7 @@ def nearest_distributions(x: Array) -> Array:
 
 
 def lbfgs(model: TableEM, batches: Batches, *, steps: int = 1000, tolerance: float = 1e-10) -> Fitted[TableEM]:
-    """θ = softmax(x), and x by L-BFGS; the slope is n - N θ, n being counts with the prior's, N those of a row."""
+    """θ = softmax(x), with x found by L-BFGS. The gradient is n - N θ, for counts n with the prior's and row sums N."""
     from scipy.optimize import minimize
 
     start = model.log_odds()
@@ -118,7 +118,7 @@ def lbfgs(model: TableEM, batches: Batches, *, steps: int = 1000, tolerance: flo
 
 
 def _counts(model: TableEM, evidence: Evidence) -> dict[Label, tuple[Array, Array]]:
-    """Each table, and its expected and known counts with those of the prior: θ times the objective's slope."""
+    """Each table, with its expected, known and prior counts: θ times the objective's gradient."""
     found: dict[Label, tuple[Array, Array]] = {}
     for label, (node, table) in model.by_label().items():
         prior = model.prior[label.name]
@@ -128,5 +128,5 @@ def _counts(model: TableEM, evidence: Evidence) -> dict[Label, tuple[Array, Arra
 
 
 def _weight(model: TableEM, evidence: Evidence) -> float:
-    """Of all rows."""
+    """The total weight of the rows."""
     return max(float(counts.sum()) for _, counts in _counts(model, evidence).values())

@@ -21,7 +21,7 @@ MARKS: dict[str, Mark] = {"->": "->", "→": "->", "<-": "<-", "←": "<-", "<->
 
 
 def one_or_several(names: str | Iterable[str]) -> list[str]:
-    """The names, where one may be given by itself.
+    """A list of names, from one name or several.
 
     >>> one_or_several("Storm"), one_or_several(("Storm", "Fire"))
     (['Storm'], ['Storm', 'Fire'])
@@ -30,7 +30,7 @@ def one_or_several(names: str | Iterable[str]) -> list[str]:
 
 
 def parse_arrows(text: str) -> dict[str, tuple[str, ...]]:
-    """Arrows as people write them, one statement a line or between semicolons; or as R's bnlearn prints them.
+    """Arrows from text: statements separated by line breaks or semicolons, or a model string of R's bnlearn.
 
     >>> parse_arrows("Storm, Bus -> Campfire -> Fire; Storm -> Fire")
     {'Storm': (), 'Bus': (), 'Campfire': ('Storm', 'Bus'), 'Fire': ('Campfire', 'Storm')}
@@ -47,7 +47,7 @@ def parse_arrows(text: str) -> dict[str, tuple[str, ...]]:
         found = {name: {} for name in names}
         for left, mark, right in marks:
             if mark == "<->":
-                what = f"{left} <-> {right}: an arrow with two heads stands for a hidden common cause"
+                what = f"{left} <-> {right}: a bidirected arrow stands for a hidden common cause"
                 raise NetworkError(f"{what}, which credo.CausalGraph reads; a network must name its variables")
             cause, effect = (left, right) if mark == "->" else (right, left)
             found[effect][cause] = None
@@ -55,7 +55,7 @@ def parse_arrows(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def parse_marks(text: str) -> tuple[tuple[str, ...], list[tuple[str, Mark, str]]]:
-    """The names in a text of arrows, and what is between two of them: an arrow, or one with two heads.
+    """The names in a text, and the arrows between them, directed or bidirected.
 
     >>> parse_marks("Drug -> Recovery <-> Gender")
     (('Drug', 'Recovery', 'Gender'), [('Drug', '->', 'Recovery'), ('Recovery', '<->', 'Gender')])
@@ -191,13 +191,13 @@ def reached(names: Iterable[Name], along: Mapping[Name, Iterable[Name]]) -> set[
 def connected(start: Collection[Name], given: Collection[Name], parents: Mapping[Name, tuple[Name, ...]]) -> set[Name]:
     """All names that are d-connected to the start, given others: an active trail leads to them.
 
-    A trail runs from a name to its parents and children; through a name that is given only where two arrows meet in
-    it, and through one where two arrows meet only if it or a descendant is given.
+    A trail passes through a given variable only if it is a collider on the trail, and through a collider only if it or
+    a descendant is given.
     """
     below, observed = children(parents), set(given)
     opened = reached(observed, parents)  # colliders that are active
     seen: set[tuple[Name, bool]] = set()
-    waiting = [(name, True) for name in start]  # True: coming from a child
+    waiting = [(name, True) for name in start]  # True: reached from a child
     while waiting:
         name, upward = waiting.pop()
         if (name, upward) in seen:

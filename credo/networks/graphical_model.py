@@ -78,7 +78,7 @@ class GraphicalModel(FixedRecord, Surface):
 
     @cached_property
     def potentials(self) -> Potentials:
-        """The factors, as kernels read them."""
+        """The factors in the form that kernels read."""
         from credo.networks.inference.potentials import Potentials
 
         factors = self.factors if self.directed else [part for factor in self.factors for part in factor.split()]
@@ -109,18 +109,18 @@ class GraphicalModel(FixedRecord, Surface):
 
     @cached_property
     def structures(self) -> TreeStructures:
-        """Trees compiled for it, which networks with the same arrows and states share."""
+        """Compiled trees, shared by networks with the same arrows and states."""
         return TreeStructures()
 
     @cached_property
     def components(self) -> Components:
-        """Answers for each connected component, for when an exact answer about all doesn't fit in memory."""
+        """Inference by connected component, for when an exact answer about the whole network doesn't fit in memory."""
         from credo.networks.inference.components import Components
 
         return Components(self.potentials)
 
     def _weighting(self, method: Method, samples: int, seed: int) -> NodeWeighting | None:  # noqa: ARG002
-        """What estimates answers where a node has no factors that fit in memory."""
+        """Likelihood weighting by nodes, if a node has no factors that fit in memory."""
         return None
 
     # Probabilities
@@ -405,7 +405,7 @@ class GraphicalModel(FixedRecord, Surface):
         return numbers(table, names, ScoreRows(self, names, fallback), "log_prob")
 
     def _log_prob_here(self, data: object, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Array:
-        """The same as an array, wherever the rows live. (rows,)"""
+        """log P(row) as an array, even for a Dask or Spark DataFrame. (rows,)"""
         from credo.networks.inference.rows import ScoreRows, answers
 
         if (weighting := self._weighting(method, samples, seed)) is not None:
@@ -443,15 +443,16 @@ class GraphicalModel(FixedRecord, Surface):
 
     @property
     def _maximised(self) -> Sequence[int] | None:
-        """The variables of a most probable explanation; None: all, auxiliary ones too, as the others decide these."""
+        """The variables of a most probable explanation; None: all, including auxiliary ones, which the others
+        determine."""
         return None if self.potentials.is_decided else range(len(self.states))
 
     def check_known(self) -> None:
-        """Refuse a network of arrows alone."""
+        """Refuse a network without tables."""
 
     @property
     def index(self) -> Potentials:
-        """The names of variables and states, as findings are read."""
+        """The names of variables and states, for reading findings."""
         return self.potentials
 
     def _number(self, name: object) -> int:

@@ -37,7 +37,7 @@ Hidden = Mapping[str, tuple[Any, ...]]  # variables that aren't columns, and the
 
 @dataclass(frozen=True, eq=False)
 class IncompleteRows:
-    """Codes of rows in which cells are missing; equal rows are one, of their weight."""
+    """Codes of rows with missing cells; equal rows are merged, with their total weight."""
 
     codes: NDArray[np.signedinteger[Any]]  # (variables, rows), -1 where a cell is missing
     weight: Array  # (rows,)
@@ -47,7 +47,7 @@ class IncompleteRows:
         return self.codes.nbytes + self.weight.nbytes
 
     def recoded(self, old: Schema, new: Schema) -> IncompleteRows:
-        """By the levels of another schema."""
+        """The same rows, coded by the levels of another schema."""
         codes = self.codes.astype(_narrow(new))
         for v, (before, after) in enumerate(zip(old, new, strict=True)):
             if before.values != after.values:
@@ -56,7 +56,7 @@ class IncompleteRows:
         return IncompleteRows(codes, self.weight)
 
     def united(self, schema: Schema) -> IncompleteRows:
-        """Equal rows as one, where a row's codes fit into one number."""
+        """The same rows with equal rows merged, if a row's codes fit into one integer."""
         sizes = [len(column.levels) + 1 for column in schema]
         if sum(map(log2, sizes)) > KEY_BITS:
             return self
@@ -70,7 +70,7 @@ class IncompleteRows:
         return IncompleteRows(self.codes[:, first], np.bincount(which, self.weight, len(first)).astype(np.float64))
 
     def chunks(self) -> Iterator[CodedRows]:
-        """As the E-step reads them."""
+        """The rows in the chunks that the E-step reads."""
         for at in range(0, len(self.weight), ROWS_PER_CHUNK):
             own = slice(at, at + ROWS_PER_CHUNK)
             codes = np.ascontiguousarray(self.codes[:, own], dtype=np.int32)
@@ -79,18 +79,18 @@ class IncompleteRows:
 
 @dataclass(frozen=True, eq=False)
 class ObservedRows:
-    """What one pass over rows found."""
+    """The result of one pass over rows."""
 
     complete: Evidence  # the counts of rows without missing cells; its schema has the states of all rows
-    available: Evidence | None  # of the others: of each family, the counts of rows that know all of it; None if none
-    rows: IncompleteRows | None  # None: too many to be kept
+    available: Evidence | None  # counts of each family in incomplete rows that observe it; None if there are none
+    rows: IncompleteRows | None  # None: too many to keep in memory
 
     @property
     def incomplete(self) -> bool:
         return self.available is not None
 
     def ordered(self, evidence: Evidence) -> ObservedRows:
-        """Coded as that evidence is, which has all levels."""
+        """Coded like that evidence, which has all levels."""
         if self.rows is None:
             return self
         rows = self.rows.recoded(self.complete.schema, evidence.schema).united(evidence.schema)
@@ -133,7 +133,7 @@ class ReadIncompleteRows:
         return ObservedRows(found, available, IncompleteRows(left, weight[lost]).united(schema))
 
     def total(self, parts: Sequence[ObservedRows]) -> ObservedRows:
-        """Of several batches, in their order."""
+        """The sum over several batches, in order."""
         complete = Evidence.total([part.complete for part in parts])
         available = [part.available for part in parts if part.available is not None]
         if not available:
@@ -199,7 +199,7 @@ def counted_at_once(network: Network, codes: Mapping[str, Codes], schema: Schema
 
 
 def observed(network: Network, data: object, weight: Weight, hidden: Hidden) -> ObservedRows:
-    """One pass over a table, of which some variables may not be columns."""
+    """One pass over a table; some variables need not be columns."""
     table, weights = source(data), Weights.of(weight)
     check_names(table.names, network.parents)
     names = tuple(name for name in network.variables if name in table.names and name != weights.column)
@@ -233,6 +233,6 @@ def _joined(parts: Sequence[IncompleteRows | None], schema: Schema) -> Incomplet
 
 
 def _narrow(schema: Schema) -> type[np.signedinteger[Any]]:
-    """The smallest integers that name all states."""
+    """The smallest integer type that holds all state codes."""
     most = max(len(column.levels) for column in schema)
     return np.int8 if most < 2**7 else np.int16 if most < 2**15 else np.int32

@@ -1,4 +1,4 @@
-"""Information: between two variables of a network, and of the answers that could be asked for."""
+"""Mutual information between variables, and the information gain of possible questions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALLEST_DIVISOR = 1e-150  # so that 0/0 is no division by zero
 
 
 class CategoryQueries(Protocol):
-    """A network whose categories are asked about."""
+    """A network that answers queries about categories."""
 
     @property
     def states(self) -> States: ...
@@ -128,7 +128,7 @@ def information_gains(
     each = [(share, model.marginals({**known, target: state})) for state, share in now[target].items() if share > 0]
     found = []
     for name in (name for name in model.states if name != target and name not in known):
-        # of the same marginals: where these are estimates, others might lack a state
+        # from the same marginals: other estimates might lack a state
         mixed = {x: sum(share * then[name][x] for share, then in each) for x in model.states[name]}
         gain = sum(share * divergence(then[name], mixed) for share, then in each)
         cost = float((costs or {}).get(name, 0.0))

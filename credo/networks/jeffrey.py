@@ -20,11 +20,11 @@ COUNTS_AS_ZERO = 1e-150  # smaller probabilities count as 0
 
 
 def likelihoods(model: GraphicalModel, beliefs: Mapping[str, Mapping[Any, float]], given: Given) -> dict[str, Any]:
-    """The evidence, with a likelihood for each variable in `beliefs`, after which its marginal is as given there."""
+    """The evidence, with likelihoods that give each variable in `beliefs` its marginal."""
     found: dict[str, Any] = dict(given or {})
     wanted = {name: distribution(model, name, belief, "the belief about") for name, belief in beliefs.items()}
     if both := next((name for name in wanted if name in found), None):
-        raise EvidenceError(f"{both!r} is given and believed at once: leave one out")
+        raise EvidenceError(f"{both!r} has both evidence and a belief: give only one of them")
     found |= {name: dict.fromkeys(model.states[name], 1.0) for name in wanted}
     for _ in range(MOST_FITTING_ROUNDS):
         if _fit_each(model, wanted, found) < MARGINAL_TOLERANCE:
@@ -35,14 +35,15 @@ def likelihoods(model: GraphicalModel, beliefs: Mapping[str, Mapping[Any, float]
 
 
 def _fit_each(model: GraphicalModel, wanted: Mapping[str, Mapping[Any, float]], found: dict[str, Any]) -> float:
-    """One round: each variable's likelihood scaled to its marginal; by how much the worst marginal was off."""
+    """One round: scale each variable's likelihood to its marginal. Returns the largest error of a marginal before
+    it."""
     furthest = 0.0
     for name, belief in wanted.items():
         now = model.query(name, found, method="exact")
         furthest = max(furthest, *(abs(now[value] - p) for value, p in belief.items()))
         for value in (value for value, p in belief.items() if p > 0 and now[value] < COUNTS_AS_ZERO):
-            what = f"{name}={value} is believed with {belief[value]:g}, but is impossible"
-            raise EvidenceError(f"{what}, with all else that is believed and given")
+            what = f"{name}={value} has the belief {belief[value]:g}, but is impossible"
+            raise EvidenceError(f"{what}, given the other beliefs and the evidence")
         new = {value: found[name][value] * (p / now[value] if p > 0 else 0.0) for value, p in belief.items()}
         found[name] = {value: weight / max(new.values()) for value, weight in new.items()}
     return furthest

@@ -1,4 +1,4 @@
-"""Tables of distributions that aren't tables, made when they are first used."""
+"""Tables of distributions that aren't tables, computed at first use."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class LazyTables(Mapping[str, Array]):
-    """{name: table} of a network, some of whose distributions aren't tables: theirs are made when they are first used,
-    and refused where they don't fit in memory."""
+    """{name: table} of a network, some of whose distributions aren't tables: theirs are computed at first use, and
+    refused if they don't fit in memory."""
 
     def __init__(self, parameters: Mapping[str, Array], nodes: Mapping[str, Node]) -> None:
         self.parameters, self._nodes = parameters, nodes
         self._made: dict[str, Array] = {}
 
     def first_rows(self, name: str, shape: tuple[int, ...], most: int) -> Array:
-        """At most so many rows of a table, from its first configuration on. (rows, own states)"""
+        """The first rows of a table. (rows, own states)"""
         node: Any = self._nodes[name]
         if not hasattr(node, "table"):
             return self.parameters[name].reshape(-1, shape[-1])[:most]

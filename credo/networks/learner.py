@@ -45,10 +45,10 @@ Net = TypeVar("Net", bound=LearnedNetwork)
 
 @dataclass(frozen=True, eq=False)
 class NetworkLearner(Additive, Generic[Net]):
-    """A network as something that learns by adding evidence."""
+    """A network that learns by adding evidence."""
 
     INCOMPLETE: ClassVar[str]  # why rows must be complete
-    BY_EM: ClassVar[str]  # what was fitted how, where there is a history
+    BY_EM: ClassVar[str]  # how the parameters were fitted, if there is a history
 
     network: Net
     evidence: Evidence | None
@@ -72,7 +72,7 @@ class NetworkLearner(Additive, Generic[Net]):
         return replace(self, network=network, evidence=evidence)
 
     def fitted_to(self, others: Evidence, held_out: Evidence) -> Self:
-        """States that only held-out rows have are known, without evidence."""
+        """Fitted to these rows; states that occur only in held-out rows are known, without evidence."""
         return self.with_evidence(others.knowing(held_out))
 
     def log_prob(self, data: object) -> Array:
@@ -88,9 +88,9 @@ class NetworkLearner(Additive, Generic[Net]):
         return super().__add__(other)
 
     def _check_counted(self, what: str) -> None:
-        """Expected counts depend on the current nodes: those of some rows can't be separated from those of others."""
+        """Refuse expected counts: they depend on the current nodes, so those of single rows can't be separated."""
         if self.network.history:
-            raise EvidenceError(f"{self.BY_EM}, and can't {what} exactly: fit again; update and discount do work")
+            raise EvidenceError(f"{self.BY_EM}, and can't {what} exactly: fit again; update and discount still work")
 
     def mergeable(self, other: Self) -> str | None:
         if dict(self.network.parents) != dict(other.network.parents):
@@ -99,4 +99,4 @@ class NetworkLearner(Additive, Generic[Net]):
 
     @abstractmethod
     def _differ(self, other: Self) -> str | None:
-        """What else prevents a merge of two with the same arrows."""
+        """What else prevents merging two networks with the same arrows."""

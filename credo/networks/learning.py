@@ -44,7 +44,7 @@ WEIGHT_TOLERANCE = 1e-9  # relative difference allowed between the row weights b
 
 @dataclass(frozen=True, eq=False)
 class TableLearner(NetworkLearner["Network"]):
-    """A network as something that learns by adding evidence: the counts of each node's table."""
+    """A network that learns by adding evidence: the counts of each node's table."""
 
     INCOMPLETE: ClassVar[str] = "tables are counted from complete rows"
     BY_EM: ClassVar[str] = f"the tables were fitted by {FITTING_METHODS}, from expected counts"
@@ -73,7 +73,7 @@ class TableLearner(NetworkLearner["Network"]):
         return Evidence(schema, found)
 
     def known_codes(self, batch: Batch) -> dict[str, Codes]:
-        """Complete rows as numbers of the network's states, which must be all theirs."""
+        """Complete rows as state codes; every value must be a state of the network."""
         codes, _ = self._declared(batch)
         self.check_complete({name: own < 0 for name, own in codes.items()}, batch)
         return codes
@@ -94,7 +94,7 @@ class TableLearner(NetworkLearner["Network"]):
 
 
 def no_rows(network: Network) -> Evidence:
-    """The evidence of none, by the states that the network has."""
+    """The evidence of no rows, over the network's states."""
     codes = {name: np.empty(0, dtype=np.int32) for name in network.parents}
     sizes = {name: len(states) for name, states in network.states.items()}
     parts = {node.label: Part(node.axes, node.summarise(codes, sizes, np.empty(0))) for node in network.nodes.values()}
@@ -113,7 +113,7 @@ def schema_of(network: DirectedModel) -> Schema:
 
 
 def is_evidence_of(network: Network, evidence: object) -> bool:
-    """Whether evidence has the form that the network's own has: a file may claim anything."""
+    """Whether evidence has the form of the network's own: a file may hold anything."""
     if not isinstance(evidence, Evidence) or {*evidence.schema.names} != {*network.parents}:
         return False
     nodes, sizes = network.nodes.values(), {name: len(states) for name, states in network.states.items()}
@@ -131,7 +131,7 @@ def is_evidence_of(network: Network, evidence: object) -> bool:
 
 
 def _is_missing(network: Network, evidence: Evidence, others: Set[Label]) -> bool:
-    """Whether the other parts say what was missing when EM expected the counts."""
+    """Whether the other parts hold the information missing from EM's expected counts."""
     nodes = [node for name, node in network.nodes.items() if network.history and name not in network.forms]
     missing = {missing_of(node.label): node.label for node in nodes}
     hidden = {hidden_rows(name) for name in (network.nodes if network.history else ())}
@@ -159,7 +159,7 @@ def _is_known(network: Network, evidence: Evidence) -> bool:
 
 
 def inferred(batch: Batch, names: Sequence[str]) -> tuple[dict[str, Codes], Schema]:
-    """Codes and columns of the values that there are."""
+    """Codes, and columns whose levels are the values that occur."""
     found = {name: batch.categories(name) for name in names}
     for name, (_, levels) in found.items():
         _check_states(name, batch.column(name).type, levels)
@@ -168,8 +168,7 @@ def inferred(batch: Batch, names: Sequence[str]) -> tuple[dict[str, Codes], Sche
 
 
 def _check_states(name: str, kind: Any, levels: Any) -> None:
-    """Refuse a state for each of many numbers. Whole numbers may be states, if they are few, and what is a category
-    already."""
+    """Refuse numbers as states, except a few integers and columns that are already categories."""
     import pyarrow as pa
 
     if not len(levels) or not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
@@ -188,13 +187,13 @@ def _check_states(name: str, kind: Any, levels: Any) -> None:
 
 
 def add_tied(parts: dict[Label, Part], label: Label, new: Part) -> None:
-    """Tied nodes add."""
+    """Add statistics; those of tied nodes are summed."""
     old = parts.get(label)
     parts[label] = new if old is None else Part(new.axes, old.statistics + new.statistics)
 
 
 def coded_batch(network: DirectedModel, batch: Batch, weight: Array) -> CodedRows:
-    """All variables of a batch, missing where it has no such column; a value that is no state is an error."""
+    """All variables of a batch, missing if there is no such column; a value that isn't a state is an error."""
     names = [name for name in network.variables if name in batch.names]
     index = StateIndex(network.variables, tuple(network.states.values()))
     codes = np.full((len(network.variables), batch.rows), -1, dtype=np.int32)
@@ -203,7 +202,7 @@ def coded_batch(network: DirectedModel, batch: Batch, weight: Array) -> CodedRow
 
 
 def state_codes(index: StateIndex, names: Sequence[str], batch: Batch) -> NDArray[np.int32]:
-    """Some columns as numbers of states; a value that is no state is an error. (columns, rows)"""
+    """Some columns as state codes; a value that isn't a state is an error. (columns, rows)"""
     coded = Coder(index, names).coded(batch)
     for name, unseen in coded.unknown.items():
         known = suggest(unseen.value, index.states[index.number[name]])
@@ -213,7 +212,7 @@ def state_codes(index: StateIndex, names: Sequence[str], batch: Batch) -> NDArra
 
 @dataclass(frozen=True, eq=False)
 class CodedPartition:
-    """Rows of a partition, with any cells missing, and any variables hidden, as numbers of states."""
+    """Rows of a partition, with any cells missing and any variables hidden, as state codes."""
 
     partition: Partition[Batch]
     network: DirectedModel
@@ -229,7 +228,7 @@ class CodedPartition:
 
 
 def coded_rows(network: DirectedModel, data: object, weight: Weight = None) -> Iterable[Partition[CodedRows]]:
-    """What EM reads in each step."""
+    """The rows that EM reads in each step."""
     if not network.states:
         raise NetworkError("the network has no states yet: give states=, or learn them with fit")
     table, weights = known_columns(data, network.states), Weights.of(weight)
@@ -264,8 +263,8 @@ def expected_evidence(network: DirectedModel, rows: CodedRows) -> tuple[Evidence
 class TableEM:
     """A network for `credo.core.em`: its fixed tables are the current estimate, the mode of what was expected before.
 
-    Known counts, those of complete rows, are part of all evidence; the objective is then the log-likelihood of these
-    rows, too. To predict, give the fit's evidence to the network: `network.with_evidence(fitted.evidence)` integrates
+    Known counts, those of complete rows, are part of all evidence; the objective then includes the log-likelihood of
+    these rows. To predict, give the fit's evidence to the network: `network.with_evidence(fitted.evidence)` integrates
     tables out.
     """
 
@@ -286,17 +285,18 @@ class TableEM:
         return self.with_parameters(modes)
 
     def with_parameters(self, parameters: Mapping[Label, Array]) -> Self:
-        """At other parameters."""
+        """The same model at other parameters."""
         own = {name: parameters[node.label] for name, node in self.network.nodes.items()}
         return replace(self, network=self.network._like(parameters=own))
 
     def counts(self, evidence: Evidence, node: Node, parameters: Array) -> Any:
-        """Expected and known ones."""
+        """Expected plus known counts."""
         own = node.counts(evidence, parameters)
         return own if self.known is None else own + node.counts(self.known, parameters)
 
     def log_prior(self) -> float:
-        """Of each label once: tied nodes have the same parameters. The log-likelihood of known rows is added."""
+        """log p(θ), with each label counted once since tied nodes share their parameters, plus the log-likelihood of
+        known rows."""
         total = 0.0
         for label, (node, own) in self.by_label().items():
             total += node.log_prior(self.prior[label.name], own)
@@ -304,14 +304,14 @@ class TableEM:
         return total
 
     def coordinates(self) -> Array:
-        """Those of all nodes, one after the other."""
+        """The coordinates of all nodes, concatenated."""
         return np.concatenate([node.coordinates(own) for node, own in self.by_label().values()])
 
     def at(self, coordinates: Array, /) -> Self:
         return self._at(coordinates, lambda node: node.at)
 
     def log_odds(self) -> Array:
-        """log θ of all tables, one after the other: coordinates that are free of constraints."""
+        """log θ of all tables, concatenated: unconstrained coordinates."""
         with np.errstate(divide="ignore"):
             return np.concatenate([np.log(table).reshape(-1) for _, table in self.by_label().values()])
 

@@ -27,9 +27,9 @@ class MarkovNetwork(GraphicalModel, Unlearned):
     """
 
     _refused: ClassVar[Mapping[str, str]] = refused({
-        "do effect counterfactual sensitivity d_separated": "it has no arrows, so that nothing is a cause; "
+        "do effect counterfactual sensitivity d_separated": "it has no arrows, so nothing is a cause; "
         "credo.Network has arrows",
-        "evidence_impact": "query tells P(variable | given), with each finding and without it",
+        "evidence_impact": "query gives P(variable | given), with each finding and without it",
         "plot": "a picture shows arrows, and it has none",
     })  # fmt: skip
 

@@ -1,13 +1,13 @@
-"""How much of the information in a table's expected counts was missing.
+"""The missing information in a table's expected counts.
 
-A row of a table, θ, that was seen N times has the Fisher information N · (diag θ - θθ′) in its log-odds. Where cells
-are missing, the conditional variance of the score is subtracted (Louis 1982). A row i of the data whose expected counts
-of the states are pᵢ, and Pᵢ their sum, misses so, in units of complete rows and on average over the k - 1 directions of
-θ, (Σₖ pᵢₖ(1 - pᵢₖ)/θₖ - Pᵢ(1 - Pᵢ)) / (k - 1): 0 where all is known, Pᵢ where only the parents are. What is missing
-adds up over rows, as counts do.
+A table row θ that was observed N times has the Fisher information N · (diag θ - θθ′) in its log-odds. If cells are
+missing, the conditional variance of the score is subtracted (Louis 1982). For data row i with expected state counts pᵢ
+and their sum Pᵢ, the missing information in units of complete rows, averaged over the k - 1 directions of θ, is (Σₖ
+pᵢₖ(1 - pᵢₖ)/θₖ - Pᵢ(1 - Pᵢ)) / (k - 1): 0 if everything is known, Pᵢ if only the parents are. Missing information adds
+up over rows, as counts do.
 
-Errors of different tables are taken to be independent. Where cells miss at random, 90% intervals hold about 90% of the
-time so; of a hidden variable, whose table and whose children's are fitted to each other, they hold less often.
+Errors of different tables are treated as independent. If cells are missing at random, 90% intervals have about 90%
+coverage; for a hidden variable, whose table and children's tables are fitted to each other, coverage is lower.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ COUNTS_AT_ONCE = 2**19  # expected counts of single rows held in memory
 
 
 def missing_of(label: Label) -> Label:
-    """The part of the evidence that says how many rows' worth of information is missing from a node's counts."""
+    """The label of the information missing from a node's counts, in complete rows."""
     return Label("missing information", label.name)
 
 
 def hidden_rows(name: str) -> Label:
-    """The part that says how many rows EM read while a variable was hidden."""
+    """The label of the number of rows that EM read while a variable was hidden."""
     return Label("hidden", name)
 
 
 def hidden_variables(names: Iterable[str], evidence: Evidence | None) -> list[str]:
-    """Those that were hidden when EM fitted the network."""
+    """The variables that were hidden when EM fitted the network."""
     return [] if evidence is None else [name for name in names if hidden_rows(name) in evidence.parts]
 
 
 def with_missing_information(
     evidence: Evidence, network: Network, rows: Callable[[], Iterable[CodedRows]], hidden: Sequence[str]
 ) -> Evidence:
-    """Evidence that EM expected of rows, and what is missing from it; the network has the tables at which EM ended."""
+    """EM's expected evidence, together with its missing information; the network has EM's final tables."""
     found = engines.reduce(MissingInformation(network), rows(), _added)
     if found is None:
         return evidence
@@ -70,7 +70,8 @@ def _add(parts: dict[Label, Part], label: Label, axes: tuple[str | None, ...], n
 
 @dataclass(frozen=True, eq=False)
 class MissingInformation:
-    """The job of one batch: what is missing from each row of each table, in rows. Tied nodes add."""
+    """The job of one batch: the missing information of each row of each table, in complete rows, summed over tied
+    nodes."""
 
     network: Network
 
@@ -93,7 +94,7 @@ class MissingInformation:
 
 
 def missing_rows(counts: Array, table: Array, weight: Array) -> Array:
-    """What is missing from each row of a table, by the expected counts of each row of the data.
+    """The missing information of each row of a table, from the expected counts of each row of the data.
 
     >>> table, weight = np.array([[0.5, 0.5]]), np.ones(2)
     >>> missing_rows(np.array([[[1.0, 0.0]], [[0.5, 0.5]]]), table, weight)  # one row is known, of the other nothing
@@ -113,8 +114,8 @@ def _added(parts: Sequence[Missing]) -> Missing:
 
 
 def observed_counts(counts: Array, table: Array, missing: Array | None) -> Array:
-    """The effective counts n - missing · θ, with the same mean. A row with more missing than observed information
-    counts nothing.
+    """The effective counts n - missing · θ, with the same mean. A row with more missing than observed information gets
+    no counts.
 
     >>> observed_counts(np.array([8.0, 4.0]), np.array([0.75, 0.25]), np.array(4.0))
     array([5., 3.])
@@ -123,6 +124,6 @@ def observed_counts(counts: Array, table: Array, missing: Array | None) -> Array
 
 
 def missing_information(evidence: Any, label: Label) -> Array | None:
-    """Of each row of a node's table, in rows; None where nothing was missing."""
+    """The missing information of each row of a node's table, in complete rows; None if nothing was missing."""
     part = missing_of(label)
     return np.asarray(evidence[part].n.value[0]) if part in evidence.parts else None

@@ -57,17 +57,17 @@ class MixedGraph(Shown):
 
     @cached_property
     def parents(self) -> dict[str, tuple[str, ...]]:
-        """Each variable and those from which arrows lead to it."""
+        """Each variable and its parents."""
         return self._gathered((child, parent) for parent, child in self.arrows)
 
     @cached_property
     def neighbours(self) -> dict[str, tuple[str, ...]]:
-        """Each variable and those that it has an undirected edge with."""
+        """Each variable and its neighbours by undirected edges."""
         return self._gathered(pair for a, b in self.edges for pair in ((a, b), (b, a)))
 
     @cached_property
     def adjacent(self) -> dict[str, tuple[str, ...]]:
-        """Each variable and those that it has an arrow or an edge with."""
+        """Each variable and all variables adjacent to it."""
         return self._gathered(pair for a, b in (*self.arrows, *self.edges) for pair in ((a, b), (b, a)))
 
     def _gathered(self, pairs: Iterable[Edge]) -> dict[str, tuple[str, ...]]:
@@ -78,7 +78,7 @@ class MixedGraph(Shown):
         return {name: tuple(sorted(others, key=place.__getitem__)) for name, others in found.items()}
 
     def mark(self, a: str, b: str) -> str:
-        """What is between two variables: "->", "<-", "-", or "" for nothing."""
+        """The edge between two variables: "->", "<-", "-", or "" for none."""
         for name in (a, b):
             if name not in self.adjacent:
                 raise SchemaError(f"there is no variable {name!r}; {suggest(name, self.variables)}")
@@ -99,7 +99,7 @@ class MixedGraph(Shown):
         return self.compare(other).shd
 
     def compare(self, other: MixedGraph | Network) -> GraphComparison:
-        """What another graph has and this one lacks, and the reverse; a network is compared by its arrows."""
+        """How another graph, an estimate of this one, differs from it; a network is compared by its arrows."""
         from credo.networks.comparison import GraphComparison
 
         return GraphComparison.of(self, other if isinstance(other, MixedGraph) else other.graph())

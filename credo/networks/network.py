@@ -117,15 +117,15 @@ class Network(DirectedModel, EvidenceVerbs):
         is dropped.
 
         The prior is l for Dirichlet(l), by default 1; "ml" for maximum likelihood; `credo.BDeu(n)`; a
-        DirichletCategorical; or {node: one of these}. With a strength, the prior is the network's own tables, worth so
-        many cases. `hidden` gives the number or names of a hidden variable's states.
+        DirichletCategorical; or {node: one of these}. With a strength, the prior is the network's own tables with that
+        equivalent sample size. `hidden` gives the number or names of a hidden variable's states.
 
         With hidden variables EM runs from `starts` (10) starts; it stops after `steps` (1000) or when the relative
         growth of the objective is below `tolerance`; `method` is "em", "gradient" or "lbfgs". `history` has the
         objective.
         """
         if prior is not None and strength is not None:
-            raise PriorError("give a prior, or a strength of the tables that the network has: not both")
+            raise PriorError("give a prior, or a strength of the network's own tables: not both")
         if strength is not None:
             return self.with_strength(strength)._updated(data, weight, hidden, how, self)
         states = self.states if self.declared else None
@@ -147,9 +147,9 @@ class Network(DirectedModel, EvidenceVerbs):
         return learned(self, data, weight, hidden, FittingSettings.of(how), start)
 
     def with_strength(self, cases: float | Mapping[str, float]) -> Network:
-        """The same tables as a prior with an equivalent sample size of so many cases; `update` adds rows to it.
+        """The same tables as a prior with this equivalent sample size; `update` adds rows to it.
 
-        Each row of a table is Dirichlet(cases · P(node, parents)): the expected counts of so many rows.
+        Each row of a table is Dirichlet(cases · P(node, parents)): the expected counts of that many rows.
 
         >>> fire = Network("Storm -> Fire", {"Storm": 0.2, "Fire": {"yes": 0.25, "no": 0.01}}).with_strength(50)
         >>> fire.update({"Storm": ["yes"] * 10, "Fire": ["yes"] * 10}).tables["Fire"][0]  # (2.5 + 10) / (10 + 10)
@@ -176,7 +176,7 @@ class Network(DirectedModel, EvidenceVerbs):
         **how: Unpack[FittingOptions],
     ) -> Validation:
         """log P(row) of each row, by tables learned from the other folds; refitted where cells are missing, with the
-        options of `fit`. The seed decides which rows are in which fold, too."""
+        options of `fit`. The seed also assigns rows to folds."""
         from credo.networks.validation import cross_validated
 
         return cross_validated(self, data, folds, weight, hidden, how)

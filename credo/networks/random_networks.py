@@ -14,7 +14,7 @@ DEFAULT_MAX_PARENTS = 4
 
 
 def random_parents(names: Sequence[str], arrows: int, max_parents: int, seed: Any) -> dict[str, tuple[str, ...]]:
-    """So many arrows, each as probable as any other, from earlier to later variables of a random order.
+    """A number of arrows, drawn uniformly from the pairs of earlier and later variables in a random order.
 
     >>> random_parents("ABC", 3, 2, 0)
     {'A': ('C',), 'B': ('C', 'A'), 'C': ()}
@@ -36,7 +36,7 @@ def random_parents(names: Sequence[str], arrows: int, max_parents: int, seed: An
 
 
 def _random_pairs(random: np.random.Generator, pairs: int, arrows: int) -> Any:
-    """Pairs in random order: a few more than are needed; all of them where parents are limited."""
+    """Pairs in random order: a few more than needed; all pairs if the number of parents is limited."""
     few = min(pairs, 2 * arrows)
     first = random.choice(pairs, few, replace=False).tolist() if few else []
     yield from first
@@ -53,7 +53,8 @@ def random_network_parts(
     concentration: float,
     seed: int,
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, Any], dict[str, tuple[str, ...]]]:
-    """Arrows, tables and states of a network: s0, s1, ..., so that rows drawn from it are read as categories."""
+    """Arrows, tables and states of a network; states are named s0, s1, ..., so that sampled rows are read as
+    categories."""
     check_seed(seed)
     names = _names(variables)
     n = len(names)

@@ -1,4 +1,4 @@
-"""Verbs that some networks have and others can't: a sentence says why, and what to use instead."""
+"""Verbs that a kind of network doesn't support: the error says why, and what to use instead."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from credo.errors import UnsupportedError
 
 
 class Refusals:
-    """Names of verbs that a kind of network doesn't have, each with a sentence. `dir` and `hasattr` don't show them."""
+    """The verbs that a kind of network doesn't support, each with its explanation. `dir` and `hasattr` don't show
+    them."""
 
     _refused: ClassVar[Mapping[str, str]] = {}
 
@@ -35,7 +36,7 @@ def refused(reasons: Mapping[str, str]) -> dict[str, str]:
 
 
 class Unlearned(Refusals):
-    """A network whose numbers are given, and which learns from no rows."""
+    """A network with given numbers, which doesn't learn from rows."""
 
     _refused: ClassVar[Mapping[str, str]] = refused({
         "fit update forget discount merge cross_validate leave_one_out belief": "its numbers are given, and it learns "

@@ -1,4 +1,5 @@
-"""Queries about every row of a table: which columns are read, and what is done where an exact answer doesn't fit."""
+"""Queries about every row of a table: the columns that are read, and the fallback if an exact answer doesn't fit in
+memory."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ MOST_NAMED_COLUMNS = 3  # columns named in a notice
 
 
 class QueriedRows(NamedTuple):
-    """A table, and what a query about its rows is made of."""
+    """The table of a query about rows."""
 
     table: Source
     names: tuple[str, ...]  # columns that are variables
@@ -26,7 +27,7 @@ class QueriedRows(NamedTuple):
 
 
 def queried_rows(model: GraphicalModel, data: object, method: Method, samples: int, seed: int) -> QueriedRows:
-    """ "auto" samples for rows whose exact answer doesn't fit in memory."""
+    """The table, checked; "auto" samples for rows whose exact answer doesn't fit in memory."""
     from credo.data import source
     from credo.networks.inference.fallback import Fallback
 
@@ -52,7 +53,7 @@ def check_names(columns: Sequence[str], variables: Collection[str]) -> None:
 
 
 def known_columns(data: object, variables: Collection[str]) -> Source:
-    """The table, after a notice about columns that aren't read."""
+    """The table; a notice reports the columns that are ignored."""
     from credo.data import source
 
     table = source(data)

@@ -32,7 +32,7 @@ def smallest_separator(
 
 
 def _cut(a: set[str], b: set[str], near: Mapping[str, set[str]], free: set[str]) -> set[str] | None:
-    """A smallest set of free variables that meets all paths: maximal flow, a unit through each (Menger 1927)."""
+    """A smallest set of free variables that meets all paths: maximum flow with unit capacities (Menger 1927)."""
     room: dict[Vertex, dict[Vertex, int]] = {(name, side): {} for name in near for side in (0, 1)}
     for name, others in near.items():
         room[name, 0][name, 1] = 1 if name in free else UNLIMITED
@@ -51,14 +51,14 @@ def _cut(a: set[str], b: set[str], near: Mapping[str, set[str]], free: set[str])
         path.reverse()
         steps = list(pairwise(path))
         if min(room[one][two] for one, two in steps) > len(near):
-            return None  # a path through variables none of which may be used
+            return None  # a path on which no variable may be used
         for one, two in steps:
             room[one][two] -= 1
             room[two][one] = room[two].get(one, 0) + 1
 
 
 def _reachable(a: set[str], room: Mapping[Vertex, Mapping[Vertex, int]]) -> dict[Vertex, Vertex | None]:
-    """Vertices that more flow can reach, each with the one before it."""
+    """Vertices reachable in the residual graph, each with its predecessor."""
     before: dict[Vertex, Vertex | None] = {(name, 1): None for name in sorted(a)}
     waiting = deque(before)
     while waiting:

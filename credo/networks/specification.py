@@ -62,12 +62,12 @@ class Specification:
 
     @property
     def nodes(self) -> dict[str, DistributionNode]:
-        """Of distributions that aren't tables; refuses those that don't fit the variables."""
+        """The nodes of distributions that aren't tables; refuses those that don't fit the variables."""
         given = {**self.forms, **{name: self.given[name] for name in self.forms if self.given}}
         return {name: form.node(NodeFamily(name, self.parents[name], self.states)) for name, form in given.items()}
 
     def parameters(self, nodes: Mapping[str, DistributionNode]) -> dict[str, Array]:
-        """As given: tables, and the parameters of other distributions."""
+        """The given tables, and the given parameters of other distributions."""
         return {
             name: nodes[name].parameters(self.given[name])
             if name in nodes

@@ -35,7 +35,7 @@ class AveragedOverTables(Estimated):
     """P(variables | given), averaged over tables drawn from their posterior; `interval` is its credible interval.
 
     Each draw is weighted by the probability of the evidence. The mean equals a query with the mean tables, unless nodes
-    are tied: then a row shows the same table several times.
+    are tied: then one row of data depends on the same table several times.
     """
 
     draws: Array  # (draws, states)
@@ -62,7 +62,7 @@ class AveragedOverTables(Estimated):
 
 
 def belief(network: Network, name: str, given: Given) -> Belief:
-    """About the row of a node's table that the states of its parents name."""
+    """The posterior of the table row that the parents' states select."""
     if name not in network.parents:
         raise SchemaError(f"there is no variable {name!r}; {suggest(name, network.parents)}")
     prior, counts = _learned(network, name)
@@ -81,7 +81,7 @@ def belief(network: Network, name: str, given: Given) -> Belief:
 def belief_of_row(
     name: str, states: tuple[object, ...], prior: DirichletCategorical, counts: Counts, row: tuple[int, ...]
 ) -> Belief:
-    """About one row of a table."""
+    """The posterior of one row of a table."""
     alpha = np.broadcast_to(prior.concentration, counts.n.shape)[row]
     column = Column(VALUES, "category", states_array(states), len(states))
     part = Part((None, VALUES), Counts(counts.n[row].reshape((1, len(states)))))
@@ -107,7 +107,7 @@ def averaged(
     if not answers:
         network.query(variables, given, event=event, method="exact")  # the error names the findings
         raise EvidenceError(
-            f"the evidence is next to impossible under each of {size} tables drawn from their posterior: more samples= "
+            f"the evidence is nearly impossible under each of {size} tables drawn from their posterior: more samples= "
             'may find one, or tables="mean" answers'
         )
     keys = tuple(answers[0])
@@ -138,8 +138,8 @@ def drawn_tables(network: Network, alphas: Mapping[Label, Array], random: np.ran
 
 
 def _drawn_rows(alpha: Array, random: np.random.Generator) -> Array:
-    """Dirichlet draws, by gamma draws in log space: log G(α) = log G(α + 1) + log(U)/α. Where all of a row
-    overflow, the state is drawn that has the largest log(U)/α."""
+    """Dirichlet draws, by gamma draws in log space: log G(α) = log G(α + 1) + log(U)/α. If a whole row underflows, the
+    state with the largest log(U)/α is drawn."""
     uniform = np.log(random.random(alpha.shape))
     with np.errstate(divide="ignore", over="ignore"):
         logs = np.log(random.standard_gamma(alpha + 1.0)) + uniform / alpha
@@ -183,7 +183,7 @@ def _learned(network: Network, name: str) -> tuple[DirichletCategorical, Counts]
     node, form = network.nodes[name], type(network.forms.get(name)).__name__
     if node.is_rule or not node.has_rows:
         raise EvidenceError(
-            f"{name!r} is a {form}, and beliefs are about rows of tables and trees: net.distributions has what it is"
+            f"{name!r} is a {form}, and beliefs are about rows of tables and trees: see net.distributions"
         )
     if name in network.forms and network.history:
         raise EvidenceError(f"{name!r} is a {form} that was fitted by EM: the uncertainty of its rows is unknown")

@@ -38,7 +38,7 @@ class BDeu:
 
 
 def is_size(given: Any) -> bool:
-    """Whether it is a number of cases."""
+    """Whether something is a number of cases."""
     return isinstance(given, Real) and given is not True and 0 < float(given) < float("inf")
 
 
@@ -46,7 +46,7 @@ TablePrior = DirichletCategorical | BDeu | None  # None: maximum likelihood
 
 
 def dirichlet_of(prior: DirichletCategorical | BDeu, shape: Shape, name: str) -> DirichletCategorical:
-    """The Dirichlet of each row of a table."""
+    """The Dirichlet prior of each row of a table."""
     if isinstance(prior, BDeu):
         return prior.dirichlet(shape)
     own = prior.concentration.shape

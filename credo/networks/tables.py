@@ -68,7 +68,7 @@ def table_of(name: str, given: object, above: Sequence[str], states: States) -> 
             wanted = " x ".join(map(str, shape))
             raise NetworkError(
                 f"the table of {name!r} must have {wanted} numbers (states of {', '.join([*above, name])}), "
-                f"but has {' x '.join(map(str, table.shape)) or 'one'}; if it has other states, say so with states="
+                f"but has {' x '.join(map(str, table.shape)) or 'one'}; if it has other states, give states="
             )
         table = table.reshape(shape)
     return checked_table(name, table, above, states)
@@ -83,7 +83,7 @@ def _labelled(given: object) -> Any:
 
 def checked_table(name: str, table: Array, above: Sequence[str], states: States) -> Array:
     """The table with its rows scaled to sum to 1; an error names a row whose sum is far from 1."""
-    if table.ndim == 1 and len(table) <= SHORT_ROW:  # a root of a large network, of which there are many
+    if table.ndim == 1 and len(table) <= SHORT_ROW:  # fast for the many roots of a large network
         row = table.tolist()
         if abs(sum(row) - 1.0) <= UNSCALED_SUM_ERROR and min(row) >= 0:
             return table

@@ -39,7 +39,7 @@ SECOND_PASS = "reads the data once more, and an iterator can be read only once: 
 
 @dataclass(frozen=True, eq=False)
 class LeaveOutOfTables:
-    """The job of one batch: Σ over nodes of log (n - w + α) / (N - w + A), the row's own weight w taken away."""
+    """The job of one batch: Σ over nodes of log (n - w + α) / (N - w + A), with the row's own weight w subtracted."""
 
     learner: TableLearner
     weights: RowWeights
@@ -57,7 +57,7 @@ class LeaveOutOfTables:
         counts, prior = network.evidence[node.label].n.value, network.prior[node.label.name]
         cell = _cell(node, codes)
         left, total = counts[cell], counts.sum(-1)[cell[:-1]]
-        for other in (each for each in network.nodes.values() if each.label == node.label):  # tied: it counts in each
+        for other in (each for each in network.nodes.values() if each.label == node.label):  # tied: counts in each
             same = np.ones(len(weight), dtype=np.bool_)
             for mine, its in zip(cell[:-1], _cell(other, codes)[:-1], strict=True):
                 same &= mine == its
@@ -74,12 +74,12 @@ class LeaveOutOfTables:
 
 
 def _cell(node: Node, codes: Mapping[str, Codes]) -> tuple[Codes, ...]:
-    """Where rows are in a node's table, or in its rows of probabilities."""
+    """The place of each row in a node's table, or in its rows of probabilities."""
     return (*node.row([codes[parent] for parent in node.parents]), codes[node.name])
 
 
 def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
-    """log P(row) of each row by the tables of all others, without refits; no row may have missing cells."""
+    """log P(row) of each row under tables learned from all others, without refits; no cell may be missing."""
     learner, table, weights = TableLearner.of(network), source(data), Weights.of(weight)
     if network.evidence is None:
         raise EvidenceError("there is no row to leave out: no rows were learned yet")
@@ -103,7 +103,7 @@ def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
 def cross_validated(
     network: Network, data: object, folds: int, weight: Weight, hidden: Mapping[str, object] | None, how: FittingOptions
 ) -> Validation:
-    """By the evidence of the other folds where all rows are complete; else by refits."""
+    """log P(row) of held-out rows: from the evidence of the other folds if all rows are complete, else from refits."""
     from credo.networks.fitting import FittingSettings, hidden_states
     from credo.networks.incomplete_rows import observed
 
@@ -132,8 +132,7 @@ class CellFingerprints:
 
 
 def _copied(network: Network, table: Source, names: Sequence[str], found: ObservedRows) -> Together | None:
-    """Rows that have copies: more than the network expects. None where rows are too many to
-    look."""
+    """Rows with more duplicates than the network expects; None if there are too many rows to check."""
     if table.rows is None or not 0 < table.rows <= LOOKED_AT or not names:
         return None
     cells = np.concatenate([*engines.map(CellFingerprints(tuple(names)), table.partitions(names))], axis=-1)
@@ -141,7 +140,7 @@ def _copied(network: Network, table: Source, names: Sequence[str], found: Observ
     if len(np.unique(prints)) == len(prints):
         return None
     known = found.complete if found.available is None else found.complete + found.available
-    with quietly():  # of missing columns, the fit tells
+    with quietly():  # missing columns get a notice from the fit
         log_prob = network.with_evidence(known.ordered())._log_prob_here(table)
     expected = len(prints) * np.exp(log_prob)
     copied = Repeats.of(prints, one_class, cells, np.zeros(len(names), dtype=bool), by_model=expected).copied
@@ -159,10 +158,10 @@ def _refitted(
     if len(held) < folds:
         raise DataError(f"{folds} folds need at least {folds} rows")
     cells = table.without(weight)
-    start = type(bare)(bare.parents)  # without tables: those of no rows are uniform, from which EM finds no way
+    start = type(bare)(bare.parents)  # without tables: the uniform tables of no rows are a fixed point of EM
     scored = list[Array | SummedValidation]()
     for k in range(folds):
-        with nullcontext() if k == 0 else quietly():  # what is told of one fold holds for all
+        with nullcontext() if k == 0 else quietly():  # the notices of one fold hold for all
             fitted = bare._updated(cells.where(held != k), own[held != k], hidden, how, start)
             scored.append(_scored_fold(fitted, cells.where(held == k), own[held == k]))
     if table.sums_scores:
@@ -175,7 +174,7 @@ def _refitted(
 
 @dataclass(frozen=True, eq=False)
 class FoldsAndWeights:
-    """The job of one batch: the fold of each row, in as few bytes as will do, and its weight."""
+    """The job of one batch: the fold of each row, in the smallest integer type, and its weight."""
 
     draw: FoldDraw
     weights: RowWeights
@@ -196,7 +195,7 @@ class ScoredRows:
 
 
 def _scored_fold(fitted: Network, table: Source, weight: Array) -> Array | SummedValidation:
-    """log P(row) of a fold's rows; of a frame's, added up where they are."""
+    """log P(row) of a fold's rows; for a Dask or Spark frame, summed on the workers."""
     if not table.sums_scores:
         return fitted._log_prob_here(table)
     if fitted._weighting("auto", ROW_SAMPLES, 0) is not None:
