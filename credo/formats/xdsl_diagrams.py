@@ -36,7 +36,7 @@ def read(text: str, file: str) -> InfluenceDiagram:
     net = draft.network()
     names = {name: node.name if node.true.name is None else node.true.name for name, node in draft.nodes.items()}
     parents = dict(net.parents)
-    worth = _utilities(by_kind["utility"], by_kind["mau"], markup)
+    utilities = _utilities(by_kind["utility"], by_kind["mau"], markup)
     for element in (*by_kind["decision"], *by_kind["utility"]):
         above = [draft.named(parent, element.at).name for parent in _parents(element)]
         own = element.attributes["id"]
@@ -44,7 +44,7 @@ def read(text: str, file: str) -> InfluenceDiagram:
     decisions = [names[element.attributes["id"]] for element in by_kind["decision"]]
     tables = {name: table for name, table in net.tables.items() if name not in decisions}
     try:
-        return InfluenceDiagram(parents, tables, worth, decisions, net.states)
+        return InfluenceDiagram(parents, tables, utilities, decisions, net.states)
     except NetworkError as error:
         raise NetworkError(f"{file}: {error!s:.300}") from None
 

@@ -126,7 +126,7 @@ def test_learning() -> None:
     assert "no column is a variable" in refused(net.update, {"B": ["u"]})
     assert "the data is empty" in refused(net.update, {"A": [], "x": [], "y": []})
     assert "only complete rows are added up" in refused(net.forget, {"A": ["u"], "x": [None], "y": [0.1]})
-    with pytest.warns(credo.Notice, match="'y': no such column, so missing in all of these rows"):
+    with pytest.warns(credo.Notice, match="'y': no such column, so missing in all these rows"):
         assert net.update({"A": ["u"], "x": [1.0]}).n == pytest.approx(21)
     assert net.update({"A": [None], "x": [None], "y": [None]}).n == pytest.approx(21)
     assert "category parent" in refused(net.belief, "x")

@@ -387,7 +387,7 @@ def test_updating_with_incomplete_rows_goes_on_with_em(prior: Any) -> None:
     assert found.n == pytest.approx(240)
     assert min(np.diff(found.history)) >= -1e-9 * abs(found.history[-1])
     assert close(found, whole, 1e-4 if prior == "ml" else 0.03)
-    with pytest.warns(credo.Notice, match="earlier rows keep what EM expected"):
+    with pytest.warns(credo.Notice, match="earlier rows keep EM's earlier expectations"):
         again = found.update(with_holes(rows(20, seed=4), 0.1))
     assert again.n == pytest.approx(260)
 

@@ -166,7 +166,7 @@ def test_several_numbers_of_which_one_is_known() -> None:
     draws = joint.sample(1000, seed=0)
     assert (draws[:, 0] == 1.0).all()
     assert draws[:, 1].mean() == pytest.approx(1.0, abs=0.1)
-    with pytest.raises(credo.errors.EvidenceError, match="'x' is known, so that there is no density"):
+    with pytest.raises(credo.errors.EvidenceError, match="'x' is known, so there is no density"):
         joint.log_prob([1.0, 1.0])
 
 

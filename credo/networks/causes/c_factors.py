@@ -1,8 +1,8 @@
 """The general identification algorithm, by c-factors: Q[C] = P(C | do(all others)).
 
 P(y | do(x)) = Σ ∏ Q[Dᵢ], the sum over D without y: D are the ancestors of y once x is cut off, and Dᵢ its c-components
-(Tian and Pearl 2002). Each Q[Dᵢ] is found inside the c-component that holds it, or a hedge shows that no algorithm can
-find it (Shpitser and Pearl 2006; Huang and Valtorta 2006).
+(Tian and Pearl 2002). Each Q[Dᵢ] is found inside the c-component that holds it, or a hedge shows that it isn't
+identifiable (Shpitser and Pearl 2006; Huang and Valtorta 2006).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from credo.networks.causes.projection import Component, Projection
 
 @dataclass(frozen=True)
 class Hedge:
-    """Two c-components, the smaller one without causes of the larger but in it: the effect isn't identifiable."""
+    """A pair of nested c-components with the same roots (a hedge): the effect isn't identifiable."""
 
     outer: Component
     inner: Component
@@ -37,12 +37,12 @@ def identified(graph: Projection, causes: frozenset[str], outcomes: frozenset[st
     more = [name for name in graph.order if name in free(found) - causes - outcomes]
     if not more:
         return found
-    # It is the same for all states of these: their average is one of many estimators, and uses all rows.
+    # The same for all states of these variables: averaging over them is one of many estimators, and uses all rows.
     return sum_of(more, product_of([ConditionalProbability(tuple(more)), found]))
 
 
 def _observed(graph: Projection, whole: Component, relevant: frozenset[str]) -> Expression:
-    """Q[S] = ∏ P(v | what v depends on before it), for a c-component S of the observed variables."""
+    """Q[S] = ∏ P(v | earlier variables that v depends on), for a c-component S of the observed variables."""
     part = Projection(
         {name: own for name, own in graph.parents.items() if name in relevant},
         frozenset(pair for pair in graph.confounded if pair <= relevant),
@@ -72,5 +72,5 @@ def _inside(graph: Projection, part: Component, whole: Component, known: Express
 
 
 def _latest(graph: Projection, names: Component) -> list[str]:
-    """The last of the order first: what nothing else depends on sums to 1."""
+    """The last in the order first: a variable on which no other depends sums to 1."""
     return [name for name in reversed(graph.order) if name in names]

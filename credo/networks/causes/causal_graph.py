@@ -35,7 +35,7 @@ class CausalGraph(DirectedGraph, Shown):
     P(Cancer | do(Smoking)) = Σ_Tar P(Tar | Smoking) Σ_Smoking' P(Cancer | Smoking', Tar) P(Smoking')
     """
 
-    parents: Mapping[str, tuple[str, ...]]  # with the hidden variables
+    parents: Mapping[str, tuple[str, ...]]  # including the hidden variables
     hidden: tuple[str, ...]
 
     def __init__(
@@ -60,7 +60,7 @@ class CausalGraph(DirectedGraph, Shown):
 
     @cached_property
     def projection(self) -> Projection:
-        """The graph of the observed variables alone."""
+        """The latent projection: the graph of the observed variables alone."""
         return Projection.of(self.parents, self.hidden)
 
     def identify(
@@ -91,7 +91,7 @@ class CausalGraph(DirectedGraph, Shown):
         seed: int = 0,
     ) -> Effect:
         """P(outcome | do(cause)), estimated from rows of the observed variables, with credible intervals, optionally
-        given some states.
+        given evidence.
 
         The observed variables' distribution is learned as a network, by default with Dirichlet(1) for each row of a
         table; the estimand is evaluated for `draws` (1000) from its posterior. An effect that isn't identifiable is an
@@ -107,8 +107,8 @@ class CausalGraph(DirectedGraph, Shown):
         return effect_of(found, net, draws, seed, given)
 
     def observed_network(self) -> Network:
-        """Arrows between the observed variables that can represent all of their distributions under this graph. They
-        describe observations, and not causes, where hidden variables confound these."""
+        """Arrows between the observed variables that can represent every distribution of them under this graph. Where
+        hidden variables confound, the arrows describe associations, not causes."""
         from credo.networks.network import Network
 
         return Network(self.projection.observed_parents())
@@ -136,7 +136,7 @@ class CausalGraph(DirectedGraph, Shown):
             )
 
     def plot(self, ax: Axes | None = None) -> Figure:
-        """The graph; hidden common causes of two variables are dashed arrows with two heads."""
+        """The graph; hidden common causes are dashed bidirected arrows."""
         from credo.present.causes_plot import plot_causal_graph
 
         return plot_causal_graph(self, ax)
@@ -158,7 +158,7 @@ class CausalGraph(DirectedGraph, Shown):
 
 
 def _parsed(text: str) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
-    """Arrows, with a hidden variable for each arrow with two heads."""
+    """The arrows, with a hidden variable for each bidirected one."""
     if graph.BNLEARN_MODEL.fullmatch(text):
         return graph.parse_arrows(text), ()
     names, marks = graph.parse_marks(text)

@@ -36,16 +36,16 @@ CELLS_AT_ONCE = 2**22  # cells of all draws held in memory
 
 
 class Difference(NamedTuple):
-    """P(outcome | do(to)) - P(outcome | do(from)); the interval is None where tables are fixed."""
+    """P(outcome | do(to)) - P(outcome | do(from)); the interval is None if tables are fixed."""
 
     value: float
     interval: tuple[float, float] | None
 
 
 class ByIntervention(Shown):
-    """Something for each state of a cause."""
+    """A result for each state of a cause."""
 
-    if TYPE_CHECKING:  # fields, or properties
+    if TYPE_CHECKING:  # fields or properties
 
         @property
         def cause_states(self) -> tuple[Any, ...]: ...
@@ -78,7 +78,7 @@ class Effect(ByIntervention):
     table: Array  # (states of the cause, states of the outcome)
     seen: Array
     draws: Array | None = None  # (draws, states of the cause, states of the outcome)
-    given: Mapping[str, object] = field(default_factory=dict)  # the states of those among whom the effect is
+    given: Mapping[str, object] = field(default_factory=dict)  # the evidence that defines the subpopulation
 
     def __getitem__(self, state: object) -> Posterior:
         """P(outcome | do(cause = state)) as {state: probability}."""
@@ -109,7 +109,7 @@ class Effect(ByIntervention):
 
     @property
     def shown_states(self) -> list[int]:
-        """The states of the outcome that are shown: of two, one says it all."""
+        """The states of the outcome that are shown: one of two is enough."""
         size = len(self.outcome_states)
         return [affirmative(self.outcome_states)] if size == 2 else [*range(size)]
 
@@ -156,10 +156,10 @@ def network_effect(
     seed: int = 0,
     given: Given = None,
 ) -> Effect:
-    """The effect in a network with tables; variables that were hidden when these were fitted count as hidden."""
+    """The effect in a network with tables; variables that were hidden during fitting count as hidden."""
     from credo.networks.causes.causal_graph import CausalGraph
 
-    _ = net.factors  # refused, where there are none
+    _ = net.factors  # an error if there are none
     absent = hidden_variables(net.parents, net.evidence) if hidden is None else hidden
     found = CausalGraph(net.parents, absent).identify(cause, outcome, [*(given or {})])
     if not found:
@@ -199,13 +199,13 @@ def _states(net: Network, names: Sequence[str]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """An estimand as a function of tables, of many draws at once: all factors have an axis for the draws."""
+    """An estimand as a function of tables, for many draws at once: all factors have an axis for the draws."""
 
     found: Identification
     net: Network
-    names: tuple[str, ...]  # that the estimand mentions
-    above: tuple[str, ...]  # these and their ancestors, on which alone they depend
-    codes: tuple[int, ...]  # of the states that are given
+    names: tuple[str, ...]  # variables in the estimand
+    above: tuple[str, ...]  # these and their ancestors
+    codes: tuple[int, ...]  # of the given states
 
     @classmethod
     def of(cls, found: Identification, net: Network, given: Mapping[str, object]) -> Evaluation:
@@ -221,7 +221,7 @@ class Evaluation:
         return prod(len(self.net.states[name]) for name in names)
 
     def chunks(self, size: int) -> list[int]:
-        """So many draws at a time."""
+        """The draws in chunks."""
         most = max(1, CELLS_AT_ONCE // max(self.cells(self.names), min(self.cells(self.above), LARGEST_PRODUCT)))
         return [min(most, size - at) for at in range(0, size, most)]
 
@@ -252,7 +252,7 @@ class Evaluation:
         return net.exact.joint(net.potentials.unknown, NO_LIKELIHOODS, numbers)[0]
 
     def drawn(self, tables: Mapping[str, Array], draws: int) -> Array:
-        """P(names) under each draw: in one product where that is small, else a query for each."""
+        """P(names) under each draw: in one product if that is small, else by a query for each draw."""
         if self.cells(self.above) <= LARGEST_PRODUCT:
             factor = Factor((DRAW_AXIS,), np.ones(draws))
             for name in self.above:
@@ -264,7 +264,7 @@ class Evaluation:
 
 
 def _undefined(found: Identification, net: Network, table: Array, given: Mapping[str, object]) -> EvidenceError:
-    """Positivity fails: a state of the cause never occurs where it would have to."""
+    """The error if positivity fails: a state of the cause has probability 0 in some stratum."""
     if given and net.log_probability(dict(given)) == -np.inf:
         return EvidenceError(f"the evidence is impossible: {', '.join(f'{n}={v}' for n, v in given.items())}")
     place = int(np.flatnonzero(np.isnan(table).any(1))[0])

@@ -1,4 +1,4 @@
-"""Estimands: expressions of what is observed, P(a | b), their products, sums and quotients."""
+"""Estimands: products, sums and quotients of observed probabilities P(a | b)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from credo.numerics.exact import Array
 
 @dataclass(frozen=True)
 class ConditionalProbability:
-    """P(variables | given) of the observed distribution."""
+    """P(variables | given) under the observed distribution."""
 
     variables: tuple[str, ...]
     given: tuple[str, ...] = ()
 
     @property
     def terms(self) -> tuple[Expression, ...]:
-        """Whose product it is."""
+        """The terms of which this is the product."""
         return (self,)
 
 
@@ -56,7 +56,7 @@ ONE = Product(())
 
 
 def product_of(terms: Iterable[Expression]) -> Expression:
-    """A product, without products in it.
+    """A product, with nested products flattened.
 
     >>> written(product_of([ConditionalProbability(("a",), ("b",)), product_of([ConditionalProbability(("b",))])]))
     'P(a | b) P(b)'
@@ -68,7 +68,7 @@ def product_of(terms: Iterable[Expression]) -> Expression:
 
 
 def sum_of(over: Iterable[str], term: Expression) -> Expression:
-    """Σ term; what sums to 1 by itself is left out, and what doesn't depend on a variable isn't in its sum.
+    """Σ term, simplified: factors that sum to 1 are dropped, and factors that don't depend on a variable leave its sum.
 
     >>> written(sum_of(["a"], product_of([ConditionalProbability(("a",), ("b",)), ConditionalProbability(("b",))])))
     'P(b)'
@@ -94,7 +94,7 @@ def sum_of(over: Iterable[str], term: Expression) -> Expression:
 
 
 def _alone(name: str, terms: list[Expression]) -> int | None:
-    """The place of the one term that has a variable, if that is P(..., variable, ... | others)."""
+    """The index of the only term with a variable, if that term is P(..., variable, ... | others)."""
     there = [i for i, each in enumerate(terms) if name in free(each)]
     if len(there) != 1:
         return None
@@ -132,7 +132,7 @@ def free(expression: Expression) -> frozenset[str]:
 
 
 def mentioned(expression: Expression) -> frozenset[str]:
-    """All variables in it, those that are summed over, too."""
+    """All variables in an expression, including those that are summed over."""
     match expression:
         case ConditionalProbability(variables, given):
             return frozenset((*variables, *given))
@@ -148,7 +148,7 @@ def mentioned(expression: Expression) -> frozenset[str]:
 
 
 def written(expression: Expression, taken: Collection[str] | None = None) -> str:
-    """As in books; a variable that is summed over and stands outside of the sum, too, has a prime there.
+    """The expression in textbook notation; a summed variable that also occurs outside the sum gets a prime.
 
     >>> inner = sum_of(["x"], product_of([ConditionalProbability(("y",), ("x", "m")), ConditionalProbability(("x",))]))
     >>> written(sum_of(["m"], product_of([ConditionalProbability(("m",), ("x",)), inner])))
@@ -178,7 +178,7 @@ def _written(expression: Expression, names: Mapping[str, str], taken: frozenset[
 
 
 def _sums_last(terms: Iterable[Expression]) -> list[Expression]:
-    """A sum reaches to the end of a product: one that isn't last would need brackets."""
+    """The terms with sums last: a sum extends to the end of a product, and would need brackets elsewhere."""
     return sorted(terms, key=lambda term: isinstance(term, Sum))
 
 
@@ -196,10 +196,10 @@ def _bracketed(term: Expression, names: Mapping[str, str], taken: frozenset[str]
 
 
 def value_of(expression: Expression, joint: Callable[[frozenset[str]], Factor]) -> Factor:
-    """Its value for all states of its free variables; `joint` gives P(variables) of the observed distribution.
+    """The value for all states of the free variables; `joint` gives P(variables) under the observed distribution.
 
-    A conditional probability given what is impossible is NaN, and so is all that needs it; 0 · NaN is 0: what is
-    impossible needs no probabilities.
+    A probability given an impossible event is NaN, and so is everything that needs it; but 0 · NaN = 0, since
+    impossible terms need no probabilities.
     """
     match expression:
         case ConditionalProbability(variables, given):
@@ -234,7 +234,7 @@ def _joined(a: Factor, b: Factor) -> tuple[str, ...]:
 
 
 def _spread(factor: Factor, scope: tuple[str, ...]) -> Array:
-    """With an axis of length 1 for each name that it doesn't have."""
+    """The factor's table, with an axis of length 1 for each name that isn't in its scope."""
     lengths = dict(zip(factor.scope, factor.table.shape, strict=True))
     ordered = factor.over(tuple(name for name in scope if name in lengths)).table
     return ordered.reshape([lengths.get(name, 1) for name in scope])

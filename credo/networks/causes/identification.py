@@ -1,4 +1,4 @@
-"""Whether and how an effect follows from what is observed: adjustment, mediators, or the general algorithm."""
+"""Identification of causal effects: back-door adjustment, front-door adjustment, or the general algorithm."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Identification(Shown):
 
     causes: tuple[str, ...]
     outcomes: tuple[str, ...]
-    way: Way  # empty: not identifiable
+    way: Way  # empty if not identifiable
     estimand: Expression | None
     adjustment: tuple[str, ...] = ()  # the back-door set, or the mediators of the front door
     hedge: Hedge | None = None
-    given: tuple[str, ...] = ()  # the effect is that among those with some states of these
+    given: tuple[str, ...] = ()  # variables that define a subpopulation
 
     @property
     def identifiable(self) -> bool:
@@ -46,7 +46,7 @@ class Identification(Shown):
 
     @property
     def formula(self) -> str:
-        """The estimand, as in books."""
+        """The estimand in textbook notation."""
         if self.estimand is None:
             return ""
         return f"{self.wanted} = {written(self.estimand, (*self.causes, *self.outcomes, *self.given))}"
@@ -73,7 +73,7 @@ class Identification(Shown):
         outer, inner = (", ".join(sorted(each)) for each in (self.hedge.outer, self.hedge.inner))
         return (
             f"{self.wanted} isn't identifiable from observed data: hidden common causes join {outer}, and the "
-            f"intervention leaves {inner} of them (a hedge), so models that agree on all that is observed differ in "
+            f"intervention leaves {inner} of them (a hedge), so models that agree on all observed data differ in "
             "the effect; observe a common cause, or a mediator that has none"
         )
 
@@ -125,7 +125,7 @@ def _conditional(
     outcomes: tuple[str, ...],
     given: tuple[str, ...],
 ) -> Identification:
-    """P(y | do(x), z) = P(y, z | do(x)) / P(z | do(x)); before, each z that may be done instead of seen joins x
+    """P(y | do(x), z) = P(y, z | do(x)) / P(z | do(x)); first, each z that can be exchanged for an intervention joins x
     (Shpitser and Pearl 2006, IDC)."""
     done, seen = list(causes), list(given)
     while moved := next((name for name in seen if _may_be_done(parents, done, outcomes, seen, name)), None):
@@ -141,7 +141,8 @@ def _conditional(
 def _may_be_done(
     parents: Parents, done: Collection[str], outcomes: Collection[str], seen: Collection[str], name: str
 ) -> bool:
-    """Whether seeing a variable is as doing it: no path leads from it to the outcomes but through its own effects."""
+    """Whether observing a variable is equivalent to setting it (rule 2 of the do-calculus): no back-door path leads
+    from it to the outcomes."""
     cut = {
         each: () if each in done else tuple(parent for parent in own if parent != name) for each, own in parents.items()
     }
@@ -155,8 +156,8 @@ def back_door(
     outcomes: Collection[str],
     given: Collection[str] = (),
 ) -> tuple[str, ...] | None:
-    """The fewest observed variables that, with those given, block all paths into the causes; none of them an effect of
-    these."""
+    """The fewest observed variables that, with those given, block all back-door paths; none is a descendant of a
+    cause."""
     after = reached(causes, children(parents))
     allowed = {name for name in parents if name not in after and name not in hidden and name not in outcomes}
     cut = {name: tuple(each for each in own if each not in causes) for name, own in parents.items()}

@@ -1,4 +1,4 @@
-"""Graphs of observed variables alone: arrows, and hidden common causes as arrows with two heads."""
+"""Latent projections: graphs of the observed variables, with hidden common causes as bidirected arrows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Component = frozenset[str]
 @dataclass(frozen=True)
 class Projection:
     """The latent projection of a graph with hidden variables (Verma 1993): it has an arrow a -> b where a directed path
-    leads from a to b through hidden variables alone, and a <-> b where two such paths lead there from one of these."""
+    leads from a to b through hidden variables alone, and a <-> b where two such paths lead to a and b from one hidden
+    variable."""
 
     parents: Parents
     confounded: frozenset[frozenset[str]]  # pairs with a hidden common cause
@@ -50,13 +51,13 @@ class Projection:
         return in_order(self.parents)
 
     def ancestors(self, names: Iterable[str], inside: Collection[str] | None = None) -> frozenset[str]:
-        """These and all from which a directed path leads to them, within some variables."""
+        """These variables and their ancestors within a part of the graph."""
         allowed = {*self.parents} if inside is None else {*inside}
         along = {name: [each for each in self.parents[name] if each in allowed] for name in allowed}
         return frozenset(reached([name for name in names if name in allowed], along))
 
     def components(self, inside: Collection[str]) -> list[Component]:
-        """The c-components of a part of the graph: variables that arrows with two heads connect."""
+        """The c-components of a part of the graph: variables connected by bidirected arrows."""
         near: dict[str, list[str]] = {name: [] for name in inside}
         for one, two in (tuple(pair) for pair in self.confounded if pair <= {*inside}):
             near[one].append(two)
@@ -69,8 +70,8 @@ class Projection:
         return found
 
     def pillow(self, name: str) -> tuple[str, ...]:
-        """What a variable depends on among those before it in order: its c-component there and the parents of that
-        (Tian and Pearl 2002)."""
+        """What a variable depends on among those before it in the order: its c-component and the parents of that (Tian
+        and Pearl 2002)."""
         before = self.order[: self.order.index(name) + 1]
         own = next(each for each in self.components(before) if name in each)
         wide = {*own, *(parent for each in own for parent in self.parents[each])} - {name}

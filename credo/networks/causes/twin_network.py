@@ -1,9 +1,9 @@
-"""Counterfactuals: what would have been, had something else been done, given what was seen.
+"""Counterfactuals: what would have happened under another action, given what was observed.
 
-Two worlds share all that the intervention doesn't affect: causes and noise (abduction). In the twin, what it affects is
-copied, and the intervention made (action); one query answers (prediction): Balke and Pearl 1994. So each copied
-variable must be a function of its parents: a table of probabilities doesn't say which outcome the same circumstances
-would have had under another cause.
+The two worlds of a twin network share all variables that the intervention doesn't affect (abduction). The affected
+variables are copied and the intervention is applied to the copies (action); one query answers (prediction). (Balke and
+Pearl 1994) So each copied variable must be a function of its parents: a table of probabilities doesn't say which
+outcome the same circumstances would have had under another cause.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 def counterfactual(
     net: Network, variables: str | Sequence[str], given: Given, do: Mapping[str, object], method: Method = "auto"
 ) -> Posterior:
-    """P(variables had do been done | given)"""
+    """P(variables | given), had the intervention been made."""
     if not isinstance(do, Mapping) or not do:
         raise SchemaError(f"a counterfactual needs what is done, as in do={{'Drug': 'no'}}, not {do!r:.60}")
     twin, copies = twin_network(net, tuple(do))
-    net.do(do)  # refuses what can't be done, by its own name and not by its copy's
+    net.do(do)  # refuses impossible interventions under the original name, not the copy's
     for name in one_or_several(variables):
         net._known(name)
     asked = copies.get(variables, variables) if isinstance(variables, str) else [copies.get(v, v) for v in variables]
@@ -38,7 +38,7 @@ def counterfactual(
 
 
 def twin_network(net: Network, done: Sequence[str]) -> tuple[Network, dict[str, str]]:
-    """The network with a copy of all that depends on some variables, and the names of the copies."""
+    """The network with copies of some variables and their descendants, and the names of the copies."""
     _ = net.factors  # refused, where there are none
     affected = reached([net._known(name) for name in done], children(net.parents))
     for name in (name for name in net.order if name in affected and name not in done):
@@ -53,7 +53,7 @@ def twin_network(net: Network, done: Sequence[str]) -> tuple[Network, dict[str, 
     tables = {name: net.distributions[name] if name in net.forms else net.tables[name] for name in parents}
     for name, copy in copies.items():
         states[copy] = net.states[name]
-        if name in done:  # it will be set: what it depends on doesn't matter
+        if name in done:  # it will be set: its parents don't matter
             parents[copy], tables[copy] = (), np.full(len(states[copy]), 1.0 / len(states[copy]))
         else:
             parents[copy] = tuple(copies.get(parent, parent) for parent in net.parents[name])

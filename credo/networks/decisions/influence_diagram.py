@@ -78,9 +78,9 @@ class InfluenceDiagram(Surface, Unlearned):
         given = {name: np.full(len(options[name]), 1.0 / max(1, len(options[name]))) for name in chosen}
         network = Network(above, {**tables, **given}, options) if above else None
         known: States = {} if network is None else network.states
-        worth = {name: utility_table(name, utilities[name], parents[name], known) for name in utilities}
+        numbers = {name: utility_table(name, utilities[name], parents[name], known) for name in utilities}
         kept = {} if network is None else {name: table for name, table in network.tables.items() if name in tables}
-        fields = {"parents": Fixed(parents), "tables": Fixed(kept), "utilities": Fixed(worth), "states": Fixed(known)}
+        fields = {"parents": Fixed(parents), "tables": Fixed(kept), "utilities": Fixed(numbers), "states": Fixed(known)}
         for field, value in (*fields.items(), ("decisions", _ordered(chosen, order, parents))):
             object.__setattr__(self, field, value)
 
@@ -104,7 +104,7 @@ class InfluenceDiagram(Surface, Unlearned):
 
     @cached_property
     def network(self) -> Network:
-        """The chance variables and the decisions, each option as probable as any other."""
+        """The chance variables and the decisions, with uniform probabilities for the options."""
         above = {name: self.parents[name] if name in self.tables else () for name in self.states}
         uniform = {name: np.full(len(self.states[name]), 1.0 / len(self.states[name])) for name in self.decisions}
         return Network(above, {**self.tables, **uniform}, self.states)

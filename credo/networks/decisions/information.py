@@ -61,7 +61,7 @@ def value_of_information(diagram: InfluenceDiagram, name: str, before: str | Non
 def information_values(
     diagram: InfluenceDiagram, costs: Mapping[str, float], before: str | None, given: Given
 ) -> InformationValues:
-    """Of all chance variables that aren't known before the decision, and don't depend on it."""
+    """The value of observing each chance variable that isn't known before the decision and doesn't depend on it."""
     decision = _decision(diagram, before, given)
     for name in costs:
         if name not in diagram.tables:
@@ -79,7 +79,7 @@ def information_values(
 
 
 def _decision(diagram: InfluenceDiagram, before: str | None, given: Given) -> str:
-    """The decision that is named, or the next one."""
+    """The named decision, or the next one."""
     taken = checked_evidence(diagram, given)
     left = [name for name in diagram.decisions if name not in taken]
     if before is not None:
@@ -125,7 +125,7 @@ def _unused(name: str, taken: Mapping[str, object]) -> str:
 
 
 def _readings(test: Any, rows: int) -> tuple[Any, ...]:
-    """The readings that a test's table names, or numbers them."""
+    """The readings named in a test's table, or numbered ones."""
     first = next(iter(test.values()), None) if isinstance(test, Mapping) else None
     if isinstance(first, Mapping):
         return tuple(first)

@@ -31,9 +31,9 @@ class DecisionTable(Shown):
     options: tuple[Any, ...]
     known: tuple[str, ...]  # what the decision depends on
     known_states: tuple[tuple[Any, ...], ...]
-    irrelevant: tuple[str, ...]  # known, too, but irrelevant
+    irrelevant: tuple[str, ...]  # known but irrelevant
     utilities: Array  # (information states..., options)
-    possible: NDArray[np.bool_] | None = None  # (information states...); None: all are
+    possible: NDArray[np.bool_] | None = None  # (information states...); None: all are possible
 
     @property
     def best(self) -> NDArray[np.int64]:
@@ -98,7 +98,7 @@ class Policy(Shown):
 
 
 def policy_network(diagram: InfluenceDiagram, policy: Policy) -> Network:
-    """Each decision as a variable that follows from what it depends on; one that was taken, as it is given."""
+    """The network in which each decision is a function of its information; decisions already taken are fixed."""
     parents, tables = dict(diagram.network.parents), dict(diagram.network.tables)
     for table in policy.decisions:
         parents[table.name] = table.known

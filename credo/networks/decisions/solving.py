@@ -50,12 +50,12 @@ def solved(diagram: InfluenceDiagram, given: Given) -> Policy:
 
 
 def known_names(given: Given) -> set[str]:
-    """What evidence is about; None is no evidence."""
+    """The variables with evidence; None is no evidence."""
     return {name for name, value in (given or {}).items() if value is not None}
 
 
 def checked_evidence(diagram: InfluenceDiagram, given: Given) -> list[str]:
-    """The decisions that were taken; evidence may depend on these, and on no decision to come."""
+    """The decisions already taken; evidence may depend on these, but not on later decisions."""
     known = known_names(given)
     taken = [name for name in diagram.decisions if name in known]
     if late := next((name for name in diagram.decisions[: len(taken)] if name not in known), None):
@@ -75,12 +75,12 @@ def checked_evidence(diagram: InfluenceDiagram, given: Given) -> list[str]:
 
 
 class DecisionElimination:
-    """Factors of probability and of utility, from which variables are eliminated one by one."""
+    """Probability and utility factors, from which variables are eliminated one by one."""
 
     def __init__(self, diagram: InfluenceDiagram, findings: Findings) -> None:
         self.states, places = diagram.states, diagram.network.potentials.places
         self.codes = {name: int(code) for name, code in zip(diagram.states, findings.codes, strict=True) if code >= 0}
-        self.chances, self.worths, self.constant = list[Factor](), list[Factor](), 0.0
+        self.chances, self.utilities, self.constant = list[Factor](), list[Factor](), 0.0
         weighed = [
             (name, findings.weights[places[i] : places[i + 1]])
             for i, name in enumerate(diagram.states)
@@ -93,7 +93,7 @@ class DecisionElimination:
         for name, weights in weighed:
             self._add_chance(self._sliced((name,), weights))
         for name, table in diagram.utilities.items():
-            self._add_worth(self._sliced(diagram.parents[name], table))
+            self._add_utility(self._sliced(diagram.parents[name], table))
         self.waiting = [name for name in diagram.states if name not in self.codes and self._has(name)]
 
     def _sliced(self, scope: Sequence[str], table: Array) -> Factor:
@@ -101,63 +101,63 @@ class DecisionElimination:
         return Factor(tuple(name for name in scope if name not in self.codes), table[at])
 
     def _has(self, name: str) -> bool:
-        return any(name in factor.scope for factor in (*self.chances, *self.worths))
+        return any(name in factor.scope for factor in (*self.chances, *self.utilities))
 
     def _add_chance(self, factor: Factor) -> None:
         if factor.scope:
             self.chances.append(factor)
 
-    def _add_worth(self, factor: Factor) -> None:
+    def _add_utility(self, factor: Factor) -> None:
         if factor.scope:
-            self.worths.append(factor)
+            self.utilities.append(factor)
         else:
             self.constant += float(factor.table)
 
     def utility(self) -> float:
-        assert not self.worths
+        assert not self.utilities
         return self.constant
 
     def sum_out(self, names: Iterable[str]) -> None:
-        """The variable whose product is smallest, first."""
+        """Sum out variables, the one with the smallest product first."""
         left = [*names]
         while left:
             name = min(left, key=self._size)
             left.remove(name)
-            chance, worth = self._taken(name)
+            chance, utility = self._taken(name)
             summed = chance.sum_out([name])
-            if worth is not None:
-                total = (chance * worth).sum_out([name])
-                self._add_worth(_divided(total, summed))
+            if utility is not None:
+                total = (chance * utility).sum_out([name])
+                self._add_utility(_divided(total, summed))
             self._add_chance(summed)
 
     def decide(self, name: str, known: Sequence[str]) -> DecisionTable:
         """The best option in each relevant information state."""
-        if not self._has(name):  # nothing depends on it
+        if not self._has(name):  # no utility depends on it
             self.waiting = [each for each in self.waiting if each != name]
             none = np.full(len(self.states[name]), self.constant)
             return DecisionTable(name, self.states[name], (), (), tuple(known), none)
-        chance, worth = self._taken(name)
-        self._add_chance(_reduced(chance, name))  # the same for all options
-        if worth is None:
-            worth = Factor((name,), np.zeros(len(self.states[name])))
-        scope = tuple(each for each in known if each in worth.scope)
-        table = worth.over((*scope, name)).table + self.constant
-        self._add_worth(_reduced(worth, name))
+        chance, utility = self._taken(name)
+        self._add_chance(_reduced(chance, name))  # equal for all options
+        if utility is None:
+            utility = Factor((name,), np.zeros(len(self.states[name])))
+        scope = tuple(each for each in known if each in utility.scope)
+        table = utility.over((*scope, name)).table + self.constant
+        self._add_utility(_reduced(utility, name))
         return DecisionTable(name, self.states[name], *_relevant(scope, table, self.states, known))
 
     def _taken(self, name: str) -> tuple[Factor, Factor | None]:
-        """The product of the factors that have a variable, and the sum of the utilities that have it."""
+        """Remove the factors that contain a variable: their product, and the sum of its utilities."""
         check_size(self._size(name))
         one = Factor((name,), np.ones(len(self.states[name])))
         chance = reduce(mul, [one, *(each for each in self.chances if name in each.scope)])
-        worths = [each for each in self.worths if name in each.scope]
+        utilities = [each for each in self.utilities if name in each.scope]
         self.chances = [each for each in self.chances if name not in each.scope]
-        self.worths = [each for each in self.worths if name not in each.scope]
+        self.utilities = [each for each in self.utilities if name not in each.scope]
         self.waiting = [each for each in self.waiting if each != name]
-        return chance, reduce(_added, worths) if worths else None
+        return chance, reduce(_added, utilities) if utilities else None
 
     def _size(self, name: str) -> int:
-        near = {each for factor in (*self.chances, *self.worths) if name in factor.scope for each in factor.scope}
+        near = {each for factor in (*self.chances, *self.utilities) if name in factor.scope for each in factor.scope}
         return prod(len(self.states[each]) for each in near)
 
 
@@ -169,7 +169,7 @@ def _added(a: Factor, b: Factor) -> Factor:
 
 
 def _divided(a: Factor, b: Factor) -> Factor:
-    """a / b, 0 where b is: the utility of what is impossible counts for nothing."""
+    """a / b, 0 where b is 0: impossible states contribute no utility."""
     with np.errstate(divide="ignore"):
         inverse = Factor(b.scope, np.where(b.table > 0, 1.0 / np.where(b.table > 0, b.table, 1.0), 0.0))
     return a * inverse
@@ -184,7 +184,7 @@ def _reduced(factor: Factor, name: str) -> Factor:
 def _relevant(
     scope: Sequence[str], table: Array, states: Mapping[str, tuple[object, ...]], known: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[tuple[object, ...], ...], tuple[str, ...], Array]:
-    """Without information that is irrelevant to every option's utility."""
+    """The table without information that is irrelevant to the options' utilities."""
     kept, size = [*scope], float(np.abs(table).max(initial=1.0))
     for name in scope:
         axis = kept.index(name)
@@ -196,7 +196,7 @@ def _relevant(
 
 
 def _with_possible(diagram: InfluenceDiagram, table: DecisionTable, given: Given) -> DecisionTable:
-    """With the possible information states."""
+    """The table with the possible information states."""
     if not table.known:
         return table
     found = diagram.network.query([*table.known], given, method="exact")

@@ -1,4 +1,4 @@
-"""What queries about numbers return: a Gaussian or a mixture of Gaussians, of one number or of several together."""
+"""Answers to queries about numbers: Gaussians or mixtures of Gaussians, of one number or of several jointly."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ class MixedMarginals(Shown, dict[str, Any]):
 
 
 class NumberAnswer(Mixed, Shown):
-    """The distribution of a number: a mixture, one part for each configuration of categories that it depends on.
+    """The distribution of a number: a mixture with a component for each configuration of the categories that it depends
+    on.
 
-    Where it is an estimate, `method` isn't "exact", the parts are weighted draws, and `standard_error` is that of the
+    For an estimate, `method` isn't "exact", the components are weighted draws, and `standard_error` is that of the
     mean.
 
     >>> fever = NumberAnswer(np.array([0.1, 0.9]), Normal(np.array([39.0, 36.8]), np.array([0.5, 0.4])))
@@ -44,7 +45,7 @@ class NumberAnswer(Mixed, Shown):
 
     @property
     def form(self) -> str:
-        """Normal, or a mixture of how many."""
+        """The form of the distribution: normal, or a mixture of how many components."""
         return "normal" if len(self.shares) == 1 else f"mixture of {len(self.shares)}"
 
     @property
@@ -53,7 +54,7 @@ class NumberAnswer(Mixed, Shown):
 
     def probability(self, low: float | None = None, high: float | None = None) -> float:
         """P(low < x < high)"""
-        if isinstance(self.each, Normal) and np.all(np.asarray(self.each.sd) > 0):  # not as a difference: tails count
+        if isinstance(self.each, Normal) and np.all(np.asarray(self.each.sd) > 0):  # keeps the tails' precision
             ends = (np.subtract(end, self.each.location) / self.each.sd for end in (_end(low, -inf), _end(high, inf)))
             return min(1.0, float(self.shares @ np.exp(log_mass(*ends))))
         above = 1.0 if high is None else float(self.cdf(high))
@@ -67,7 +68,7 @@ class NumberAnswer(Mixed, Shown):
         return found
 
     def plot(self, ax: Axes | None = None) -> Figure:
-        """Its density."""
+        """The density."""
         from credo.present.hybrid import plot_number
 
         return plot_number(self, ax)
@@ -84,24 +85,24 @@ def _end(given: float | None, open_end: float) -> float:
 
 
 def known_number(value: float) -> NumberAnswer:
-    """A number that is given."""
+    """The answer for a number that is given."""
     return NumberAnswer(np.ones(1), Normal(np.array([value]), np.zeros(1)))
 
 
 def covariance_roots(covariances: Array) -> Array:
-    """R with RR′ = covariance, also of numbers that are known or follow from each other. (..., names, names)"""
+    """R with RR′ = covariance, even if the covariance is singular. (..., names, names)"""
     values, vectors = np.linalg.eigh(covariances)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
 
 @dataclass(frozen=True, eq=False)
 class JointNumbers(Shown):
-    """Several numbers together: p(x) = Σ shareₖ N(x; meanₖ, covarianceₖ)."""
+    """The joint distribution of several numbers: p(x) = Σ shareₖ N(x; meanₖ, covarianceₖ)."""
 
     names: tuple[str, ...]
-    shares: Array  # (parts,)
-    means: Array  # (parts, names)
-    covariances: Array  # (parts, names, names)
+    shares: Array  # (components,)
+    means: Array  # (components, names)
+    covariances: Array  # (components, names, names)
     method: str = "exact"
     effective_samples: float = float("inf")
 
@@ -126,18 +127,18 @@ class JointNumbers(Shown):
             return np.asarray(found / sd[:, None] / sd[None])
 
     def __getitem__(self, name: str) -> NumberAnswer:
-        """The distribution of one of them."""
+        """The marginal distribution of one number."""
         if name not in self.names:
             raise SchemaError(f"there is no {name!r} among them; {suggest(name, self.names)}")
         j = self.names.index(name)
         return NumberAnswer(self.shares, Normal(self.means[:, j], np.sqrt(self.covariances[:, j, j])))
 
     def log_prob(self, x: ArrayLike) -> Real:
-        """Of one point, or of rows of points."""
+        """The log-density of one point, or of rows of points."""
         points, known = np.asarray(x, dtype=np.float64), np.einsum("kii->ki", self.covariances) == 0
         if known.any():
             name = self.names[int(known.any(0).argmax())]
-            raise EvidenceError(f"{name!r} is known, so that there is no density: ask about the other numbers alone")
+            raise EvidenceError(f"{name!r} is known, so there is no density: ask about the other numbers alone")
         squared, log_determinant = mahalanobis(points[..., None, :] - self.means, self.covariances)
         each = log_density(squared, log_determinant, np.array(np.inf), len(self.names))
         with np.errstate(divide="ignore"):

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def belief(net: HybridNetwork, name: str, given: Given) -> Belief:
-    """At the states of its category parents."""
+    """The posterior of a node at given states of its category parents."""
     net._known(name)
     if net.evidence is None:
         raise EvidenceError("the network's nodes are fixed: beliefs are about nodes that were learned with fit")
     if name in net.logistic:
-        raise EvidenceError(f"{name!r} has a logistic node, of which the most probable weights are known alone")
+        raise EvidenceError(f"{name!r} has a logistic node, for which only the most probable weights are known")
     tables, lines = shapes_of(net.parents, HybridLearner.of(net).numbers)
     above = lines[name].categories if name in lines else tables[name].parents
     where = _where(net, name, above, given or {})

@@ -1,4 +1,4 @@
-"""Which factors an answer needs, and the number nodes among them that hang together through unknown numbers."""
+"""The factors that an answer needs, and the connected components of number nodes among them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ MOST_MATRIX_NUMBERS = 2**26  # floats in the matrices of these configurations
 
 
 def relevant(net: HybridNetwork, asked: Collection[str], findings: HybridFindings) -> list[str]:
-    """The variables whose factors P(variable | parents) decide P(asked | findings): ancestors of what is asked and
-    found, connected to what is asked by variables that aren't known. Without a question, all ancestors."""
+    """The variables whose factors P(variable | parents) matter for P(asked | findings): ancestors of the query and the
+    findings that are connected to the query through unknown variables. Without a query, all ancestors."""
     known = findings.hard
     above = graph.reached({*asked, *findings.names}, net.parents)
     if not asked:
@@ -47,14 +47,14 @@ def relevant(net: HybridNetwork, asked: Collection[str], findings: HybridFinding
 
 @dataclass(frozen=True, eq=False)
 class GaussianComponent:
-    """Number nodes that hang together through numbers that aren't known; given the switches, one Gaussian."""
+    """Number nodes connected through unknown numbers; given the states of the switches, one Gaussian."""
 
     nodes: tuple[NumberNode, ...]
     unknown: tuple[str, ...]
-    switches: tuple[str, ...]  # category parents that aren't known
-    sizes: tuple[int, ...]  # how many states each switch has
+    switches: tuple[str, ...]  # unknown category parents
+    sizes: tuple[int, ...]  # the number of states of each switch
     findings: HybridFindings
-    equations: Equations  # of all numbers of the network
+    equations: Equations  # of all numbers in the network
 
     @property
     def configurations(self) -> int:
@@ -70,16 +70,16 @@ class GaussianComponent:
 
     @property
     def informs(self) -> bool:
-        """Whether something is known of its numbers: then it changes what categories are probable."""
+        """Whether there is evidence on its numbers, which then changes the probabilities of categories."""
         return bool(self.intervals) or any(node.name in self.findings.values for node in self.nodes)
 
     def every(self) -> dict[str, Codes]:
-        """The switches' states in each configuration, the last one's changing fastest."""
+        """The switches' states in each configuration, the last switch changing fastest."""
         codes = np.unravel_index(np.arange(self.configurations), self.sizes) if self.sizes else ()
         return dict(zip(self.switches, codes, strict=True))
 
     def check(self) -> None:
-        """Refuse what takes too long, before it is begun."""
+        """Refuse a computation that is too large, before it starts."""
         count = self.configurations
         if count == 1 and len(self.unknown) > FEWEST_SPARSE_UNKNOWNS:
             return
@@ -90,12 +90,12 @@ class GaussianComponent:
             )
 
     def solved(self, codes: Mapping[str, Codes]) -> SolvedGaussian:
-        """The Gaussian at some configurations of the switches."""
+        """The Gaussian for some configurations of the switches."""
         count = len(next(iter(codes.values()))) if codes else 1
         if count == 1 and len(self.unknown) > FEWEST_SPARSE_UNKNOWNS:
             return self._sparse(codes)
         every = {name: np.full(count, code, dtype=np.intp) for name, code in self.findings.states.items()} | dict(codes)
-        some = 1 if all(node.parallel for node in self.nodes) else count  # of which the covariance is found
+        some = 1 if all(node.parallel for node in self.nodes) else count  # whose covariance is computed
         coefficients, variance = np.zeros((some, len(self.nodes), len(self.unknown))), np.zeros((some, len(self.nodes)))
         constant = np.zeros((count, len(self.nodes)))
         for i, node in enumerate(self.nodes):
@@ -111,7 +111,7 @@ class GaussianComponent:
         return solved_dense(coefficients, constant, variance)
 
     def _sparse(self, codes: Mapping[str, Codes]) -> SolvedGaussian:
-        """Rows of the equations of all numbers; those of nodes below categories are put in."""
+        """Rows of the equations of all numbers; those of nodes with category parents are filled in."""
         from scipy import sparse
 
         place = self.equations.place
@@ -138,9 +138,9 @@ class GaussianComponent:
 
 
 def components(net: HybridNetwork, names: Iterable[str], findings: HybridFindings) -> list[GaussianComponent]:
-    """The number nodes among some variables, in groups that share no unknown number."""
+    """The connected components of the number nodes among some variables: they share no unknown number."""
     nodes = [net.numbers[name] for name in names if name in net.numbers and name not in net.done]
-    first: dict[str, str] = {}  # of each unknown number: another of its component; its own name at the root
+    first: dict[str, str] = {}  # union-find: each unknown number's representative; a root has its own name
 
     def root(name: str) -> str:
         while first.setdefault(name, name) != name:

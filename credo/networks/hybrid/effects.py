@@ -1,4 +1,4 @@
-"""What the states of a category do to other variables of a hybrid network, categories or numbers."""
+"""Causal effects of a category on other variables of a hybrid network, categories or numbers."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class NumberEffect(ByIntervention):
     identification: Identification
     cause_states: tuple[Any, ...]
     done: tuple[NumberAnswer, ...]  # under each intervention
-    seen: tuple[NumberAnswer | None, ...]  # None where the state never occurs
-    given: Mapping[str, Any] = field(default_factory=dict)  # the findings of those among whom the effect is
+    seen: tuple[NumberAnswer | None, ...]  # None if the state never occurs
+    given: Mapping[str, Any] = field(default_factory=dict)  # the evidence that defines the subpopulation
 
     @property
     def causes(self) -> tuple[str, ...]:
@@ -56,16 +56,16 @@ class NumberEffect(ByIntervention):
 def hybrid_effect(
     net: HybridNetwork, cause: str, outcome: str, given: Given, hidden: str | Sequence[str] | None
 ) -> Effect | NumberEffect:
-    """By the truncated product: the network without the arrows into the cause. If the effect is identifiable, this is
-    its value."""
+    """The effect by truncated factorisation: the network without the arrows into the cause. If the effect is
+    identifiable, this is its value."""
     net._check_nodes()
     for name in (cause, outcome):
         if not isinstance(name, str):
             raise SchemaError(f"an effect in a network with numbers is that of one variable on one, not {name!r:.60}")
     if net._known(cause) in net.numbers:
         raise SchemaError(
-            f"{cause!r} is a number, and has no list of states: do({{{cause!r}: ...}}).query({outcome!r}) tells "
-            "what one value leads to"
+            f"{cause!r} is a number, and has no list of states: do({{{cause!r}: ...}}).query({outcome!r}) gives "
+            "the effect of one value"
         )
     absent = hidden_variables(net.parents, net.evidence) if hidden is None else hidden
     found = CausalGraph(net.parents, absent).identify(cause, outcome, [*(given or {})])

@@ -59,7 +59,8 @@ class HybridFit:
 
     @classmethod
     def of_more_rows(cls, learner: HybridLearner, table: Source, weights: Weights, absent: Sequence[str]) -> HybridFit:
-        """Earlier evidence is kept; EM starts from its nodes. Absent variables aren't columns."""
+        """Continue with more rows: earlier evidence is kept, and EM starts from its nodes. Absent variables aren't
+        columns."""
         net, old = learner.network, learner.evidence
         assert old is not None
         known = old.knowing(Evidence(_columns(learner, table, absent)))
@@ -87,7 +88,8 @@ class HybridFit:
         return HybridNetwork.of_evidence(self.bare.parents, self.bare.prior, evidence, history=best.history)
 
     def _marked(self, best: Fitted[HybridEM]) -> Evidence:
-        """With what was missing; or a part for each variable that was hidden: an effect mustn't adjust for it."""
+        """The evidence with its missing information, or with a mark for each hidden variable, which an effect must not
+        adjust for."""
         rows = Counts(Exact.of(np.array([sum(float(part.weight.sum()) for part in self.rows)])))
         marks = {hidden_rows(name): Part((None,), rows) for name in self.hidden}
         parts = marks or missing_parts(best.model, self.rows)
@@ -110,7 +112,7 @@ class HybridFit:
         return restarts.best([*self._starts(how)])
 
     def _starts(self, how: FittingSettings) -> Iterator[HybridEM]:
-        """Nodes with a hidden variable, or below one, at random: all states alike would stay so."""
+        """Random starts for hidden variables and their children: identical states would stay identical."""
         for i in range(how.starts):
             random = np.random.default_rng([how.seed, i])
             yield self.begun.at(self._drawn(random))
@@ -143,7 +145,8 @@ def _columns(learner: HybridLearner, table: Source, hidden: Sequence[str]) -> Sc
 def _start(
     bare: HybridNetwork, schema: Schema, numbers: set[str], table: Source, weights: Weights
 ) -> tuple[HybridNetwork, list[HybridRows], Array]:
-    """Where EM begins: each variable as its known cells are, whatever its parents; and the rows."""
+    """EM's start, with each variable's marginal distribution in the known cells, independent of its parents; and the
+    rows."""
     from credo.networks.hybrid.network import HybridNetwork
 
     states = {column.name: column.values for column in schema if column.levels is not None}

@@ -1,5 +1,5 @@
-"""Exact answers: numbers are integrated out given the categories that they depend on; the result is one more factor
-over these categories."""
+"""Exact answers: numbers are integrated out given the categories that they depend on, which gives one more factor over
+these categories."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class Solution:
     component: GaussianComponent
     solved: SolvedGaussian
     log_weight: Array  # (configurations,) log p(findings about its numbers | configuration)
-    inside: tuple[Array, Array] | None = None  # mean and variance of the number that is known by an interval
+    inside: tuple[Array, Array] | None = None  # mean and variance of the number with interval evidence
 
     @classmethod
     def of(cls, component: GaussianComponent) -> Solution:
         component.check()
         if len(component.intervals) > 1:
             names = ", ".join(map(repr, component.intervals))
-            raise SizeError(f"{names} are known by intervals and depend on each other; an exact answer allows one")
+            raise SizeError(f"{names} have interval evidence and depend on each other; an exact answer allows one")
         solved = component.solved(component.every())
         for name in component.intervals:
             j = component.places[name]
@@ -58,7 +58,7 @@ class Solution:
         return cls(component, solved, solved.log_density)
 
     def one(self, name: str) -> Normal | NormalGivenInterval:
-        """A number's distribution at every configuration."""
+        """The distribution of one number for every configuration."""
         j = self.component.places[name]
         mean = self.solved.mean[:, j]
         if self.inside is None:
@@ -72,7 +72,7 @@ class Solution:
         return NormalGivenInterval(mean, residual, slope, self.solved.mean[:, i], spread, low, high)
 
     def several(self, names: Sequence[str]) -> tuple[Array, Array]:
-        """Means and covariances of some of its numbers, given an interval the exact moments."""
+        """Means and covariances of some of its numbers; exact moments given interval evidence."""
         places = [self.component.places[name] for name in names]
         mean, covariance = self.solved.mean[:, places], self.solved.covariance(places)
         if self.inside is None:
@@ -89,12 +89,12 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class ExactQuery:
-    """What is asked of a network, given findings."""
+    """An exact query of a network, given findings."""
 
     net: HybridNetwork
     findings: HybridFindings
-    names: list[str]  # variables whose factors matter
-    how: InferenceOptions  # method, samples and seed of what categories are asked
+    names: list[str]  # relevant variables
+    how: InferenceOptions  # method, samples and seed for queries about categories
 
     @classmethod
     def of(
@@ -105,8 +105,8 @@ class ExactQuery:
             unknown = [each for each in net.logistic[name].numbers if each not in findings.values]
             if unknown:
                 raise SizeError(
-                    f"{name!r} depends on the number {unknown[0]!r} by a logistic node, so that answers aren't exact "
-                    "where that isn't known"
+                    f"{name!r} depends on the number {unknown[0]!r} by a logistic node, so answers aren't exact "
+                    "if that number is unknown"
                 )
         return cls(net, findings, names, how)
 
@@ -128,12 +128,12 @@ class ExactQuery:
         parents = {name: net.category_parents(name) for name in self.categories}
         tables = {name: table_at(net, name, self.findings) for name in self.categories}
         for name in dict.fromkeys(name for above in parents.values() for name in above if name not in inside):
-            parents[name], tables[name] = (), np.full(len(net.states[name]), 1.0 / len(net.states[name]))  # it is known
+            parents[name], tables[name] = (), np.full(len(net.states[name]), 1.0 / len(net.states[name]))  # observed
         return Network(parents, tables, {name: net.states[name] for name in parents})
 
     @cached_property
     def _constant(self) -> float:
-        """log p(findings about numbers that depend on no unknown category)"""
+        """log p(findings on numbers that depend on no unknown category)"""
         found = sum(float(each.log_weight[0]) for each in self.solutions if not each.component.switches)
         if not np.isfinite(found):
             raise EvidenceError(IMPOSSIBLE_EVIDENCE)
@@ -141,7 +141,7 @@ class ExactQuery:
 
     @cached_property
     def _informed(self) -> tuple[GraphicalModel, float]:
-        """The categories after numbers were heard, and the log of what factors were divided by."""
+        """The network of categories with the evidence on numbers, and the log of the factors' scale."""
         constant = self._constant
         told = [each for each in self.solutions if each.component.informs and each.component.switches]
         if not told:
@@ -163,7 +163,7 @@ class ExactQuery:
         return MarkovNetwork(own, [*directed.factors, *factors]), constant + largest
 
     def _weighed(self, told: Sequence[Solution], switches: list[str]) -> tuple[Array, float]:
-        """p(findings about numbers | all switches), relative to the largest that is possible, and the log of that."""
+        """p(findings on numbers | all switches), relative to its largest possible value, and the log of that value."""
         shape = tuple(len(self.net.states[name]) for name in switches)
         log_weight = np.zeros(shape)
         for each in told:
@@ -188,7 +188,7 @@ class ExactQuery:
     # Answers
 
     def log_probability(self) -> float:
-        """log of the probability of the findings, a density in the numbers that are known exactly."""
+        """log p(findings), a density in the numbers with exact values."""
         if not self.categories:
             return self._constant
         model, constant = self._informed
@@ -208,8 +208,8 @@ class ExactQuery:
         return dict(model.marginals(self.findings.discrete(self.net, model.states), **self.how))
 
     def best(self, categories: Sequence[str], everything: bool) -> tuple[dict[str, Any], float]:
-        """The most probable states of categories, others summed out unless everything is asked for; and the log of
-        their probability given the findings."""
+        """The most probable states of categories, others summed out unless all are queried; and log P(states |
+        findings)."""
         if not categories:
             return {}, 0.0
         model, _ = self._informed
@@ -219,9 +219,9 @@ class ExactQuery:
         return {name: found[name] for name in categories}, log_share
 
     def shares(self, switches: Sequence[str]) -> Array:
-        """P(switches | findings), flat."""
+        """P(switches | findings), flattened."""
         if not switches:
-            _ = self._constant  # impossible findings are refused
+            _ = self._constant  # an error if the findings are impossible
             return np.ones(1)
         return self._table(self._informed[0], switches).reshape(-1)
 
@@ -240,7 +240,8 @@ class ExactQuery:
         return answer.estimated(error, found.effective_samples, found.method, found.reliable)
 
     def numbers(self, names: Sequence[str]) -> JointNumbers:
-        """Several together: a mixture over the switches of all, numbers of different components apart."""
+        """p(numbers | findings): a mixture over the switches of all; numbers of different components are independent
+        given these."""
         owners = [self._solution(name) for name in names]
         parts = list(dict.fromkeys(owners))
         switches = list(dict.fromkeys(name for each in parts for name in each.component.switches))
@@ -263,7 +264,7 @@ class ExactQuery:
 
 
 def _factors(component: GaussianComponent, log_weight: Array) -> list[Factor]:
-    """Factors whose product is exp(log_weight): several, where one float can't hold its range."""
+    """Factors whose product is exp(log_weight): several if floats can't hold its range."""
     with np.errstate(invalid="ignore"):
         lowest = float(np.min(log_weight[np.isfinite(log_weight)]))
     times = max(1, ceil(-lowest / LARGEST_LOG_RATIO))
@@ -272,5 +273,5 @@ def _factors(component: GaussianComponent, log_weight: Array) -> list[Factor]:
 
 
 def table_at(net: HybridNetwork, name: str, findings: HybridFindings) -> Array:
-    """The table of a category; of a logistic node, at the numbers that are known."""
+    """The table of a category; for a logistic node, at the known numbers."""
     return net.logistic[name].table(findings.values) if name in net.logistic else net.tables[name]

@@ -1,4 +1,4 @@
-"""EM for incomplete rows: expected counts of tables, and expected sums, squares and products of lines."""
+"""EM for incomplete rows: expected counts for tables, and expected sums, squares and products for Gaussian nodes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Switches = tuple[int, ...]
 
 @dataclass(eq=False)
 class Sums:
-    """Of all numbers, at one configuration of the categories that they depend on: about a pivot."""
+    """Sums over all numbers about a pivot, for one configuration of the categories that they depend on."""
 
     n: float
     first: Array  # (numbers,)
@@ -42,14 +42,14 @@ class Sums:
 
 @dataclass(frozen=True, eq=False)
 class HybridEM:
-    """A hybrid network for `credo.core.em`: its nodes are at the mode of what was expected before."""
+    """A hybrid network for `credo.core.em`: its nodes are the mode given the last expected statistics."""
 
     net: HybridNetwork
     schema: Schema
-    tables: TablePriors  # of log-odds
+    tables: TablePriors  # prior of the log-odds
     lines: Mapping[str, LinearGaussian | None]
-    pivot: Array  # (numbers,): near the means, so that sums of squares lose nothing
-    known: Evidence | None = None  # of rows that were learned before
+    pivot: Array  # (numbers,): near the means, so that sums of squares keep their precision
+    known: Evidence | None = None  # evidence of earlier rows
 
     @cached_property
     def inference(self) -> RowInference:
@@ -107,7 +107,7 @@ class HybridEM:
             sums[switches] = new if old is None else Sums(old.n + n, old.first + new.first, old.second + new.second)
 
     def _statistics(self, line: NodeShape, sums: Mapping[Switches, Sums]) -> CrossMoments:
-        """Of one node: configurations of other categories together, its own columns alone."""
+        """The statistics of one node: its own columns, summed over configurations of other categories."""
         inference, sizes = self.inference, self.sizes
         columns = [inference.numbers.index(name) for name in line.columns]
         places = [[inference.categories[i] for i in inference.switches].index(name) for name in line.categories]
@@ -138,13 +138,13 @@ class HybridEM:
         return evidence[label] if self.known is None else self.known[label] + evidence[label]
 
     def at(self, nodes: Mapping[str, Any]) -> Self:
-        """At other nodes."""
+        """The same model with other nodes."""
         from credo.networks.hybrid.network import HybridNetwork
 
         return replace(self, net=HybridNetwork(self.net.parents, nodes, self.net.states))
 
     def log_prior(self) -> float:
-        """The log-likelihood of known rows is added."""
+        """log p(nodes), plus the log-likelihood of known rows."""
         tables, lines = self.shapes
         total = 0.0 if self.known is None else self._log_known(self.known)
         total += sum(table.log_prior(self.tables[name], self.net.tables[name]) for name, table in tables.items())
@@ -164,7 +164,8 @@ class HybridEM:
 
 
 def _log_likelihood(node: NumberNode, sums: CrossMoments) -> float:
-    """-½ Σ (e² + n log 2πσ²)/σ² of rows at each configuration, e = y - w₀ - w′z: from their mean and scatter."""
+    """-½ Σ (e² + n log 2πσ²)/σ² of the rows in each configuration, with e = y - w₀ - w′z: from their mean and
+    scatter."""
     own = flat(sums)
     n, variance = own.n.value, node.variance.reshape(-1)
     along = np.column_stack([-node.weights.reshape(len(n), -1), np.ones(len(n))])

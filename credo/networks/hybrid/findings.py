@@ -25,7 +25,7 @@ class HybridFindings:
     likelihoods: dict[str, Any] = field(default_factory=dict)  # {name: {state: likelihood}}, the largest being 1
     values: dict[str, float] = field(default_factory=dict)
     intervals: dict[str, Interval] = field(default_factory=dict)
-    log_scale: float = 0.0  # of what likelihoods were divided by
+    log_scale: float = 0.0  # log of the factor by which likelihoods were divided
 
     @classmethod
     def of(cls, net: HybridNetwork, given: Given) -> HybridFindings:
@@ -48,7 +48,7 @@ class HybridFindings:
         return found._with_categories(net, Findings.of(net.category_index, categories))
 
     def _know(self, name: str, value: object) -> None:
-        """A number's finding, put where it belongs."""
+        """Add a finding about a number."""
         read = number_or_interval(name, value)
         if isinstance(read, tuple):
             self.intervals[name] = read
@@ -67,7 +67,7 @@ class HybridFindings:
 
     @property
     def hard(self) -> set[str]:
-        """Variables whose value is known for sure."""
+        """Variables whose value is known with certainty."""
         return {*self.states, *self.values}
 
     @property
@@ -75,13 +75,13 @@ class HybridFindings:
         return {*self.states, *self.values, *self.intervals, *self.likelihoods}
 
     def discrete(self, net: HybridNetwork, names: Mapping[str, Any]) -> dict[str, Any]:
-        """Findings about some categories, as networks of tables read them."""
+        """Findings about some categories, in the form that networks of tables read."""
         known = {name: net.states[name][code] for name, code in self.states.items() if name in names}
         return known | {name: each for name, each in self.likelihoods.items() if name in names}
 
 
 def number_or_interval(name: str, value: object) -> float | Interval | None:
-    """A finding about a number: the number, an interval (low, high) in which None is no end, or None."""
+    """A finding about a number: the number, an interval (low, high) in which None means unbounded, or None."""
     if value is None:
         return None
     if isinstance(value, tuple | list) and len(value) == 2:

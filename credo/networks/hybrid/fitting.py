@@ -59,7 +59,7 @@ def fitted(
 
 
 def updated(net: HybridNetwork, data: object, weight: Weight, how: FittingSettings) -> HybridNetwork:
-    """With more rows: added if they are complete; else EM continues."""
+    """The network after learning more rows: added if they are complete; else EM continues."""
     learner, table = HybridLearner.of(net), source(data).repeatable()
     learner._check_additive("learn from more rows")
     columns = table.without(weight).names
@@ -70,16 +70,16 @@ def updated(net: HybridNetwork, data: object, weight: Weight, how: FittingSettin
     if not absent and not _incomplete(learner, table):
         return learner.update(table, weight=weight).network
     if new := [name for name in absent if name not in hidden_variables(net.states, net.evidence)]:
-        tell(f"{listed(new)}: no such column, so missing in all of these rows")
+        tell(f"{listed(new)}: no such column, so missing in all these rows")
     if net.history:
-        tell("earlier rows keep what EM expected of their missing cells then: to fit all rows at once, use fit")
+        tell("earlier rows keep EM's earlier expectations of their missing cells: to fit all rows together, use fit")
     return HybridFit.of_more_rows(learner, table, Weights.of(weight), absent).solved(how)
 
 
 def _with_logistic(
     learner: HybridLearner, shapes: Mapping[str, NodeShape], table: Source, weight: Weight
 ) -> HybridNetwork:
-    """Tables and lines by adding up rows, logistic nodes by Newton's method over all of them."""
+    """Tables and Gaussian nodes by adding up rows, logistic nodes by Newton's method over all rows."""
     from credo.networks.hybrid.logistic_fitting import fitted_logistic
     from credo.networks.hybrid.network import HybridNetwork
 
@@ -102,7 +102,7 @@ def _with_logistic(
 
 
 def _hidden_states(net: HybridNetwork, given: Given, columns: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-    """The states of categories that are no columns: as many as stated, as named, or as declared."""
+    """The states of categories that aren't columns: given by number or by name, or declared."""
     check_names(columns, net.parents)
     if given is not None and not isinstance(given, Mapping):
         raise NetworkError(f"hidden must be {{variable: number of states}}, but is {given!r:.60}")
@@ -128,14 +128,14 @@ def _hidden_states(net: HybridNetwork, given: Given, columns: Sequence[str]) -> 
 
 
 def _declared(net: HybridNetwork) -> dict[str, tuple[Any, ...]]:
-    """States that were declared: by hand, or with nodes."""
+    """Declared states: given directly, or with nodes."""
     return dict(net.states if net.evidence is None else HybridLearner.of(net).states)
 
 
 def _kinds(
     net: HybridNetwork, table: Source, given: Mapping[str, str] | None, hidden: Collection[str]
 ) -> dict[str, str]:
-    """ "number" or "category" of each variable: as it is said, as it is already, or as the column looks."""
+    """ "number" or "category" of each variable: as given, as known already, or as inferred from the column."""
     for unknown in (name for name in given or {} if name not in net.parents):
         raise SchemaError(f"kinds has {unknown!r}, which isn't a variable; {suggest(unknown, net.parents)}")
     fixed = dict.fromkeys([*_declared(net), *hidden], "category")
@@ -158,12 +158,12 @@ def _kinds(
 
 
 def _plain(kind: str) -> str | None:
-    """Number or category; None of what is neither, which the column decides."""
+    """ "number" or "category"; None for other kinds, which the column decides."""
     return "number" if kind in NUMERIC_KINDS else "category" if kind == "category" else None
 
 
 def _notice_few_values(schema: Schema, names: Sequence[str]) -> None:
-    """Whole numbers of one or two values are categories, unless kinds says otherwise."""
+    """Give a notice about integers with one or two values, which are categories unless `kinds` says otherwise."""
     import pyarrow as pa
 
     columns = [schema[name] for name in names if name in schema.names and schema[name].levels is not None]

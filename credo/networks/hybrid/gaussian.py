@@ -25,20 +25,20 @@ class SolvedGaussian(Protocol):
 
     @property
     def log_density(self) -> Array:
-        """Of what is known. (configurations,)"""
+        """log-density of the known numbers. (configurations,)"""
         ...
 
     @property
     def mean(self) -> Array:
-        """(configurations, unknown)"""
+        """Means of the unknown numbers. (configurations, unknown)"""
         ...
 
     def covariance(self, places: Sequence[int]) -> Array:
-        """Of some of the unknown numbers. (configurations, places, places)"""
+        """Covariance of some unknown numbers. (configurations, places, places)"""
         ...
 
     def variances(self) -> Array:
-        """Of all. (configurations, unknown)"""
+        """Variances of all unknown numbers. (configurations, unknown)"""
         ...
 
 
@@ -55,17 +55,17 @@ class DenseGaussian:
         return np.asarray(np.diagonal(self.whole, axis1=1, axis2=2))
 
     def taken(self, which: Any) -> DenseGaussian:
-        """Some of the configurations."""
+        """The same for some of the configurations."""
         return DenseGaussian(self.log_density[which], self.mean[which], self.whole[which])
 
 
 def solved_dense(coefficients: Array, constant: Array, variance: Array) -> DenseGaussian:
     """coefficients: A (configurations, factors, unknown); constant: c and variance: v (configurations, factors).
 
-    A and v have one configuration where they are the same for all."""
+    A and v have one configuration if they are the same for all."""
     weighted = coefficients / variance[..., None]
     precision = np.swapaxes(weighted, 1, 2) @ coefficients
-    scale = 1.0 / np.sqrt(np.diagonal(precision, axis1=1, axis2=2))  # units of their own for each number
+    scale = 1.0 / np.sqrt(np.diagonal(precision, axis1=1, axis2=2))  # each number in its own units
     scaled = precision * scale[:, :, None] * scale[:, None, :]
     try:
         root = np.linalg.cholesky(scaled)
@@ -74,7 +74,7 @@ def solved_dense(coefficients: Array, constant: Array, variance: Array) -> Dense
         raise _degenerate() from None
     whole = (np.swapaxes(inverse, 1, 2) @ inverse) * scale[:, :, None] * scale[:, None, :]
     mean = np.zeros((len(constant), coefficients.shape[-1]))
-    for _ in range(2):  # the second time with what is left: numbers far from 0 lose digits in the first
+    for _ in range(2):  # iterative refinement: numbers far from 0 lose digits in the first solution
         left = constant[..., None] + coefficients @ mean[..., None]
         mean = mean - (whole @ (np.swapaxes(weighted, 1, 2) @ left))[..., 0]
     log_determinant = 2 * (np.log(np.diagonal(root, axis1=1, axis2=2)) - np.log(scale)).sum(1)
@@ -85,14 +85,14 @@ def solved_dense(coefficients: Array, constant: Array, variance: Array) -> Dense
 def _log_density(coefficients: Any, constant: Array, variance: Array, mean: Array, log_determinant: Array) -> Array:
     away = constant + (coefficients @ mean[..., None])[..., 0]
     known = variance.shape[-1] - mean.shape[-1]
-    with np.errstate(over="ignore"):  # a number so far away is impossible
+    with np.errstate(over="ignore"):  # a number this far away is impossible
         quadratic = (away**2 / variance + np.log(variance)).sum(-1)
     return np.asarray(-0.5 * (quadratic + known * LOG_2PI + log_determinant))
 
 
 @dataclass(frozen=True, eq=False)
 class SparseGaussian:
-    """One configuration of many numbers, by a sparse factorisation of the precision."""
+    """One configuration of many numbers, by a sparse factorisation of the precision matrix."""
 
     log_density: Array
     mean: Array
@@ -103,7 +103,7 @@ class SparseGaussian:
         return np.asarray(self._columns(places)[places][None])
 
     def variances(self) -> Array:
-        """By Takahashi's recursion; where pivoting wasn't symmetric, column by column."""
+        """Variances by Takahashi's recursion; column by column if pivoting wasn't symmetric."""
         found = selected_variances(self.factor)
         if found is None:
             size = len(self.scale)
@@ -146,14 +146,14 @@ def solved_sparse(coefficients: Any, constant: Array, variance: Array) -> Sparse
 
 
 def selected_variances(factor: Any) -> Array | None:
-    """The diagonal of (LDL′)⁻¹ = Z, from the last column to the first: Zᵢⱼ = -Zᵢᵢ lⱼ, Zⱼⱼ = 1/dⱼ - lⱼ′Zᵢⱼ, i being the
-    rows of column j. These are among those of the first of them, j's parent, whose part of Z is known then.
-    (Takahashi, Fagan and Chen 1973.) None where pivoting wasn't symmetric."""
+    """The diagonal of (LDL′)⁻¹ = Z, from the last column to the first: Zᵢⱼ = -Zᵢᵢ lⱼ, Zⱼⱼ = 1/dⱼ - lⱼ′Zᵢⱼ, where i are
+    the rows of column j. These rows are a subset of those of j's parent in the elimination tree, whose part of Z is
+    known by then. (Takahashi, Fagan and Chen 1973) None if pivoting wasn't symmetric."""
     order = factor.perm_c
     if not np.array_equal(order, factor.perm_r):
         return None
     pivots, (rows, weights) = factor.U.diagonal(), _columns_of(factor.L)
-    waiting = [0] * len(pivots)  # children that are still to come
+    waiting = [0] * len(pivots)  # children not yet processed
     for below in rows:
         if len(below):
             waiting[below[0]] += 1
@@ -180,8 +180,8 @@ def selected_variances(factor: Any) -> Array | None:
 
 
 def _columns_of(lower: Any) -> tuple[list[Any], list[Array]]:
-    """Rows and numbers below the diagonal, with the zeros that sparse matrices leave out: a column's rows are among
-    those of its parent, the first of them."""
+    """Rows and values below the diagonal, including structural zeros: the rows of a column are a subset of those of its
+    parent, the first of them."""
     lower = lower.tocsc()
     lower.sort_indices()
     starts = lower.indptr
@@ -203,7 +203,7 @@ def _columns_of(lower: Any) -> tuple[list[Any], list[Array]]:
 
 
 def _among(some: Any, rows: Any) -> bool:
-    """Whether these are among others, both in order."""
+    """Whether these are a subset of others, both sorted."""
     if len(rows) < len(some):
         return False
     places = rows.searchsorted(some)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def after_intervention(net: HybridNetwork, values: Mapping[str, Any]) -> HybridNetwork:
-    """Without the arrows into what is set. A number that is set counts as known, and has no density of its own."""
+    """The network without the arrows into the variables that are set. A number that is set counts as known, and has no
+    density."""
     from credo.networks.hybrid.network import HybridNetwork
 
     net._check_nodes()
@@ -36,7 +37,7 @@ def after_intervention(net: HybridNetwork, values: Mapping[str, Any]) -> HybridN
 
 
 def _chances(net: HybridNetwork, name: str, value: object) -> Any:
-    """A state's row of a table, or the probabilities that are given."""
+    """A table row with probability 1 for a state, or the given probabilities."""
     from credo.networks.tables import SUM_TOLERANCE
 
     found = Findings.of(net.category_index, {name: value})

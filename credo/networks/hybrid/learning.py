@@ -1,4 +1,5 @@
-"""Learning a hybrid network's nodes: counts of tables, and sums of squares and products of lines. Both add."""
+"""Learning a hybrid network's nodes: counts for tables, and sums of squares and products for Gaussian nodes. Both
+add."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class NodeShape:
-    """What a number's line is learned from: its category parents, and the columns of its sums."""
+    """The statistics of a Gaussian node: its category parents, and the columns of its sums."""
 
     name: str
     categories: tuple[str, ...]
@@ -59,7 +60,7 @@ class NodeShape:
         return tuple(sizes[name] for name in self.categories) or (1,)
 
     def configuration(self, codes: Mapping[str, Codes], sizes: Mapping[str, int], rows: int) -> Codes:
-        """The number of each row's configuration of category parents."""
+        """The index of each row's configuration of category parents."""
         found = np.zeros(rows, dtype=np.int32)
         for name in self.categories:
             found *= sizes[name]
@@ -75,7 +76,7 @@ class NodeShape:
         return self.shaped(CrossMoments.of(rows, member), sizes)
 
     def shaped(self, statistics: CrossMoments, sizes: Mapping[str, int]) -> CrossMoments:
-        """The axis of configurations as one axis for each category parent."""
+        """An array with the axis of configurations split into one axis per category parent."""
         shape = self.shape(sizes)
         return statistics._map(lambda x: x.reshape((*shape, *x.shape[1:])))
 
@@ -89,7 +90,8 @@ class NodeShape:
 
 
 def shapes_of(parents: Parents, numbers: set[str]) -> tuple[dict[str, ConditionalTable], dict[str, NodeShape]]:
-    """What tables and lines are learned from. Of a category with numbers among its parents, the states are counted."""
+    """The shapes of the statistics of tables and Gaussian nodes. For a category with number parents, its states are
+    counted."""
     tables, lines = dict[str, ConditionalTable](), dict[str, NodeShape]()
     for name, above in parents.items():
         of_categories, of_numbers = split_parents(above, numbers)
@@ -109,7 +111,7 @@ def logistic_shapes(parents: Parents, numbers: set[str]) -> dict[str, NodeShape]
 def derived(
     parents: Parents, prior: object, evidence: Evidence, logistic: Mapping[str, LogisticNode]
 ) -> tuple[HybridPriors, Declared]:
-    """The prior, and the states and nodes that follow from it and the evidence, beside logistic nodes."""
+    """The prior, and the states and nodes derived from it and the evidence, except logistic nodes."""
     if {column.name for column in evidence.schema} != {*parents}:
         raise EvidenceError("the evidence isn't this network's: its columns aren't the variables")
     numbers = {column.name for column in evidence.schema if column.kind == "number"}
@@ -138,13 +140,13 @@ def derived(
 
 @dataclass(frozen=True, eq=False)
 class HybridLearner(NetworkLearner["HybridNetwork"]):
-    """A hybrid network as something that learns by adding evidence."""
+    """A hybrid network that learns by adding evidence."""
 
     INCOMPLETE: ClassVar[str] = "only complete rows are added up: fit and update learn from others by EM"
     BY_EM: ClassVar[str] = "the nodes were fitted by EM, from expected sums"
 
     kinds: Mapping[str, str]  # "number" or "category" of each variable
-    states: States = field(default_factory=dict)  # that are declared
+    states: States = field(default_factory=dict)  # declared states
 
     @classmethod
     def of(cls, network: HybridNetwork) -> HybridLearner:
@@ -183,7 +185,7 @@ class HybridLearner(NetworkLearner["HybridNetwork"]):
         seen = [name for name in there if name not in self.numbers and name not in self.states]
         codes, schema = inferred(batch, seen) if seen else ({}, Schema(()))
         if self.states:
-            names = [name for name in self.states if name in batch.names]  # others are hidden
+            names = [name for name in self.states if name in batch.names]  # other variables are hidden
             index = StateIndex(tuple(names), tuple(self.states[name] for name in names))
             codes |= dict(zip(names, state_codes(index, names, batch), strict=True))
             schema |= declared_schema(self.states)
@@ -235,7 +237,7 @@ def numbers_of(batch: Batch, name: str) -> Array:
 
 
 def is_evidence_of(network: HybridNetwork, evidence: object) -> bool:
-    """Whether evidence has the form that the network's own has: a file may claim anything."""
+    """Whether evidence has the form of the network's own: a file may hold anything."""
     if not isinstance(evidence, Evidence) or {*evidence.schema.names} != {*network.parents}:
         return False
     tables, lines = shapes_of(network.parents, {*network.numbers})

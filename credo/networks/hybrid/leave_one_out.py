@@ -1,4 +1,4 @@
-"""Leave-one-out: log-probabilities of each row by nodes learned from the others, without refits."""
+"""Leave-one-out: log-probabilities of each row under nodes learned from the others, without refits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def leave_one_out(net: HybridNetwork, data: object, weight: Weight) -> Validatio
 
 
 def _check_rows(learner: HybridLearner, there: float) -> None:
-    """Given the weight of the data's rows."""
+    """Check the data against the evidence, given the weight of the data's rows."""
     if abs(there - learner.n) > WEIGHT_TOLERANCE * max(1.0, learner.n):
         raise EvidenceError(
             f"leave-one-out needs the rows that were learned: the evidence has {learner.n:g} of them, the data "
@@ -55,7 +55,8 @@ def _check_rows(learner: HybridLearner, there: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class LeaveOutOfNodes:
-    """The job of one batch: each node without the row, by its counts less one, or by a rank-one step back of its line.
+    """The job of one batch: each node without the row, by subtracting it from the counts or by a rank-one downdate of
+    the regression.
 
     With h = z′P⁻¹z and e = y - w′z: w₋ᵢ = w - P⁻¹z e/(1 - h), scale₋ᵢ = scale - ½ e²/(1 - h), shape₋ᵢ = shape - ½, P₋ᵢ
     = P - zz′. The prior is held fixed.

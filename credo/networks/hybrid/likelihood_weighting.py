@@ -1,5 +1,5 @@
-"""Estimates by likelihood weighting, where an exact answer takes too long: categories are drawn, numbers integrated out
-given these (Rao-Blackwell); where logistic nodes depend on unknown numbers, numbers are drawn, too."""
+"""Likelihood weighting, if an exact answer takes too long: categories are sampled, and numbers are integrated out given
+these (Rao-Blackwellisation). If logistic nodes depend on unknown numbers, numbers are sampled, too."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ NUMBERS_SOLVED_AT_ONCE = 2**22  # floats in the matrices of one batch
 
 @dataclass(frozen=True, eq=False)
 class Particles:
-    """Weighted draws: states of categories, and of some numbers the mean and covariance given these."""
+    """Weighted draws: states of categories, and the mean and covariance of some numbers given these."""
 
     weight: Array  # (draws,), which sum to 1
-    log_total: float  # the log of their mean before that: log P(findings)
+    log_total: float  # log of their mean before normalisation: log P(findings)
     codes: Mapping[str, Codes]
-    names: tuple[str, ...]  # of the numbers
+    names: tuple[str, ...]  # names of the numbers
     means: Array  # (draws, names)
     variances: Array  # (draws, names)
-    covariances: Array | None  # (draws, names, names), where numbers are asked for together
+    covariances: Array | None  # (draws, names, names), for joint queries of numbers
 
     @property
     def effective(self) -> float:
@@ -89,7 +89,7 @@ class Particles:
         return JointNumbers(self.names, shares, self.means[chosen], whole, LIKELIHOOD_WEIGHTING, self.effective)
 
     def _few(self, j: int) -> tuple[Array, Array, Array]:
-        """Parts that are equal as one; if there are still many, a systematic sample of them."""
+        """Equal components merged; if there are still too many, a systematic sample of them."""
         pairs = np.column_stack([self.means[:, j], self.variances[:, j]])
         parts, place = np.unique(pairs, axis=0, return_inverse=True)
         weight = np.asarray(np.bincount(place.reshape(-1), self.weight, len(parts)), dtype=np.float64)
@@ -100,7 +100,8 @@ class Particles:
         return parts[:, 0], variance, weight
 
     def _chosen(self, order: Codes | None = None) -> Codes:
-        """Draws in proportion to their weights, evenly in an order: by a number's size, its mean stays that of all."""
+        """A systematic sample of draws, in proportion to their weights; in the order of a number's values it preserves
+        the number's mean."""
         own = np.arange(len(self.weight)) if order is None else order
         ends = np.cumsum(self.weight[own])
         return own[
@@ -117,24 +118,24 @@ class Particles:
 
 @dataclass(eq=False)
 class WeightedSampler:
-    """Draws as they are made."""
+    """A sampler of weighted draws."""
 
     net: HybridNetwork
     findings: HybridFindings
     asked: tuple[str, ...]  # numbers
     size: int
     random: np.random.Generator
-    joint: bool = True  # whether numbers are asked for together: then with their covariances
+    joint: bool = True  # whether the query is joint in several numbers, so that covariances are needed
     codes: dict[str, Codes] = field(default_factory=dict)
     log_weight: Array = field(default_factory=lambda: np.zeros(0))
 
     def collapsed(self, names: Sequence[str]) -> tuple[Array, Array]:
-        """Categories from their own network, then the Gaussian of each draw."""
+        """Categories sampled from their own network, then the Gaussian of each draw."""
         self.draw_categories(np.arange(self.size), self.findings.states)
         return self.given_categories(names)
 
     def given_categories(self, names: Sequence[str]) -> tuple[Array, Array]:
-        """The mean and covariance (or variance) of the numbers that are asked for, at each draw of the categories."""
+        """The mean and covariance (or variance) of the queried numbers, for each draw of the categories."""
         self.log_weight = np.zeros(self.size)
         means, covariances = self._empty()
         for component in components(self.net, names, self.findings):
@@ -150,7 +151,7 @@ class WeightedSampler:
         return means, np.zeros((self.size, wide, wide) if self.joint else (self.size, wide))
 
     def draw_categories(self, rows: Codes, known: Mapping[str, int]) -> None:
-        """Some rows' categories, given states and likelihoods, ignoring evidence on numbers."""
+        """Sampled categories, given states and likelihoods, ignoring evidence on numbers."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -197,7 +198,7 @@ class WeightedSampler:
     def _inside(
         self, component: GaussianComponent, names: Sequence[str], law: DenseGaussian, rows: Codes
     ) -> tuple[Array, Array]:
-        """Numbers that are known by intervals are drawn one after another, each weighted by the mass of its interval
+        """Numbers with interval evidence are drawn one after another, each weighted by the mass of its interval
         (Geweke, Hajivassiliou and Keane); the others are conditioned on them."""
         mean, covariance = law.mean.copy(), law.whole.copy()
         for name in component.intervals:
@@ -214,7 +215,7 @@ class WeightedSampler:
         return mean, covariance
 
     def forward(self, names: Sequence[str]) -> tuple[Array, Array]:
-        """All variables in order, each given its parents; evidence is weighted instead."""
+        """Draw all variables in topological order, each given its parents; evidence contributes to the weights."""
         net, needed = self.net, {*names}
         self.log_weight = np.zeros(self.size)
         numbers: dict[str, Array] = {}
@@ -278,7 +279,7 @@ def drawn_particles(
     seed: int,
     joint: bool = True,
 ) -> Particles:
-    """Draws about some variables (without any: about the findings' probability)."""
+    """Draws for a query about some variables; without any, for the probability of the findings."""
     names = relevant(net, asked, findings)
     numbers = tuple(name for name in asked if name in net.numbers)
     making = WeightedSampler(net, findings, numbers, samples, np.random.default_rng(seed), joint)

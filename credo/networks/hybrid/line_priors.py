@@ -20,12 +20,12 @@ from credo.numerics.exact import Array
 CORRELATION_SHRINKAGE = 1e-6  # of the number parents' correlations: keeps the default prior proper if collinear
 ROUNDING_VARIANCE = 1e-12  # share of a number's variance that rounding leaves where its parents determine it
 
-LinePrior = float | LinearGaussian | None  # so many rows as all rows are; a conjugate prior; None: maximum likelihood
+LinePrior = float | LinearGaussian | None  # number of pseudo-rows; conjugate prior; None: maximum likelihood
 
 
 @dataclass(frozen=True)
 class HybridPriors:
-    """Of tables Dirichlets, of lines LinePriors.
+    """Dirichlet priors of tables, and LinePriors of Gaussian nodes.
 
     >>> HybridPriors.of("ml", ["Fever"], ["Flu"]).line("Fever") is None
     True
@@ -68,29 +68,29 @@ def _line(given: object, what: str) -> LinePrior:
 
 
 class PooledLine(NamedTuple):
-    """The line of all rows together."""
+    """The regression of all rows, pooled over configurations."""
 
     weights: Array  # the intercept first
     variance: float
-    inside: float  # the variance about lines of configurations' own
-    mean: Array  # of the number parents, and of the number itself
+    inside: float  # the residual variance about the configurations' own regressions
+    mean: Array  # of the number parents and of the number itself
     spread: Array  # the covariance of the number parents
-    spent: Array  # the degrees of freedom that the line took of each configuration's rows. (configurations,)
+    spent: Array  # degrees of freedom that the regression used in each configuration. (configurations,)
 
     @property
     def second(self) -> Array:
-        """E[zz′] of the intercept's 1 and the number parents less their means."""
+        """E[zz′], where z is 1 for the intercept and the number parents minus their means."""
         spread = self.spread * (1.0 - CORRELATION_SHRINKAGE) + CORRELATION_SHRINKAGE * np.diag(np.diagonal(self.spread))
         still = np.diagonal(spread) <= 0
-        spread = spread + np.diag(np.where(still, np.maximum(self.mean[:-1] ** 2, 1.0), 0.0))  # of a constant parent
+        spread = spread + np.diag(np.where(still, np.maximum(self.mean[:-1] ** 2, 1.0), 0.0))  # for a constant parent
         found = np.zeros((len(self.weights),) * 2)
         found[0, 0], found[1:, 1:] = 1.0, spread
         return found
 
 
 def pooled_line(name: str, statistics: CrossMoments) -> PooledLine:
-    """Least squares over all configurations of category parents, the shortest weights where several fit alike; the
-    variance about it is that of n - weights degrees of freedom, and where none is left, that of the number alone."""
+    """Least squares over all configurations of category parents, with minimum-norm weights if several fit equally well.
+    The residual variance has n - weights degrees of freedom; if none is left, it is the number's own variance."""
     whole = statistics
     for _ in range(statistics.n.ndim):
         whole = whole._map(lambda x: x.sum(0))
@@ -113,7 +113,8 @@ def pooled_line(name: str, statistics: CrossMoments) -> PooledLine:
 
 
 def _inside(parts: CrossMoments, total: float) -> float:
-    """The variance about configurations' own lines, of all that have rows enough; else that about the common line."""
+    """The residual variance about the configurations' own regressions, from all that have enough rows; else that about
+    the common regression."""
     n, width = parts.n.value, parts.first.shape[-1]
     enough = np.flatnonzero(n > width)
     degrees = float((n[enough] - width).sum())
@@ -124,11 +125,11 @@ def _inside(parts: CrossMoments, total: float) -> float:
 
 
 def as_all_rows(cases: float, pooled: PooledLine) -> LinearGaussian:
-    """The prior that is worth so many rows: lines differ from that of all rows as much as rows do, E[σ²] = the variance
-    about configurations' own lines.
+    """The prior with this many pseudo-rows, centred on the pooled regression, with E[σ²] = the residual variance about
+    the configurations' own regressions.
 
-    precision = cases/n Σzz′ E[σ²]/(the variance about the line of all rows). Where there are no category parents, the
-    posterior's line is that of least squares.
+    precision = cases/n Σzz′ E[σ²]/(the residual variance about the pooled regression). Without category parents, the
+    posterior mean is the least-squares regression.
     """
     about = as_all_rows_about_means(cases, pooled)
     shift = np.eye(len(pooled.weights))
@@ -138,19 +139,19 @@ def as_all_rows(cases: float, pooled: PooledLine) -> LinearGaussian:
 
 
 def as_all_rows_about_means(cases: float, pooled: PooledLine) -> LinearGaussian:
-    """The same for numbers less their means: where these are far from 0, nothing is lost."""
+    """The same for numbers minus their means, which keeps precision if these are far from 0."""
     line = np.concatenate([[0.0], pooled.weights[1:]])
     precision = cases * pooled.inside / pooled.variance * pooled.second
     return LinearGaussian(line, precision, 1.0 + cases / 2, cases / 2 * pooled.inside)
 
 
 def resolved(prior: LinePrior, name: str, statistics: CrossMoments) -> LinearGaussian | None:
-    """The prior as numbers; None for maximum likelihood."""
+    """The prior's parameters; The posterior of each configuration; None for maximum likelihood."""
     return as_all_rows(prior, pooled_line(name, statistics)) if isinstance(prior, float) else prior
 
 
 def resolved_at(prior: LinePrior, name: str, statistics: CrossMoments, where: tuple[int, ...]) -> LinearGaussian | None:
-    """The same at one configuration, less the degrees of freedom that the prior's line took of its rows."""
+    """The same for one configuration, minus the degrees of freedom that the prior's regression used in its rows."""
     if not isinstance(prior, float):
         return prior
     pooled = pooled_line(name, statistics)
@@ -160,23 +161,22 @@ def resolved_at(prior: LinePrior, name: str, statistics: CrossMoments, where: tu
 
 
 class LinePosterior(NamedTuple):
-    """The posterior of the regression in each configuration, of numbers less a pivot."""
+    """The posterior of the regression in each configuration, for numbers minus a pivot."""
 
     after: LinearGaussian
-    pivot: Array  # of the number parents, and of the number itself
+    pivot: Array  # of the number parents and of the number itself
 
     @property
     def weights(self) -> Array:
-        """The expected ones, of the numbers as they are; the intercept first. (configurations, weights)"""
+        """The expected weights in the original units; the intercept first. (configurations, weights)"""
         slopes = self.after.location[:, 1:]
         start = self.after.location[:, 0] + self.pivot[-1] - slopes @ self.pivot[:-1]
         return np.column_stack([start, slopes])
 
     @property
     def leverage(self) -> Array:
-        """The mean of z′ precision⁻¹ z over the configuration's rows and the prior's: what not knowing the weights adds
-        to the variance, in units of σ². precision = Σzz′ over these rows, whose number is its first entry.
-        (configurations,)"""
+        """The mean of z′ precision⁻¹ z over the configuration's rows and the prior's: the variance due to uncertain
+        weights, in units of σ². precision = Σzz′ over these rows; its first entry is their number. (configurations,)"""
         return np.asarray(self.after.location.shape[-1] / self.after.precision[:, 0, 0])
 
 
@@ -190,7 +190,7 @@ def line_posterior(prior: LinePrior, name: str, statistics: CrossMoments) -> Lin
         pivot, prior, spent = pooled.mean, as_all_rows_about_means(prior, pooled), pooled.spent
     moved = flat(statistics).about(pivot)
     after = _posterior(prior, name, moved)
-    # the prior's line is that of the same rows: what it took of their degrees of freedom, the variance hasn't
+    # the prior's regression is fitted to the same rows: subtract the degrees of freedom that it used
     after = LinearGaussian(after.location, after.precision, after.shape - spent / 2, after.scale)
     return LinePosterior(after, pivot)
 
@@ -206,13 +206,13 @@ def _posterior(prior: LinearGaussian, name: str, statistics: CrossMoments) -> Li
 
 
 def flat(statistics: CrossMoments) -> CrossMoments:
-    """The configurations of category parents as one axis."""
+    """The statistics with the configurations of category parents as one axis."""
     shape = statistics.n.shape
     return statistics._map(lambda x: x.reshape((int(np.prod(shape)), *x.shape[len(shape) :])))
 
 
 def observed_sums(evidence: Any, label: Label) -> CrossMoments:
-    """Sums that are as certain as what was observed: those of all rows, times the share of them that wasn't missing."""
+    """Effective sums of the observed information: the sums of all rows, times the share that wasn't missing."""
     sums: CrossMoments = evidence[label]
     missing = missing_information(evidence, label)
     if missing is None:
@@ -225,10 +225,9 @@ def observed_sums(evidence: Any, label: Label) -> CrossMoments:
 
 
 def predictive_line(prior: LinePrior, name: str, statistics: CrossMoments, observed: CrossMoments) -> Line:
-    """The mean and the variance of the predictive at each configuration: the posterior means of weights (the intercept
-    first), and E[σ²](1 + the leverage of an average row); of maximum likelihood, those of least squares, and where a
-    configuration has too few rows, those of all rows. What is uncertain follows from the observed part of the
-    statistics. (configurations, ...)"""
+    """The predictive mean and variance of each configuration: the posterior means of the weights (the intercept first),
+    and E[σ²](1 + the leverage of an average row). Under maximum likelihood, least squares; pooled over all rows if a
+    configuration has too few. Uncertainty follows from the observed part of the statistics. (configurations, ...)"""
     found = line_posterior(prior, name, statistics)
     if found is None:
         return _least_squares(name, flat(statistics))
@@ -237,7 +236,7 @@ def predictive_line(prior: LinePrior, name: str, statistics: CrossMoments, obser
 
 
 def expected_variance(shape: Array, scale: Array) -> Array:
-    """scale/(shape - 1); where that isn't finite, the mode, scale/(shape + 1)."""
+    """E[σ²] = scale/(shape - 1); if that isn't finite, the mode, scale/(shape + 1)."""
     enough = shape > 1
     return np.asarray(np.where(enough, scale / np.where(enough, shape - 1, 1.0), scale / (shape + 1)))
 
@@ -248,20 +247,20 @@ def _least_squares(name: str, statistics: CrossMoments) -> Line:
     with np.errstate(invalid="ignore", divide="ignore"):
         safe = statistics._map(lambda x: x) if (n > 0).all() else _where_seen(statistics)
         weights, variance = LinearGaussian().maximum_likelihood(safe)
-    few = n <= statistics.first.shape[-1]  # a line through so few points leaves no variance
+    few = n <= statistics.first.shape[-1]  # a regression through this few points leaves no variance
     weights = np.where(few[:, None], pooled.weights, weights)
     variance = np.where(few | ~(variance > ROUNDING_VARIANCE * pooled.variance), pooled.variance, variance)
     return Line(weights, variance)
 
 
 def _where_seen(statistics: CrossMoments) -> CrossMoments:
-    """With the rows of all configurations where one has none."""
+    """The statistics, with those of all configurations where one has no rows."""
     rows = np.where(statistics.n.value > 0, np.arange(len(statistics.n.value)), int(np.argmax(statistics.n.value)))
     return statistics[rows]
 
 
 def mode_line(prior: LinearGaussian | None, name: str, statistics: CrossMoments) -> Line:
-    """EM's M-step: the most probable weights and variance at each configuration."""
+    """EM's M-step: the most probable weights and variance of each configuration."""
     if prior is None:
         return _least_squares(name, flat(statistics))
     return _posterior(prior, name, flat(statistics)).mode()

@@ -1,6 +1,6 @@
 """Logistic nodes from rows: the most probable weights at each configuration of category parents.
 
-They have no statistics that add, so nothing is added to them later."""
+They have no additive statistics, so rows can't be added later."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def fitted_logistic(
     weight: Array,
     prior: LinePrior,
 ) -> LogisticNode:
-    """With weights ~ N(0, 2.5²) a spread of their number, intercepts ~ N(0, 10²); `prior` cases count as so many times
-    that precision, None as maximum likelihood."""
+    """The most probable weights under weights ~ N(0, 2.5²) per standard deviation of their number and intercepts ~ N(0,
+    10²); `prior` multiplies these precisions, None is maximum likelihood."""
     x = np.column_stack([numbers[name] for name in line.numbers])
     middle = np.average(x, axis=0, weights=weight)
     spread = np.sqrt(np.average((x - middle) ** 2, axis=0, weights=weight))
@@ -56,7 +56,7 @@ def fitted_logistic(
 
 
 def _mode(name: str, features: Array, codes: Codes, weight: Array, states: int, prior: LinePrior) -> Array:
-    """(1 + features, columns): of two states the second one's log-odds, of more a column for each."""
+    """(1 + features, columns): with two states the log-odds of the second, with more a column for each."""
     rows = feature_rows(features, codes, weight)
     start = np.zeros((1 + features.shape[1], 1 if states == 2 else states))
     cases = prior if isinstance(prior, float) else 1.0 if prior is not None else 0.0
@@ -69,6 +69,6 @@ def _mode(name: str, features: Array, codes: Codes, weight: Array, states: int, 
     found = newton_mode(sums, WeightPrior(start, precision), start)
     if not found.converged or not np.isfinite(found.coefficients).all():
         raise DataError(
-            f"the logistic node of {name!r} has no most probable weights: numbers tell its states apart; give a prior"
+            f"the logistic node of {name!r} has no most probable weights: numbers separate its states; give a prior"
         )
     return np.asarray(found.coefficients)

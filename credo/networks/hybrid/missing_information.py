@@ -1,8 +1,9 @@
 """The missing information in expected counts and sums of rows with missing cells.
 
-Of a line, e = y - w′z is a row's residual. Where the configuration c of its category parents, z or y are missing, so is
-Var(1ᶜ e | the known cells)/σ² of a complete row (Louis 1982): 0 where all is known, 1 where y is missing and nothing
-below it is known. Of a table's row, see `credo.networks.missing_information`. Both add up over rows.
+For a Gaussian node, let e = y - w′z be a row's residual. If the configuration c of its category parents, z or y are
+missing, the missing information is Var(1ᶜ e | the known cells)/σ² of a complete row (Louis 1982): 0 if all are known, 1
+if y and its descendants are missing. For the row of a table, see `credo.networks.missing_information`. Both add up over
+rows.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ COUNTS_AT_ONCE = 2**22  # expected counts of single rows held in memory
 
 
 def missing_parts(model: HybridEM, rows: Iterable[HybridRows]) -> dict[Label, Part]:
-    """Parts of the evidence that say how many rows' worth is missing from each node's; the model is where EM ended."""
+    """The missing information of each node, in complete rows, as parts of the evidence; the model is EM's final one."""
     tables, lines = model.shapes
     sizes = model.sizes
     found: dict[str, Array] = {name: np.zeros(table.shape(sizes)[:-1]) for name, table in tables.items()}
@@ -46,7 +47,7 @@ def missing_parts(model: HybridEM, rows: Iterable[HybridRows]) -> dict[Label, Pa
 
 
 def _misses(model: HybridEM, pattern: MissingPattern, scope: Iterable[str]) -> bool:
-    """Whether a cell of these variables isn't known; of all rows of a pattern, it is the same ones."""
+    """Whether a cell of these variables is missing; it is the same for all rows of a pattern."""
     of_numbers = dict(zip(model.inference.numbers, pattern.known.tolist(), strict=True))
     hidden = {*pattern.hidden.tolist()}
     of_categories = {name: i not in hidden for i, name in enumerate(model.inference.categories)}
@@ -70,7 +71,7 @@ def _of_table(model: HybridEM, table: ConditionalTable, pattern: MissingPattern,
 
 
 def _of_line(model: HybridEM, line: NodeShape, pattern: MissingPattern, weight: Array) -> Array:
-    """Σ weight (E[1ᶜ e²] - E[1ᶜ e]²)/σ² at each configuration."""
+    """Σ weight (E[1ᶜ e²] - E[1ᶜ e]²)/σ² for each configuration."""
     inference, node, shape = model.inference, model.net.numbers[line.name], line.shape(model.sizes)
     columns = [inference.numbers.index(name) for name in line.columns]
     places = [inference.categories.index(name) for name in line.categories]

@@ -35,7 +35,7 @@ class HybridModel(DirectedGraph, Surface):
     )  # fmt: skip
 
     parents: Mapping[str, tuple[str, ...]]
-    states: States  # of categories
+    states: States  # states of categories
     nodes: Mapping[str, Node]  # each variable given its parents; empty where only the arrows are known
     prior: Any  # HybridPriors; None where nothing was learned
     evidence: Any  # Evidence of the nodes; None where these are fixed, or nothing was learned
@@ -71,7 +71,7 @@ class HybridModel(DirectedGraph, Surface):
         logistic: Mapping[str, LogisticNode] | None = None,
         history: Sequence[float] = (),
     ) -> Self:
-        """With states and nodes derived from evidence, but logistic ones, which have none."""
+        """The network with states and nodes derived from evidence, except logistic nodes, which have none."""
         from credo.networks.hybrid.learning import derived
 
         made, found = derived(parents, prior, evidence, logistic or {})
@@ -80,7 +80,7 @@ class HybridModel(DirectedGraph, Surface):
         return new
 
     def after_setting(self, done: Mapping[str, float]) -> Self:
-        """The same, after an intervention that set these numbers."""
+        """The same network, after an intervention that set these numbers."""
         return with_fields(self, done=Fixed(dict(done)))
 
     def _set(
@@ -113,7 +113,7 @@ class HybridModel(DirectedGraph, Surface):
 
     @cached_property
     def tables(self) -> Mapping[str, Array]:
-        """Of categories without number parents: (the parents' states..., own states)"""
+        """Tables of categories without number parents. (the parents' states..., own states)"""
         return {name: node for name, node in self.nodes.items() if isinstance(node, np.ndarray)}
 
     @cached_property
@@ -138,12 +138,12 @@ class HybridModel(DirectedGraph, Surface):
 
     @cached_property
     def equations(self) -> Equations:
-        """The lines of all numbers that depend on no category."""
+        """The regressions of all numbers without category parents."""
         return Equations.of(self.numbers)
 
     @cached_property
     def category_index(self) -> Potentials:
-        """The categories' states, by which findings are read."""
+        """The categories and their states, for reading findings."""
         from credo.networks.inference.potentials import Potentials
 
         return Potentials.of(self.states, (), directed=False)
@@ -153,7 +153,7 @@ class HybridModel(DirectedGraph, Surface):
 
     @cached_property
     def category_network(self) -> Network:
-        """The categories by themselves."""
+        """The network of the categories alone."""
         return Network({name: self.category_parents(name) for name in self.states}, self.tables, self.states)
 
     def _check_nodes(self) -> None:
@@ -181,5 +181,5 @@ class HybridModel(DirectedGraph, Surface):
         return hash(frozenset((name, frozenset(above)) for name, above in self.parents.items()))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is derived."""
+        """The fields alone, without derived values."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

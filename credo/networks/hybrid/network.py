@@ -50,15 +50,15 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
     """
 
     _refused: ClassVar[Mapping[str, str]] = refused({
-        "sensitivity": "derivatives are those of tables' entries, and numbers have lines; query a network with other "
-        "nodes instead",
-        "counterfactual": "noise isn't a variable of its own here; do(...) tells what an intervention leads to",
-        "believing": "likelihoods that lead to beliefs are found for tables alone; give likelihoods to query",
+        "sensitivity": "derivatives are for entries of tables, but numbers have regressions; query a network with "
+        "other nodes instead",
+        "counterfactual": "noise isn't a separate variable here; do(...) gives the effect of an intervention",
+        "believing": "likelihoods that lead to beliefs are computed for networks of tables; give likelihoods to query",
         "divergence": "it isn't exact where mixtures are compared; log_prob(data) of both compares them on rows",
-        "average": "structures are averaged over where all variables have tables: cut numbers in bins with "
+        "average": "structures are averaged only for networks of tables: cut numbers into bins with "
         "edge_confidence(data, bins=5).average()",
-        "log_evidence": "only that of tables is added up; cross_validate(data) and description_length(data) compare "
-        "networks",
+        "log_evidence": "it is computed for networks of tables; cross_validate(data) and description_length(data) "
+        "compare networks",
     })  # fmt: skip
 
     # Queries
@@ -77,8 +77,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         joint distribution with mean and covariance.
 
         `given` has states (or lists of them, or likelihoods), numbers, and intervals of numbers, as in (39, None).
-        Exact where the configurations of categories that numbers depend on are few; else "auto" estimates, with a
-        notice.
+        Exact if the numbers depend on few configurations of categories; else "auto" estimates, with a notice.
         """
         from credo.networks.hybrid.queries import queried
 
@@ -227,7 +226,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
 
     @property
     def n(self) -> float:
-        """The weight of the rows that were learned."""
+        """The total weight of the learned rows."""
         return self._learner.n if self.evidence is not None else 0.0
 
     @property
@@ -250,7 +249,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         parents; by EM with missing cells. Earlier evidence is dropped. Logistic nodes get their MAP weights; they have
         no additive statistics, so more rows need a refit.
 
-        The prior is a number of cases (default 1): Dirichlet(prior) for tables, and so many rows distributed like the
+        The prior is a number of cases (default 1): Dirichlet(prior) for tables, and that many rows distributed like the
         pooled rows for Gaussian nodes; "ml" is maximum likelihood; {name: any of these, a DirichletCategorical, or a
         LinearGaussian} gives some their own. `hidden` gives the number or names of a hidden category's states; EM then
         runs from `starts` (10) starts, drawn by `seed`. It stops after `steps` (1000), or when the relative growth of
@@ -262,8 +261,7 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         return fitted(self, data, prior, kinds, weight, hidden, FittingSettings.of(how))
 
     def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> HybridNetwork:
-        """Learn from more rows. Where their cells are missing, EM continues: what was learned before stays, and counts
-        as known."""
+        """Learn from more rows. If cells are missing, EM continues; earlier evidence is kept and counts as known."""
         from credo.networks.fitting import FittingSettings
         from credo.networks.hybrid.fitting import updated
 
@@ -300,13 +298,14 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> HybridNetwork:
-        """From a JSON file, as Gaussian networks are exchanged."""
+        """Read a linear-Gaussian network from a JSON file in bnlearn's exchange form."""
         from credo.formats import read_as
 
         return read_as(HybridNetwork, path)
 
     def write(self, path: str | PathLike[str]) -> None:
-        """To a JSON file, as Gaussian networks are exchanged; all variables must be numbers (`credo.save`: any)."""
+        """Write to a JSON file in bnlearn's exchange form; all variables must be numbers (`credo.save` takes any
+        network)."""
         from credo.formats import write
 
         write(self, path)

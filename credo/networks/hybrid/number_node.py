@@ -27,23 +27,23 @@ class NumberNode:
     variance: Array  # (the categories' states...)
 
     def __post_init__(self) -> None:
-        for each in ("intercept", "weights", "variance"):  # arrays also of no axes
+        for each in ("intercept", "weights", "variance"):  # arrays may have no axes
             object.__setattr__(self, each, np.asarray(getattr(self, each), dtype=np.float64))
 
     @cached_property
     def parallel(self) -> bool:
-        """Whether weights and variance are the same at all configurations: only intercepts differ."""
+        """Whether weights and variance are the same in all configurations, so that only intercepts differ."""
         weights = self.weights.reshape(self.variance.size, len(self.numbers))
         variance = self.variance.reshape(-1)
         return bool((weights == weights[:1]).all() and (variance == variance[:1]).all())
 
     def at(self, codes: Mapping[str, Codes]) -> tuple[Array, Array, Array]:
-        """Intercepts, weights and variances at configurations of the category parents."""
+        """Intercepts, weights and variances for configurations of the category parents."""
         where = tuple(codes[name] for name in self.categories)
         return self.intercept[where], self.weights[where], self.variance[where]
 
     def mean(self, codes: Mapping[str, Codes], numbers: Mapping[str, Array]) -> Array:
-        """Of each row."""
+        """The mean of each row."""
         where = tuple(codes[name] for name in self.categories)
         found = self.intercept[where]
         for j, parent in enumerate(self.numbers):
@@ -112,7 +112,7 @@ class LogisticNode:
         return np.asarray(score - np.logaddexp.reduce(score, axis=-1, keepdims=True))
 
     def table(self, numbers: Mapping[str, float]) -> Array:
-        """The table over category parents and own states, where all number parents are known."""
+        """The table over category parents and own states, given all number parents."""
         score = self.intercept + self.weights @ np.array([numbers[each] for each in self.numbers])
         return np.asarray(np.exp(score - np.logaddexp.reduce(score, axis=-1, keepdims=True)))
 

@@ -73,8 +73,8 @@ def _names(net: HybridNetwork, variables: str | Sequence[str]) -> list[str]:
     if len({name in net.numbers for name in names}) > 1:
         number = next(name for name in names if name in net.numbers)
         raise SchemaError(
-            f"{number!r} is a number, and others are categories: ask for them one after the other, the first being "
-            "given to the second"
+            f"{number!r} is a number, and others are categories: ask for them one after the other, giving the first "
+            "as evidence to the second"
         )
     return names
 
@@ -88,7 +88,7 @@ def _how(method: Method, samples: int, seed: int) -> InferenceOptions:
 
 
 def answered(method: Method, exact: Callable[[], Result], estimated: Callable[[], Result]) -> Result:
-    """The exact answer; under "auto" an estimate, with a notice, where there is none."""
+    """The exact answer; under "auto", an estimate with a notice if there is none."""
     if method == LIKELIHOOD_WEIGHTING:
         return _with_reliability_notice(estimated())
     try:
@@ -134,7 +134,7 @@ def _of_categories(
 
 
 def _single(found: Estimated) -> Estimated:
-    """Keys of one name each, without their tuples."""
+    """The answer with keys of one name unpacked from their tuples."""
     one = Estimated((key[0], p) for key, p in found.items())
     one.__dict__.update(found.__dict__)
     one.standard_error = {key[0]: error for key, error in found.standard_error.items()}
@@ -142,7 +142,7 @@ def _single(found: Estimated) -> Estimated:
 
 
 def _with_known(names: Sequence[str], found: JointNumbers | None, findings: HybridFindings) -> JointNumbers:
-    """With numbers that are given, which don't vary."""
+    """The answer extended by the given numbers, which don't vary."""
     if found is not None and found.names == tuple(names):
         return found
     parts = 1 if found is None else len(found.shares)
@@ -244,7 +244,7 @@ def chance(net: HybridNetwork, event: Given, given: Given, method: Method, sampl
 
 
 def _allowed(net: HybridNetwork, event: Mapping[str, Any]) -> dict[str, Any]:
-    """The states that an event allows, of each of its categories."""
+    """The states that an event allows, for each of its categories."""
     for name in event:
         net._known(name)
     names = [*net.states]
@@ -265,7 +265,7 @@ def _intervals(net: HybridNetwork, event: Mapping[str, Any]) -> dict[str, tuple[
 def _states_happen(
     net: HybridNetwork, happens: Mapping[str, Any], findings: HybridFindings, how: InferenceOptions
 ) -> tuple[float, HybridFindings]:
-    """P(the event's states | findings), and the findings with them."""
+    """P(the event's states | findings), and the findings extended by these states."""
     likelihoods, free = dict(findings.likelihoods), list[str]()
     for name, flags in happens.items():
         if name in findings.states:
@@ -289,7 +289,8 @@ def _estimated_chance(
     net: HybridNetwork, happens: Mapping[str, Any], intervals: Mapping[str, Any], findings: HybridFindings,
     samples: int, seed: int,
 ) -> EstimatedNumber:  # fmt: skip
-    """The weight of the draws in which the event happens; of its first interval, the mass given each draw."""
+    """The weight of the draws in which the event happens; for its first interval, the probability mass given each
+    draw."""
     from scipy.special import ndtr
 
     drawn = drawn_particles(net, [*happens, *intervals], findings, samples, seed)
@@ -358,7 +359,7 @@ def most_probable(net: HybridNetwork, variables: Sequence[str] | None, given: Gi
             means = after.shares(solution.component.switches) @ solution.several(solution.component.unknown)[0]
             found |= dict(zip(solution.component.unknown, means.tolist(), strict=True))
     told = MostProbable((name, found[name]) for name in names)
-    # All findings count, also those that don't matter for these variables.
+    # All findings must be possible together, including those irrelevant to these variables.
     told.log_joint = log_evidence(net, given, "auto", DEFAULT_DRAWS, 0) + log_share
     return told
 

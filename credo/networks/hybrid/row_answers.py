@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class RowAnswers:
-    """Rows whose missing cells are few are summed over together; of others, each is a query of its own."""
+    """Answers for rows: rows with few missing cells are summed over together; each other row is a separate query."""
 
     net: HybridNetwork
     method: Method
@@ -49,7 +49,7 @@ class RowAnswers:
         asked: Callable[[dict[str, Any]], Any],
         hide: Callable[[HybridRows], None] = lambda _: None,
     ) -> Array:
-        """An answer about each row: of all rows of a pattern at once, or of one row's findings."""
+        """An answer for each row: for all rows of a pattern at once, or from one row's findings."""
         parts = [np.empty((0, *shape))]
         for batch, rows in self.inference.batches(data):
             hide(rows)
@@ -103,7 +103,7 @@ class RowAnswers:
         return self.each(data, (size,), summed, lambda known: self.net.query(variable, known, **self.how), hide)
 
     def means(self, variable: str, data: object) -> Array:
-        """Of a number, given each row's other cells."""
+        """The mean of a number, given each row's other cells."""
         j = self.inference.numbers.index(variable)
 
         def hide(rows: HybridRows) -> None:
@@ -154,7 +154,7 @@ class RowAnswers:
 
 
 def _filled(inference: RowInference, batch: Batch, codes: RowCodes, numbers: Array) -> pa.Table:
-    """The batch's columns, and those that it doesn't have, with all cells."""
+    """The batch's columns, and the missing ones, with all cells filled in."""
     import pyarrow as pa
 
     from credo.networks.inference.rows import states_array

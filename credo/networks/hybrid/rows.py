@@ -1,4 +1,5 @@
-"""Inference in every row of a table, any cells of which may be missing: rows with the same cells missing together."""
+"""Inference in every row of a table, any cells of which may be missing; rows with the same missing cells are treated
+together."""
 
 from __future__ import annotations
 
@@ -53,12 +54,12 @@ class HybridRows(Loaded):
 class MissingPattern:
     """Rows with the same cells missing, each with every joint state of its missing categories."""
 
-    rows: NDArray[np.intp]  # of the batch
+    rows: NDArray[np.intp]  # row numbers in the batch
     codes: RowCodes  # (rows, states, categories)
     log_joint: Array  # (rows, states) log p(known cells, missing categories)
     numbers: Array  # (rows, numbers)
-    known: NDArray[np.bool_]  # which numbers
-    hidden: NDArray[np.intp]  # the categories that aren't known
+    known: NDArray[np.bool_]  # which numbers are known
+    hidden: NDArray[np.intp]  # the missing categories
 
     @property
     def log_prob(self) -> Array:
@@ -79,7 +80,7 @@ class MissingPattern:
 
 @dataclass(frozen=True, eq=False)
 class RowInference:
-    """Of a network whose nodes are known."""
+    """Inference in rows, for a network whose nodes are known."""
 
     net: HybridNetwork
 
@@ -98,8 +99,8 @@ class RowInference:
         return [i for i, name in enumerate(self.categories) if name in used]
 
     def patterns(self, rows: HybridRows, beyond: list[int] | None = None) -> Iterator[MissingPattern]:
-        """Rows by the cells that are missing. Rows whose missing cells are too many to be summed over are refused, or
-        put in a list, if one is given."""
+        """Rows grouped by their missing cells. Rows with too many missing cells to sum over are refused, or appended to
+        a list if one is given."""
         missing = np.column_stack([rows.codes < 0, np.isnan(rows.numbers)])
         every, place = np.unique(missing, axis=0, return_inverse=True)
         place = place.reshape(-1)
@@ -118,7 +119,7 @@ class RowInference:
                 yield self._pattern(rows, own[start : start + step], hidden, joint, known)
 
     def _unanswered(self, known: NDArray[np.bool_], hidden: int, joint: int) -> str | None:
-        """Why rows with these cells missing can't be summed over, if they can't."""
+        """Why rows with these missing cells can't be summed over; None if they can."""
         if joint > MOST_JOINT_STATES:
             return (
                 f"a row misses {hidden} categories, which have {joint:.3g} joint states to be summed over: at most "
@@ -174,7 +175,7 @@ class RowInference:
         return found
 
     def gaussians(self, codes: RowCodes) -> Iterator[tuple[tuple[Any, Any], Array, Array]]:
-        """Which cells (rows, states) have the same switches, and the mean and covariance of all numbers given these."""
+        """The cells (rows, states) with equal switches, and the mean and covariance of all numbers given these."""
         if not self.switches:
             yield np.unravel_index(np.arange(codes.shape[0] * codes.shape[1]), codes.shape[:2]), *self.joint(())  # type: ignore[misc]
             return
@@ -208,8 +209,8 @@ class RowInference:
         return {}
 
     def completed(self, pattern: MissingPattern) -> Iterator[tuple[tuple[Any, Any], Array, Array]]:
-        """Cells (rows, states) with the same switches, their rows with missing numbers at their mean given the known
-        ones, and the covariance of the missing ones (0 elsewhere)."""
+        """Cells (rows, states) with equal switches, their rows with missing numbers at the conditional mean, and the
+        covariance of the missing numbers (0 elsewhere)."""
         known = pattern.known
         for where, mean, whole in self.gaussians(pattern.codes):
             rows = pattern.numbers[where[0]].copy()
@@ -224,7 +225,7 @@ class RowInference:
     # Reading
 
     def read(self, batch: Batch, weight: Array | None = None) -> tuple[HybridRows, dict[str, Any]]:
-        """A batch's rows; cells of categories that hold no known state count as missing."""
+        """The rows of a batch; unseen values of categories count as missing."""
         index = StateIndex(self.categories, tuple(self.net.states.values()))
         present = [name for name in self.categories if name in batch.names]
         codes = np.full((batch.rows, len(self.categories)), -1, dtype=np.intp)

@@ -26,8 +26,9 @@ FEWEST_DRAWS = 20_000  # weighted draws
 
 
 def sampled_table(net: HybridNetwork, size: int, given: Given, seed: int | None) -> pa.Table:
-    """Forward, each variable given its parents, where nothing is known. Else the categories that numbers depend on from
-    their posterior, other categories given these, numbers given all; where that isn't possible, draws are weighted."""
+    """Without evidence, each variable is sampled given its parents. Otherwise the categories that numbers depend on are
+    sampled from their posterior, then the other categories, then the numbers; if that isn't possible, draws are
+    weighted."""
     import pyarrow as pa
 
     net._check_nodes()
@@ -65,9 +66,9 @@ def _given_findings(
 def _exactly(
     net: HybridNetwork, findings: HybridFindings, names: tuple[str, ...], size: int, random: np.random.Generator
 ) -> tuple[dict[str, Codes], Array]:
-    """Categories by the chain rule, one after another given those before: each from its posterior."""
+    """Categories by the chain rule: each from its posterior given those before it."""
     if net.logistic:
-        raise SizeError("logistic nodes: draws are weighed")
+        raise SizeError("logistic nodes: draws are weighted")
     free = [name for name in net.parents if name not in findings.hard]
     inference = ExactQuery.of(net, free, findings, {"method": "exact"})
     told = [each.component.switches for each in inference.solutions if each.component.informs]
@@ -85,7 +86,7 @@ def _exactly(
 
 
 def _joint_draws(means: Array, covariances: Array, random: np.random.Generator) -> Array:
-    """Of a Gaussian for each row, in which some numbers may be certain."""
+    """Joint draws from a Gaussian for each row; some numbers may have variance 0."""
     values, vectors = np.linalg.eigh(covariances)
     noise = np.sqrt(np.maximum(values, 0.0)) * random.standard_normal(means.shape)
     return np.asarray(means + np.einsum("nij,nj->ni", vectors, noise))

@@ -1,4 +1,4 @@
-"""A hybrid network's nodes: from the forms in which users give them to arrays, checked."""
+"""The nodes of a hybrid network as users give them: checked, and converted to arrays."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Declared(NamedTuple):
 
 
 def declared(parents: Parents, nodes: Mapping[str, Any], given: Mapping[str, Sequence[object]] | None) -> Declared:
-    """Of nodes that users give: tables, Normal and LogisticOfNumbers, one for each variable."""
+    """The specification from the users' nodes: tables, Normal and LogisticOfNumbers, one for each variable."""
     for unknown in (name for name in nodes if name not in parents):
         raise NetworkError(f"a node is for {unknown!r}, which isn't there; {suggest(unknown, parents)}")
     for missing in (name for name in parents if name not in nodes):
@@ -50,7 +50,7 @@ def _node(name: str, node: Any, above: Sequence[str], states: States, numbers: s
     match node:
         case NumberNode() | LogisticNode():
             if (node.categories, node.numbers) != (of_categories, of_numbers):
-                raise NetworkError(f"the node of {node.name!r} has other parents than its arrows say")
+                raise NetworkError(f"the node of {node.name!r} has other parents than the arrows")
             return node
         case Normal() | LogisticOfNumbers():
             return node.node(name, of_categories, of_numbers, states)
@@ -58,7 +58,7 @@ def _node(name: str, node: Any, above: Sequence[str], states: States, numbers: s
             return _expanded(name, node, of_categories, states)
         case _ if of_numbers:
             raise NetworkError(
-                f"{name!r} is a category with the number {of_numbers[0]!r} as a parent, so that it needs no table but "
+                f"{name!r} is a category with the number {of_numbers[0]!r} as a parent, so instead of a table it needs "
                 "a credo.nodes.LogisticOfNumbers (or turn the arrow round)"
             )
     table = table_of(name, node, of_categories, states)
@@ -67,7 +67,7 @@ def _node(name: str, node: Any, above: Sequence[str], states: States, numbers: s
 
 
 def _expanded(name: str, node: Distribution, above: tuple[str, ...], states: States) -> Array:
-    """The table of a noisy-OR or another distribution of categories."""
+    """The table of a noisy-OR or another distribution over categories."""
     family = (*above, name)
     tables: dict[str, Any] = {each: np.full(len(states[each]), 1.0 / len(states[each])) for each in above}
     own = Network({each: () if each != name else above for each in family}, tables | {name: node}, {

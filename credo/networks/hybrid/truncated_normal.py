@@ -1,4 +1,4 @@
-"""Gaussians of which an interval is known: truncated moments, masses, and the distribution of what depends on them."""
+"""Gaussians with interval evidence: truncated moments, masses, and the distribution of numbers that depend on them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def log_mass(low: Array, high: Array) -> Array:
     """
     from scipy.special import log_ndtr
 
-    flip = low > 0  # by symmetry, both ends are then left of the middle, where the tail is kept
+    flip = low > 0  # by symmetry, both ends are then in the left tail, which keeps its precision
     a, b = np.where(flip, -high, low), np.where(flip, -low, high)
     upper, lower = log_ndtr(b), log_ndtr(a)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -54,8 +54,8 @@ def truncated_moments(mean: Array, variance: Array, low: float, high: float) -> 
 
 
 def _moments_of_narrow(a: Array, b: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
-    """Mean and variance of a standard normal inside (a, b), as they are given; of a narrow interval about m, by Gauss
-    and Legendre: φ(m + t) ∝ exp(-mt - t²/2)."""
+    """Mean and variance of a standard normal inside (a, b): the given values or, for a narrow interval about m,
+    Gauss-Legendre quadrature with φ(m + t) ∝ exp(-mt - t²/2)."""
     middle, width = (a + b) / 2, b - a
     narrow = width * np.maximum(np.abs(middle), 1.0) < NARROW_INTERVAL
     if not narrow.any():
@@ -71,7 +71,7 @@ def _moments_of_narrow(a: Array, b: Array, mean: Array, variance: Array) -> tupl
 
 
 def truncated_draws(mean: Array, sd: Array, low: float, high: float, random: np.random.Generator) -> Array:
-    """Of N(mean, sd²) inside an interval, by inversion in the nearer tail."""
+    """Draws from N(mean, sd²) inside an interval, by inversion in the nearer tail."""
     from scipy.special import log_ndtr, ndtri_exp
 
     a, b = (low - mean) / sd, (high - mean) / sd
@@ -164,22 +164,22 @@ class NormalGivenInterval(Distribution):
         found = (both_below(z, b, safe) - both_below(z, a, safe)) / np.where(tiny, 1.0, np.exp(log_all))
         if (tiny & ~both).any():
             found = np.where(tiny & ~both, self._integrated_cdf(y), found)
-        turned = np.where(rho > 0, z, -z)  # where y is x, but for its units
+        turned = np.where(rho > 0, z, -z)  # if y is x up to its units
         below = np.exp(log_mass(a, np.clip(turned, a, b)) - log_all)
         return plain(np.clip(np.where(both, np.where(rho > 0, below, 1 - below), found), 0.0, 1.0))
 
     def _integrated_cdf(self, y: Array) -> Array:
-        """∫ p(x | inside) P(y' < y | x) dx by Gauss and Legendre; apart where x is such that y is expected: a step, if
-        little noise is left."""
+        """∫ p(x | inside) P(y' < y | x) dx by Gauss-Legendre quadrature, split around the x at which E[y' | x] = y: a
+        step if there is little noise."""
         from scipy.special import ndtr
 
         (a, b), scale = self._ends(), self.slope * np.sqrt(self.spread)
-        log_all, turned = log_mass(a, b), a + b < 0  # by symmetry, the near end of a tail is its lower one
+        log_all, turned = log_mass(a, b), a + b < 0  # by symmetry, the near end of a tail is the lower one
         start, end = np.where(turned, -b, a), np.where(turned, -a, b)
         end, scale = np.minimum(end, start + NO_MASS_BEYOND / np.maximum(start, 1.0)), np.where(turned, -scale, scale)
         noise = np.sqrt(np.where(self.residual > 0, self.residual, 1.0))
         nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE_NODES)
-        slope = np.where(scale == 0, 1.0, scale)  # without one, y doesn't depend on x: any cuts will do
+        slope = np.where(scale == 0, 1.0, scale)  # with slope 0, y doesn't depend on x: any cuts will do
         cuts = [np.clip((y - self.location + k * noise) / slope, start, end) for k in (-STEP_WIDTH, 0.0, STEP_WIDTH)]
         found = np.zeros(cuts[0].shape)
         ends = (np.broadcast_to(each, found.shape) for each in (start, end))
@@ -192,7 +192,7 @@ class NormalGivenInterval(Distribution):
         return found
 
     def quantile(self, p: ArrayLike) -> Real:
-        """By bisection."""
+        """The quantile, by bisection."""
         p = np.asarray(p, dtype=np.float64)
         centre, reach = np.asarray(self.mean()), NO_MASS_BEYOND * np.sqrt(self._total())
         low, high = (np.broadcast_to(centre + s * reach, np.broadcast_shapes(p.shape, reach.shape)) for s in (-1, 1))

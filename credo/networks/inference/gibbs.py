@@ -111,20 +111,20 @@ class RunStatistics:
     def estimate(self, number: int, group: JointQuery, rounds: int) -> Estimate:
         """The runs' mean: equally weighted where they agree, else by importance weights if enough runs count."""
         halves, moved = self._of(number, group)
-        runs, worth = len(self.weights), 1.0 / float(self.weights @ self.weights)
-        agree, weighed = agreed(halves.mean(0)), not self._all_agree and worth >= LEAST_EFFECTIVE * runs
+        runs, effective_runs = len(self.weights), 1.0 / float(self.weights @ self.weights)
+        agree, weighed = agreed(halves.mean(0)), not self._all_agree and effective_runs >= LEAST_EFFECTIVE * runs
         reliable = (agree or weighed) and runs >= FEWEST_RUNS and not self._denied(group, halves, moved)
         pooled = PooledRuns(
             self.weights if weighed else np.full(runs, 1.0 / runs),
-            dragged=not (weighed or self._all_agree),
-            lost=not reliable,
+            biased=not (weighed or self._all_agree),
+            unreliable=not reliable,
         )
         p, error = pooled.mean(halves), pooled.error(halves)
         varying = (error > 0) & moved
         effective = float(np.min((p * (1 - p))[varying] / error[varying] ** 2)) if varying.any() else np.inf
-        effective = min(effective, float(rounds), np.inf if moved.all() else pooled.worth)
-        findings, sure = self.path.findings, effective if self._all_agree else min(effective, pooled.worth)
-        floors = np.where(moved, floor_of(group, findings, sure), floor_of(group, findings, pooled.worth))
+        effective = min(effective, float(rounds), np.inf if moved.all() else pooled.effective_runs)
+        findings, sure = self.path.findings, effective if self._all_agree else min(effective, pooled.effective_runs)
+        floors = np.where(moved, floor_of(group, findings, sure), floor_of(group, findings, pooled.effective_runs))
         shape = tuple(self.path.potentials.card[list(group.variables)])
 
         def spread(x: Array) -> float:
@@ -171,11 +171,11 @@ class PooledRuns:
     """Means of independent runs, and their standard errors."""
 
     weights: Array  # (runs), which sum to 1
-    dragged: bool  # whether runs disagree on other queries, which may bias these
-    lost: bool  # whether runs disagree on this query: it is unreliable
+    biased: bool  # whether runs disagree on other queries, which may bias these
+    unreliable: bool  # whether runs disagree on this query: it is unreliable
 
     @property
-    def worth(self) -> float:
+    def effective_runs(self) -> float:
         return 1.0 / float(self.weights @ self.weights)
 
     def mean(self, halves: Array) -> Array:
@@ -185,11 +185,11 @@ class PooledRuns:
         """√Σ w²(x - E)², wider for few runs, and where runs disagree."""
         x, apart = halves.mean(0), (halves[0] - halves[1]) / 2.0  # as large as noise alone would make x differ
         off = (x - self.weights @ x) ** 2
-        if self.lost:
+        if self.unreliable:
             return np.asarray(np.sqrt(self.weights @ off))
         n = len(x)
-        variance = self.weights**2 @ off * (n / max(n - 1, 1)) * widened(self.worth) ** 2
-        if self.dragged:
+        variance = self.weights**2 @ off * (n / max(n - 1, 1)) * widened(self.effective_runs) ** 2
+        if self.biased:
             variance = variance + np.maximum(x.var(0) - apart.var(0), 0.0)
         return np.asarray(np.sqrt(variance))
 

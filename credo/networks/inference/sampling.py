@@ -132,7 +132,7 @@ def _in_turn(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[An
     rows = rows[:, : len(out)]
     means = (rows == rows[:1, :, :1]).mean(2)
     count, each, agree = len(rows), rows.shape[2], agreed(means)
-    worth = 1.0 / float(weights @ weights)
+    effective_runs = 1.0 / float(weights @ weights)
     used = np.full(count, 1.0 / count) if agree else weights
     p = used @ means
     errors = used**2 @ (means - p) ** 2
@@ -144,5 +144,5 @@ def _in_turn(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[An
         chosen = random.choice(count, size, p=weights) * each + random.integers(each, size=size)
     out[:] = rows[chosen // each, :, chosen % each].T
     need = needed(error)
-    doubt = "" if agree or worth >= LEAST_EFFECTIVE * count else f"; {UNRELIABLE}"
+    doubt = "" if agree or effective_runs >= LEAST_EFFECTIVE * count else f"; {UNRELIABLE}"
     tell(f"{need}: drawn by gibbs instead, with an effective sample size of {min(effective, size):.2g}{doubt}")

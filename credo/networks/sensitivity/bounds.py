@@ -1,8 +1,7 @@
-"""Bounds of an answer if entries of tables are known only as intervals.
+"""Bounds of an answer when table entries are known only up to intervals.
 
 The answer is a ratio of two functions that are linear in the entries of one row, whatever the others are. Such a ratio
-is largest and smallest at vertices of the set that the row may be in; so the bounds are exact at combinations of
-vertices.
+has its extremes at vertices of the row's feasible set, so combinations of vertices give exact bounds.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Row(NamedTuple):
 def bounds_of(
     found: Sensitivity, intervals: Sequence[tuple[str, object, Mapping[str, object] | None, float, float]]
 ) -> Bounds:
-    """By trying all combinations of vertices."""
+    """The bounds, over all combinations of vertices."""
     net, rows = found.net, _rows(found, intervals)
     corners = [[*vertices(net.tables[row.name][row.where], row.ends)] for row in rows]
     for row, own in zip(rows, corners, strict=True):
@@ -81,7 +80,7 @@ def vertices(row: Array, ends: Mapping[int, tuple[float, float]]) -> Iterator[Ar
     """
     places, others = [*ends], [i for i in range(len(row)) if i not in ends]
     points = {values for values in product(*(ends[i] for i in places)) if others}
-    for free, place in enumerate(places):  # an entry that takes all that the others leave
+    for free, place in enumerate(places):  # an entry that takes the remaining probability
         rest = [ends[i] if i != place else (0.0,) for i in places]
         for values in product(*rest):
             left = 1.0 - sum(values)

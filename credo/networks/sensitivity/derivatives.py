@@ -1,10 +1,10 @@
-"""How an answer P(target | evidence) depends on each entry of each table.
+"""Derivatives of an answer P(target | evidence) with respect to each entry of each table.
 
 The joint probability has one entry of each table in every product: P(evidence) = Σ θ · g over the entries θ of a table,
-where g = P(node, parents, evidence) / θ doesn't depend on that table. So two passes over the network, with the target
-and without it, give g for all entries; a table with zeros takes two more. When θ moves, the other entries of its row
-share the rest as before (proportional covariation): numerator and denominator are linear in θ (Castillo, Gutiérrez and
-Hadi 1997; Kjærulff and van der Gaag 2000).
+where g = P(node, parents, evidence) / θ doesn't depend on that table. So two passes over the network, with and without
+the target, give g for all entries; a table with zeros takes two more. When θ changes, the other entries of its row are
+rescaled (proportional covariation): numerator and denominator are linear in θ (Castillo, Gutiérrez and Hadi 1997;
+Kjærulff and van der Gaag 2000).
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 class Slopes(NamedTuple):
-    """How numerator and denominator of the answer move with each entry, in units of P(evidence). Both have the shape of
-    the table: (the parents' states..., own states)."""
+    """Derivatives of the answer's numerator and denominator with respect to each entry, in units of P(evidence). Both
+    have the shape of the table: (the parents' states..., own states)."""
 
     above: Array
     below: Array
 
 
 def table_slopes(net: Network, findings: Findings, target: int, code: int) -> tuple[float, dict[str, Slopes]]:
-    """P(target = code | evidence), and the slopes of all tables."""
+    """P(target = code | evidence), and the derivatives for all tables."""
     both = findings.codes.copy()
     both[target] = code
     values, likelihoods = _values(net, findings)
@@ -68,12 +68,12 @@ def _values(net: Network, findings: Findings) -> tuple[Array, Array]:
 
 
 def tables_of(net: Network) -> dict[str, Array]:
-    """The tables that are parameters, and not derived from others as that of a noisy-OR is."""
+    """The tables that are parameters themselves, unlike the derived table of a noisy-OR."""
     return {name: net.tables[name] for name in net.parents if name not in net.forms}
 
 
 def _place(net: Network, name: str) -> slice:
-    """Where a node's table stands among the factors' values."""
+    """The place of a node's table among the factors' values."""
     held = net.potentials
     f = int(held.owned[held.number[name]])
     return slice(int(held.factors.values_at[f]), int(held.factors.values_at[f + 1]))
@@ -92,8 +92,8 @@ def _in_units(counts: Array, log_total: float, own: slice, unit: float) -> Array
 
 
 def _covaried(table: Array, g: Array) -> Array:
-    """g of an entry, less that of the others of its row, by their shares of what they have together; of others that
-    are all 0, by equal shares."""
+    """g of an entry minus the mean g of the others in its row, weighted by their probabilities; equally if these are
+    all 0."""
     size = table.shape[-1]
     if size == 1:
         return np.zeros_like(table)

@@ -1,4 +1,4 @@
-"""Impact of evidence: how each finding moves an answer and how certain it is."""
+"""Impact of evidence: how each finding changes an answer and its certainty."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def evidence_impact(net: CategoryQueries, name: str, given: Given) -> EvidenceIm
     if name in given:
         raise EvidenceError(f"{name!r} is given: no other finding moves it")
     if not given:
-        raise EvidenceError("there are no findings whose impact could be told")
+        raise EvidenceError("there are no findings whose impact could be computed")
     with exact_only("the impact of findings isn't estimated"):
         before, after = net.query(name, method="exact"), net.query(name, given, method="exact")
         found = []

@@ -61,7 +61,7 @@ class OneWay:
         return float("nan") if below <= 1e-15 else min(1.0, max(0.0, (self.probability + a * moved) / below))
 
     def solve(self, probability: float) -> float | None:
-        """The value of the entry at which the answer has a probability; None where no value between 0 and 1 does."""
+        """The value of the entry at which the answer has a probability; None if no value between 0 and 1 does."""
         asked: Any = probability
         if not isinstance(asked, Real) or asked != asked:
             raise EvidenceError(f"the answer's probability must be a number, but is {asked!r:.60}")
@@ -74,7 +74,8 @@ class OneWay:
 
 
 def listed(sizes: Array, states: Sequence[object]) -> Array:
-    """The sizes of a table's entries in one row; of two states, 0 for one of them."""
+    """The sizes of a table's derivatives; of two states, one counts as 0, since the other has the opposite
+    derivative."""
     return (sizes * np.eye(2)[affirmative(states)] if len(states) == 2 else sizes).reshape(-1)
 
 
@@ -131,7 +132,7 @@ class Sensitivity(Shown):
         return found
 
     def entry_at(self, name: str, place: int) -> Entry:
-        """The entry at a place of a table, counted row by row."""
+        """The entry at a flat index of a table."""
         table = self.net.tables[name]
         *above, own = np.unravel_index(place, table.shape)
         causes = {p: self.net.states[p][int(i)] for p, i in zip(self.net.parents[name], above, strict=True)}
@@ -139,7 +140,7 @@ class Sensitivity(Shown):
         return Entry(name, self.net.states[name][int(own)], causes, float(table.reshape(-1)[place]), derivative)
 
     def place_of(self, name: str, value: object, given: Given = None) -> tuple[int, ...]:
-        """Where an entry P(name = value | parents' states) stands in its table."""
+        """The index of an entry P(name = value | parents' states) in its table."""
         if name not in self.slopes:
             raise SchemaError(f"there is no table of {name!r}; {suggest(name, self.slopes)}")
         above, given = self.net.parents[name], given or {}

@@ -25,7 +25,7 @@ DEFAULT_CHANGE = 0.1  # relative change of the entries of fixed tables
 
 @dataclass(frozen=True)
 class Bar:
-    """An entry, the range within which it moves, and the answers at the range's ends."""
+    """An entry, its range, and the answers at the ends of the range."""
 
     entry: Entry
     low: float
@@ -43,7 +43,7 @@ class Tornado(Shown):
     """The bars of a tornado, the widest first."""
 
     title: str
-    within: str  # how far entries move
+    within: str  # how far entries vary
     probability: float
     bars: tuple[Bar, ...]
 
