@@ -1,4 +1,4 @@
-"""Annealed importance sampling: runs from a distribution that is easy to draw from to the network's, in small steps;
+"""Annealed importance sampling: runs move in small steps from a distribution that is easy to sample to the network's;
 the mean of their importance weights estimates P(evidence)."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 @dataclass(frozen=True, eq=False)
 class AnnealingPath:
     """f₀, ..., f₁: in a Markov network from the uniform distribution to ∏ factors^β; in a belief network from the
-    prior, the evidence counting as f^β. Zeros are replaced by small values on the way."""
+    prior, with the evidence raised to the power β. Zeros are replaced by small values on the way."""
 
     potentials: Potentials
     findings: Findings
@@ -73,7 +73,7 @@ class AnnealingPath:
 
     @cached_property
     def _counts(self) -> Flags:
-        """The cells that are raised to the power β."""
+        """The cells of factors that are raised to the power β."""
         held = self.potentials
         bent = (self.findings.codes[held.children] >= 0) | (not held.directed)
         return np.repeat(bent, np.diff(held.factors.values_at))
@@ -133,7 +133,7 @@ def total_of(log_weights: Array) -> Total:
 
 
 def runs_of(cells: int, rounds: int) -> tuple[int, int]:
-    """The number of runs, each of which stores so many numbers, and the steps of each: half of all rounds."""
+    """The number of runs, given the numbers that each stores, and the steps of each: half of all rounds."""
     most = max(FEWEST_RUNS, min(RUNS, MOST_STORED_NUMBERS // cells))
     count = max(FEWEST_RUNS, min(most, rounds // ROUNDS_PER_RUN))
     return count, max(FEWEST_TEMPERATURES, rounds // (2 * count))
@@ -169,7 +169,7 @@ def run(path: AnnealingPath, count: int, powers: Array, seed: int, first: int, l
 
 
 def in_threads(work: Callable[[int, int], Result], count: int) -> Iterator[Result]:
-    """work(first, last) of parts of the runs, in order; a run's draws don't depend on its part."""
+    """work(first, last) for parts of the runs, in order; a run's draws don't depend on the partition."""
     workers = local.workers()
     size = -(-count // min(workers, count))
     parts = [(first, min(first + size, count)) for first in range(0, count, size)]
@@ -181,7 +181,8 @@ def in_threads(work: Callable[[int, int], Result], count: int) -> Iterator[Resul
 
 
 def turns_of(potentials: Potentials, findings: Findings) -> Turns:
-    """Deterministic variables are redrawn with their parents: alone, neither could ever change."""
+    """The blocks of variables that are resampled together: a deterministic variable with its parents, since neither
+    could change alone."""
     decided = potentials.decided & (findings.codes < 0)
     free = np.flatnonzero((findings.codes < 0) & ~decided)
     below = children({v: tuple(scope[:-1]) for v, scope in enumerate(potentials.scopes)} if decided.any() else {})
@@ -202,7 +203,7 @@ def turns_of(potentials: Potentials, findings: Findings) -> Turns:
 
 
 def _listed(lists: list[list[int]]) -> tuple[Integers, Integers]:
-    """Where each list starts, and all of them one after another."""
+    """The start of each list, and the lists concatenated."""
     starts = np.append(0, np.cumsum([len(each) for each in lists])).astype(np.int64)
     return starts, np.array([value for each in lists for value in each], dtype=np.int64)
 

@@ -60,7 +60,7 @@ def log_total(potentials: Potentials, findings: Findings, method: str, samples: 
     """log P(evidence), for a Markov network log Z. "auto" is likelihood weighting; annealed importance sampling, where
     its effective sample size is small."""
     if method == "loopy":
-        raise NetworkError("loopy propagation doesn't tell how probable evidence is: sample")
+        raise NetworkError("loopy propagation doesn't give the probability of evidence: sample")
     check_samples(samples)
     if method in ("auto", "likelihood-weighting", "forward") and potentials.directed:
         drawn = forward if method == "forward" else weighted
@@ -85,7 +85,7 @@ def _averaged(
 ) -> list[Estimate]:
     """P = Σ w·1 / Σ w; of E = Σ x·P, the standard error is √Σ w²(x - E)² / Σ w."""
     shapes = [tuple(potentials.card[list(group.variables)]) for group in asked]
-    sums = [np.zeros(int(np.prod(shape)) + 1) for shape in shapes]  # the last: where an event doesn't happen
+    sums = [np.zeros(int(np.prod(shape)) + 1) for shape in shapes]  # the last cell: the event doesn't happen
     squares = [np.zeros_like(each) for each in sums]
     total = square = 0.0
     top = -np.inf

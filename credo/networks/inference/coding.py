@@ -1,4 +1,4 @@
-"""Cells of a table as numbers of states."""
+"""Cells of a table as state codes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_MAPPED_VALUES = 10_000  # values of a dictionary column that are looked up 
 
 
 class Unseen(NamedTuple):
-    """How many cells of a column hold values that aren't states, and one of these values."""
+    """The number of cells in a column with unseen values, and one of these values."""
 
     cells: int
     value: object
@@ -37,7 +37,7 @@ class Unseen(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """The cells of a batch as numbers of states."""
+    """The cells of a batch as state codes."""
 
     batch: Batch
     columns: Codes  # (columns, rows), -1 where a cell is missing
@@ -50,9 +50,9 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class CodedRows(Loaded):
-    """Weighted rows of all variables as numbers of states: what EM reads in each step."""
+    """Weighted rows of all variables as state codes: EM reads them in each step."""
 
-    start: int | None  # the number of the first row; None if equal rows are one
+    start: int | None  # the number of the first row; None if equal rows are merged
     codes: Codes  # (variables, rows), -1 where a cell is missing
     weight: Array  # (rows,)
 
@@ -61,7 +61,7 @@ class CodedRows(Loaded):
         return len(self.weight)
 
     def chunks(self, size: int) -> Iterator[CodedRows]:
-        """So many rows at a time."""
+        """The rows in chunks of a size."""
         for at in range(0, self.rows, size):
             own = slice(at, at + size)
             start = None if self.start is None else self.start + at
@@ -70,13 +70,13 @@ class CodedRows(Loaded):
 
 @dataclass(frozen=True, eq=False)
 class Coder:
-    """Reads columns by the states that variables have."""
+    """Converts columns to state codes."""
 
     index: StateIndex
-    names: Sequence[str]  # of the columns
+    names: Sequence[str]  # states of the columns
 
     def coded(self, batch: Batch) -> Coded:
-        """Values that aren't states count as missing."""
+        """The codes of a batch; unseen values count as missing."""
         columns, unknown = np.empty((len(self.names), batch.rows), dtype=np.int32), dict[str, Unseen]()
         fast = pays(batch.rows, batch.start)
         for i, name in enumerate(self.names):
@@ -105,7 +105,7 @@ class Coder:
 
     @cached_property
     def _spellings(self) -> dict[int, tuple[NDArray[np.int64], NDArray[np.uint8]] | None]:
-        """Of each column whose states are a few strings: where they end, and their letters."""
+        """For each column whose states are a few strings: their ends and their bytes."""
         numbers = [self.index.number[name] for name in self.names]
         return {v: _spelling(self.index.states[v]) for v in numbers}
 
@@ -119,7 +119,7 @@ class Coder:
                 )
 
     def _check_numbers(self, name: str, values: list[Any]) -> None:
-        """Refuse fractions where all states are words, such as names of bins."""
+        """Refuse fractions if all states are words, such as names of bins."""
         states = self.index.states[self.index.number[name]]
         fractions = [value for value in values if isinstance(value, float) and not value.is_integer()]
         if fractions and not any(map(_reads_as_number, states)):
@@ -146,7 +146,7 @@ def _reads_as_number(state: object) -> bool:
 
 
 def pays(rows: int, start: int = 0) -> bool:
-    """Whether compiled code is there already, or rows are so many that it pays to load it."""
+    """Whether compiled code is loaded already, or there are enough rows to pay for loading it."""
     return rows >= MANY_BATCH_ROWS and ("numba" in sys.modules or start >= MANY_TABLE_ROWS)
 
 
@@ -161,7 +161,7 @@ def _spelling(states: tuple[Any, ...]) -> tuple[NDArray[np.int64], NDArray[np.ui
 def _code_strings(
     batch: Batch, name: str, spelling: tuple[NDArray[np.int64], NDArray[np.uint8]] | None, out: Codes
 ) -> bool:
-    """Whether a column of strings holds nothing but states and missing cells: then their numbers are in `out`."""
+    """Whether a column of strings holds only states and missing cells; if so, the codes are in `out`."""
     import pyarrow as pa
 
     column = batch.columns.get(name)
@@ -183,7 +183,7 @@ def _code_strings(
 
 
 def _categories(batch: Batch, name: str) -> tuple[NDArray[Any], list[Any]]:
-    """A column's codes, -1 where a cell is missing, and their values: as they are, where it is coded already."""
+    """A column's codes, -1 for missing cells, and their values; a dictionary column is used as it is."""
     import pyarrow as pa
 
     column = batch.column(name)

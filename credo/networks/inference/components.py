@@ -1,4 +1,4 @@
-"""Connected components: evidence cuts a network into independent parts; each is answered by itself, exactly where that
+"""Connected components: evidence cuts a network into independent parts; each is answered separately, exactly if that
 fits in memory."""
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ from credo.numerics.exact import Array
 CACHED_CUTS = 16  # decompositions kept for later queries
 SMALL_COMPONENT = 2**12  # joint states up to which components are answered together
 
-Check = Callable[[float], None]  # refuses impossible evidence, given its log-probability
+Check = Callable[[float], None]  # raises an error for impossible evidence, given its log-probability
 
 
 @dataclass(frozen=True, eq=False)
 class ConnectedComponent:
     """A connected component of the free variables, with their observed neighbours, as a network of its own."""
 
-    variables: Integers  # their numbers in the whole network
+    variables: Integers  # their indices in the whole network
     potentials: Potentials
 
     @classmethod
     def of(cls, whole: Potentials, factors: Sequence[int], free: Integers) -> ConnectedComponent:
-        """In a belief network each variable needs a table: observed ones whose own is elsewhere get ones."""
+        """The component of these variables. In a belief network each variable needs a table: observed variables whose
+        own table is in another component get a table of ones."""
         scopes = whole.scopes
         there = np.unique(np.concatenate([free, *(np.array(scopes[f], dtype=np.int64) for f in factors)]))
         names = {int(v): str(v) for v in there}
@@ -60,11 +61,11 @@ class ConnectedComponent:
 
     @cached_property
     def number(self) -> dict[int, int]:
-        """{number in the whole network: number here}"""
+        """{index in the whole network: index here}"""
         return {v: i for i, v in enumerate(self.variables.tolist())}
 
     def findings(self, whole: Potentials, given: Findings) -> Findings:
-        """The evidence about its variables; likelihoods of observed ones are counted elsewhere, once."""
+        """The evidence on its variables; likelihoods of observed variables are counted once, in another place."""
         codes = given.codes[self.variables]
         if not len(given.weights):
             return Findings(codes, NO_LIKELIHOODS)
@@ -78,20 +79,20 @@ class ConnectedComponent:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """The parts of a network that a query is about, and the factors of observed variables alone."""
+    """The components that a query is about, and the factors over observed variables only."""
 
     parts: Sequence[ConnectedComponent]
     known: Sequence[int]
 
     @cached_property
     def part_of(self) -> dict[int, int]:
-        """The part that each variable is in; for observed ones, any."""
+        """The component of each variable; any of them for observed variables."""
         return {v: i for i, part in enumerate(self.parts) for v in part.variables.tolist()}
 
 
 class Components:
-    """Answers to queries about the variables of potentials, part by part: "auto" estimates parts that don't fit in
-    memory, "exact" refuses them, and other methods estimate all."""
+    """Answers to queries, component by component: "auto" estimates components that don't fit in memory, "exact" refuses
+    them, and other methods estimate all."""
 
     def __init__(self, potentials: Potentials) -> None:
         self.potentials = potentials
@@ -100,7 +101,7 @@ class Components:
     def estimates(
         self, findings: Findings, asked: Sequence[JointQuery], method: str, samples: int, seed: int, check: Check
     ) -> list[Estimate]:
-        """P(variables, event | findings) of each joint query: the product of the parts'."""
+        """P(variables, event | findings) of each joint query: the product over components."""
         cut = self._cut(findings, {v for group in asked for v in (*group.variables, *group.event)})
         check(self._known(cut, findings))
         split = [self._split(cut, findings, group) for group in asked]
@@ -118,7 +119,7 @@ class Components:
         ]
 
     def log_total(self, findings: Findings, method: str, samples: int, seed: int) -> Total:
-        """log P(evidence), without arrows log Z: the sum of the parts'."""
+        """log P(evidence), or log Z without arrows: the sum over components."""
         cut = self._cut(findings, ())
         value, error, effective, how, reliable = self._known(cut, findings), 0.0, np.inf, _by(method), True
         for part in cut.parts if value > -np.inf else ():
@@ -168,7 +169,7 @@ class Components:
         return found
 
     def _made(self, observed: Flags, wanted: Flags) -> Cut:
-        """Barren nodes are left out."""
+        """The components of a query, without barren nodes."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -184,7 +185,7 @@ class Components:
         free, first = np.flatnonzero(there), int(label.max()) + 1
         groups = np.where(
             sizes[label[:n][free]] <= log(SMALL_COMPONENT), first, label[:n][free]
-        )  # all small ones together
+        )  # all small components together
         touched = np.zeros(count, dtype=np.bool_)
         touched[held.factor_of[place]] = True
         group_of = np.full(first + 1, -1)
@@ -197,7 +198,7 @@ class Components:
         return Cut(parts, np.flatnonzero(used & ~touched).tolist())
 
     def _above(self, wanted: Flags) -> Flags:
-        """Factors of these variables and their ancestors."""
+        """The factors of these variables and their ancestors."""
         held = self.potentials
         factor = np.argsort(held.children)
         used, waiting = np.zeros(len(factor), dtype=np.bool_), np.flatnonzero(wanted).tolist()
@@ -209,7 +210,7 @@ class Components:
         return used
 
     def _known(self, cut: Cut, findings: Findings) -> float:
-        """The log of the factors that don't depend on free variables."""
+        """The log of the factors over observed variables only."""
         held, found = self.potentials, self.potentials.log_scale
         with np.errstate(divide="ignore"):
             for f in cut.known:
@@ -220,7 +221,7 @@ class Components:
         return found
 
     def _split(self, cut: Cut, findings: Findings, group: JointQuery) -> dict[int, JointQuery]:
-        """A joint query's share of each part, in the part's numbers."""
+        """The part of a joint query that concerns each component, in the component's indices."""
         parts: dict[int, tuple[list[int], dict[int, Flags]]] = {}
         for v in (v for v in (*group.variables, *group.event) if findings.codes[v] < 0):
             i = cut.part_of[v]
@@ -239,7 +240,7 @@ class Components:
         found: Sequence[tuple[ConnectedComponent, JointQuery, Estimate]],
         otherwise: str,
     ) -> Estimate:
-        """∏ of independent tables, an axis for each variable of the query."""
+        """The product of independent tables, with an axis for each variable of the query."""
         happens = all(allowed[findings.codes[v]] for v, allowed in group.event.items() if findings.codes[v] >= 0)
         axes = [int(part.variables[v]) for part, own, _ in found for v in own.variables]
         if len(found) == 1 and happens and axes == [*group.variables]:
@@ -270,7 +271,7 @@ class Components:
 
 
 def _by(method: str) -> str:
-    """The method of an answer without samples."""
+    """The method reported for an answer without samples."""
     return EXACT if method == "auto" else method
 
 
@@ -283,7 +284,8 @@ def _of_part(
     seed: int,
     check: Check,
 ) -> list[Estimate]:
-    """Exact where it fits; a part that isn't queried must be possible, as far as that is known."""
+    """The answers for one component, exact if it fits; evidence on a component that isn't queried must be possible, as
+    far as can be determined."""
     if method in ("auto", EXACT):
         try:
             return [*_exactly(part, findings, asked, check)]
@@ -349,7 +351,7 @@ def _total(part: ConnectedComponent, findings: Findings, method: str, samples: i
 def _best(
     part: ConnectedComponent, findings: Findings, asked: Sequence[int] | None, method: str, samples: int, seed: int
 ) -> tuple[Integers, float | Total, bool]:
-    """The most probable joint state of a part, its log-probability, and whether it is exact."""
+    """The most probable joint state of a component, its log-probability, and whether it is exact."""
     if asked is not None and not asked:
         found = _total(part, findings, "auto" if method == "gibbs" else method, samples, seed)
         return findings.codes, found.log_value if found.method == EXACT else found, True

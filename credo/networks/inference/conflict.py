@@ -1,4 +1,4 @@
-"""Impossible evidence: which findings can't be true together."""
+"""Impossible evidence: a smallest set of conflicting findings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Names = frozenset[str]
 
 
 def smallest_conflict(given: Mapping[str, object], possible: Possible) -> dict[str, Any]:
-    """A smallest set of findings that contradict each other.
+    """A smallest set of findings that contradict one another.
 
     The complement of a consistent set hits every conflict. So a smallest hitting set of the complements seen so far is
-    no larger than the smallest conflict, and is one as soon as it is impossible (Ignatiev, Previti, Liffiton and
-    Marques-Silva, 2015).
+    no larger than the smallest conflict, and is a smallest conflict as soon as it is impossible (Ignatiev, Previti,
+    Liffiton and Marques-Silva, 2015).
     """
     asked: dict[Names, bool] = {frozenset(given): False}
 
@@ -55,7 +55,7 @@ def _minimal_conflict(names: Names, order: Sequence[str], fits: Callable[[Names]
 
 
 def _maximal_consistent(names: Names, order: Sequence[str], fits: Callable[[Names], bool]) -> Names:
-    """A maximal consistent set of findings that holds these, by bisection."""
+    """A maximal consistent set of findings that contains these, by bisection."""
     if not order or fits(names | {*order}):
         return names | {*order}
     if len(order) == 1:
@@ -65,7 +65,7 @@ def _maximal_consistent(names: Names, order: Sequence[str], fits: Callable[[Name
 
 
 def _hitting_sets(sets: Sequence[Names], size: int) -> Iterator[Names]:
-    """Hitting sets of at most so many names."""
+    """Hitting sets of at most this size."""
     waiting = [frozenset[str]()]
     seen = set[Names]()
     while waiting and len(seen) < MOST_CONFLICT_QUERIES:
@@ -90,10 +90,10 @@ def _disjoint_sets(sets: Sequence[Names]) -> int:
 
 
 def impossible(given: Mapping[str, object], possible: Possible) -> EvidenceError:
-    """The error that names what conflicts."""
+    """The error that names the conflicting findings."""
     found = smallest_conflict(given, possible)
     if not found:
-        return EvidenceError("the network itself is impossible: all that it allows has probability 0")
+        return EvidenceError("the network itself is impossible: every joint state has probability 0")
     shown = [f"{name} = {said(value)}" for name, value in found.items()]
     if len(shown) == 1:
         return EvidenceError(f"the evidence is impossible: {shown[0]} has probability 0", found)

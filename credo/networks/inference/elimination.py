@@ -1,4 +1,4 @@
-"""Variable elimination in NumPy: it answers a process's first queries sooner than kernels could be loaded."""
+"""Variable elimination in NumPy: it answers the first queries of a process before kernels could be loaded."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ def is_loaded() -> bool:
 
 
 class ScopedTable(NamedTuple):
-    """A factor, or what others sent."""
+    """A table over some variables: a factor or a message."""
 
     scope: list[int]
     table: Array
-    least: float  # no value above 0 has a smaller logarithm
+    least: float  # lower bound of the logarithms of positive values
 
 
 @dataclass
 class Clique:
-    """An eliminated variable with its neighbours, and the product of all factors that had it."""
+    """An eliminated variable with its neighbours, and the product of all factors that contained it."""
 
-    variable: int  # -1: several, all that were left
+    variable: int  # -1: all remaining variables together
     scope: list[int]  # the neighbours, then the variable
     table: Array
-    message: Array  # over the neighbours: the table's sum, or its maximum
+    message: Array  # over the neighbours: the sum or the maximum of the table
     above: int = -1  # the first clique in which a neighbour is eliminated
 
 
 class Elimination:
-    """The same answers as those of Trees, to which it delegates once kernels are loaded, or a query is large."""
+    """The same interface as Trees, to which it delegates once kernels are loaded or a query is large."""
 
     _spent = 0  # steps of all queries so far
 
@@ -105,7 +105,7 @@ class Elimination:
         return self._compiled()
 
     def _known(self, codes: Integers, weights: Array) -> list[int]:
-        """The variables with evidence."""
+        """The observed variables."""
         known = codes >= 0
         if len(weights):
             known |= np.logical_or.reduceat(weights != 1.0, self.potentials.places[:-1])
@@ -115,7 +115,7 @@ class Elimination:
     def _begun(
         self, codes: Integers, weights: Array, wanted: Collection[int], last: Sequence[int] = ()
     ) -> EliminationRun | None:
-        """The relevant factors, before anything is summed out; None: kernels do better."""
+        """The relevant factors, before anything is summed out; None if kernels are faster."""
         if is_loaded() or Elimination._spent > STEPS_BEFORE_KERNELS or len(wanted) > MOST_FACTORS:
             return None
         factors = self._needed(wanted)
@@ -130,7 +130,7 @@ class Elimination:
 
     def _needed(self, wanted: Collection[int]) -> dict[int, list[int]] | None:
         """The tables of the wanted variables and their ancestors, and factors that aren't tables, each with its scope;
-        None: too many."""
+        None if there are too many."""
         held = self.potentials
         if len(wanted) == len(held.card) and len(held.children) <= MOST_FACTORS:
             return dict(enumerate(held.scopes))
@@ -145,10 +145,10 @@ class Elimination:
 
 
 class EliminationRun:
-    """Factors with the evidence, from which variables are eliminated one by one."""
+    """Factors reduced by the evidence, from which variables are eliminated one by one."""
 
     def __init__(self, held: Numbered, codes: Integers, weights: Array, factors: Mapping[int, list[int]]) -> None:
-        """factors: the scope of each."""
+        """factors: each with its scope."""
         self._held, self._codes = held, codes
         self._log, self._weights = held.log_scale, weights
         self._factors: list[ScopedTable] = []
@@ -184,10 +184,11 @@ class EliminationRun:
         return found
 
     def work(self, last: set[int]) -> int:
-        """The cells and steps that it takes; self.order: greedily the smallest message first, the `last` variables
-        last. If there are none, self.rest: variables whose joint table is small, which come at once at the end."""
+        """The cost in cells and steps. Sets self.order, greedily with the smallest message first and the `last`
+        variables last; without these, self.rest are variables with a small joint table, which are summed out together
+        at the end."""
         near, card = {v: own - {v} for v, own in self._near.items()}, self._held.lengths
-        sizes = {v: prod(card[u] for u in own) for v, own in near.items()}  # of messages
+        sizes = {v: prod(card[u] for u in own) for v, own in near.items()}  # sizes of messages
         self.order, self.rest, cells = list[int](), list[int](), 0
         together = prod(card[v] for v in sizes)
         while sizes:
@@ -207,11 +208,11 @@ class EliminationRun:
         return int(cells)
 
     def summed(self, last: Sequence[int], maximised: bool = False) -> float | None:
-        """The log of the sum, or of the maximum over the last variables after the others were summed out; None: it
-        underflows. Without maximising, the last variables stay."""
+        """The log of the sum, or of the maximum over the last variables after the others were summed out; None if it
+        underflows. Without maximising, the last variables remain."""
         place = {v: i for i, v in enumerate(self.order)} | dict.fromkeys(self.rest, len(self.order))
         final = {*last}
-        stop = len(place) - len(self.rest)  # and then the rest
+        stop = len(place) - len(self.rest)  # then the rest together
         stop = stop if maximised else stop - len(final & place.keys())
         buckets: list[list[ScopedTable]] = [[] for _ in range(stop + 1)]
 
@@ -255,19 +256,19 @@ class EliminationRun:
         return self._log + log(total) if total > 0.0 else -inf
 
     def product(self, scope: Sequence[int]) -> Array:
-        """The remaining product, over these variables."""
+        """The product of the remaining factors, over these variables."""
         return self._multiplied(self._left, [*scope])
 
     def _multiplied(self, parts: Sequence[ScopedTable], scope: list[int]) -> Array:
         if len(parts) == 1 and parts[0].scope == scope:
             return parts[0].table
         place, found = {v: i for i, v in enumerate(scope)}, np.ones([1] * len(scope))
-        for own, table, _ in sorted(parts, key=lambda part: part.table.size):  # products stay small until the end
+        for own, table, _ in sorted(parts, key=lambda part: part.table.size):  # keeps intermediate products small
             found = np.multiply(found, _aligned(table, own, place), order="C")
         return found
 
     def believe(self, out: Array) -> None:
-        """out = P(variable | evidence), from the last eliminated variable to the first."""
+        """Write P(variable | evidence) to out, from the last eliminated variable to the first."""
         held, beliefs = self._held, dict[int, Array]()
         out[:] = 0.0
         for v in np.flatnonzero(self._codes >= 0).tolist():
@@ -290,7 +291,7 @@ class EliminationRun:
                 out[held.places[v] : held.places[v + 1]] = own / own.sum()
 
     def decode(self, last: Sequence[int], chosen: Integers) -> None:
-        """chosen: the best states of the last variables, from the last eliminated to the first."""
+        """Write the best states of the last variables to chosen, from the last eliminated to the first."""
         final = {*last}
         for clique in reversed(self.cliques):
             if clique.variable in final:
@@ -299,7 +300,7 @@ class EliminationRun:
 
 
 def _aligned(table: Array, own: list[int], place: Mapping[int, int]) -> Array:
-    """A table over some variables of a scope, with an axis for each variable of the scope, in its place."""
+    """A table over some variables of a scope, broadcast to an axis for each variable of the scope."""
     at, shape = [place[v] for v in own], [1] * len(place)
     for k, length in zip(at, table.shape, strict=True):
         shape[k] = length
@@ -308,12 +309,12 @@ def _aligned(table: Array, own: list[int], place: Mapping[int, int]) -> Array:
 
 
 def _sum_over_last(table: Array) -> Array:
-    """Over the last axis. It is short: a product takes a third of the time of NumPy's sum."""
+    """The sum over the last axis. It is short, so a matrix product takes a third of the time of NumPy's sum."""
     return np.asarray((table.reshape(-1, table.shape[-1]) @ np.ones(table.shape[-1])).reshape(table.shape[:-1]))
 
 
 def _sum_to(table: Array, axis: int) -> Array:
-    """Over all axes but one."""
+    """The sum over all axes but one."""
     if axis == table.ndim - 1:
         flat = table.reshape(-1, table.shape[-1])
         return np.asarray(np.ones(len(flat)) @ flat)
@@ -321,7 +322,7 @@ def _sum_to(table: Array, axis: int) -> Array:
 
 
 def _least(parts: Sequence[ScopedTable]) -> float | None:
-    """A bound of the logarithm of the product's values above 0; None: it may underflow."""
+    """A lower bound of the logarithms of the product's positive values; None if it may underflow."""
     if (bound := sum(part.least for part in parts)) > LOG_UNDERFLOW:
         return bound
     bound = sum(_log_least(part.table) for part in parts)
@@ -329,5 +330,5 @@ def _least(parts: Sequence[ScopedTable]) -> float | None:
 
 
 def _log_least(table: Array) -> float:
-    """The logarithm of the smallest value above 0."""
+    """The logarithm of the smallest positive value."""
     return log(table.min(initial=1.0, where=table > 0))

@@ -1,4 +1,4 @@
-"""Elimination orders: the interaction graph of the factors, and the clique tree that an order makes."""
+"""Elimination orders: the interaction graph of the factors, and the cliques that result from an order."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Graph(NamedTuple):
     """The interaction graph: variables that share a factor are joined."""
 
     nodes: Integers  # (variables, columns)
-    edges: Integers  # (halves of edges, 2), with room for more
+    edges: Integers  # (half-edges, 2), with room for more
     slots: Integers  # a hash table of the edges
-    used: int  # halves of edges
+    used: int  # number of half-edges
 
 
 def connected(heads: Integers, axes: Integers, log_card: Array, stage: Integers, together: Integers) -> Graph:
@@ -94,5 +94,5 @@ def triangulate(graph: Graph, log_size: Array, rule: int, chance: Integers | Non
 
 
 def _room(halves: int) -> int:
-    """Places of a hash table: a power of 2, a third of them in use at most."""
+    """The size of a hash table: a power of 2, at most a third full."""
     return 1 << max(6, (halves * 3 // 2).bit_length())

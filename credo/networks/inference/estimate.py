@@ -19,7 +19,7 @@ UNRELIABLE = "unreliable: independent runs disagree; increase samples="
 
 @dataclass(frozen=True, eq=False)
 class JointQuery:
-    """P(variables, event): the variables of a joint table, and the states that an event allows of each of its
+    """P(variables, event): the variables of a joint table, and the states that an event allows for each of its
     variables."""
 
     variables: Sequence[int]
@@ -48,8 +48,8 @@ class Estimate:
     effective: float
     method: str
     spread: Callable[[Array], float]  # x -> the standard error of Σ x·P
-    sure: float = 0.0  # total weight over the largest possible weight: an unseen sample may have that
-    reliable: bool = True  # whether the standard error is
+    sure: float = 0.0  # total weight over the largest possible weight, which an unseen sample may have
+    reliable: bool = True  # whether the standard error is reliable
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Total:
     error: float
     effective: float
     method: str
-    reliable: bool = True  # whether the standard error is
+    reliable: bool = True  # whether the standard error is reliable
 
 
 def check_samples(samples: object) -> None:
@@ -74,7 +74,7 @@ def floor_of(group: JointQuery, findings: Findings, effective: float) -> float:
 
 
 def widened(independent: float) -> float:
-    """How much wider an interval from few independent samples is: the 95% quantile of Student's t over the normal's,
+    """The factor by which few independent samples widen an interval: the 95% quantile of Student's t over the normal's,
     about 1 + 1.21/ν + 1.6/ν².
 
     >>> widened(8.0).__round__(2)
@@ -85,7 +85,7 @@ def widened(independent: float) -> float:
 
 
 def mean_of(log_weights: Array, method: str) -> Total:
-    """The log of the mean weight; its standard error is the mean's relative one."""
+    """The log of the mean weight; its standard error is the relative standard error of the mean."""
     top = log_weights.max()
     if top == -np.inf:
         raise no_sample(method)

@@ -23,15 +23,15 @@ ROWS_PER_CHUNK = 1024  # rows of one task: fixed, so that sums don't depend on t
 
 @dataclass(frozen=True, eq=False)
 class Expectations:
-    """A tree for rows with any missing cells; for rows that it can't answer, trees of their own patterns."""
+    """A tree for rows with any missing cells; rows that it can't answer use trees for their own patterns."""
 
     trees: Trees
-    tree: RootedTree | None  # None: its tables would be too large to be kept
+    tree: RootedTree | None  # None: its tables would be too large to keep
     families: Families | None
 
     @classmethod
     def of(cls, trees: Trees) -> Expectations:
-        """The structure is compiled once, for all values of the factors."""
+        """Compile the structure once, for all values of the factors."""
         everything = np.ones(len(trees.potentials.card), dtype=np.bool_)
 
         def compiled() -> TreeStructure | None:
@@ -48,19 +48,20 @@ class Expectations:
         return self.trees.potentials
 
     def of_rows(self, rows: CodedRows) -> tuple[Array, Array]:
-        """Counts, laid out as the factors' values are; and log P(row), -inf for impossible rows, which add nothing."""
+        """Counts in the layout of the factors' values; and log P(row), -inf for impossible rows, which add nothing."""
         counts, logs = np.zeros((1, len(self.potentials.factors.values))), np.full(rows.rows, np.nan)
         self._add(rows, rows.weight, logs, counts)
         return counts[0], logs
 
     def of_each_row(self, rows: CodedRows) -> Array:
-        """The counts of each row by itself, without its weight. (rows, the factors' values)"""
+        """The counts of each single row, unweighted. (rows, the factors' values)"""
         counts, logs = np.zeros((rows.rows, len(self.potentials.factors.values))), np.full(rows.rows, np.nan)
         self._add(rows, np.ones(rows.rows), logs, counts)
         return counts
 
     def _add(self, rows: CodedRows, weight: Array, logs: Array, counts: Array) -> None:
-        """In the tree for any evidence, if there is one; of rows that it can't answer, in trees of their own."""
+        """Add the counts of rows, in the tree for any evidence if there is one; rows that it can't answer use their own
+        trees."""
         held = self.potentials
         if self.tree is not None and self.families is not None:
             self._walk(self.tree, self.families, rows, weight, logs, counts)

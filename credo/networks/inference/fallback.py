@@ -40,7 +40,7 @@ class EstimatedRows:
 
 @dataclass(frozen=True)
 class Fallback:
-    """How to estimate."""
+    """The settings of an estimate."""
 
     samples: int
     seed: int
@@ -50,7 +50,7 @@ class Fallback:
 
 
 class SamplingFallback(Trees):
-    """Exact answers where they fit in memory, else estimates for each connected component: for queries about rows."""
+    """Exact answers if they fit in memory, else estimates for each connected component: for queries about rows."""
 
     def __init__(self, trees: Trees, components: Components, samples: int, seed: int) -> None:
         super().__init__(trees.potentials, trees.structures)

@@ -20,11 +20,11 @@ NO_LIKELIHOODS = np.empty(0)
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """codes: each variable's state, -1 if it isn't observed; weights: likelihoods of all states, or empty."""
+    """codes: each variable's state, -1 if unobserved; weights: likelihoods of all states, or empty."""
 
     codes: Integers
     weights: Array
-    log_scale: float = 0.0  # log of what likelihoods were divided by: each variable's largest is 1
+    log_scale: float = 0.0  # log of the factor by which likelihoods were divided, so that each variable's largest is 1
 
     @classmethod
     def of(cls, potentials: Potentials, given: Given) -> Findings:
@@ -39,7 +39,7 @@ class Findings:
         for name, value in (given or {}).items():
             v = number.get(name)
             if v is None:
-                v = variable(potentials, name)  # an error
+                v = variable(potentials, name)  # raises the error
             if value is None:
                 continue
             known = potentials.codes[v].get(value) if type(value) is str else None
@@ -62,7 +62,7 @@ class Findings:
         return len(self.weights) > 0 or bool((self.codes >= 0).any())
 
     def where(self, event: Mapping[int, Flags], places: Integers) -> Findings | None:
-        """The evidence, and that the event happens; None if it can't."""
+        """The evidence together with an event; None if the event is impossible."""
         codes, weights = self.codes.copy(), self.weights.copy() if len(self.weights) else np.ones(int(places[-1]))
         for v, allowed in event.items():
             own = weights[places[v] : places[v + 1]]
@@ -75,7 +75,7 @@ class Findings:
 
 
 def allowed(potentials: Potentials, event: Mapping[str, object]) -> dict[int, Flags]:
-    """The states that an event allows, of each of its variables."""
+    """The states that an event allows, for each of its variables."""
     found: dict[int, Flags] = {}
     check_mapping("an event is {name: state}, but is", event, EvidenceError)
     for name, value in event.items():
@@ -89,7 +89,7 @@ def allowed(potentials: Potentials, event: Mapping[str, object]) -> dict[int, Fl
 
 
 def variable(index: StateIndex, name: object) -> int:
-    """A variable's number."""
+    """The index of a variable."""
     found = index.number.get(name) if isinstance(name, str) else None
     if found is None:
         raise SchemaError(f"there is no variable {name!r}; {suggest(name, index.names)}")
@@ -97,7 +97,7 @@ def variable(index: StateIndex, name: object) -> int:
 
 
 def state(potentials: Potentials, v: int, value: object) -> int:
-    """The number of a state, given as it is or as text; a boolean also in words."""
+    """The index of a state, given as its value or as text; a boolean also in words."""
     found = find_state(potentials, v, value)
     if found is None:
         raise EvidenceError(f"{potentials.names[v]!r} has no state {value!r}; {suggest(value, potentials.states[v])}")
@@ -115,7 +115,7 @@ def affirmative(states: Sequence[object]) -> int:
 
 
 def find_state(index: StateIndex, v: int, value: object) -> int | None:
-    """The same; None if there is no such state."""
+    """The index of a state; None if there is no such state."""
     found = index.codes[v].get(value) if isinstance(value, Hashable) else None
     if found is None:
         words = BOOLEAN_SPELLINGS[bool(value)] if isinstance(value, bool | np.bool_) else (str(value),)
@@ -131,7 +131,7 @@ def find_state(index: StateIndex, v: int, value: object) -> int | None:
 
 
 def _code(potentials: Potentials, v: int, value: object) -> int | Array:
-    """A state's number, or weights of all states."""
+    """The index of a state, or the likelihoods of all states."""
     if isinstance(value, str):
         return state(potentials, v, value)
     if isinstance(value, Mapping):

@@ -21,7 +21,7 @@ SMALLEST_WEIGHT = 1e-300  # replaces 0 where a logarithm is taken
 def drawn_forward(
     potentials: Potentials, findings: Findings, seed: int
 ) -> Callable[[int, NDArray[np.signedinteger]], Array]:
-    """A function that draws rows into codes (variables, rows), and returns the logs of their weights."""
+    """A function that samples rows into codes (variables, rows), and returns their log-weights."""
     sums, mixed = running_sums(potentials), mixed_seed(seed)
 
     def draw(start: int, codes: NDArray[np.signedinteger]) -> Array:
@@ -35,7 +35,7 @@ def drawn_forward(
 
 
 def running_sums(potentials: Potentials) -> Array:
-    """Cumulative sums of each row of each table, laid out as the values are."""
+    """Cumulative sums of each row of each table, in the layout of the values."""
     found, at = potentials.factors.values.copy(), potentials.factors.values_at
     for f, v in enumerate(potentials.children.tolist()):
         own = found[at[f] : at[f + 1]].reshape(-1, int(potentials.card[v]))
@@ -44,7 +44,7 @@ def running_sums(potentials: Potentials) -> Array:
 
 
 def mixed_seed(seed: int) -> np.uint64:
-    """A hash of the seed: seeds next to each other don't draw overlapping sequences."""
+    """A hash of the seed, so that consecutive seeds don't give overlapping sequences."""
     return np.uint64(np.random.SeedSequence(check_seed(seed)).generate_state(1, np.uint64)[0])
 
 
@@ -57,7 +57,7 @@ def weighted(potentials: Potentials, findings: Findings, samples: int, seed: int
 
 
 def most_weight(potentials: Potentials, findings: Findings) -> float:
-    """The log of the largest weight that a sample can have."""
+    """The log of the largest possible weight of a sample."""
     found = 0.0
     for f, v in enumerate(potentials.children.tolist()):
         if findings.codes[v] >= 0:

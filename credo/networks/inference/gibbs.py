@@ -77,7 +77,7 @@ def chains(potentials: Potentials, findings: Findings, rows: int, apart: int, se
 
 
 def weights_of(log_weights: Array) -> Array:
-    """They sum to 1."""
+    """Normalised importance weights."""
     if not len(log_weights):
         raise EvidenceError("no possible state was found to start from: the evidence is improbable or impossible")
     weights = np.exp(log_weights - log_weights.max())
@@ -91,12 +91,12 @@ class RunStatistics:
     path: AnnealingPath
     log_weights: Array  # (runs): importance weights
     shares: Array  # (2, runs, states of all variables): mean full conditionals
-    seen: Flags  # (states of all variables): whether any run had it
+    seen: Flags  # (states of all variables): whether any run visited it
     counts: Sequence[Array]  # for queries about several variables: (2, runs, cells)
 
     @classmethod
     def joined(cls, parts: Sequence[RunStatistics], path: AnnealingPath) -> RunStatistics:
-        """Of all runs; runs that end in an impossible state don't count."""
+        """The statistics of all runs, without those that end in an impossible state."""
         log_weights = np.concatenate([part.log_weights for part in parts])
         there = log_weights > -np.inf
         shares = np.concatenate([part.shares for part in parts], axis=1)[:, there]
@@ -109,7 +109,7 @@ class RunStatistics:
         return weights_of(self.log_weights)
 
     def estimate(self, number: int, group: JointQuery, rounds: int) -> Estimate:
-        """The runs' mean: equally weighted where they agree, else by importance weights if enough runs count."""
+        """The runs' mean: equally weighted if they agree, else by importance weights if enough runs are effective."""
         halves, moved = self._of(number, group)
         runs, effective_runs = len(self.weights), 1.0 / float(self.weights @ self.weights)
         agree, weighed = agreed(halves.mean(0)), not self._all_agree and effective_runs >= LEAST_EFFECTIVE * runs
@@ -134,7 +134,7 @@ class RunStatistics:
         return Estimate(p.reshape(shape), error.reshape(shape), effective, "gibbs", spread, reliable=reliable)
 
     def _of(self, number: int, group: JointQuery) -> tuple[Array, Flags]:
-        """The means of a query in each half (2, runs, cells); and the cells that some run both entered and left."""
+        """The means of a query in each half-run (2, runs, cells); and the cells that some run both entered and left."""
         v = _only(group)
         if v is None:
             found = self.counts[number]
@@ -157,7 +157,7 @@ class RunStatistics:
         return settled_beliefs(self.path.potentials, self.path.findings)
 
     def _denied(self, group: JointQuery, halves: Array, moved: Flags) -> bool:
-        """Whether no run left a state that loopy propagation finds less certain."""
+        """Whether no run left a state that is less certain by loopy propagation."""
         v = _only(group)
         if v is None or moved.any() or not group.variables or not group.unsure(self.path.findings):
             return False
@@ -182,8 +182,8 @@ class PooledRuns:
         return np.asarray(self.weights @ halves.mean(0))
 
     def error(self, halves: Array) -> Array:
-        """√Σ w²(x - E)², wider for few runs, and where runs disagree."""
-        x, apart = halves.mean(0), (halves[0] - halves[1]) / 2.0  # as large as noise alone would make x differ
+        """√Σ w²(x - E)², wider for few runs and if runs disagree."""
+        x, apart = halves.mean(0), (halves[0] - halves[1]) / 2.0  # the difference that noise alone would cause
         off = (x - self.weights @ x) ** 2
         if self.unreliable:
             return np.asarray(np.sqrt(self.weights @ off))
@@ -201,26 +201,26 @@ def agreed(means: Array) -> bool:
 
 
 def _only(group: JointQuery) -> int | None:
-    """The variable of a query about a single one."""
+    """The variable of a query about a single variable; None for others."""
     about = {*group.variables, *group.event}
     return about.pop() if len(about) == 1 else None
 
 
 def _cells(potentials: Potentials, group: JointQuery) -> int:
-    """Cells of the table in which joint states are counted: 0 for one variable, whose full conditionals are
-    averaged."""
+    """The size of the table that counts joint states: 0 for one variable, whose full conditionals are averaged
+    instead."""
     return 0 if _only(group) is not None else int(np.prod(potentials.card[list(group.variables)]))
 
 
 def _run_statistics(
     path: AnnealingPath, asked: Sequence[JointQuery], count: int, powers: Array, seed: int, first: int, last: int
 ) -> RunStatistics:
-    """Some of the runs, annealed and then continued for as many rounds."""
+    """The statistics of some runs, annealed and then continued for the given number of rounds."""
     rounds = len(powers) - 1
     begun, held = run(path, count, powers, seed, first, last), path.potentials
     card, cells = held.card, int(held.places[-1])
     shares, seen = np.zeros((2, last - first, cells)), np.zeros(cells, dtype=np.bool_)
-    counts = [np.zeros((2, last - first, _cells(held, group) + 1)) for group in asked]  # last: no event happens
+    counts = [np.zeros((2, last - first, _cells(held, group) + 1)) for group in asked]  # last: the event fails
     others = np.setdiff1d(np.arange(len(card)), path.turns.free)
     for r in np.flatnonzero(begun.log_weights > -np.inf).tolist():
         step, warming, half = (
@@ -249,7 +249,7 @@ def _run_statistics(
 def _rounds(
     path: AnnealingPath, seed: np.uint64, step: int, now: Integers, size: int, shares: Array
 ) -> Iterator[Codes]:
-    """(variables, rounds): states, some rounds at a time."""
+    """States in chunks of rounds. (variables, rounds)"""
     most = max(1, STATES_AT_ONCE // len(now))
     for first in range(0, size, most):
         codes = np.empty((len(now), min(most, size - first)), dtype=np.int32)

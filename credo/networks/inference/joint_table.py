@@ -1,4 +1,4 @@
-"""Small networks: the joint distribution is one table, and every answer is a sum over it."""
+"""Small networks: the joint distribution is one table, and every answer sums over it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_small(potentials: Potentials) -> bool:
 
 
 class JointTable:
-    """The same answers as those of Trees."""
+    """The same interface as Trees, for small networks."""
 
     def __init__(self, potentials: Potentials) -> None:
         self.potentials = potentials
@@ -69,7 +69,7 @@ class JointTable:
         return chosen, self._log(found[place])
 
     def _known(self, codes: Integers, weights: Array) -> Array:
-        """The table times the evidence; an observed variable's axis has length 1."""
+        """The joint table reduced by the evidence; an observed variable's axis has length 1."""
         table = self._table[tuple(slice(None) if code < 0 else slice(code, code + 1) for code in codes.tolist())]
         for v in range(table.ndim) if len(weights) else ():
             own = weights[self.potentials.places[v] : self.potentials.places[v + 1]]

@@ -50,15 +50,16 @@ HOPELESS_CELLS = 2.0**45  # cells for which no other order would help
 
 @dataclass(frozen=True, eq=False)
 class TreeQuery:
-    """What a tree is compiled for: the relevant factors, which variables are observed, which joint table is wanted."""
+    """The query that a tree is compiled for: the relevant factors, the observed variables, and the wanted joint
+    table."""
 
-    whole: Numbered  # the network's factors
-    potentials: Numbered  # the relevant ones
-    chosen: Integers | None  # their numbers; None: all factors are relevant
-    numbers: Integers | None  # of their variables among those of the network; None: they are all of them
+    whole: Numbered  # all factors of the network
+    potentials: Numbered  # the relevant factors
+    chosen: Integers | None  # their indices; None: all factors are relevant
+    numbers: Integers | None  # indices of their variables in the network; None: all variables
     observed: Flags
-    maximised: Flags | None  # variables; the others are summed out before
-    together: Integers  # variables whose joint table is wanted
+    maximised: Flags | None  # maximised variables; the others are summed out first
+    together: Integers  # variables of the wanted joint table
 
     def with_values(self, whole: Numbered) -> TreeQuery:
         """The same query to a network that differs in its factors' values alone."""
@@ -78,7 +79,7 @@ class TreeQuery:
 
     @cached_property
     def stage(self) -> Integers:
-        """When variables are eliminated: -1 never (observed), 0 first, 1 last."""
+        """The elimination stage of each variable: -1 never (observed), 0 first, 1 last."""
         last = np.zeros(len(self.observed), dtype=np.int64)
         if self.maximised is not None:
             last[self.maximised] = 1
@@ -87,14 +88,14 @@ class TreeQuery:
         return last
 
     def own(self, codes: Integers, weights: Array) -> tuple[Integers, Array]:
-        """The evidence about the relevant variables."""
+        """The evidence on the relevant variables."""
         if self.numbers is None:
             return codes, weights
         return codes[self.numbers], weights[self._states] if len(weights) else weights
 
     @cached_property
     def _states(self) -> Integers:
-        """Where the states of the relevant variables are among all states."""
+        """The places of the relevant variables' states among all states."""
         assert self.numbers is not None
         card, at = self.potentials.card, self.potentials.places
         return np.arange(at[-1]) + np.repeat(self.whole.places[self.numbers] - at[:-1], card)
@@ -102,7 +103,7 @@ class TreeQuery:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The best elimination order found, and the size of the cliques' tables that follow from it."""
+    """The best elimination order found, and the total size of its clique tables."""
 
     query: TreeQuery
     graph: Graph
@@ -114,7 +115,7 @@ class Plan:
 
     @classmethod
     def of(cls, query: TreeQuery) -> Plan:
-        """By min-fill; where tables get large, by min-weight if that is better."""
+        """The plan by min-fill; if tables are large, by min-weight if that is better."""
         held, stage = query.potentials, query.stage
         graph = connected(held.heads, held.axes, held.log_card, stage, query.together)
         best = triangulate(graph, held.log_card, FILL)
@@ -123,7 +124,7 @@ class Plan:
         return cls(query, graph, best)
 
     def improved(self) -> Plan:
-        """Where tables are large: the best of several runs of both rules, ties broken at random."""
+        """For large tables, the best of several runs of both rules with random tie-breaking."""
         best, log_card = self.found, self.query.potentials.log_card
         if best.new and max(TWO_TRIES_CELLS, TWO_TRIES_PER_VARIABLE * len(log_card)) < best.cells < HOPELESS_CELLS:
             random = np.random.default_rng(0)
@@ -144,9 +145,7 @@ class TreeStructure:
     @classmethod
     def of(cls, plan: Plan) -> TreeStructure:
         made = cls(plan.query, _assembled(plan.query, plan.found))
-        if (
-            plan.cells < LARGE_CLIQUE or (plan.query.potentials.children >= 0).any()
-        ):  # of tables, EM needs each by itself
+        if plan.cells < LARGE_CLIQUE or (plan.query.potentials.children >= 0).any():  # EM needs each table separately
             return made
         sizes = np.diff(made.assembled.cliques[:, TABLE])
         fewer = merged(plan.query.potentials, made.assembled.constant.tolist(), made.homes, sizes)
@@ -157,17 +156,17 @@ class TreeStructure:
 
     @property
     def cells(self) -> int:
-        """Of all cliques' tables."""
+        """The number of cells in all clique tables."""
         return int(self.assembled.cliques[-1, TABLE])
 
     @property
     def homes(self) -> Integers:
-        """(factors): the clique whose table a factor is multiplied into; -1: it is a constant."""
+        """The clique that each factor is multiplied into; -1 for constants. (factors,)"""
         return np.asarray(self.assembled.walks[len(self.assembled.cliques) - 1 :, HOME])
 
     @cached_property
     def families(self) -> Families:
-        """The factors of each clique, and the step of each clique member in the factor's table."""
+        """The factors of each clique, and the stride of each clique member in the factor's table."""
         homes, cliques = self.homes, self.assembled.cliques
         order = np.argsort(homes, kind="stable")
         order = order[homes[order] >= 0]
@@ -238,8 +237,8 @@ class Tree:
         return self.potentials.log_scale + found
 
     def expect(self, codes: Integers, weight: float, counts: Array) -> float:
-        """counts += weight · P(node, parents | codes) of each family, laid out as the factors' values are. The
-        log-probability of the codes; where it is -inf, nothing is added."""
+        """counts += weight · P(node, parents | codes) of each family, in the layout of the factors' values. Returns the
+        log-probability of the codes; if it is -inf, nothing is added."""
         space, own = self._space.take(), self.query.own(codes, NO_LIKELIHOODS)[0]
         out = np.empty(int(self.potentials.places[-1]))
         found = propagate(BELIEFS, own, NO_LIKELIHOODS, self._prepared, *space, out)
@@ -251,7 +250,8 @@ class Tree:
         return self.potentials.log_scale + found
 
     def joint(self, codes: Integers, weights: Array) -> tuple[Array, float]:
-        """P(variables | evidence) of those the tree was compiled for, an axis for each; and log P(evidence)."""
+        """P(variables | evidence) of the variables that the tree was compiled for, an axis for each; and log
+        P(evidence)."""
         space, (at, shape, axes) = self._space.take(), self._asked_for
         found = self._propagate(SUMS, codes, weights, space)
         joint = space[0][at : self.cells].reshape(shape).transpose(axes).copy()
@@ -261,8 +261,8 @@ class Tree:
 
     @cached_property
     def _asked_for(self) -> tuple[int, list[int], list[int]]:
-        """The last clique, with the variables of the query: the start of its table, its shape, and its axes in
-        the order in which these were named."""
+        """The last clique, which contains the query: the start of its table, its shape, and its axes in the order of
+        the query."""
         members = self.members[self.cliques[-2, MEMBERS] :].tolist()
         axes = [members.index(v) for v in self.query.together.tolist()]
         return int(self.cliques[-2, TABLE]), self.potentials.card[members].tolist(), axes
@@ -280,7 +280,7 @@ class Tree:
         return chosen, self.potentials.log_scale + found
 
     def draw(self, findings: Findings, seed: np.uint64, start: int, out: NDArray[Any]) -> None:
-        """out (variables, rows): joint states drawn given the evidence."""
+        """Sample joint states given the evidence into out. (variables, rows)"""
         space = self._space.take()
         self._propagate(SUMS, findings.codes, findings.weights, space)
         for v in np.flatnonzero(self.variables[:, ENTRY] < 0):
@@ -293,7 +293,7 @@ class Tree:
     def _propagate(
         self, end: int, codes: Integers, weights: Array, space: tuple[Array, Array], out: Array = NO_LIKELIHOODS
     ) -> float:
-        """Messages in floats; in logarithms if floats underflow."""
+        """Propagate messages in floats, or in logarithms if floats underflow."""
         codes, weights = self.query.own(codes, weights)
         self._asked += 1
         plain = self._prepared if self._asked >= FREQUENT_QUERIES or self.cells <= SMALL_PRODUCT else self._bare

@@ -1,7 +1,7 @@
-"""The k most probable explanations: the best state, then the best of what is left, split into disjoint parts.
+"""The k most probable explanations: the best solution, then the best of the rest, which is split into disjoint parts.
 
 After a solution x of a part, the rest of the part is the union of disjoint ones: x₁ … xᵢ₋₁ as before and xᵢ different,
-for each i (Lawler 1972; Nilsson 1998). The best solution of each is found as the best of all is.
+for each i (Lawler 1972; Nilsson 1998). The best solution of each part is found like the best of all.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Best = Callable[[Integers, Array], tuple[Integers, float]]
 def best_solutions(
     findings: Findings, places: Integers, asked: Sequence[int], best: Best
 ) -> Iterator[tuple[Integers, float]]:
-    """States of the asked variables with the logs of their joint probabilities, the most probable first.
+    """States of the queried variables with the logs of their joint probabilities, the most probable first.
 
-    Parts are told by likelihoods of 0 and 1, never by states that are known: so one compiled tree serves all.
+    Parts are encoded as likelihoods of 0 and 1, never as observed states, so one compiled tree serves all.
     """
     weights = findings.weights if len(findings.weights) else np.ones(int(places[-1]))
-    waiting: list[tuple[float, int, Integers, Array, int]] = []  # those of one probability in the order they were found
+    waiting: list[tuple[float, int, Integers, Array, int]] = []  # equally probable ones in the order they were found
     count = 0
 
     def enter(part: Array, first: int) -> None:

@@ -1,4 +1,4 @@
-"""Messages in logarithms: slower than in floats, for evidence with which these underflow."""
+"""Messages in logarithms: slower than in floats, for evidence that makes floats underflow."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def propagate(end: int, codes: Integers, weights: Array, tree: Tree, tables: Array, out: Array) -> float:
-    """What the kernel `propagate` returns, and leaves in tables but for the scale: here the largest cell of each state
-    of the separator is 1."""
+    """The same results as the kernel `propagate`, except for the scale of tables: here the largest cell of each
+    separator state is 1."""
     with np.errstate(divide="ignore"):
         messages = Logarithms(tree, codes, weights)
         found = messages.collect()
@@ -30,7 +30,7 @@ def propagate(end: int, codes: Integers, weights: Array, tree: Tree, tables: Arr
 
 
 def calibrate(codes: Integers, tree: Tree, tables: Array) -> float:
-    """tables = P(clique | codes) of each clique; log P(codes)."""
+    """Write P(clique | codes) of each clique to tables; returns log P(codes)."""
     with np.errstate(divide="ignore"):
         messages = Logarithms(tree, codes, np.empty(0))
         found = messages.collect()
@@ -41,7 +41,7 @@ def calibrate(codes: Integers, tree: Tree, tables: Array) -> float:
 
 
 class Logarithms:
-    """The tables of a tree's cliques with the evidence, an axis for each member."""
+    """The clique tables reduced by the evidence, an axis for each member."""
 
     def __init__(self, tree: Tree, codes: Integers, weights: Array) -> None:
         held, cliques = tree.potentials, tree.cliques
@@ -80,7 +80,7 @@ class Logarithms:
         return self._members[c][: self._rows[c][KEPT]]
 
     def collect(self) -> float:
-        """Messages to the roots; log P(evidence)."""
+        """Send messages to the roots; returns log P(evidence)."""
         self._messages, total = list[Array](), self._constant
         for c, row in enumerate(self._rows):
             own = self._separator(c)
@@ -94,7 +94,7 @@ class Logarithms:
         return total
 
     def distribute(self) -> None:
-        """Messages from the roots."""
+        """Send messages from the roots."""
         for c in range(len(self._rows) - 1, -1, -1):
             p, own = self._rows[c][PARENT], self._separator(c)
             if p >= 0:
@@ -112,13 +112,13 @@ class Logarithms:
             tables[row[TABLE] : row[TABLE] + scaled.size] = scaled.reshape(-1)
 
     def write_beliefs(self, tables: Array) -> None:
-        """Each clique's table, scaled to sum to 1."""
+        """Write each clique's table, scaled to sum to 1."""
         for table, row in zip(self._tables, self._rows, strict=True):
             flat = table.reshape(-1)
             tables[row[TABLE] : row[TABLE] + flat.size] = np.exp(flat - log_sum(flat))
 
     def read(self, codes: Integers, out: Array) -> None:
-        """out = P(variable | evidence) of each variable."""
+        """Write P(variable | evidence) of each variable to out."""
         for v, c in enumerate(self._entry):
             own = out[self._places[v] : self._places[v + 1]]
             if c >= 0:

@@ -1,4 +1,4 @@
-"""How much memory networks may take: settings from the environment, read whenever they matter."""
+"""Memory limits from environment variables, read at each use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BYTE_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 def setting(name: str, otherwise: float) -> float:
-    """Bytes that a variable of the environment says, as in 16GB, 500 MB or 1e9 written out; `otherwise` without it."""
+    """The bytes set by an environment variable, such as 16GB or 500 MB; `otherwise` if it isn't set."""
     said = os.environ.get(name, "")
     if not said:
         return otherwise

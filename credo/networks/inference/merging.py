@@ -1,4 +1,4 @@
-"""Small factors of a large clique, multiplied with each other before they are multiplied into its table."""
+"""Merging the small factors of a large clique before they are multiplied into its table."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LOG_UNDERFLOW = -300.0  # products may not have values with a smaller logarithm
 
 
 def merged(held: Numbered, chosen: Iterable[int], homes: Integers, cells: Integers) -> Numbered | None:
-    """The same product over the same cliques, of fewer factors: of those chosen, the ones in one large clique are put
-    together while their product is small. None: nothing is gained. homes: the clique of each factor; cells: of each
-    clique's table."""
+    """The same product over the same cliques with fewer factors: chosen factors of one large clique are merged while
+    their product is small. None if nothing is gained. homes: the clique of each factor; cells: of each clique's
+    table."""
     by_clique: dict[int, list[int]] = {}
     for f in chosen:
         if homes[f] >= 0 and cells[homes[f]] >= LARGE_CLIQUE:
@@ -37,7 +37,7 @@ def merged(held: Numbered, chosen: Iterable[int], homes: Integers, cells: Intege
 
 
 def _groups(held: Numbered, factors: Sequence[int]) -> list[list[int]]:
-    """Greedily: each factor joins the group that it shares most variables with, if the product stays small."""
+    """Greedy groups: each factor joins the group that it shares most variables with, if the product stays small."""
     card, groups = held.card.tolist(), list[tuple[set[int], list[int], float]]()
     for f in sorted(factors, key=lambda f: -len(held.scope(f))):
         scope, least = {*held.scope(f)}, log(held.factors.least[f])
@@ -70,7 +70,7 @@ def _product(held: Numbered, group: Sequence[int], scope: Sequence[int]) -> Arra
 
 
 def _laid_out(scopes: Sequence[Sequence[int]], tables: Sequence[Array]) -> Factors:
-    """All factors in one array, as kernels read them."""
+    """All factors in one array, in the form that kernels read."""
     starts = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
     scope = np.array([v for own in scopes for v in own], dtype=np.int64)
     steps = np.array([prod(table.shape[i + 1 :]) for table in tables for i in range(table.ndim)], dtype=np.int64)

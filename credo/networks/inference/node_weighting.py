@@ -1,4 +1,4 @@
-"""Likelihood weighting by nodes: of a node whose table is too large to be made, rows are computed as they are drawn."""
+"""Likelihood weighting by nodes: for a node whose table is too large to build, rows are computed as they are drawn."""
 
 from __future__ import annotations
 
@@ -113,10 +113,10 @@ class NodeWeighting:
         return self._exact() if self.method == "exact" else exact_or_estimated(self.method, self._exact, estimated)
 
     def _exact(self) -> NoReturn:
-        """Refuse the table."""
+        """Raise the error about the table's size."""
         name = self.net.without_factors[0]
         self.net._form_nodes[name].table(self.net.parameters[name])
-        raise AssertionError("a table that doesn't fit was made")
+        raise AssertionError("a table that doesn't fit was built")
 
     def query(self, variables: str | Sequence[str], given: Given, event: Given) -> Posterior:
         names = one_or_several(variables)
@@ -147,7 +147,7 @@ class NodeWeighting:
         return self._answered(lambda: as_log_total(self.drawn(findings, ()).total, findings))
 
     def sampled(self, size: int, given: Given) -> Codes:
-        """Rows given evidence, drawn again in proportion to their weights; exact without evidence. (variables, rows)"""
+        """Rows given evidence, resampled in proportion to their weights; exact without evidence. (variables, rows)"""
         findings, every = Findings.of(self.index, given), range(len(self.net.states))
         if not findings.any:
             return self.drawn(findings, every, size).codes
@@ -160,7 +160,7 @@ class NodeWeighting:
         return drawn.codes[:, chosen]
 
     def log_prob(self, data: object) -> Array:
-        """log P(row) of each row: of a complete one exactly."""
+        """log P(row) of each row; exact for complete rows."""
         from credo.networks.learning import coded_rows
 
         batches = (rows for part in coded_rows(self.net, data) for rows in part.batches())
@@ -186,7 +186,7 @@ class NodeWeighting:
         return [drawn.estimate(each, self.index.card, findings) for each in queries]
 
     def drawn(self, findings: Findings, asked: Collection[int], samples: int | None = None) -> WeightedDraws:
-        """What is asked, the evidence, and all that these depend on."""
+        """Weighted samples of the queried and observed variables and their ancestors."""
         net, size = self.net, self.samples if samples is None else samples
         names, places = [*net.states], self.index.places
         known = {v for v in range(len(names)) if findings.codes[v] >= 0 or self._weighed(findings, v)}

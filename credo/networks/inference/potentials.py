@@ -1,4 +1,4 @@
-"""A network's factors as kernels read them: variables and factors by number, all tables in one array."""
+"""A network's factors in the form that kernels read: variables and factors by index, all tables in one array."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Numbered:
-    """∏ factors · exp(log_scale), over variables without names; each factor's largest value is at most 1."""
+    """∏ factors · exp(log_scale), over variables without names; no value is above 1."""
 
     card: Integers
     factors: Factors
     with_zeros: Flags  # (factors): whether it has zeros
     log_scale: float
-    children: Integers  # (factors): the variable whose conditional table it is; -1: none
+    children: Integers  # (factors): the variable whose conditional table a factor is; -1: none
 
     @property
     def directed(self) -> bool:
@@ -55,12 +55,12 @@ class Numbered:
 
     @cached_property
     def heads(self) -> Integers:
-        """(factors + 1, 2): where each one's scope starts, and its values."""
+        """The starts of each factor's scope and values. (factors + 1, 2)"""
         return np.stack([self.factors.starts, self.factors.values_at], 1)
 
     @cached_property
     def axes(self) -> Integers:
-        """(places in scopes, 2): the variable, and its step in the factor's table."""
+        """The variable at each place in scopes, and its stride in the factor's table. (places, 2)"""
         return np.stack([self.factors.scope, self.factors.steps], 1)
 
     @cached_property
@@ -71,7 +71,7 @@ class Numbered:
 
     @cached_property
     def log_least(self) -> list[float]:
-        """Of each factor, the logarithm of its smallest value above 0, or 0."""
+        """The logarithm of each factor's smallest positive value, or 0."""
         values, starts = self.factors.values, self.factors.values_at[:-1]
         least = np.minimum.reduceat(np.where(values > 0, values, 1.0), starts) if len(starts) else np.ones(0)
         found: list[float] = np.log(np.minimum(least, 1.0)).tolist()
@@ -79,7 +79,7 @@ class Numbered:
 
     @cached_property
     def lengths(self) -> list[int]:
-        """How many states each variable has."""
+        """The number of states of each variable."""
         found: list[int] = self.card.tolist()
         return found
 
@@ -89,19 +89,19 @@ class Numbered:
         return found
 
     def table(self, f: int) -> Array:
-        """A factor's values, an axis for each variable of its scope."""
+        """A factor's values, with an axis for each variable of its scope."""
         at, shape = int(self.factors.values_at[f]), [self.lengths[v] for v in self.scope(f)]
         return self.factors.values[at : at + prod(shape)].reshape(shape)
 
     def split(self, flat: Array) -> list[Array]:
-        """Something that is laid out as the factors' values are, by factor: in the shape of its table."""
+        """An array in the layout of the factors' values, split into the factors' tables."""
         at = self.factors.values_at.tolist()
         shapes = ([int(self.card[v]) for v in scope] for scope in self.scopes)
         return [flat[a:b].reshape(shape) for (a, b), shape in zip(pairwise(at), shapes, strict=True)]
 
     @cached_property
     def near(self) -> tuple[Integers, Integers]:
-        """Where each variable stands in scopes: of the second array, from the first array's entry to its next."""
+        """The places of each variable in scopes: slices of the second array, delimited by the first."""
         counts = np.bincount(self.factors.scope, minlength=len(self.card))
         return _starts(counts), np.argsort(self.factors.scope, kind="stable").astype(np.int64)
 
@@ -124,7 +124,7 @@ class Numbered:
 
     @cached_property
     def owned(self) -> Integers:
-        """(variables): the factor that is its conditional table; -1: there is none."""
+        """The factor that is each variable's conditional table; -1 for none. (variables,)"""
         found, tables = np.full(len(self.card), -1), np.flatnonzero(self.children >= 0)
         found[self.children[tables]] = tables
         return found
@@ -135,7 +135,7 @@ class Numbered:
         return np.flatnonzero(self.children < 0)
 
     def part(self, chosen: Integers, together: Integers) -> tuple[Numbered, Integers]:
-        """Some of the factors, with their variables, those in no factor, and some more; and the variables' numbers
+        """Some of the factors with their variables, variables in no factor, and some more; and the variables' indices
         here. The array of values is shared."""
         starts = self.factors.starts[chosen]
         lengths = self.factors.starts[chosen + 1] - starts
@@ -168,7 +168,7 @@ class Potentials(Numbered, StateIndex):
     def of(
         cls, states: States, factors: Sequence[Factor], directed: bool, auxiliary: Mapping[str, int] | None = None
     ) -> Potentials:
-        """Of a belief network if directed: then each factor is a table of the last variable in its scope."""
+        """From factors; in a directed network each factor is the table of the last variable in its scope."""
         sizes = {**{name: len(values) for name, values in states.items()}, **(auxiliary or {})}
         number = {name: i for i, name in enumerate(sizes)}
         with np.errstate(divide="ignore"):
@@ -180,7 +180,7 @@ class Potentials(Numbered, StateIndex):
         starts, steps = _starts(lengths), _steps(card[scope], lengths)
         values_at = _starts((card[scope] * steps)[starts[:-1]])
         values = np.concatenate([np.empty(0), *(factor.table.ravel() for factor in factors)])
-        cuts = values_at[:-1]  # a table has at least one value: no part is empty
+        cuts = values_at[:-1]  # each table has at least one value, so no segment is empty
         if not directed and len(cuts):
             tops = np.maximum.reduceat(values, cuts)
             tops[tops == 0] = 1.0
@@ -192,7 +192,7 @@ class Potentials(Numbered, StateIndex):
         return cls(tuple(states), tuple(states.values()), card, made, zeros, log_scale, children)
 
     def with_values(self, values: Array) -> Potentials:
-        """The same factors with other values, each at most 1: the structure is shared."""
+        """The same factors with other values of at most 1; the structure is shared."""
         least, zeros = _extremes(values, self.factors.values_at[:-1])
         return replace(self, factors=self.factors._replace(values=values, least=least), with_zeros=zeros)
 
@@ -213,7 +213,7 @@ class Potentials(Numbered, StateIndex):
 
     @property
     def own(self) -> int:
-        """How many variables aren't auxiliary."""
+        """The number of variables that aren't auxiliary."""
         return len(self.names)
 
     @cached_property
@@ -227,8 +227,8 @@ class Potentials(Numbered, StateIndex):
         return {}
 
     def implied(self, v: int, code: int) -> list[tuple[int, int]]:
-        """Auxiliary variables that can be in one state only, where a variable is in that state: a noisy-OR that is
-        false has no cause that had an effect. Then the other variables in their factors are independent."""
+        """Auxiliary variables whose state is implied by a variable's state: if a noisy-OR is false, no cause had an
+        effect. The other variables in their factors are then independent."""
         found = self._implied.get((v, code))
         if found is None:
             found = self._implied[v, code] = self._implied_by(v, code)
@@ -239,12 +239,12 @@ class Potentials(Numbered, StateIndex):
         while True:
             f = int(self.owned[v])
             above = [u for u in self.scope(f)[:-1] if u >= self.own]
-            if len(above) != 1:  # of each node, they are a chain
+            if len(above) != 1:  # the auxiliary variables of a node form a chain
                 return found
             ways = self.table(f)[..., possible] > 0
             axis = self.scope(f).index(above[0])
             v, possible = above[0], ways.any(tuple(i for i in range(ways.ndim) if i != axis))
-            if possible.all():  # and so is all before it: each row of a table has something above 0
+            if possible.all():  # and so are all before it: each row of a table has a positive entry
                 return found
             if possible.sum() == 1:
                 found.append((v, int(possible.argmax())))
@@ -258,7 +258,7 @@ class Potentials(Numbered, StateIndex):
 def _steps(lengths: Integers, counts: Integers) -> Integers:
     """The strides of many tables in C order, `counts` axes each."""
     found, left, at = np.ones(len(lengths), dtype=np.int64), counts - 2, np.cumsum(counts) - 2
-    while len(at := at[left >= 0]):  # from the last axis but one on
+    while len(at := at[left >= 0]):  # from the second-to-last axis
         left = left[left >= 0]
         found[at] = found[at + 1] * lengths[at + 1]
         at, left = at - 1, left - 1
@@ -270,7 +270,7 @@ def _starts(sizes: Integers) -> Integers:
 
 
 def _extremes(values: Array, starts: Integers) -> tuple[Array, Flags]:
-    """Of each factor, the smallest value above 0, and whether it has zeros."""
+    """The smallest positive value of each factor, and whether it has zeros."""
     if not len(starts):
         return np.empty(0), np.empty(0, dtype=np.bool_)
     return np.minimum.reduceat(np.where(values > 0, values, 1.0), starts), np.logical_or.reduceat(values == 0, starts)

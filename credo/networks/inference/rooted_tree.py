@@ -1,4 +1,4 @@
-"""Junction trees as rows are answered in them: for any evidence, with the steps along every edge."""
+"""Junction trees for rows: for any evidence, with the strides along every edge."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ def rooted(tree: Tree) -> RootedTree:
     held, count = tree.potentials, len(tree.cliques) - 1
     cliques = np.zeros((count + 1, 10), dtype=np.int64)
     cliques[:, :6] = tree.cliques
-    cliques[:, SEPARATOR] -= tree.cells  # messages have an array of their own
+    cliques[:, SEPARATOR] -= tree.cells  # messages have a separate array
     cliques[:, [CHILD, NEXT]] = -1
     members, homes, begun = np.stack([tree.members, tree.members], 1), tree.homes, tree.junction.begun
     parents = cliques[:count, PARENT]
     edges = np.empty(np.diff(cliques[:, MEMBERS])[parents[parents >= 0]].sum(), dtype=np.int64)
     write_edges(held.card, homes[held.with_zeros & (homes >= 0)], cliques, members, edges)
-    sunk = np.where(begun[:-1, SHRUNK] > 0.0, 0.0, begun[:-1, SUNK])  # where some were lost, rows may need logarithms
+    sunk = np.where(begun[:-1, SHRUNK] > 0.0, 0.0, begun[:-1, SUNK])  # if values underflowed, rows may need logarithms
     return RootedTree(cliques, members, edges, held.card, tree.junction.base, np.append(sunk, begun[-1, SCALE]))
 
 
 def walk_in(tree: RootedTree, more: int = 0) -> Walk:
-    """Room for one row at a time, and for so many more cursors than a table, its message and its children's need."""
+    """Workspace for one row at a time, with extra cursors beyond those of a table, its message and its children's
+    messages."""
     cliques = tree.cliques
     parents = cliques[:-1, PARENT]
     cells, members = int(cliques[-1, SEPARATOR]), int(np.diff(cliques[:, MEMBERS]).max(initial=0))

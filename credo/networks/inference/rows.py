@@ -37,7 +37,7 @@ MOST_VISITED_CELLS = 2.0**14  # cells visited for one row; above, a tree is comp
 
 
 class BatchAnswers(NamedTuple):
-    """What a query found of a batch."""
+    """The answers for a batch."""
 
     answer: Any
     unknown: dict[str, Unseen]  # columns with values that aren't states
@@ -46,14 +46,14 @@ class BatchAnswers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RowQuery(ABC):
-    """A question about every row of a table, some of whose columns are variables: the job that engines run.
+    """A query about every row of a table, some of whose columns are variables: the job that engines run.
 
-    What is compiled for it is compiled where it runs.
+    Kernels and trees are compiled where the job runs.
     """
 
     model: GraphicalModel
     names: tuple[str, ...]  # columns that are variables
-    fallback: Fallback | None  # None: rows whose exact answers don't fit in memory are refused
+    fallback: Fallback | None  # None: refuse rows whose exact answers don't fit in memory
 
     @abstractmethod
     def answer(self, coded: Coded, trees: Trees) -> Any: ...
@@ -78,14 +78,14 @@ class RowQuery(ABC):
 
     @cached_property
     def column_of(self) -> Integers:
-        """The column of each variable, -1 where it has none."""
+        """The column of each variable, -1 for none."""
         found = np.full(len(self.potentials.card), -1)
         for i, name in enumerate(self.names):
             found[self.potentials.number[name]] = i
         return found
 
     def _rooted(self, together: Integers, everything: bool = False) -> tuple[TreeQuery, RootedTree | None]:
-        """A tree for any evidence in the table's columns; None if its tables are too large to be kept."""
+        """A tree for any evidence in the table's columns; None if its tables are too large to keep."""
         wanted = (self.column_of >= 0) | everything
         wanted[together] = True
         query = self.model.trees.query(np.zeros(len(wanted), dtype=np.bool_), wanted, together)
@@ -122,7 +122,7 @@ class RowQuery(ABC):
 
     @contextmanager
     def _numbered(self, coded: Coded, row: int) -> Iterator[None]:
-        """Errors name the row."""
+        """Add the row's number to errors."""
         try:
             yield
         except EvidenceError as error:
@@ -137,7 +137,7 @@ class PredictRows(RowQuery):
 
     @cached_property
     def column_of(self) -> Integers:
-        """The target's own cells aren't read."""
+        """The column of each variable; the target's own cells aren't read."""
         found = super().column_of.copy()
         found[self.target] = -1
         return found
@@ -184,7 +184,7 @@ class CompleteRows(RowQuery):
     @cached_property
     def _asked(self) -> tuple[TreeQuery, RootedTree | None]:
         query, tree = self._rooted(NO_VARIABLES, everything=True)
-        return query, tree if self.model._maximised is None else None  # it maximises over auxiliary variables, too
+        return query, tree if self.model._maximised is None else None  # auxiliary variables are maximised, too
 
     def answer(self, coded: Coded, trees: Trees) -> Any:
         import pyarrow as pa
@@ -206,7 +206,7 @@ class CompleteRows(RowQuery):
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The answer to a query alone."""
+    """The answers of a query without their notices."""
 
     query: RowQuery
 
@@ -215,7 +215,7 @@ class Answer:
 
 
 def answers(query: RowQuery, table: Source, names: Sequence[str] | None = None) -> Iterator[Any]:
-    """The answers for each batch of a table, in order; notices report values that aren't states, and estimates."""
+    """The answers for each batch of a table, in order; notices report unseen values and estimates."""
     unknown, estimated = dict[str, Unseen](), EstimatedRows()
     for found in engines.map(query, table.partitions(query.names if names is None else names)):
         for name, (cells, value) in found.unknown.items():

@@ -73,7 +73,7 @@ def _draw_into(codes: NDArray[Any], net: GraphicalModel, given: Given, seed: int
 
 @dataclass(frozen=True)
 class RowNumbers(Loaded):
-    """Rows that are to be drawn: each has random numbers of its own."""
+    """The numbers of the rows to sample: each row has its own random stream."""
 
     start: int
     rows: int
@@ -81,7 +81,7 @@ class RowNumbers(Loaded):
 
 @dataclass(frozen=True, eq=False)
 class DrawRows:
-    """Rows, by ancestral sampling or, given evidence, from a junction tree."""
+    """The job that samples rows: by ancestral sampling or, given evidence, from a junction tree."""
 
     net: GraphicalModel
     given: Given
@@ -110,7 +110,7 @@ class DrawRows:
 
 
 def _accepted(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[Any]) -> bool:
-    """Rejection sampling: exact, unless too few rows are accepted. Whether all rows were drawn."""
+    """Rejection sampling: exact unless too few rows are accepted. Returns whether all rows were drawn."""
     potentials = net.potentials
     draw, random = drawn_forward(potentials, findings, seed), np.random.default_rng(seed)
     most, there, tried = most_weight(potentials, findings), 0, 0
@@ -126,7 +126,7 @@ def _accepted(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[A
 
 
 def _in_turn(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[Any], error: SizeError) -> None:
-    """Thinned rows of annealed Gibbs runs; where runs disagree, by their importance weights."""
+    """Thinned rows of annealed Gibbs runs; if runs disagree, chosen by their importance weights."""
     size, random = out.shape[1], np.random.default_rng(seed)
     rows, weights = chains(net.potentials, findings, size, ROUNDS_BETWEEN_ROWS, seed)  # (runs, variables, rows), (runs)
     rows = rows[:, : len(out)]

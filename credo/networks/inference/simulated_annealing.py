@@ -1,4 +1,4 @@
-"""Simulated annealing: the most probable joint state, where no exact answer fits in memory."""
+"""Simulated annealing: the most probable joint state, if no exact answer fits in memory."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def best_of_some(
     samples: int,
     seed: int,
 ) -> tuple[Integers, float | Total]:
-    """Marginal MAP: the best of several candidates, which are the states found for all variables and each variable's
-    own best; scored exactly where that fits in memory, and then improved by hill climbing."""
+    """Marginal MAP: the best of several candidates (the states found for all variables, and each variable's own best),
+    scored exactly if that fits in memory, then improved by hill climbing."""
     places, cards = list(asked), [int(potentials.card[v]) for v in asked]
     codes, _ = best_found(potentials, findings, samples, seed)
     *shares, together = estimates(potentials, findings, _groups(asked, cards), "auto", samples, seed)
@@ -90,7 +90,7 @@ def best_of_some(
         except SizeError:
             try:
                 total = log_total(potentials, Findings(chosen, findings.weights), "auto", samples, seed)
-            except EvidenceError:  # these states may be impossible together
+            except EvidenceError:  # these states may be jointly impossible
                 continue
             found.append((chosen, total))
     if not found:
@@ -99,7 +99,7 @@ def best_of_some(
 
 
 def _groups(asked: Sequence[int], cards: Sequence[int]) -> list[JointQuery]:
-    """One joint query, where its table is small; else one for each variable."""
+    """One joint query if its table is small; else one for each variable."""
     if prod(cards) <= LARGEST_TRIED_TABLE:
         return [JointQuery(asked)]
     return [*(JointQuery([v]) for v in asked), JointQuery([])]

@@ -1,4 +1,4 @@
-"""Methods of inference, and the memory that an exact answer takes: checked before any table is made."""
+"""Methods of inference, and the memory of an exact answer, checked before any table is built."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class InferenceOptions(TypedDict, total=False):
 
 
 def check_size(cells: float) -> None:
-    """Refuse tables that don't fit, before they are made."""
-    need = cells * (16 if cells <= KEPT_PRODUCT else 8) * 1.1  # separators and walks are a small share of it
+    """Refuse tables that don't fit in memory, before they are built."""
+    need = cells * (16 if cells <= KEPT_PRODUCT else 8) * 1.1  # separators and workspaces take little more
     have = available()
     if need > have:
         raise SizeError(
@@ -49,10 +49,10 @@ def check_table(card: Sequence[int]) -> None:
 
 
 def check_numbers(what: str, count: int) -> None:
-    """Refuse a table that doesn't fit in memory, before it is made."""
+    """Refuse a table that doesn't fit in memory, before it is built."""
     if (count > UNCHECKED_NUMBERS or ANSWER_MEMORY in os.environ) and 8 * count > available():
         numbers = f"{count:.3g} numbers, {size_text(8 * count)}"
-        raise SizeError(f"{what} has {numbers}; {size_text(available())} may be used, or as CREDO_MEMORY says")
+        raise SizeError(f"{what} has {numbers}; {size_text(available())} may be used; CREDO_MEMORY sets another limit")
 
 
 def available() -> float:
@@ -76,13 +76,13 @@ def size_text(size: float) -> str:
 
 
 def needed(error: SizeError) -> str:
-    """The part of a SizeError that says how much memory an exact answer takes."""
+    """The part of a SizeError with the memory that an exact answer takes."""
     return str(error).partition(";")[0]
 
 
 @contextmanager
 def exact_only(what: str) -> Iterator[None]:
-    """Refuse an answer whose error bars would be lost if it were estimated."""
+    """Refuse to estimate an answer that would lose its standard errors."""
     try:
         yield
     except SizeError as error:

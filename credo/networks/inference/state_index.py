@@ -1,4 +1,4 @@
-"""Variables and states by name: the number of each, however it is spelt."""
+"""The index of each variable and state, by name or another spelling."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class StateIndex:
 
     @cached_property
     def codes(self) -> Mapping[int, dict[Any, int]]:
-        """{state: its number} of each variable."""
+        """{state: its index} of each variable."""
         return _Found(lambda v: {state: i for i, state in enumerate(self.states[v])})
 
     @cached_property
     def spelt(self) -> Mapping[int, dict[str, int]]:
-        """{state, as text: its number}; in lower case too, where that could be no other's."""
+        """{state as text: its index}; in lower case, too, if that is unambiguous."""
 
         def own(v: int) -> dict[str, int]:
             texts = [str(state) for state in self.states[v]]
@@ -41,7 +41,7 @@ class StateIndex:
 
 
 class _Found(dict[int, dict[Any, int]]):
-    """Computed for a variable at its first use: a query names few variables of many."""
+    """A mapping computed for each variable at first use: a query names few of many variables."""
 
     def __init__(self, find: Callable[[int], dict[Any, int]]) -> None:
         super().__init__()

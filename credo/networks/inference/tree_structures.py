@@ -15,7 +15,7 @@ CACHED_STRUCTURES = 1000
 
 
 class TreeStructures:
-    """Structures by what they were compiled for. New values in them cost no new triangulation or assembly."""
+    """Structures by the query that they were compiled for. New values need no new triangulation or assembly."""
 
     def __init__(self) -> None:
         self._structures: OrderedDict[bytes, Any] = OrderedDict()
@@ -26,7 +26,8 @@ class TreeStructures:
         return len(self._structures)
 
     def found(self, key: bytes, compiled: Callable[[], Kept]) -> Kept:
-        """The structure kept under a key, or a new one; the least recently used goes when there are too many."""
+        """The structure cached under a key, or a new one; the least recently used is dropped when there are too
+        many."""
         with self._lock:
             if key in self._structures:
                 self._structures.move_to_end(key)
@@ -40,7 +41,7 @@ class TreeStructures:
         return made
 
     def plan(self, planned: Callable[[], Plan]) -> Plan:
-        """Of a tree for any evidence."""
+        """The plan of a tree for any evidence."""
         if self._plan is None:
             self._plan = planned()
         return self._plan

@@ -1,4 +1,4 @@
-"""Exact inference in junction trees: which factors a query needs, which tree it runs in, whether it fits in memory."""
+"""Exact inference in junction trees: selects the factors and the tree of a query, and checks that it fits in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from credo.networks.inference.sizes import check_size
 from credo.networks.inference.tree_structures import TreeStructures
 from credo.numerics.exact import Array
 
-# cells of the tree for any evidence: up to SMALL_TREE it answers all patterns of evidence, up to MIDDLE_TREE new ones
+# cells of the tree for any evidence: up to SMALL_TREE it serves all patterns of evidence, up to MIDDLE_TREE new ones
 SMALL_TREE, MIDDLE_TREE = 2**11, 2**15
 REMEMBERED_PATTERNS = 10_000  # patterns of evidence
 CACHED_CELLS = 2**26  # cells of all cached trees, unless CREDO_TREES sets another limit
@@ -29,13 +29,13 @@ MOST_FLAGGED_VARIABLES = 2**9  # up to here, a key is a flag for each variable
 
 
 class Trees:
-    """Answers to queries about the variables of potentials, by their numbers."""
+    """Answers to queries about the variables of potentials, by index."""
 
     def __init__(self, potentials: Potentials, structures: TreeStructures | None = None) -> None:
         self.potentials = potentials
         self.structures = TreeStructures() if structures is None else structures
         self._trees: OrderedDict[bytes, Tree] = OrderedDict()
-        self._cells = 0  # of all trees
+        self._cells = 0  # total cells of all trees
         self._seen: set[bytes] = set()
         self._lock = Lock()
 
@@ -48,7 +48,7 @@ class Trees:
         return self._tree(codes, weights, ALL_VARIABLES).marginals(codes, weights, out)
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
-        """P(variables | evidence), an axis for each; and a log that is -inf if the evidence is impossible."""
+        """P(variables | evidence), an axis for each; and a logarithm that is -inf if the evidence is impossible."""
         free = [v for v in variables if codes[v] < 0]
         if len(free) == 1 and self._cells_of_any <= SMALL_TREE:
             own, places = np.empty(int(self.potentials.places[-1])), self.potentials.places
@@ -80,7 +80,7 @@ class Trees:
         return self._tree(codes, NO_LIKELIHOODS, ALL_VARIABLES).expect(codes, weight, counts)
 
     def for_all(self, findings: Findings) -> Tree:
-        """A tree with all variables, for that evidence."""
+        """The tree with all variables, for this evidence."""
         return self._tree(findings.codes, findings.weights, ALL_VARIABLES)
 
     # Trees
@@ -114,7 +114,7 @@ class Trees:
         return self._held(key, planned)
 
     def _serves(self, pattern: bytes) -> bool:
-        """Whether the tree for any evidence does for this pattern, too."""
+        """Whether the tree for any evidence is good enough for this pattern."""
         if self._cells_of_any > MIDDLE_TREE or pattern in self._seen:
             return False
         if len(self._seen) == REMEMBERED_PATTERNS:
@@ -128,14 +128,14 @@ class Trees:
 
     @cached_property
     def _plan(self) -> Plan:
-        """Of a tree for any evidence."""
+        """The plan of a tree for any evidence."""
         return self.structures.plan(lambda: Plan.of(self.query(~self._everything, self._everything, NO_VARIABLES)))
 
     @cached_property
     def _cells_of_any(self) -> float:
         """The cells of a tree for any evidence; infinite if it clearly has more than MIDDLE_TREE."""
         card = self.potentials.card
-        at_least = card[card > 1].sum()  # of k variables, a clique has no fewer cells than they have states
+        at_least = card[card > 1].sum()  # the cliques have at least as many cells as all variables have states
         return np.inf if at_least > MIDDLE_TREE else self._plan.cells
 
     @cached_property
@@ -143,7 +143,8 @@ class Trees:
         return Tree(self.structures.found(b"any ", lambda: TreeStructure.of(self._plan)), self.potentials)
 
     def query(self, observed: Flags, wanted: Flags, together: Integers, maximised: Flags | None = None) -> TreeQuery:
-        """Without barren nodes, whose tables sum to 1, and without factors that are not connected with the query."""
+        """The relevant part of a query: without barren nodes, whose tables sum to 1, and without factors not connected
+        to it."""
         held = self.potentials
         chosen = self._needed(observed, np.flatnonzero(wanted), together)
         if len(chosen) == len(held.children):
@@ -171,10 +172,10 @@ class Trees:
         return np.asarray(np.logical_or.reduceat(weights != 1.0, self.potentials.places[:-1]))
 
     def _held(self, key: bytes, planned: Callable[[], Plan]) -> Tree:
-        """The tree for a query: one made before for it, or new values in a structure compiled before, or a new one."""
+        """The tree for a query: from the cache, as new values in a cached structure, or newly compiled."""
         with self._lock:
             if key in self._trees:
-                self._trees.move_to_end(key)  # the least recently used goes first
+                self._trees.move_to_end(key)  # the least recently used tree is dropped first
                 return self._trees[key]
         kept = setting(TREES_MEMORY, 8 * CACHED_CELLS) / 8
         structure = self.structures.found(self._name(key), lambda: self._compiled(planned().improved(), kept))
@@ -192,20 +193,20 @@ class Trees:
         return TreeStructure.of(plan)
 
     def _make_room(self, cells: float, kept: float) -> None:
-        """Drop the trees that were used least recently, until so many more cells may be kept."""
+        """Drop the least recently used trees until there is room for this many cells."""
         with self._lock:
             while self._trees and (cells + self._cells > kept or len(self._trees) >= CACHED_TREES):
                 _, gone = self._trees.popitem(last=False)
                 self._cells -= gone.cells
 
     def _name(self, key: bytes) -> bytes:
-        """What a structure is kept under: which factors a joint query needs depends on where zeros are, too."""
+        """The cache key of a structure: the factors that a joint query needs depend on where zeros are, too."""
         return key + self.potentials.with_zeros.tobytes() if key.startswith((JOINT_KEY, LIKELIHOOD_KEY)) else key
 
 
 def _key(*about: Flags | Integers) -> bytes:
-    """Sets of variables, and a list of some after them, as one key: of few variables as flags, of many as long as the
-    sets are."""
+    """Sets of variables, followed by a list of variables, as one key: flags for few variables, else the sets
+    themselves."""
     if len(about[0]) <= MOST_FLAGGED_VARIABLES:
         return b"".join([each.tobytes() for each in about])
     lists = [np.flatnonzero(each) if each.dtype == np.bool_ else each for each in about]

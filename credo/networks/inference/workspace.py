@@ -1,4 +1,4 @@
-"""Reusable memory for messages, for one call at a time."""
+"""Reusable memory for messages, used by one call at a time."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Room = tuple[Array, Array]
 
 
 class Space:
-    """Room for the tables and separators of a tree, and for its scales."""
+    """Memory for the tables, separators and scales of a tree."""
 
     def __init__(self, cells: int, cliques: int) -> None:
         self._cells, self._cliques = cells, cliques
         self._idle: list[Room] = []
 
     def take(self) -> Room:
-        """Room for one call; list.pop and append are atomic, so threads don't share it."""
+        """Memory for one call; list.pop and append are atomic, so threads never share it."""
         try:
             return self._idle.pop()
         except IndexError:
@@ -29,7 +29,7 @@ class Space:
             return tables, np.empty((self._cliques, 3))
 
     def give_back(self, room: Room) -> None:
-        """For the next call."""
+        """Return the memory for the next call."""
         if self._cells < SHARED_CELLS:
             self._idle.append(room)
         else:
@@ -37,7 +37,7 @@ class Space:
 
 
 class Shared:
-    """Large arrays that trees take turns with; together no larger than what one tree may keep."""
+    """Large arrays that trees use in turn; together no larger than what one tree may keep."""
 
     def __init__(self) -> None:
         self._idle: list[Array] = []

@@ -1,4 +1,4 @@
-"""Noisy nodes of two grades: what causes did in complete rows has a closed form."""
+"""Noisy nodes with two grades: expected effects of causes in complete rows, in closed form."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from credo.numerics.exact import Array
 
 @dataclass(frozen=True, eq=False)
 class SeenCauses:
-    """Configurations of a noisy-OR, by the causes that are active in each.
+    """Observed configurations of a noisy-OR, by their active causes.
 
-    P(no effect) = ∏ (1 - p) over the active causes, the leak among them. Where there is an effect, a cause had it with
-    probability p / P(effect); where there is none, no cause had any.
+    P(no effect) = ∏ (1 - p) over the active causes, the leak among them. If there is an effect, a cause produced it
+    with probability p / P(effect); otherwise no cause did.
     """
 
-    place: NDArray[np.int64]  # of each active cause: the configuration
-    cause: NDArray[np.int64]  # and the row of the parameters
+    place: NDArray[np.int64]  # the configuration of each active cause
+    cause: NDArray[np.int64]  # the parameter row of each active cause
     effect: NDArray[np.bool_]  # (configurations,)
     weight: Array  # (configurations,)
     rows: int  # of the parameters

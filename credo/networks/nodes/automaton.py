@@ -1,4 +1,4 @@
-"""Nodes that read their parents one after the other, and then have a row of probabilities: trees, rules, exceptions."""
+"""Nodes that read their parents one by one and end at a row of probabilities: trees, rules, default tables."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from credo.networks.nodes.rows_by_case import RowsByCase
 
 Place = TypeVar("Place")
-Moves = NDArray[np.int64]  # (places before, states of the parent) -> the place after
+Moves = NDArray[np.int64]  # (states before, states of the parent) -> the state after
 MOST_AUTOMATON_STATES = 2**10
 
 
 @dataclass(frozen=True, eq=False)
 class ParentAutomaton:
-    """A finite automaton: the place after a step follows from the place before it and the state of a parent."""
+    """A finite automaton: its next state follows from its state and the state of a parent."""
 
     reads: tuple[int, ...]  # the parent of each step
     moves: tuple[Moves, ...]
@@ -44,8 +44,8 @@ class ParentAutomaton:
         final: Callable[[Place], int],
         name: str,
     ) -> ParentAutomaton:
-        """From the place to begin with, the parent of each step and its number of states, where a step leads, and the
-        row at which a last place ends."""
+        """Built from the start, the parent of each step and its number of states, the transition function, and the row
+        of each final state."""
         moves, places = list[Moves](), [start]
         for i, (_, size) in enumerate(steps):
             number: dict[Place, int] = {}
@@ -64,14 +64,14 @@ class ParentAutomaton:
         return cls(tuple(parent for parent, _ in steps), tuple(moves))
 
     def row(self, codes: Sequence[Codes]) -> NDArray[np.int64]:
-        """The row at which each configuration of the parents ends."""
+        """The row that each configuration of the parents selects."""
         place = np.zeros(len(codes[0]), dtype=np.int64)
         for parent, table in zip(self.reads, self.moves, strict=True):
             place = table[place, codes[parent]]
         return place
 
     def steps(self, rows: Array) -> tuple[Array, ...]:
-        """As steps of a chain, whose last one leads to own states by the rows."""
+        """The steps of a chain; the last one leads to own states by the rows."""
         found = list[Array]()
         for table, after in zip(self.moves[:-1], self.moves[1:], strict=True):
             found.append(np.eye(len(after))[table])
@@ -85,7 +85,7 @@ class AutomatonNode(FamilyNode):
     form: RowsByCase
     reading: ParentAutomaton
     leaves: int  # rows of probabilities
-    fixed: Array | None = None  # rows that aren't learned
+    fixed: Array | None = None  # fixed rows
 
     @property
     def axes(self) -> tuple[str | None, ...]:
@@ -114,7 +114,7 @@ class AutomatonNode(FamilyNode):
 
     @cached_property
     def _table(self) -> _Rows:
-        """The rows as a table."""
+        """The rows as a conditional table."""
         return _Rows(self.name, ("row",), self.name, (self.leaves, len(self.family.own)))
 
     def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> Counts:  # noqa: ARG002
@@ -188,7 +188,7 @@ class AutomatonNode(FamilyNode):
 
 @dataclass(frozen=True)
 class _Rows(ConditionalTable):
-    """A table given the row that was read."""
+    """A conditional table given the selected row."""
 
     size: tuple[int, int] = (0, 0)
 

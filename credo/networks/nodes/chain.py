@@ -21,11 +21,11 @@ Cells = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A summary of the parents read so far, sᵢ, is all that the next step needs of them:
+    """A summary sᵢ of the parents read so far is all that the next step needs:
 
     P(y | x) = Σ P(s₁ | x₁) P(s₂ | s₁, x₂) ··· P(y | sₙ₋₁, xₙ).
 
-    Of a noisy-OR, sᵢ says whether one of the first i causes, or the leak, had an effect. The factors are linear in the
+    For a noisy-OR, sᵢ says whether one of the first i causes, or the leak, had an effect. The factors are linear in the
     number of parents, where the table is exponential.
 
     >>> either = np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]])  # (before, state of the parent, after)
@@ -36,18 +36,20 @@ class Chain:
 
     name: str
     parents: tuple[str, ...]  # at least one
-    sizes: tuple[int, ...]  # how many states each parent has
+    sizes: tuple[int, ...]  # the number of states of each parent
     reads: tuple[int, ...]  # the parent that each step reads; at least one
-    steps: tuple[Array, ...]  # (summaries before, states of the parent, summaries after); after the last, own states
+    steps: tuple[
+        Array, ...
+    ]  # (summaries before, states of the parent, summaries after); the last: own states
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the table."""
+        """The shape of the table."""
         return (*self.sizes, self.steps[-1].shape[2])
 
     @cached_property
     def is_small(self) -> bool:
-        """Whether the table is no larger than the steps are."""
+        """Whether the table is no larger than the steps."""
         return len(self.steps) == 1 or prod(self.shape) <= max(
             LARGEST_SINGLE_FACTOR, sum(step.size for step in self.steps)
         )
@@ -63,7 +65,7 @@ class Chain:
         return np.array(np.broadcast_to(found, self.shape))
 
     def pieces(self) -> tuple[NodeFactor, ...]:
-        """The node's own factor, and those of the summaries; of a small table, the table."""
+        """The factors of the node and of the summaries; a small table is one factor."""
         if self.is_small:
             return (NodeFactor((*self.parents, self.name), self.table()),)
         read = [self.parents[p] for p in self.reads]
@@ -79,7 +81,7 @@ class Chain:
         return [first[None], *middle, last]
 
     def rows(self, cells: Cells) -> Array:
-        """P(y | x) of configurations of the parents. (configurations, own states)"""
+        """P(y | x) for configurations of the parents. (configurations, own states)"""
         return np.concatenate([np.empty((0, self.shape[-1])), *(self._forward(some)[-1] for (some,) in _chunks(cells))])
 
     def probabilities(self, cells: Cells) -> Array:
@@ -87,7 +89,8 @@ class Chain:
         return np.take_along_axis(self.rows(cells), cells[:, -1:], 1)[:, 0]
 
     def expected(self, cells: Cells, weight: Array) -> list[Array]:
-        """Expected counts of the steps in so many rows of each configuration: forward and backward along the chain."""
+        """Expected counts of the steps, given the number of rows in each configuration: forward and backward along the
+        chain."""
         found = [np.zeros(step.shape) for step in self.steps]
         for some, own in _chunks(cells, weight):
             kept = own > 0

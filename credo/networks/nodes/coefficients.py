@@ -1,4 +1,4 @@
-"""Numbers of a node, one for all or one for each configuration of its category parents, as users write them."""
+"""Coefficients of a node as users write them: one for all, or one for each configuration of its category parents."""
 
 from __future__ import annotations
 

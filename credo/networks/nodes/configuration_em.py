@@ -1,4 +1,5 @@
-"""Rows of distributions behind a node that doesn't show them, fitted to the configurations that were seen: by EM."""
+"""EM for the hidden rows of distributions behind a node, such as a noisy-OR's causes, from the observed
+configurations."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ EM_STEPS, EM_TOLERANCE = 2000, 1e-13
 
 @dataclass(frozen=True, eq=False)
 class SeenConfigurations(Loaded):
-    """The evidence, as one batch."""
+    """The observed configurations, as one batch."""
 
     evidence: Evidence
     rows: int = 1
@@ -31,10 +32,10 @@ class SeenConfigurations(Loaded):
 
 @dataclass(frozen=True, eq=False)
 class RowsEM:
-    """A node for `credo.core.em`."""
+    """The model of a node for `credo.core.em`."""
 
     node: CausesNode
-    prior: Prior  # of log-odds
+    prior: Prior  # prior of the log-odds
     parameters: Array
 
     def expect(self, batch: SeenConfigurations, /) -> Expected:
@@ -57,7 +58,7 @@ class RowsEM:
 
 
 def fitted_rows(node: CausesNode, prior: Prior, evidence: Evidence) -> Array:
-    """The most probable rows in log-odds, from the same start: the same evidence gives the same bits.
+    """The mode of the rows in log-odds, from a fixed start: the same evidence gives the same bits.
 
     The likelihood of a noisy-OR is concave in log(1 - strength), so there is one optimum.
     """

@@ -1,4 +1,4 @@
-"""Counts of a node and its parents together, of the configurations that were seen alone."""
+"""Joint counts of a node and its parents, over the observed configurations only."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Configurations = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class ConfigurationCounts(Statistics):
-    """n[c] = Σᵢ wᵢ [row i has the configuration c], of the configurations of a family that have any weight.
+    """n[c] = Σᵢ wᵢ [row i has the configuration c], for the configurations of a family with positive weight.
 
     A noisy-OR and a logistic node have no smaller statistics from which rows can be forgotten. They take memory in
-    proportion to the different rows of the family, not to the table.
+    proportion to the distinct rows of the family, not to the table.
 
     >>> seen = ConfigurationCounts.of({"x": np.array([0, 1, 1]), "y": np.array([0, 1, 1])}, ["x", "y"], np.ones(3))
     >>> seen.cells.tolist(), seen.n.value.tolist()
@@ -67,20 +67,20 @@ class ConfigurationCounts(Statistics):
         return left if left.possible() and len(left.cells) <= len(self.cells) else None
 
     def possible(self) -> bool:
-        """Whether each configuration has weight, and stands once, in order."""
+        """Whether each configuration has positive weight and occurs once, in order."""
         again = np.unique(self.cells, axis=0)
         return (
             bool((self.n.value > 0).all()) and len(self.cells) == len(self.n.high) and np.array_equal(again, self.cells)
         )
 
     def _seen(self) -> Self:
-        """Without configurations of no weight."""
+        """The counts without configurations of weight 0."""
         kept = self.n.value != 0
         return self if kept.all() else type(self)(self.n[kept], self.cells[kept])
 
 
 def fits_family(part: Part, shape: tuple[int, ...]) -> bool:
-    """Whether a part of evidence holds counts of configurations of a table of that shape."""
+    """Whether a part of evidence holds counts of configurations for a table of this shape."""
     counts = part.statistics
     if type(counts) is not ConfigurationCounts or part.axes != (None,) or counts.cells.ndim != 2:
         return False

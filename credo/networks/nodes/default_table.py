@@ -1,4 +1,4 @@
-"""Default tables: one row for all configurations of the parents but a few."""
+"""Default tables: one row for all configurations of the parents except a few."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DefaultTable(RowsByCase):
     """A default row, and rows for exceptions: {(state of each parent, ...): row}, None standing for any state
     (Friedman and Goldszmidt 1996).
 
-    The first exception that fits counts. Rows of None are learned by `fit`.
+    The first exception that matches is used. Rows of None are learned by `fit`.
 
     >>> from credo.networks.network import Network
     >>> risk = DefaultTable(0.01, {("yes", "yes"): 0.9, ("yes", None): 0.2})
@@ -56,7 +56,7 @@ class DefaultTable(RowsByCase):
         steps = [*enumerate(family.shape[:-1])]
 
         def move(i: int, place: tuple[int, ...], x: int) -> tuple[int, ...]:
-            """The exceptions that still fit."""
+            """The exceptions that still match."""
             return tuple(e for e in place if patterns[e][i] in (None, x))
 
         reading = ParentAutomaton.of(
@@ -87,7 +87,7 @@ def _pattern(family: NodeFamily, key: Any) -> tuple[int | None, ...]:
 
 
 def _check_reached(family: NodeFamily, keys: Sequence[Any], patterns: Sequence[tuple[int | None, ...]]) -> None:
-    """The first exception that fits counts: one that never does is a mistake in their order."""
+    """Refuse an exception that is never reached: the first match is used, so the order is wrong."""
     for (i, above), (j, own) in combinations(enumerate(patterns), 2):
         if all(a is None or a == b for a, b in zip(above, own, strict=True)):
             raise NetworkError(

@@ -1,4 +1,4 @@
-"""Deterministic nodes: the state follows from those of the parents."""
+"""Deterministic nodes: the state is a function of the parents' states."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Deterministic(RowsByCase):
     """y = f(x): by a rule, a function of the parents' states, or {(states of the parents, ...): state}.
 
     A rule is made of parents' names, `and`, `or`, `not`, `xor`, ==, !=, in, at_least(k, A, B, ...), at_most, exactly;
-    count(A, B, ...) is a number; max and min are of graded states. A parent's name alone asks whether it says yes:
-    neither no, False, 0, nor the last of other states. Names that aren't identifiers stand in `backquotes`. A rule is
-    read one parent after the other: it may have hundreds.
+    count(A, B, ...) is a number; max and min are of graded states. A parent's name alone is true if its state is
+    affirmative: not no, False or 0, and not the last of other states. Names that aren't identifiers stand in
+    `backquotes`. Rules are evaluated parent by parent, so there may be hundreds of parents.
 
     >>> from credo.networks.network import Network
     >>> lamp = Deterministic("Power and (Left xor Right)")
@@ -59,7 +59,7 @@ class Deterministic(RowsByCase):
         return self
 
     def resolved(self, family: NodeFamily) -> Distribution:
-        """A function's values: functions can't be stored."""
+        """The rule with a function replaced by its values: functions can't be stored."""
         if isinstance(self.rule, str | Mapping):
             return self
         check_parents(family, "Deterministic")
@@ -105,7 +105,7 @@ class Deterministic(RowsByCase):
         size = codes.itemsize
 
         def move(i: int, place: bytes, x: int) -> bytes:
-            """What is left of the table: states after which it is the same lead to one place."""
+            """The rest of the table: states with the same rest lead to one automaton state."""
             rest = prod(shape[i + 1 :]) * size
             return place[x * rest : (x + 1) * rest]
 
@@ -148,7 +148,7 @@ def _own_code(family: NodeFamily, value: object) -> int:
 
 
 def _grades(family: NodeFamily) -> tuple[int, ...]:
-    """The node's states from the lowest: numbers by their size, others from the last, or the one that says no."""
+    """The node's states from the lowest grade: numbers by size, others from the last or negative state."""
     own = family.own
     if all(isinstance(state, Real) and not isinstance(state, bool) for state in own):
         return tuple(sorted(range(len(own)), key=own.__getitem__))
@@ -157,7 +157,7 @@ def _grades(family: NodeFamily) -> tuple[int, ...]:
 
 
 def _final(family: NodeFamily, rule: Rule, grades: tuple[int, ...]) -> Callable[[Rule], int]:
-    """From what is left of the rule at the end to own states."""
+    """The own state for what remains of the rule at the end."""
     if isinstance(rule, Extreme):
         return lambda left: grades[int(left)]  # type: ignore[arg-type]
     if isinstance(rule, Count):

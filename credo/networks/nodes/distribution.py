@@ -35,23 +35,23 @@ class NodeFamily:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of its table."""
+        """The shape of its table."""
         return tuple(len(self.states[each]) for each in self.scope)
 
     @property
     def cells(self) -> int:
-        """How many numbers its table has."""
+        """The number of entries of its table."""
         return prod(self.shape)
 
     def check_parent(self, name: object, what: str) -> str:
-        """A parent's name; anything else is refused."""
+        """Refuse a name that isn't a parent's."""
         if not isinstance(name, str) or name not in self.parents:
             known = suggest(name, self.parents) if self.parents else "it has none."
             raise NetworkError(f"{self.name!r} has {what} for {name!r:.60}, which isn't a parent of it; {known}")
         return name
 
     def code(self, variable: str, state: object) -> int:
-        """The number of a variable's state."""
+        """The index of a variable's state."""
         states = self.states[variable]
         if state not in states:
             raise NetworkError(f"{self.name!r} names the state {variable}={state!s:.60}; {suggest(state, states)}")
@@ -59,7 +59,7 @@ class NodeFamily:
 
 
 class Distribution(Shown, ABC):
-    """P(node | parents) in a form of its own: with its parameters, or without, to be learned."""
+    """P(node | parents) in a form other than a table: with its parameters, or without, to be learned."""
 
     @property
     @abstractmethod
@@ -78,33 +78,33 @@ class Distribution(Shown, ABC):
 
     @abstractmethod
     def bare(self) -> Self:
-        """The same form, its parameters to be learned."""
+        """The same form without parameters, to be learned."""
 
     def unlearned(self) -> Self:
-        """As `fit` begins with it."""
+        """The form with which `fit` starts."""
         return self.bare()
 
     def resolved(self, family: NodeFamily) -> Distribution:  # noqa: ARG002 - for those that have more to tell
-        """In the form in which it is kept."""
+        """The form in which it is stored."""
         return self
 
     @abstractmethod
     def node(self, family: NodeFamily) -> DistributionNode:
-        """As a network uses it; refuses what doesn't fit the parents and their states."""
+        """The node of a network; an error if it doesn't fit the parents and their states."""
 
     @property
     def said(self) -> Mapping[str, Any]:
-        """Its parameters by name, as they are shown; empty where the table shows more."""
+        """The parameters by name, for display; empty if the table shows more."""
         return {}
 
     @property
     def own_states(self) -> Sequence[Any] | None:
-        """The node's states, where its parameters name them."""
+        """The node's states, if its parameters name them."""
         return None
 
 
 def false_state(states: Sequence[object]) -> int:
-    """The number of the state that says no: False, 0, "no", "false" or the like; if there is no such one, the last.
+    """The index of the negative state: False, 0, "no", "false" or the like; otherwise the last.
 
     >>> false_state(("yes", "no")), false_state((False, True)), false_state(("severe", "mild", "none"))
     (1, 0, 2)

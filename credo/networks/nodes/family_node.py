@@ -1,4 +1,4 @@
-"""What all nodes share whose distribution isn't a table: a family, whose states are declared."""
+"""The common base of nodes whose distribution isn't a table: a family with declared states."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from credo.numerics.exact import Array
 
 @dataclass(frozen=True, eq=False)
 class FamilyNode(LearnedNode):
-    """A node and its parents, and the part of the evidence that it learns from."""
+    """A node with its parents, and the label of the evidence that it learns from."""
 
     family: NodeFamily
 
@@ -46,7 +46,7 @@ class FamilyNode(LearnedNode):
 
 
 class CountedNode(FamilyNode):
-    """A node without smaller statistics than the counts of its family's configurations."""
+    """A node whose sufficient statistics are the counts of its family's configurations."""
 
     @property
     def axes(self) -> tuple[str | None, ...]:

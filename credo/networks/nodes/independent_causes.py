@@ -1,4 +1,4 @@
-"""Noisy nodes in numbers: the maximum of what a leak and each parent cause, independently of each other."""
+"""Nodes with independent causes: the maximum of the effects of a leak and of each parent."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 class CausesNode(CountedNode):
     """y = max(z₀, z₁, ..., zₙ): the leak z₀ ~ θ₀, and zᵢ ~ θᵢ given the state of parent i; all are grades of y.
 
-    Its parameters are rows of distributions over the grades: the leak's, then one for each state of each parent. In
-    its neutral state, a parent has no effect: zᵢ is the lowest grade. EM needs the counts of these rows. A step of the
-    chain, mᵢ = max(mᵢ₋₁, zᵢ), tells them: where mᵢ > mᵢ₋₁, zᵢ = mᵢ; else zᵢ ≤ mᵢ, with probabilities in the ratio of
-    θᵢ.
+    Its parameters are rows of distributions over the grades: the leak's, then one for each state of each parent. In its
+    neutral state, a parent has no effect: zᵢ is the lowest grade. EM needs the counts of these rows. They follow from
+    the steps mᵢ = max(mᵢ₋₁, zᵢ) of the chain: where mᵢ > mᵢ₋₁, zᵢ = mᵢ; else zᵢ ≤ mᵢ, with probabilities in the ratio
+    of θᵢ.
     """
 
     form: NoisyDistribution
-    grades: tuple[int, ...]  # own states, from the lowest
-    neutral: tuple[int, ...]  # of each parent, the state without effect
+    grades: tuple[int, ...]  # own states, from the lowest grade
+    neutral: tuple[int, ...]  # the neutral state of each parent
 
     @property
     def expected_label(self) -> Label:
@@ -49,7 +49,7 @@ class CausesNode(CountedNode):
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where each parent's rows start, and the number of rows."""
+        """The start of each parent's rows, and the number of rows."""
         sizes = [len(self.family.states[parent]) for parent in self.parents]
         return [int(at) for at in np.cumsum([1, *sizes])]
 
@@ -58,13 +58,13 @@ class CausesNode(CountedNode):
 
     @cached_property
     def free(self) -> list[int]:
-        """The rows that are learned: all but those of neutral states."""
+        """The learned rows: all except those of neutral states."""
         fixed = {at + state for at, state in zip(self.starts, self.neutral, strict=False)}
         return [row for row in range(0 if self.form.leaks else 1, self.starts[-1]) if row not in fixed]
 
     @property
     def free_numbers(self) -> int:
-        """How many numbers are learned."""
+        """The number of learned parameters."""
         return len(self.free) * (len(self.grades) - 1)
 
     # Inference
@@ -85,7 +85,7 @@ class CausesNode(CountedNode):
         return self.chain(parameters).pieces()
 
     def chain(self, parameters: Array) -> Chain:
-        """Of partial maxima: the leak is part of the first step."""
+        """The chain of partial maxima; the leak is part of the first step."""
         every = _maximum_with(parameters[1:])  # (m, states of all parents, maximum)
         every.flags.writeable = False
         steps = [every[:, a - 1 : b - 1] for a, b in pairwise(self.starts)]
@@ -95,11 +95,11 @@ class CausesNode(CountedNode):
         return Chain(self.name, self.parents, sizes, tuple(range(len(sizes))), tuple(steps))
 
     def _rows(self, parameters: Array) -> list[Array]:
-        """Of each parent. (its states, grades)"""
+        """The rows of each parent. (its states, grades)"""
         return np.split(parameters[1:], [at - 1 for at in self.starts[1:-1]])
 
     def _own_states(self, by_grade: Array) -> Array:
-        """From grades to own states, along the last axis."""
+        """The last axis reordered from grades to own states."""
         return np.ascontiguousarray(by_grade[..., np.argsort(self.grades)])
 
     # Learning
@@ -109,7 +109,7 @@ class CausesNode(CountedNode):
         return Part((None, None), Counts(Exact.of(self._effects(steps, parameters))))
 
     def counts(self, evidence: Evidence, parameters: Array) -> Array:
-        """Of rows that were seen, what the causes had as effects; and what EM expected before."""
+        """Expected counts of the causes' effects in complete rows, plus EM's earlier expectations."""
         found = np.zeros(parameters.shape)
         if self.expected_label in evidence.parts:
             found += evidence[self.expected_label].n.value
@@ -161,14 +161,14 @@ class CausesNode(CountedNode):
         return found
 
     def start(self) -> Array:
-        """Where EM begins: all that a cause may have as an effect is as probable."""
+        """EM's start: all possible effects of a cause are equally probable."""
         found = np.zeros((self.starts[-1], len(self.grades)))
         found[:, 0] = 1.0
         found[self.free] = 1.0 / len(self.grades)
         return found
 
     def _prior(self, prior: DirichletCategorical | BDeu) -> DirichletCategorical:
-        """Of the rows that are learned. One concentration for each own state is put in the order of grades."""
+        """The prior of the learned rows. A concentration for each own state is reordered by grade."""
         shape = self.starts[-1], len(self.grades)
         alpha = dirichlet_of(prior, shape, self.name).concentration
         if alpha.ndim == 1:
@@ -179,7 +179,7 @@ class CausesNode(CountedNode):
         return 0.0 if prior is None else float(self._prior(prior).log_prior(parameters[self.free]).sum())
 
     def weight(self, evidence: Evidence) -> float:
-        """Each row has one effect of the leak."""
+        """The weight of the rows: each row has one effect of the leak."""
         expected = evidence[self.expected_label].n.value[0] if self.expected_label in evidence.parts else np.zeros(1)
         return float(evidence[self.label].n.value.sum() + expected.sum())
 
@@ -195,7 +195,7 @@ class CausesNode(CountedNode):
         return squares(coordinates, parameters)
 
     def estimate(self, prior: Prior, evidence: Evidence) -> Array:
-        """The mode in log-odds, as EM finds it from a fixed start: the same evidence gives the same bits."""
+        """The mode in log-odds, by EM from a fixed start: the same evidence gives the same bits."""
         from credo.networks.nodes.configuration_em import fitted_rows
 
         return fitted_rows(self, prior, evidence)

@@ -1,4 +1,4 @@
-"""Nodes whose log-odds are linear in indicators of the parents' states: their table, and how they are learned."""
+"""Nodes whose log-odds are linear in indicators of the parents' states: tables and learning."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INTERCEPT_SPREAD = 10.0  # prior spread of the intercepts, as a multiple of the 
 
 
 class LogLinear(Protocol):
-    """As users give it: a Softmax or a Logistic."""
+    """A Softmax or a Logistic, as users give it."""
 
     def coefficients(self, node: LogLinearNode) -> Array: ...
     def with_coefficients(self, node: LogLinearNode, found: Array) -> Any: ...
@@ -36,18 +36,18 @@ class LogLinearNode(CountedNode):
     """P(y | x) ∝ exp(b + z(x) · w), z(x) being 1 for the state of each parent.
 
     Its parameters are a matrix: intercepts, then a row for each state of each parent; a column for each own state, or
-    one for the log-odds of two. P(y | x) isn't made of smaller factors: for answers, its table must fit in memory.
+    one for the log-odds of two. P(y | x) has no smaller factors: for exact answers, its table must fit in memory.
     """
 
     form: Any  # LogLinear
-    classes: tuple[int, ...]  # own states in the order of columns; of one column, its reference first
-    reference: tuple[int, ...]  # of each parent, the state whose weight is 0
+    classes: tuple[int, ...]  # own states in the order of columns; with one column, the reference first
+    reference: tuple[int, ...]  # the reference state of each parent, whose weight is 0
     columns: int
     spread: float
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where each parent's rows start, and the number of rows."""
+        """The start of each parent's rows, and the number of rows."""
         return [int(at) for at in np.cumsum([1, *self.family.shape[:-1]])]
 
     @property
@@ -56,7 +56,7 @@ class LogLinearNode(CountedNode):
 
     @cached_property
     def free(self) -> list[int]:
-        """Rows that are learned: the intercepts, and the states that aren't references."""
+        """The learned rows: the intercepts, and the states that aren't references."""
         fixed = {at + state for at, state in zip(self.starts, self.reference, strict=False)}
         return [row for row in range(self.starts[-1]) if row not in fixed]
 
@@ -84,7 +84,7 @@ class LogLinearNode(CountedNode):
         return self.form.with_coefficients(self, parameters)
 
     def log_shares(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
-        """log P(y | x) of configurations of the parents. (configurations, own states)"""
+        """log P(y | x) for configurations of the parents. (configurations, own states)"""
         from credo.numerics.softmax import to_log_shares
 
         logits = np.tile(parameters[0], (len(cells), 1))
@@ -127,7 +127,7 @@ class LogLinearNode(CountedNode):
         return float(seen.n.value @ logs[np.arange(len(cells)), cells[:, -1]])
 
     def mode(self, prior: Prior, counts: ConfigurationCounts) -> Array:
-        """By Newton's method: the log-posterior is concave."""
+        """The mode by Newton's method: the log-posterior is concave."""
         from credo.numerics.softmax import SumLikelihood, feature_rows
         from credo.numerics.softmax_modes import WeightPrior, newton_mode
 

@@ -1,4 +1,4 @@
-"""Rules about states, such as "A and (B or not C)": read, and simplified as the states of variables become known."""
+"""Rules about states, such as "A and (B or not C)": parsed, and simplified as the states of variables become known."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 from credo.errors import NetworkError, suggest
 
-# What Python wouldn't read: a name in backquotes, and xor between two parts. Text in quotes stays as it is.
+# Syntax that Python doesn't have: names in backquotes, and xor as an operator. Quoted text stays as it is.
 NOT_PYTHON = re.compile(r"""`(?P<name>[^`]*)`|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\bxor\b(?P<negated>\s+not\b)?""")
 NO_OPERAND = re.compile(r"(^|[(,]|\b(and|or|not|xor|in))\s*$")  # before xor(A, B), which is a call
 
 
 @dataclass(frozen=True)
 class Test:
-    """Whether a variable is in one of these states; of the whole rule's values, what it adds to a count."""
+    """Whether a variable is in one of these states."""
 
     parent: int
     states: frozenset[int]
@@ -25,7 +25,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Grade:
-    """The grade of a variable: of each state, the place among the node's grades."""
+    """The grade of a variable: the rank of each state among the node's grades."""
 
     parent: int
     grades: tuple[int, ...]
@@ -50,7 +50,7 @@ class Odd:
 
 @dataclass(frozen=True)
 class Count:
-    """How many of the parts hold, and so many more."""
+    """The number of parts that hold, plus a constant."""
 
     more: int
     parts: tuple[Rule, ...]
@@ -58,7 +58,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Extreme:
-    """The largest of the grades, or with sign -1 the smallest, and of one that is known."""
+    """The largest of the grades (with sign -1, the smallest) and of a known grade."""
 
     sign: int
     known: int | None
@@ -69,7 +69,7 @@ Rule = Test | Grade | Between | Odd | Count | Extreme | bool | int
 
 
 def given_state(rule: Rule, parent: int, state: int) -> Rule:
-    """What is left of a rule when a variable's state is known."""
+    """The rule simplified by a variable's known state."""
     match rule:
         case Test():
             return state in rule.states if rule.parent == parent else rule
@@ -108,7 +108,7 @@ def _extreme(rule: Extreme, parent: int, state: int) -> Rule:
     known = [*(part for part in parts if isinstance(part, int)), *([] if rule.known is None else [rule.known])]
     best = max(known, key=lambda grade: rule.sign * grade) if known else None
     rest = tuple(part for part in parts if isinstance(part, Grade))
-    if best is not None:  # grades that can't be beaten by any state change nothing
+    if best is not None:  # grades that can't exceed the known one change nothing
         rest = tuple(each for each in rest if any(rule.sign * grade > rule.sign * best for grade in each.grades))
     return Extreme(rule.sign, best, rest) if rest else (0 if best is None else best)
 
@@ -117,11 +117,11 @@ def _extreme(rule: Extreme, parent: int, state: int) -> Rule:
 class Parser:
     """Reads rules about the parents of a node."""
 
-    name: str  # of the node
+    name: str  # the node's name
     parents: Sequence[str]
-    true: Callable[[str], frozenset[int]]  # the states of a parent that say yes
-    code: Callable[[str, Any], int]  # the number of a parent's state
-    grades: Callable[[str], tuple[int, ...]]  # of a parent's states, for max and min
+    true: Callable[[str], frozenset[int]]  # the affirmative states of a parent
+    code: Callable[[str, Any], int]  # the index of a parent's state
+    grades: Callable[[str], tuple[int, ...]]  # grades of a parent's states, for max and min
 
     def read(self, text: str) -> Rule:
         names: dict[str, str] = {}
@@ -148,7 +148,7 @@ class Parser:
         return NetworkError(f"the rule of {self.name!r} {what}")
 
     def _truth(self, tree: ast.expr, names: Mapping[str, str]) -> Rule:
-        """A part that is true or false."""
+        """Parse a part that is true or false."""
         found = self._rule(tree, names)
         if isinstance(found, Count | Extreme):
             raise self._fault(
@@ -230,7 +230,7 @@ class Parser:
 
 
 def _operands(tree: ast.expr) -> list[ast.expr]:
-    """Of a xor b xor c ..., which Python reads as nested pairs."""
+    """The operands of a xor b xor c ..., which Python parses as nested pairs."""
     found = list[ast.expr]()
     while isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitXor):
         found.append(tree.right)

@@ -20,8 +20,8 @@ from credo.numerics.exact import Array
 class Logistic(Distribution):
     """log P(yes | x) / P(no | x) = intercept + Σᵢ w(xᵢ), of a variable with two states.
 
-    A weight is one number, for the parent's state that doesn't say no, or {state: number}; what isn't named is 0.
-    Without them, `fit` learns the mode under weights ~ N(0, spread²).
+    A weight is one number, for the parent's affirmative state, or {state: number}; unnamed states have 0. Without them,
+    `fit` learns the mode under weights ~ N(0, spread²).
 
     >>> from credo.networks.network import Network
     >>> sick = Logistic(-2.0, {"Smokes": 1.0, "Age": {"old": 1.5}})

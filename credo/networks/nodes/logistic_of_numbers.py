@@ -19,9 +19,9 @@ from credo.networks.tables import States
 class LogisticOfNumbers(Shown):
     """log P(x = k | z) = interceptₖ + Σ weightₖⱼ zⱼ - log Σ exp(...), zⱼ the number parents.
 
-    Of two states, the intercept and the weights are those of the first state's log-odds; each is a number, or
-    {state: number} by the states of category parents. Of more states, both are {own state: the same}; a state that
-    isn't named has 0 everywhere.
+    With two states, the intercept and the weights are those of the first state's log-odds; each is a number, or {state:
+    number} by the states of category parents. With more states, both are {own state: the same}; an unnamed state has 0
+    everywhere.
 
     >>> node = LogisticOfNumbers(-4.0, {"Age": 0.1}).node("Ill", (), ("Age",), {"Ill": ("yes", "no")})
     >>> node.table({"Age": 40.0}).tolist()
@@ -32,7 +32,7 @@ class LogisticOfNumbers(Shown):
     weights: Mapping[Any, Any] | None = None
 
     def node(self, name: str, categories: Sequence[str], numbers: Sequence[str], states: States) -> LogisticNode:
-        """The same as arrays over the states of category parents and its own."""
+        """The node, with arrays over the states of category parents and own states."""
         own, shape = states[name], tuple(len(states[each]) for each in categories)
         intercepts, weights = np.zeros((*shape, len(own))), np.zeros((*shape, len(own), len(numbers)))
         if len(own) == 2:

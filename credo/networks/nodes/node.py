@@ -1,4 +1,4 @@
-"""What a network needs of P(node | parents)."""
+"""The interface of nodes, P(node | parents)."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from credo.networks.nodes.distribution import Distribution
 
 Prior = TablePrior
-Sizes = Mapping[str, int]  # how many states each variable has
+Sizes = Mapping[str, int]  # the number of states of each variable
 
 
 class NodeFactor(NamedTuple):
-    """A factor of a node: P(last | others), over variables by name, and auxiliary variables of the node by number."""
+    """A factor of a node: P(last | others), over named variables and numbered auxiliary variables of the node."""
 
     scope: tuple[str | int, ...]
     table: Array
 
 
 class Node(Protocol):
-    """What a network needs of P(node | parents): statistics of rows, and parameters and factors derived from them.
+    """P(node | parents): statistics of rows, and parameters and factors derived from them.
 
-    The parameters are an array. Those of a table are the table; those of a noisy-OR, the rows of its causes.
+    The parameters are an array. For a table they are the table; for a noisy-OR, the rows of its causes.
     """
 
     @property
@@ -43,44 +43,44 @@ class Node(Protocol):
 
     @property
     def label(self) -> Label:
-        """The part of the evidence that it learns from. Nodes with the same label are tied: their statistics add."""
+        """The label of the evidence that it learns from. Nodes with the same label are tied: their statistics add."""
         ...
 
     @property
     def expected_label(self) -> Label:
-        """The part that holds what EM expects: the same, where complete rows have statistics of the same form."""
+        """The label of EM's expected statistics: the same label if complete rows have statistics of the same form."""
         ...
 
     @property
     def axes(self) -> tuple[str | None, ...]:
-        """The columns whose levels the axes of its statistics run over (None: over something fixed)."""
+        """The column whose levels each axis of its statistics runs over (None: a fixed axis)."""
         ...
 
     @property
     def is_rule(self) -> bool:
-        """Whether nothing is learned: all rows follow it."""
+        """Whether it is deterministic with nothing to learn."""
         ...
 
     @property
     def has_rows(self) -> bool:
-        """Whether each configuration of the parents leads to one row of its parameters, a distribution with counts."""
+        """Whether each configuration of the parents selects one row of its parameters, a distribution with counts."""
         ...
 
     @property
     def takes_cases(self) -> bool:
-        """Whether a number of cases is a prior of its parameters."""
+        """Whether a number of cases defines a prior of its parameters."""
         ...
 
     def row(self, codes: Sequence[Codes]) -> tuple[Codes, ...]:
-        """Where configurations of the parents lead to in its parameters; of nodes that have rows."""
+        """The row of the parameters for each configuration of the parents; only if it has rows."""
         ...
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
-        """Of its parameters."""
+        """The shape of its parameters."""
         ...
 
     def fits(self, part: Part, sizes: Sizes) -> bool:
-        """Whether a part of evidence has the form of its own statistics."""
+        """Whether a part of evidence has the form of its statistics."""
         ...
 
     def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> Statistics:
@@ -93,16 +93,16 @@ class Node(Protocol):
         ...
 
     def expected(self, counts: Sequence[Array], parameters: Array) -> Part:
-        """The part of the evidence that expected counts of the pieces are, under these parameters."""
+        """The expected statistics, from expected counts of the pieces under these parameters."""
         ...
 
     def counts(self, evidence: Evidence, parameters: Array) -> Any:
-        """What `mode` needs of some evidence, under these parameters: of rows of distributions, their counts. It
-        adds."""
+        """What `mode` needs of some evidence, under these parameters: for rows of distributions, their counts. It is
+        additive."""
         ...
 
     def log_likelihood(self, evidence: Evidence, parameters: Array) -> float:
-        """Of the rows behind some evidence."""
+        """The log-likelihood of the rows behind some evidence."""
         ...
 
     def mode(self, prior: Prior, counts: Any) -> Array:
@@ -110,7 +110,7 @@ class Node(Protocol):
         ...
 
     def estimate(self, prior: Prior, evidence: Evidence) -> Array:
-        """The parameters that predict best: integrated out, where that is possible."""
+        """The parameters for prediction: posterior means where possible."""
         ...
 
     def log_prior(self, prior: Prior, parameters: Array) -> float:
@@ -118,24 +118,24 @@ class Node(Protocol):
         ...
 
     def weight(self, evidence: Evidence) -> float:
-        """Of the rows behind some evidence; tied nodes count each."""
+        """The weight of the rows behind some evidence, summed over tied nodes."""
         ...
 
     def drawn(self, parameters: Array, random: np.random.Generator) -> Array:
-        """Random parameters, of the form of these."""
+        """Random parameters of the same form."""
         ...
 
     def coordinates(self, parameters: Array) -> Array:
-        """On a scale on which steps of EM can be extrapolated. (coordinates,)"""
+        """Coordinates in which steps of EM can be extrapolated. (coordinates,)"""
         ...
 
     def at(self, coordinates: Array, parameters: Array) -> Array:
-        """Parameters there, not far from these."""
+        """The parameters at these coordinates, near the current ones."""
         ...
 
 
 class LearnedNode:
-    """What most nodes answer: they learn from counts, and a number of cases is a prior."""
+    """Defaults for most nodes: they learn from counts, and a number of cases is a prior."""
 
     if TYPE_CHECKING:
 
@@ -160,15 +160,16 @@ class DistributionNode(Node, Protocol):
 
     @property
     def has_factors(self) -> bool:
-        """Whether it is a product of factors that fit in memory; else rows of its table are made as they are drawn."""
+        """Whether it is a product of factors that fit in memory; otherwise rows of its table are computed as they are
+        drawn."""
         ...
 
     def parameters(self, given: Any) -> Array:
-        """Those of a distribution as a user gives it, checked."""
+        """The parameters of a user's distribution, checked."""
         ...
 
     def distribution(self, parameters: Array) -> Distribution:
-        """As users read it."""
+        """The distribution as users read it."""
         ...
 
     def table(self, parameters: Array) -> Array:
@@ -176,5 +177,5 @@ class DistributionNode(Node, Protocol):
         ...
 
     def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
-        """P(node | parents) of some configurations of the parents. (configurations, own states)"""
+        """P(node | parents) for some configurations of the parents. (configurations, own states)"""
         ...

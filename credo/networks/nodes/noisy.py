@@ -1,4 +1,4 @@
-"""What noisy-OR, noisy-AND and noisy-MAX share: causes that act independently of each other, and a leak."""
+"""The common base of noisy-OR, noisy-AND and noisy-MAX: independent causes and a leak."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from credo.numerics.exact import Array
 
 @dataclass(frozen=True)
 class NoisyDistribution(Distribution):
-    """The maximum of what each cause, and the leak, brings about."""
+    """The maximum of the effects of each cause and of the leak."""
 
     causes: Mapping[str, Any] = field(default_factory=dict)
-    leak: Any = None  # as given: none; to be learned: learned, too, unless it is 0
-    neutral: Mapping[str, Any] = field(default_factory=dict)  # states without effect, where these aren't the default
+    leak: Any = None  # None: no leak if causes are given; learned with the causes unless it is 0
+    neutral: Mapping[str, Any] = field(default_factory=dict)  # states without effect, if not the default
 
     called: ClassVar[str]
 
@@ -39,7 +39,7 @@ class NoisyDistribution(Distribution):
 
     @property
     def leaks(self) -> bool:
-        """Whether there may be a leak: what is learned."""
+        """Whether a leak may be learned."""
         return self.leak is None
 
     def bare(self) -> Self:
@@ -47,11 +47,11 @@ class NoisyDistribution(Distribution):
 
     @property
     def is_tight(self) -> bool:
-        """Whether a leak is ruled out: none is learned."""
+        """Whether a leak is ruled out, so that none is learned."""
         return isinstance(self.leak, Real) and self.leak == 0
 
     def kept_leak(self, leak: float, given: object) -> Any:
-        """A leak as users read it. Where there is none, it is left as it was: ruled out, or to be learned."""
+        """The leak as users read it. Without one, it stays as it was: ruled out, or to be learned."""
         return given if leak > 0 else self.leak
 
     @property
@@ -64,10 +64,10 @@ class NoisyDistribution(Distribution):
 
     @abstractmethod
     def with_rows(self, node: CausesNode, rows: Array) -> Self:
-        """With those parameters."""
+        """The distribution with these parameters."""
 
     def neutral_states(self, family: NodeFamily, default: Callable[[tuple[Any, ...]], int]) -> tuple[int, ...]:
-        """Of each parent, the number of the state without effect."""
+        """The index of each parent's neutral state."""
         for name in self.neutral:
             family.check_parent(name, "a neutral state")
         return tuple(
@@ -120,8 +120,8 @@ class TwoGraded(NoisyDistribution):
 def by_state(
     family: NodeFamily, parent: str, neutral: int, rows: Mapping[Any, Any] | None, given: object, what: str
 ) -> dict[Any, Any]:
-    """{state: strength or row} of each state of a parent but the neutral one; where these aren't given by state (None),
-    there must be one such state."""
+    """{state: strength or row} for each state of a parent except the neutral one; if not given by state (None), there
+    must be one such state."""
     states = family.states[parent]
     acting = [state for i, state in enumerate(states) if i != neutral]
     if rows is None:
@@ -139,5 +139,5 @@ def by_state(
 
 
 def true_state(states: tuple[object, ...]) -> int:
-    """The first state that doesn't say no."""
+    """The first state that isn't negative."""
     return next((i for i in range(len(states)) if i != false_state(states)), 0)

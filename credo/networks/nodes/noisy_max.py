@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class NoisyMax(NoisyDistribution):
     """The highest of the grades that the causes and the leak produce (Henrion 1989; Díez 1993).
 
-    Of each cause, {state: row}: a row is {grade: probability}, or a list in the order of the node's states; if only one
-    state of a parent has an effect, its row is enough. `order` has the node's states from the lowest grade to the
+    Each cause takes {state: row}: a row is {grade: probability}, or a list in the order of the node's states; if only
+    one state of a parent has an effect, its row is enough. `order` has the node's states from the lowest grade to the
     highest; by default the negative state, otherwise the last one, is the lowest, and the first the highest.
 
     >>> from credo.networks.network import Network
@@ -76,7 +76,7 @@ class NoisyMax(NoisyDistribution):
 
 
 def _graded(node: CausesNode, row: Any, where: str) -> Array:
-    """A row in the order of grades."""
+    """A row reordered by grade."""
     found = row_of(node.name, row, node.family.own, where)
     return found[list(node.grades)]
 
@@ -86,6 +86,6 @@ def _named(node: CausesNode, row: Array) -> Posterior:
 
 
 def _rows(given: Any) -> Mapping[Any, Any] | None:
-    """{state: row}; None where it is one row."""
+    """{state: row}; None if it is a single row."""
     by_state = isinstance(given, Mapping) and all(isinstance(row, Mapping | Sequence) for row in given.values())
     return given if by_state else None

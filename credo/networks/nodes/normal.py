@@ -31,7 +31,7 @@ class Normal(Shown):
     weights: Mapping[str, Coefficient] | None = None
 
     def node(self, name: str, categories: Sequence[str], numbers: Sequence[str], states: States) -> NumberNode:
-        """The same as arrays over the states of category parents."""
+        """The node, with arrays over the states of category parents."""
         sd = over_states(f"the sd of {name!r}", self.sd, categories, states)
         if (sd <= 0).any():
             raise NetworkError(f"the sd of {name!r} must be above 0, but is {float(sd.min()):g}")

@@ -1,4 +1,5 @@
-"""What trees, default tables and rules share: rows of probabilities that configurations of the parents lead to."""
+"""The common base of trees, default tables and rules: each configuration of the parents selects a row of
+probabilities."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class RowsByCase(Distribution):
-    """A distribution of a row for each of several cases of the parents."""
+    """A distribution with one row for each case of the parents."""
 
     @abstractmethod
     def rows(self, node: AutomatonNode) -> Array:
@@ -27,7 +28,7 @@ class RowsByCase(Distribution):
 
     @abstractmethod
     def with_rows(self, node: AutomatonNode, rows: Array) -> Self:
-        """With those parameters."""
+        """The distribution with these parameters."""
 
 
 def check_parents(family: NodeFamily, what: str) -> None:
@@ -36,7 +37,7 @@ def check_parents(family: NodeFamily, what: str) -> None:
 
 
 def stacked(family: NodeFamily, rows: Iterable[tuple[str, Any]]) -> Array:
-    """Rows as an array, from where each is and what was given for it."""
+    """The given rows as an array."""
     return np.array([row_of(family.name, row, family.own, where) for where, row in rows])
 
 

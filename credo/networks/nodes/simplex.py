@@ -1,4 +1,4 @@
-"""Arrays whose rows are distributions, as coordinates along which EM can be extrapolated, and at random."""
+"""Arrays whose rows are distributions: coordinates in which EM can be extrapolated, and random rows."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ LEAST_AMPLITUDE = 0.1  # share of √θ that extrapolated EM keeps at least
 
 
 def amplitudes(rows: Array) -> Array:
-    """√θ: the length of a step is then that of Fisher's metric.
+    """√θ: the Euclidean length of a step is then its length in Fisher's metric.
 
-    Of log θ, entries that EM takes to 0 would decide the length, and extrapolation would take them to 10⁻¹⁰⁰.
+    With log θ, entries that EM moves towards 0 would dominate the length, and extrapolation would take them to 10⁻¹⁰⁰.
     """
     return np.sqrt(rows).reshape(-1)
 
 
 def squares(coordinates: Array, rows: Array) -> Array:
-    """Rows in proportion to the squares of amplitudes, none of them much smaller than it was."""
+    """Rows in proportion to squared amplitudes; no entry becomes much smaller than it was."""
     found = np.maximum(coordinates.reshape(rows.shape), LEAST_AMPLITUDE * np.sqrt(rows)) ** 2
     return np.asarray(found / found.sum(-1, keepdims=True))
 

@@ -20,7 +20,7 @@ from credo.numerics.exact import Array
 class Softmax(Distribution):
     """P(y = k | x) ∝ exp(bₖ + Σᵢ wₖ(xᵢ)): an intercept for each state, and a weight for each state of each parent.
 
-    `intercepts` is {state: number}; `weights` {parent: {own state: {parent's state: number}}}, and what isn't named is
+    `intercepts` is {state: number}; `weights` {parent: {own state: {parent's state: number}}}, and unnamed entries are
     0. Without them, `fit` learns the mode under weights ~ N(0, spread²).
 
     >>> from credo.networks.network import Network

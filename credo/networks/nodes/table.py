@@ -1,4 +1,4 @@
-"""Conditional probability tables: what is learned about them, and the factor that inference multiplies."""
+"""Conditional probability tables: their statistics, and the factor that inference multiplies."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ConditionalTable(LearnedNode):
 
     name: str
     parents: tuple[str, ...]
-    tied: str | None = None  # what its evidence is called, if other nodes may share it
+    tied: str | None = None  # the label of its evidence, if other nodes may share it
 
     @property
     def label(self) -> Label:
@@ -56,7 +56,7 @@ class ConditionalTable(LearnedNode):
 
     @property
     def axes(self) -> tuple[str | None, ...]:
-        """Tied nodes have different columns with the same states."""
+        """The columns of the axes; tied nodes have different columns with the same states."""
         return (None,) * len(self.scope) if self.tied is not None else self.scope
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
@@ -124,7 +124,7 @@ class ConditionalTable(LearnedNode):
         return squares(coordinates, parameters)
 
     def posterior(self, prior: DirichletCategorical | BDeu, statistics: Counts) -> DirichletCategorical:
-        """Of each row of the table. (the parents' states..., own states)"""
+        """The posterior of each row of the table. (the parents' states..., own states)"""
         return dirichlet_of(prior, statistics.n.shape, self.name).posterior(statistics)
 
     def _frequencies(self, statistics: Counts) -> Array:
@@ -132,5 +132,5 @@ class ConditionalTable(LearnedNode):
 
 
 def uniform_where_unknown(table: Array) -> Array:
-    """Rows that no data and no prior determine: uniform, the limit of Dirichlet(l) as l falls to 0."""
+    """Rows without data or prior are uniform, the limit of Dirichlet(l) as l falls to 0."""
     return np.where(np.isnan(table), 1.0 / table.shape[-1], table)

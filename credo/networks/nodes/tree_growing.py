@@ -1,4 +1,4 @@
-"""Trees over parents' states, grown by the evidence of their leaves."""
+"""Growing trees over parents' states by the marginal likelihood of their leaves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Cells = NDArray[np.integer[Any]]
 
 
 class Grown(NamedTuple):
-    """A tree as TreeTable has it, with leaves of None, and log p(rows, tree)."""
+    """A tree in the form of TreeTable, with leaves of None, and log p(rows, tree)."""
 
     tree: Any
     score: float
@@ -37,7 +37,7 @@ class Grown(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UngrownNode(CountedNode):
-    """P(y | x) by a tree that isn't known yet: what rows tell is counted by configurations."""
+    """P(y | x) by a tree that isn't grown yet: rows are counted by configuration."""
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:  # noqa: ARG002
         return ()
@@ -50,7 +50,7 @@ class UngrownNode(CountedNode):
 
 
 def with_grown_trees(network: Network, found: ObservedRows) -> tuple[Network, ObservedRows]:
-    """With a tree for each node that has none yet, from the rows that know its family."""
+    """The network with a tree for each node that has none yet, from the rows that observe its family."""
     from credo.networks.nodes.tree_table import TreeTable
 
     forms, readers = dict(network.forms), dict[Label, Any]()
@@ -71,7 +71,7 @@ def with_grown_trees(network: Network, found: ObservedRows) -> tuple[Network, Ob
 
 
 def _read_by(evidence: Evidence, readers: Mapping[Label, Any]) -> Evidence:
-    """Counts of configurations as those of leaves."""
+    """Counts of leaves, from counts of configurations."""
     parts = dict(evidence.parts)
     for label, node in readers.items():
         seen: ConfigurationCounts = evidence[label]
@@ -81,9 +81,10 @@ def _read_by(evidence: Evidence, readers: Mapping[Label, Any]) -> Evidence:
 
 
 def grown(family: NodeFamily, seen: ConfigurationCounts, prior: Prior) -> Grown:
-    """The tree by greedy splits, pruned from the leaves: a split stays where it makes the rows more probable.
+    """The tree by greedy splits, pruned from the leaves: a split stays if it raises the posterior probability.
 
-    A priori a node is a leaf with probability ½, and else splits by each of the parents that are left alike.
+    A priori a node is a leaf with probability ½, and otherwise splits on each of the remaining parents with equal
+    probability.
     """
     return _grown(family, seen.cells, seen.n.value, tuple(range(len(family.parents))), prior)
 
@@ -114,8 +115,8 @@ def _split_score(
 
 
 def _log_evidence(family: NodeFamily, counts: Array, left: Sequence[int], prior: Prior) -> float:
-    """Of a leaf; maximum likelihood has none, and grows by Dirichlet(1). Under BDeu, a leaf has the prior cases of all
-    configurations that it stands for, those of the parents that are left: so a leaf alone is a node without parents."""
+    """log p(rows) of a leaf; under maximum likelihood, Dirichlet(1) is used. Under BDeu, a leaf has the prior cases of
+    all configurations that it covers, so a single leaf is a node without parents."""
     if prior is None:
         alpha: Any = 1.0
     elif isinstance(prior, BDeu):

@@ -24,7 +24,7 @@ class TreeSplit:
 
 @dataclass(frozen=True, eq=False)
 class TreeLeaf:
-    """A row, by its number from the left."""
+    """A leaf: the index of its row, from the left."""
 
     row: int
     given: Any
@@ -47,7 +47,7 @@ class TreeTable(RowsByCase):
     """
 
     tree: Any = None
-    grown: bool = False  # whether `fit` grew it, and may grow another
+    grown: bool = False  # whether `fit` grew it and may grow another
 
     @property
     def known(self) -> bool:
@@ -103,7 +103,7 @@ def _leaves(tree: Any) -> Iterator[Any]:
 
 
 def _mapped(tree: Any, row: Any) -> Any:
-    """The same tree with other rows, from the left."""
+    """The same tree with other rows, given from the left."""
     if not _is_split(tree):
         return row(tree)
     ((parent, branches),) = tree.items()
@@ -135,7 +135,7 @@ def _read(
 
 
 def _splits(tree: TreeSplit | TreeLeaf) -> Iterator[TreeSplit]:
-    """From the root on, each once."""
+    """The distinct splits, from the root."""
     if isinstance(tree, TreeSplit):
         yield tree
         for below in dict.fromkeys(tree.below):
