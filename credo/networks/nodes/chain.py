@@ -38,9 +38,7 @@ class Chain:
     parents: tuple[str, ...]  # at least one
     sizes: tuple[int, ...]  # the number of states of each parent
     reads: tuple[int, ...]  # the parent that each step reads; at least one
-    steps: tuple[
-        Array, ...
-    ]  # (summaries before, states of the parent, summaries after); the last: own states
+    steps: tuple[Array, ...]  # (summaries before, states of the parent, summaries after); the last: own states
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Bootstrap (Friedman, Goldszmidt and Wyner 1999): a search on resampled rows, and how often it finds each arrow."""
+"""Bootstrap (Friedman, Goldszmidt and Wyner 1999): how often a search on resampled rows finds each arrow."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def bootstrap(
     replicates: int = REPLICATES,
     seed: int = 0,
 ) -> tuple[Parents, ...]:
-    """Graphs that are found for resampled rows, given their weights and a seed.
+    """Graphs found for resampled rows, given their weights and a seed.
 
-    Of each replicate, several random members of the class of equivalent graphs: an edge whose direction the data and
-    the constraints leave open is found in either.
+    Each replicate gives several random members of the equivalence class found, so that an edge without a compelled
+    direction occurs in both.
     """
     job = SearchResampled(found, weight, constraints)
     each = engines.map(job, [Replicate(seed, number, len(weight)) for number in range(replicates)])
@@ -36,7 +36,7 @@ def bootstrap(
 
 @dataclass(frozen=True)
 class Replicate(Loaded):
-    """Which rows are drawn follows from the seed and the replicate's number."""
+    """One replicate: its seed and number determine the rows drawn."""
 
     seed: int
     number: int
@@ -45,7 +45,7 @@ class Replicate(Loaded):
 
 @dataclass(frozen=True, eq=False)
 class SearchResampled:
-    """The job of one replicate: members of the class that a search finds for resampled rows."""
+    """The job of one replicate: members of the equivalence class that a search finds for resampled rows."""
 
     found: Callable[[Array, int], Parents]
     weight: Array
@@ -58,8 +58,8 @@ class SearchResampled:
 
 
 def resampled(weight: Array, random: np.random.Generator) -> Array:
-    """New weights with the same sum: how often each row is drawn, with replacement. At least as many are drawn as there
-    are rows, however small the weights.
+    """New weights with the same sum: how often each row is drawn, with replacement. At least as many rows are drawn as
+    there are, however small the weights.
 
     >>> float(resampled(np.full(4, 0.25), np.random.default_rng(0)).sum())
     1.0

@@ -25,11 +25,11 @@ MOST_MOVED_VARIABLES = 6  # variables moved at random in one round
 
 @dataclass
 class VariableOrder:
-    """An order of the variables, and what each takes from those before it."""
+    """An order of the variables, and the parents that each takes from those before it."""
 
     trees: list[GrowShrinkTree]
     must: Flags  # [i, j]: i must come before j
-    place: Places  # of each variable
+    place: Places  # the grow-shrink trace of each variable
 
     def __post_init__(self) -> None:
         self.waiting = {*range(len(self.place))}
@@ -56,8 +56,8 @@ class VariableOrder:
         self.watched[list(self.traces[w].taken), w] = True
 
     def move(self, v: int) -> float:
-        """Put a variable at its best place; what that gains."""
-        rest = self.place - (self.place > self.place[v])  # places among the others
+        """Move a variable to its best place; returns the gain."""
+        rest = self.place - (self.place > self.place[v])  # places between the other variables
         rest[v] = len(rest)
         scores = self._own(v, rest)
         for w in np.flatnonzero(self.watched[v]).tolist():
@@ -80,7 +80,7 @@ class VariableOrder:
         return gain
 
     def _own(self, v: int, rest: Places) -> Array:
-        """The score of v itself at each place: it changes only where something that it missed comes before."""
+        """The score of v itself at each place: it changes only where a missed variable comes before."""
         scores = np.empty(len(rest))
         at = 0
         while at < len(rest):
@@ -100,7 +100,7 @@ class VariableOrder:
         self.retrace([v, *changed.tolist()])
 
     def retrace(self, some: Iterable[int]) -> None:
-        """Look again at what some variables take; all whose families change are to be moved again."""
+        """Update the traces of some variables; all whose families change are queued for another move."""
         for w in some:
             old, new = self.traces[w], self._trace(w)
             if old.score != new.score or old.taken != new.taken:
@@ -109,7 +109,7 @@ class VariableOrder:
             self._watch(w)
 
     def settle(self, random: np.random.Generator) -> None:
-        """Move variables that wait for it until no move gains anything."""
+        """Move queued variables until no move gains anything."""
         while self.waiting:
             some, self.waiting = sorted(self.waiting), set()
             for v in random.permutation(some).tolist():
@@ -121,7 +121,7 @@ class VariableOrder:
         return new
 
     def shaken(self, random: np.random.Generator, moves: int) -> VariableOrder:
-        """A copy in which a variable and a few near it are somewhere else."""
+        """A copy in which a variable and a few near it are moved to random places."""
         new, size = self.copy(), len(self.place)
         near = self._near(int(random.integers(size)), random, moves)
         order = [v for v in np.argsort(self.place).tolist() if v not in near]
@@ -136,7 +136,7 @@ class VariableOrder:
         return new
 
     def _passed(self, place: Places, near: Sequence[int]) -> list[int]:
-        """Variables that others whose place matters to them are before now, and weren't; or the reverse."""
+        """Variables whose relevant predecessors changed by a move."""
         changed = np.zeros(len(place), dtype=bool)
         changed[list(near)] = True
         for v in near:
@@ -144,7 +144,7 @@ class VariableOrder:
         return np.flatnonzero(changed).tolist()
 
     def _near(self, v: int, random: np.random.Generator, count: int) -> list[int]:
-        """A variable, and others that a random walk along arrows meets."""
+        """A variable, and others on a random walk along arrows."""
         found = {v: None}
         for _ in range(4 * count):
             around = [
@@ -170,11 +170,11 @@ def boss(
     rounds: int | None = None,
     patience: int | None = None,
 ) -> Parents:
-    """Move each variable to its best place in the order until no move gains anything. Then `rounds` times: put a few
-    that are near each other somewhere else, settle again, and keep the better order; until `patience` rounds in turn
-    gain nothing.
+    """Move each variable to its best place in the order until no move gains anything. Then repeat up to `rounds` times:
+    move a few nearby variables to random places, optimise again, and keep the better order; stop after `patience`
+    rounds without a gain.
 
-    By default 5 rounds a variable and at least 100, and half a round a variable and at least 30 without a gain.
+    The defaults are 5 rounds per variable and at least 100; the patience is half a round per variable and at least 30.
     """
     size = len(start)
     random = np.random.default_rng(seed)
@@ -194,11 +194,11 @@ def boss(
             break
     found = _widened(best, screen, random).graph
     better = found if total(score, found) >= total(score, start) else start
-    return hill_climbing(score, constraints, better)  # growing is greedy: a single arrow may still gain
+    return hill_climbing(score, constraints, better)  # growing is greedy, so a single arrow may still gain
 
 
 def _widened(order: VariableOrder, screen: PairScreen | None, random: np.random.Generator) -> VariableOrder:
-    """Settled again, as long as pairs are found that the screen had hidden."""
+    """The order optimised again, as long as the screen lets further pairs through."""
     while screen is not None and screen.widen(order.graph):
         new = VariableOrder(grow_shrink_trees(screen.score, screen.constraints, screen), order.must, order.place)
         new.settle(random)

@@ -1,4 +1,4 @@
-"""Scores of categories that differ between Markov-equivalent graphs: each family is counted by itself."""
+"""Scores of categories that aren't score equivalent: each family is counted separately."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class K2(FamilyScore):
 
 
 class BDs(FamilyScore):
-    """BDeu whose prior is spread only over the parents' joint states that occur: sparse data don't pull arrows in.
+    """BDeu whose prior is spread only over the parents' joint states that occur: sparse data don't favour more arrows.
     (Scutari 2016)"""
 
     def __init__(self, table: Countable, equivalent: float = 1.0) -> None:

@@ -1,4 +1,4 @@
-"""Scores of families of categories, from counts, that are equal for Markov-equivalent graphs."""
+"""Score-equivalent scores of families of categories, from counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from credo.numerics.exact import Array
 
 
 class CategorySetScore(SetScore):
-    """A score of categories that is a difference of values of sets."""
+    """A score of categories, as a difference of a function of sets."""
 
     def __init__(self, table: Countable) -> None:
         super().__init__(table.variables)
@@ -27,17 +27,17 @@ class CategorySetScore(SetScore):
         return self.combined(self._counter.sums(base, others, self.prior(cells)), cells, len(base) + 1)
 
     def prior(self, cells: Array) -> Array:
-        """The prior count of each cell of tables with so many; 0 for Σ n log n."""
+        """The prior count of each cell, given the numbers of cells; 0 for Σ n log n."""
         return np.zeros_like(cells)
 
     def combined(self, sums: Array, cells: Array, members: int) -> Array:  # noqa: ARG002 - of use to some
-        """The value of sets of so many members, from sums over the cells of their tables."""
+        """The values of sets, from sums over the cells of their tables and the numbers of their members."""
         return sums
 
 
 class BDeuScore(CategorySetScore):
-    """log p(data | graph) under Dirichlet priors worth `equivalent` rows, spread evenly over each family's cells:
-    Σⱼ log Γ(e/q)/Γ(e/q + nⱼ) + Σⱼₖ log Γ(e/qr + nⱼₖ)/Γ(e/qr). (Heckerman, Geiger and Chickering 1995)
+    """log p(data | graph) under Dirichlet priors with an equivalent sample size, spread evenly over each family's
+    cells: Σⱼ log Γ(e/q)/Γ(e/q + nⱼ) + Σⱼₖ log Γ(e/qr + nⱼₖ)/Γ(e/qr). (Heckerman, Geiger and Chickering 1995)
 
     >>> from credo.networks.structure.counting import CodedTable
     >>> table = CodedTable(("x",), np.array([[0, 0, 1]], dtype=np.uint8), (2,))
@@ -59,9 +59,9 @@ class BDeuScore(CategorySetScore):
 
 
 class Penalised(CategorySetScore):
-    """The log-likelihood less a penalty for each free parameter.
+    """The log-likelihood minus a penalty for each free parameter.
 
-    The value of a set is Σ n log n/N less the penalty for each cell: q(r - 1) parameters are qr cells less q.
+    The value of a set is Σ n log n/N minus the penalty for each cell: q(r - 1) parameters are qr cells minus q.
     """
 
     def __init__(self, table: Countable, penalty: float) -> None:

@@ -16,11 +16,11 @@ SAME_GAIN = 1e-7  # the gains of an arrow and of its reverse may differ by this 
 
 
 def chow_liu_search(score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG001
-    """The tree, or forest, with the highest score: arrows that don't gain are left out.
+    """The tree or forest with the highest score: arrows without a gain are left out.
 
-    The gain of an arrow, score(b | a) - score(b), is the same both ways for scores that are equal for equivalent
-    graphs: n times the mutual information, less a penalty. Where constraints or the score tell directions apart, the
-    heaviest branching of arrows is the best forest. The start and the seed don't matter.
+    The gain of an arrow, score(b | a) - score(b), is the same both ways for score-equivalent scores: n times the mutual
+    information, minus a penalty. If constraints or the score distinguish directions, the maximum branching is the best
+    forest. The start and the seed don't matter.
     """
     n, required = len(score.variables), constraints.required_parents
     for node in (node for node, own in enumerate(required) if len(own) > 1):
@@ -48,7 +48,7 @@ def chow_liu_search(score: Score, constraints: Constraints, start: Parents, seed
 def spanning_tree(weights: Array, least: float = -np.inf) -> Parents:
     """The parents in a maximum spanning tree of symmetric weights (Prim 1957), directed away from the first variable.
 
-    Edges of `least` weight and below are left out: the tree may fall apart.
+    Edges of weight `least` or below are left out, so the result may be a forest.
 
     >>> spanning_tree(np.array([[0.0, 3.0, 1.0], [3.0, 0.0, 2.0], [1.0, 2.0, 0.0]]))
     ((), (0,), (1,))
@@ -57,7 +57,7 @@ def spanning_tree(weights: Array, least: float = -np.inf) -> Parents:
 
 
 def conditional_information(score: Score, target: int, others: Sequence[int]) -> Array:
-    """The gain of an arrow between each two of the others when all have the target as a parent, too.
+    """The gain of an arrow between each two other variables if all have the target as a parent.
 
     For the log-likelihood it is n I(a; b | target), the weight in tree-augmented naive Bayes (Friedman et al. 1997).
     """
@@ -78,8 +78,8 @@ def tan_search(
     *,
     target: str,
 ) -> Parents:
-    """Tree-augmented naive Bayes: the target is a parent of all others, between which is the best tree given it.
-    (Friedman, Geiger and Goldszmidt 1997)"""
+    """Tree-augmented naive Bayes: the target is a parent of all others, which form the best tree given it. (Friedman,
+    Geiger and Goldszmidt 1997)"""
     if target not in score.variables:
         raise NetworkError(f"the target {target!r} isn't a column; {suggest(target, score.variables)}")
     if constraints.required or constraints.forbidden or constraints.tiers or constraints.most < 2:

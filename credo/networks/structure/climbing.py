@@ -19,7 +19,7 @@ TIE = 1e-7  # gains closer than this are equal: equivalent graphs differ by roun
 
 
 class Move(NamedTuple):
-    """One arrow that is added, deleted or reversed, and the gain in score."""
+    """An arrow that is added, deleted or reversed, and the gain in score."""
 
     change: Change
     parent: int
@@ -28,7 +28,7 @@ class Move(NamedTuple):
 
 
 class Climber:
-    """A graph, and the gain of each change of one arrow. A step counts again only the families that it changes."""
+    """A graph, and the gain of each change of one arrow. A step rescores only the families that it changes."""
 
     def __init__(self, score: Score, constraints: Constraints, start: Parents) -> None:
         self.score, self.constraints = score, constraints
@@ -36,7 +36,7 @@ class Climber:
         self.parents = [list(above) for above in start]
         self.family = np.zeros(size)
         self.added: Array = np.full((size, size), -np.inf)  # [parent, child]: the gain of a new arrow
-        self.deleted: Array = np.full((size, size), -np.inf)  # and of an arrow less
+        self.deleted: Array = np.full((size, size), -np.inf)  # [parent, child]: the gain of deleting an arrow
         self.above = ancestors(start)
         self._arrows = np.zeros((size, size), dtype=bool)  # [parent, child]
         self._free = np.ones((size, size), dtype=bool)  # arrows that aren't required
@@ -56,8 +56,8 @@ class Climber:
     def best(self, tabu: Collection[tuple[int, int, bool]] = (), aspiration: float = np.inf) -> Move | None:
         """The change with the largest gain, whatever it is; among equal ones additions come first, then by number.
 
-        Changes that lead to an arrow that is tabu as present, or as absent, are left out, unless they gain more than
-        the aspiration. Additions that change nothing are never the best: a constant column would take any parents.
+        Changes that would add or remove a tabu arrow are left out, unless they gain more than the aspiration. Additions
+        with gain 0 are never the best: a constant column would take any parents.
         """
         gains = np.where(self.above | (np.abs(self.added) <= TIE), -np.inf, self.added)
         arrows, others = self._shorter
@@ -79,7 +79,7 @@ class Climber:
         return _shortening(arrows, others, int((others >= best - TIE).argmax()))
 
     def step(self, move: Move) -> None:
-        """Make a change that is allowed."""
+        """Make an allowed change."""
         parent, child = move.parent, move.child
         if move.change == "add":
             self.parents[child].append(parent)
@@ -94,12 +94,12 @@ class Climber:
             self._refresh(parent)
 
     def climb(self) -> None:
-        """Until no change gains anything."""
+        """Climb until no change gains anything."""
         while (move := self.best()) is not None and move.gain > LEAST_GAIN:
             self.step(move)
 
     def legal(self) -> list[Move]:
-        """Every change that is allowed, whatever it gains."""
+        """All allowed changes, whatever their gain."""
         found = np.argwhere(~self.above & np.isfinite(self.added)).tolist()
         arrows, others = self._shorter
         shorter = [_shortening(arrows, others, i) for i in np.flatnonzero(np.isfinite(others)).tolist()]
@@ -107,16 +107,16 @@ class Climber:
 
     @property
     def _shorter(self) -> tuple[NDArray[np.intp], Array]:
-        """The arrows that aren't required (2, arrows); the gains of deleting each, then of reversing each, -inf where
-        that would make a cycle."""
+        """The arrows that aren't required (2, arrows); the gains of deleting each, then of reversing each, -inf for
+        cycles."""
         arrows = np.array(np.nonzero(self._arrows & self._free))
         y, x = arrows
         lost, won = self.deleted[y, x], self.added[x, y]
-        paths = np.count_nonzero(self.above[:, y] & self._arrows[:, x], axis=0)  # parents of x that y leads to
+        paths = np.count_nonzero(self.above[:, y] & self._arrows[:, x], axis=0)  # parents of x below y
         return arrows, np.concatenate([lost, np.where((paths == 1) & np.isfinite(won), lost + won, -np.inf)])
 
     def _refresh(self, node: int) -> None:
-        """The gains of all changes of a node's parents."""
+        """Update the gains of all changes of a node's parents."""
         above = self.parents[node]
         self._arrows[:, node] = False
         self._arrows[above, node] = True
@@ -134,14 +134,14 @@ class Climber:
 
 
 def _shortening(arrows: NDArray[np.intp], gains: Array, i: int) -> Move:
-    """Of the deletions of arrows and then their reversals, one."""
+    """The move with this index among the deletions and then the reversals."""
     change: Change = "delete" if i < arrows.shape[1] else "reverse"
     parent, child = arrows[:, i % arrows.shape[1]].tolist()
     return Move(change, parent, child, float(gains[i]))
 
 
 def _leading_to(parent: int, child: int, present: bool, place: Mapping[tuple[int, int], int]) -> Iterator[int]:
-    """Which deletions of arrows, and then reversals, lead to an arrow that is there, or that isn't any more."""
+    """The deletions, and then the reversals, that add or remove one of these arrows."""
     if present and (child, parent) in place:
         yield len(place) + place[child, parent]
     if not present and (parent, child) in place:
@@ -149,7 +149,7 @@ def _leading_to(parent: int, child: int, present: bool, place: Mapping[tuple[int
 
 
 def _effects(move: Move) -> Iterator[tuple[int, int, bool]]:
-    """Which arrows are there after a move, or aren't any more."""
+    """The arrows that a move adds or removes."""
     if move.change != "delete":
         yield (move.parent, move.child, True) if move.change == "add" else (move.child, move.parent, True)
     if move.change != "add":
@@ -167,7 +167,7 @@ def tabu(
     score: Score, constraints: Constraints, start: Parents, seed: int = 0, *, length: int = 100, patience: int = 100
 ) -> Parents:  # noqa: RUF100
     """Hill climbing that then accepts worse steps for a while: changes that would undo one of the last `length` are
-    tabu unless they lead to a new best graph, and it ends after `patience` steps without one. (Glover 1989)"""
+    tabu unless they lead to a new best graph, and the search ends after `patience` steps without one. (Glover 1989)"""
     del seed
     length, patience = check_whole("length", length, 0), check_whole("patience", patience, 1)
     climber = Climber(score, constraints, start)

@@ -1,4 +1,4 @@
-"""A table's columns as searches for arrows read them: categories as numbers of states, numbers as floats."""
+"""A table's columns in the form that structure searches read: categories as state codes, numbers as floats."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ MOST_BYTE_STATES = 256  # states whose codes fit in a byte
 
 @dataclass(frozen=True, eq=False)
 class CategoryColumn:
-    """Which state each row has, -1 where the cell is missing."""
+    """The state code of each row, -1 for missing cells."""
 
     name: str
     codes: NDArray[np.int32]
     levels: Any  # an Arrow array
-    states: tuple[Any, ...] | None = None  # that are declared, in order: the levels, as bins or as they were given
+    states: tuple[Any, ...] | None = None  # declared states in order: the levels, as bins or as given
 
     def with_codes(self, codes: NDArray[np.int32]) -> CategoryColumn:
         return replace(self, codes=codes)
@@ -49,7 +49,7 @@ class CategoryColumn:
 
 @dataclass(frozen=True, eq=False)
 class NumberColumn:
-    """Floats, NaN where the cell is missing."""
+    """Floats, NaN for missing cells."""
 
     name: str
     values: Array
@@ -57,14 +57,14 @@ class NumberColumn:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns that are variables, in their order, and the weight of each row if they differ."""
+    """The columns that are variables, in order, and the weights of the rows if they differ."""
 
     variables: tuple[str, ...]
     categories: tuple[CategoryColumn, ...]
     numbers: tuple[NumberColumn, ...]
     weight: Array | None
 
-    here: ClassVar[bool] = True  # whether rows are
+    here: ClassVar[bool] = True  # whether rows are weighted
 
     @property
     def incomplete(self) -> NDArray[np.bool_]:
@@ -81,7 +81,7 @@ class Columns:
         return not self.incomplete.any()
 
     def check_complete(self) -> None:
-        """A missing cell is an error: scores read complete rows."""
+        """Refuse missing cells: scores read complete rows."""
         for category in self.categories:
             _refuse_missing(category.name, category.codes < 0)
         for number in self.numbers:
@@ -89,7 +89,7 @@ class Columns:
 
     @property
     def data(self) -> Any:
-        """What parameters are learned from, with weights as given."""
+        """The data from which parameters are learned, with the given weights."""
         return self.arrow()
 
     @property
@@ -97,7 +97,7 @@ class Columns:
         return self.weight
 
     def countable(self) -> Countable:
-        """The categories, of which joint tables can be counted; a missing cell is an error."""
+        """The categories, for counting joint tables; a missing cell is an error."""
         return self.coded()
 
     def coded(self) -> CodedTable:
@@ -112,7 +112,7 @@ class Columns:
         return CodedTable(tuple(column.name for column in self.categories), codes, sizes, self.weight)
 
     def arrow(self, rows: NDArray[np.intp] | None = None) -> pa.Table:
-        """An Arrow table; of all rows, or of some."""
+        """An Arrow table of all rows or of some."""
         import pyarrow as pa
 
         made = {}
@@ -128,7 +128,7 @@ class Columns:
 
     @property
     def states(self) -> dict[str, list[Any]] | None:
-        """The states, to be declared if some are."""
+        """The states, declared if some of them are."""
         if all(column.states is None for column in self.categories):
             return None
         return {column.name: [*(column.states or column.levels.to_pylist())] for column in self.categories}
@@ -140,7 +140,7 @@ class Columns:
         return NumberTable(tuple(column.name for column in self.numbers), x, self.weight)
 
     def where(self, kept: NDArray[np.bool_ | np.intp]) -> Columns:
-        """Some of the rows: flags, or their numbers."""
+        """Some of the rows, by flags or by index."""
         categories = tuple(replace(column, codes=column.codes[kept]) for column in self.categories)
         numbers = tuple(replace(column, values=column.values[kept]) for column in self.numbers)
         return replace(
@@ -153,7 +153,7 @@ class Columns:
         return len(first)
 
     def binned(self, bins: int) -> Columns:
-        """With numbers as categories: bins with about as many rows each."""
+        """The columns with numbers cut into bins of about equally many rows."""
         made = {column.name: _binned(column, bins) for column in self.numbers}
         made |= {column.name: column for column in self.categories}
         return replace(self, categories=tuple(made[name] for name in self.variables), numbers=())
@@ -161,7 +161,7 @@ class Columns:
 
 @runtime_checkable
 class ColumnSearch(Protocol):
-    """A search that reads columns, and has no score."""
+    """A search that reads columns and has no score."""
 
     def of_columns(self, columns: Columns, constraints: Constraints) -> Parents: ...
 
@@ -173,8 +173,8 @@ def read_columns(
     states: Mapping[str, Sequence[object]] | None = None,
     only_counts: bool = False,
 ) -> Columns:
-    """All columns but those that are ignored, texts, and the weights. Those whose states are declared have these and no
-    others. `only_counts`: whether rows need not be here, if their joint tables can be counted."""
+    """All columns except ignored ones, texts and weights. Columns with declared states allow no others. `only_counts`:
+    whether rows may stay on the workers if joint tables are counted there."""
     if not isinstance(states, Mapping | None):
         raise NetworkError(f"states must be {{column: its states}}, but is {states!r:.60}")
     declared = {name: states_of(name, given, None) for name, given in (states or {}).items()}
@@ -186,7 +186,7 @@ def read_columns(
     tell_of_columns(((column.name, "it is text") for column in schema if column.kind == "text"), "ignored")
     names = [column.name for column in schema if column.kind not in ("ignore", "text")]
     if not names:
-        raise DataError("no column is a category or a number: there is nothing to draw arrows between")
+        raise DataError("no column is a category or a number: there are no variables for arrows")
     if table.frame is not None and all(schema[name].kind == "category" for name in names):
         from credo.networks.structure.frame_columns import frame_columns
 
@@ -214,8 +214,8 @@ def read_columns(
 
 
 def _inferred(table: Source, kinds: Mapping[str, str]) -> tuple[Schema, dict[str, NDArray[np.int32]]]:
-    """The kind of each column; and those categories as codes that had to be coded to find it out, unless these are
-    elsewhere."""
+    """The kind of each column; and the codes of categories that were coded to infer it, unless they stay on the
+    workers."""
     asked = checked_kinds(kinds, table.names)
     if table.frame is not None:
         return infer_schema(table, kinds), {}
@@ -232,14 +232,14 @@ def _inferred(table: Source, kinds: Mapping[str, str]) -> tuple[Schema, dict[str
 
 
 def _among(codes: NDArray[np.int32], own: Any, levels: pa.Array) -> NDArray[np.int32]:
-    """Codes by other levels than their own."""
+    """Codes translated to other levels."""
     return codes if own.equals(levels) else cells.recoded(codes, own, levels)[0]
 
 
 @dataclass(frozen=True)
 class ProfiledCodes:
-    """The job of one batch: the profile of each column, and the codes that this needs, with their own levels; unless
-    these are texts, which would fill the memory."""
+    """The job of one batch: the profile of each column, and the codes that it needs with their own levels; without
+    texts, which would fill the memory."""
 
     profiles: Profiles
 
@@ -256,7 +256,7 @@ class ReadColumns:
     schema: Schema
     names: tuple[str, ...]
     weights: RowWeights
-    states: Mapping[str, tuple[Any, ...]]  # of columns whose states are declared
+    states: Mapping[str, tuple[Any, ...]]  # of columns with declared states
 
     def __call__(self, batch: Batch) -> tuple[dict[str, NDArray[Any]], Array]:
         index = StateIndex(tuple(self.states), tuple(self.states.values()))
@@ -301,6 +301,6 @@ def _refuse_empty(name: str, empty: bool) -> None:
 def _binned(column: NumberColumn, bins: int) -> CategoryColumn:
     known = column.values[~np.isnan(column.values)]
     cuts = np.unique(np.quantile(known, np.arange(1, bins) / bins))
-    cuts = cuts[cuts > known.min()]  # a cut is the least value of the bin above it
+    cuts = cuts[cuts > known.min()]  # a cut point belongs to the bin above it
     states = bins_between(cuts.tolist())
     return CategoryColumn(column.name, bin_codes(cuts, column.values), states_array(states), states)

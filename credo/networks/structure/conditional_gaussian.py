@@ -25,7 +25,7 @@ class MixedTable:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Of each variable among the categories, or -1 - its place among the numbers."""
+        """The index of each variable among the categories, or -1 - its index among the numbers."""
         own = {name: i for i, name in enumerate(self.categories.variables)}
         own |= {name: -1 - i for i, name in enumerate(self.numbers.variables)}
         return tuple(own[name] for name in self.variables)
@@ -58,7 +58,7 @@ class ConditionalGaussian(FamilyScore):
         return whole - part - self._n * float(self._scales[-1 - own])
 
     def _log_evidence(self, members: Sequence[int], keys: NDArray[np.int64], states: int) -> float:
-        """Of some numbers, summed over the joint states of categories."""
+        """The log-evidence of some numbers, summed over the joint states of categories."""
         n, mean, scatter = grouped_scatter(self._z[:, members], self._weight, keys, states)
         log_determinant = np.linalg.slogdet(self._prior.posterior_scale(n, mean, scatter))[1]
         return float(self._prior.log_evidence(n, len(members), log_determinant).sum())

@@ -35,21 +35,21 @@ class EdgeConfidence(Shown, Mapping[tuple[str, str], float]):
     """P(parent -> child | data) of each arrow: a mapping from (parent, child). `path` is the probability of a directed
     path, `edge` that of an arrow in either direction.
 
-    Exact probabilities, and those of chains, average over all graphs and all tables; a bootstrap's are the frequencies
-    of the arrow in searches on resampled tables.
+    Exact probabilities, and those of chains, average over all graphs and all tables; those of a bootstrap are the
+    frequencies of an arrow in searches on resampled rows.
     """
 
     variables: tuple[str, ...]
     arrows: Array  # (parents, children)
     paths: Array  # (from, to)
     method: str  # exact, mcmc or bootstrap
-    prior: str  # over graphs: orders or dags; none for a bootstrap
+    prior: str  # prior over graphs: orders or dags; none for a bootstrap
     paths_drawn: int = 0  # graphs from which the paths' probabilities are estimated; 0: they are exact
-    convergence: Convergence | None = None  # of chains
+    convergence: Convergence | None = None  # of the Markov chains
     drawn: tuple[Parents, ...] = ()
     sums: OverOrders | OverGraphs | None = None
     replicates: int = 0  # of a bootstrap
-    task: StructureTask | None = None  # what was asked for, with the rows that were read
+    task: StructureTask | None = None  # the task, with its rows
 
     def __getitem__(self, arrow: tuple[str, str]) -> float:
         return float(self.arrows[self._places(*_pair(arrow))])
@@ -108,7 +108,7 @@ class EdgeConfidence(Shown, Mapping[tuple[str, str], float]):
 
     @cached_property
     def graphs(self) -> Mapping[Parents, float]:
-        """Graphs drawn from the posterior, each with its weight, the heaviest first."""
+        """Graphs sampled from the posterior, each with its weight, the largest weight first."""
         return dict(sorted(self._weighted(self._draws).items(), key=lambda each: (-each[1], each[0])))
 
     @cached_property
@@ -116,15 +116,15 @@ class EdgeConfidence(Shown, Mapping[tuple[str, str], float]):
         return self.drawn or (() if self.sums is None else self.sums.sampled(SAMPLED_GRAPHS, seed=0))
 
     def _weighted(self, drawn: Iterable[Parents]) -> dict[Parents, float]:
-        """Different graphs by their weight."""
+        """Distinct graphs by weight."""
         counts = Counter(drawn)
         weights = {each: n * (1.0 if self.sums is None else self.sums.weight(each)) for each, n in counts.items()}
         total = sum(weights.values())
         return {each: weight / total for each, weight in weights.items()}
 
     def sampled_graphs(self, structures: int) -> dict[Parents, float]:
-        """Up to so many different graphs, and their weights: the first of the draws, in random order. The heaviest ones
-        would be a biased choice: of many variables, most graphs are drawn once."""
+        """Up to this many distinct graphs with their weights: the first of the draws, in random order. Choosing the
+        largest weights would be biased: with many variables, most graphs are drawn once."""
         chosen, seen = list[Parents](), set[Parents]()
         for i in np.random.default_rng(0).permutation(len(self._draws)).tolist():
             seen.add(self._draws[i])
@@ -135,7 +135,7 @@ class EdgeConfidence(Shown, Mapping[tuple[str, str], float]):
 
     def average(self, *, prior: Any = 1.0, structures: int = AVERAGED_GRAPHS) -> NetworkAverage:
         """The average over structures drawn from their posterior, with tables learned from the same rows, weights and
-        bins: P = Σ P(structure) P(· | structure). Up to `structures` different ones are drawn.
+        bins: P = Σ P(structure) P(· | structure). At most `structures` distinct ones are drawn.
 
         The prior of the tables is as in Network.fit.
         """
@@ -143,7 +143,7 @@ class EdgeConfidence(Shown, Mapping[tuple[str, str], float]):
 
         structures = check_whole("structures", structures, 1)
         if self.task is None:
-            raise NetworkError("these probabilities come from scores alone: credo.edge_confidence(data) knows the rows")
+            raise NetworkError("these probabilities come from scores without rows: use credo.edge_confidence(data)")
         graphs = self.sampled_graphs(structures)
         return NetworkAverage(tuple(self.task.fitted_to_all([*graphs], prior)), np.array([*graphs.values()]))
 
@@ -166,7 +166,7 @@ def _pair(arrow: object) -> tuple[str, str]:
 
 
 def arrow_shares(graphs: Sequence[Parents]) -> Array:
-    """How many of the graphs have each arrow u -> v, in row u and column v, as a share of all."""
+    """The share of graphs with each arrow u -> v, in row u and column v."""
     found = np.zeros((len(graphs[0]),) * 2)
     for graph in graphs:
         for v, own in enumerate(graph):
@@ -175,8 +175,8 @@ def arrow_shares(graphs: Sequence[Parents]) -> Array:
 
 
 def path_shares(graphs: Sequence[Parents], arrows: Array) -> Array:
-    """P(a directed path leads from u to v): P(u -> v), which is known better, and the share of the graphs in which only
-    longer paths do."""
+    """P(a directed path leads from u to v): P(u -> v), which is known more precisely, plus the share of graphs with
+    only longer paths."""
     longer = np.zeros_like(arrows)
     for graph in graphs:
         reached = ancestors(graph).T.copy()

@@ -20,7 +20,7 @@ Named = str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]]  # arrows 
 
 @dataclass(frozen=True)
 class Constraints:
-    """Background knowledge, which decides which graphs are allowed. Contradictions are refused, by name.
+    """Background knowledge that restricts the allowed graphs. Contradictions are errors that name the arrows.
 
     >>> names = ["Storm", "Fire", "Smoke"]
     >>> known = Constraints.of(names, required="Fire -> Smoke", tiers=[["Storm"], ["Fire", "Smoke"]])
@@ -31,7 +31,7 @@ class Constraints:
     variables: tuple[str, ...]
     required: frozenset[Arrow] = frozenset()
     forbidden: frozenset[Arrow] = frozenset()
-    tiers: tuple[int, ...] = ()  # of each variable; arrows lead to the same tier or to a later one. (): all are one
+    tiers: tuple[int, ...] = ()  # of each variable; arrows lead to the same or a later tier. (): a single tier
     max_parents: int | None = None
     _checked: bool = field(default=False, repr=False, compare=False)
 
@@ -49,7 +49,7 @@ class Constraints:
         tiers: Sequence[str | Iterable[str]] | None = None,
         max_parents: int | None = None,
     ) -> Constraints:
-        """From names. If there are tiers, each variable is in one."""
+        """Constraints by name. If there are tiers, each variable is in one."""
         number = {name: i for i, name in enumerate(variables)}
         return cls(
             tuple(variables),
@@ -77,7 +77,7 @@ class Constraints:
         return found
 
     def allows(self, parent: int, child: int) -> bool:
-        """Whether there may be an arrow between these two."""
+        """Whether an arrow from one variable to another is allowed."""
         return bool(self.allowed[parent, child])
 
     @cached_property
@@ -90,11 +90,11 @@ class Constraints:
 
     @property
     def most(self) -> int:
-        """Parents of a variable, at most."""
+        """The largest allowed number of parents."""
         return len(self.variables) if self.max_parents is None else self.max_parents
 
     def objection(self, parents: Parents) -> str | None:
-        """What is wrong with a graph, if anything is."""
+        """Why a graph isn't allowed; None if it is."""
         arrows = {(parent, child) for child, above in enumerate(parents) for parent in above}
         for arrow in sorted(self.required - arrows):
             return f"the required arrow {self._shown(arrow)} isn't in it"
@@ -139,7 +139,7 @@ class Constraints:
 
 
 def _arrows(given: Named, number: Mapping[str, int], what: str) -> frozenset[Arrow]:
-    """As numbers, from text, {child: parents} or pairs of a parent and a child."""
+    """Arrows by index, from text, {child: parents} or pairs of a parent and a child."""
     if isinstance(given, str):
         given = graph.parse_arrows(given)
     if not isinstance(given, Iterable):

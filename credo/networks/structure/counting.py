@@ -1,9 +1,9 @@
-"""How often states occur together: what bounds the search for arrows.
+"""Counting joint states, the bottleneck of structure search.
 
-Columns are coded once. A set of variables that is counted has a base, whose joint states partition the rows, and one
-more variable: many of these share a base. Small tables are counted by bit planes, a bit for each row, with AND and
-popcount; larger ones row by row, over the rows in which the other variable isn't in its most common state; the rest is
-what is left. Rows that occur often are kept once, with a weight, where that shortens the table much.
+Columns are coded once. A counted set of variables is a base, whose joint states partition the rows, and one more
+variable; many sets share a base. Small tables are counted by bit planes, a bit for each row, with AND and popcount;
+larger ones row by row, over the rows in which the other variable isn't in its most common state; that state's counts
+follow by subtraction. Duplicate rows are merged, with a weight, if that shortens the table much.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ THREAD_NANOSECONDS = 200_000.0  # counting time that pays for another thread
 
 @dataclass(frozen=True, eq=False)
 class CodedTable:
-    """Columns of categories as numbers of states, complete, one after the other."""
+    """Complete columns of categories as state codes."""
 
     variables: tuple[str, ...]
     codes: NDArray[Any]  # (variables, rows)
-    sizes: tuple[int, ...]  # how many states each variable has
-    weight: Array | None = None  # (rows,); None where each row counts once
+    sizes: tuple[int, ...]  # the number of states of each variable
+    weight: Array | None = None  # (rows,); None if all weights are 1
 
     @property
     def rows(self) -> int:
@@ -60,7 +60,7 @@ class CodedTable:
         return Counter(self)
 
     def collapsed(self) -> CodedTable:
-        """Equal rows once, with the sum of their weights, where that makes the table several times shorter."""
+        """The table with equal rows merged and their weights summed, if that makes it several times shorter."""
         first_rows = np.sort(_hashed(self.codes[:, :SAMPLED_ROWS]))  # faster than np.unique, which hashes again
         if self.rows > SAMPLED_ROWS and np.count_nonzero(np.diff(first_rows)) * LEAST_COMPRESSION > SAMPLED_ROWS:
             return self
@@ -72,7 +72,7 @@ class CodedTable:
 
 
 def distinct(codes: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The places of different rows, and which of them each row is. codes: (variables, rows)
+    """The indices of distinct rows, and the distinct row that each row equals. codes: (variables, rows)
 
     >>> first, which = distinct(np.array([[0, 1, 0], [2, 2, 2]]))
     >>> first[which].tolist()
@@ -85,7 +85,7 @@ def distinct(codes: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _hashed(codes: NDArray[Any]) -> NDArray[np.uint64]:
-    """A number for each row; different rows have different ones, but for bad luck."""
+    """A hash of each row; distinct rows have distinct hashes with very high probability."""
     factors = np.random.default_rng(0).integers(1, 2**63, len(codes), dtype=np.uint64) | np.uint64(1)
     found = np.zeros(codes.shape[1], dtype=np.uint64)
     for factor, column in zip(factors, codes, strict=True):
@@ -95,7 +95,7 @@ def _hashed(codes: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 class Counting(Protocol):
-    """What scores of categories are made of."""
+    """The sums and counts that scores of categories need."""
 
     def sums(self, base: Sequence[int], others: Sequence[int], prior: Array, /) -> Array:
         """Σ log Γ(a + n)/Γ(a) over the cells of the tables of `base` with each one of `others`; Σ n log n where a is 0.
@@ -103,19 +103,19 @@ class Counting(Protocol):
         ...
 
     def family(self, node: int, parents: Sequence[int], /) -> tuple[Array, Array]:
-        """The counts of the parents' joint states, and of these with the node's own: of those that occur."""
+        """The counts of the parents' joint states, and of these with the node's own states; only those that occur."""
         ...
 
 
 class Countable(Protocol):
-    """A table of categories, complete, here or elsewhere."""
+    """A complete table of categories, in memory or on workers."""
 
     @property
     def variables(self) -> tuple[str, ...]: ...
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many states each variable has."""
+        """The number of states of each variable."""
         ...
 
     @property
@@ -186,7 +186,7 @@ class Counter:
 
     @cached_property
     def _unusual(self) -> tuple[NDArray[Any], NDArray[np.int32], Integers]:
-        """States other than the most common one, their rows, and where each variable's begin."""
+        """The states other than the most common one, their rows, and the start of each variable's."""
         codes, rows = list[Any](), list[Any]()
         for column, size in zip(self.table.codes, self.table.sizes, strict=True):
             own = np.flatnonzero(column != np.bincount(column, minlength=size).argmax()).astype(np.int32)
@@ -197,7 +197,8 @@ class Counter:
 
     @cached_property
     def _row_costs(self) -> Array:
-        """The cost of counting each variable row by row, in ns: infinite if planes are short; -1 if it has none."""
+        """The cost of counting each variable row by row, in ns: infinite if planes are short; -1 if there are no
+        planes."""
         cost = ROW_NANOSECONDS * np.diff(self._unusual[2])
         few_rows = self._planes.shape[1] < SHORT_PLANE
         return np.where(self.sizes > MOST_PLANE_STATES, -1.0, np.inf if few_rows else cost)
@@ -211,7 +212,7 @@ class Counter:
         return found
 
     def _by_planes(self, base: Integers, others: Integers, prior: Array, log_gamma: Array, out: Array) -> Integers:
-        """Those that are counted by planes; the places of the others."""
+        """Count by bit planes where that is faster; returns the indices of the others."""
         from credo._kernels.structure.counting import score_by_planes, split_planes
 
         words, rows = self._planes.shape[1], self.table.rows
@@ -259,7 +260,7 @@ class Counter:
             out[mine] = _in_threads(work, mine, ROW_NANOSECONDS * self.table.rows * len(mine) / 2)
 
     def _joined(self, base: Integers) -> tuple[NDArray[Any], int]:
-        """The same as `_keys`, compiled where the joint states can be numbered."""
+        """The same as `_keys`, in compiled code if the joint states can be numbered."""
         from credo._kernels.structure.counting import compact_keys, join_codes
 
         states = prod(self.table.sizes[v] for v in base.tolist())
@@ -274,12 +275,13 @@ class Counter:
 
 
 def dense_cells(rows: int) -> int:
-    """Cells up to which a table of so many rows is counted whole; of a larger one, the cells that occur."""
+    """The largest table, in cells, that is counted densely for a number of rows; larger ones by the cells that
+    occur."""
     return 8 * rows + 1000
 
 
 def occurring(cells: Integers, space: int, weight: Array | None) -> tuple[Integers, Array]:
-    """The cells that occur, of as many as there could be, and their counts; no row has weight 0.
+    """The cells that occur, out of this many, and their counts; no row has weight 0.
 
     >>> occurring(np.array([7, 2, 7]), 10, None)
     (array([2, 7]), array([1., 2.]))
@@ -293,7 +295,8 @@ def occurring(cells: Integers, space: int, weight: Array | None) -> tuple[Intege
 
 
 def joint_states(codes: NDArray[Any], sizes: Sequence[int], members: Sequence[int], rows: int) -> tuple[Integers, int]:
-    """The number of the joint state of each row, and how many there are; only those that occur, where more than rows.
+    """The joint state of each row, as an index, and their number; only those that occur if there are more states than
+    rows.
 
     >>> joint_states(np.array([[0, 1, 1], [2, 0, 2]]), (2, 3), (0, 1), 3)
     (array([0, 1, 2]), 3)
@@ -309,7 +312,7 @@ def joint_states(codes: NDArray[Any], sizes: Sequence[int], members: Sequence[in
 
 
 def _in_threads(work: Any, places: Integers, nanoseconds: float) -> Array:
-    """The work for all places, in parts if it takes long enough for several threads."""
+    """Do the work for all places, in several threads if it takes long enough."""
     parts = min(len(places), 1 + int(nanoseconds / THREAD_NANOSECONDS))
     count = parts if parts == 1 else min(parts, local.workers())
     if count == 1:
@@ -321,7 +324,7 @@ _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
 
 def _pool() -> ThreadPoolExecutor:
-    """One for all, made when it is needed first; another after a fork, which threads don't survive."""
+    """The shared thread pool, created at first use, and again after a fork."""
     key = os.getpid(), local.workers()
     if key not in _pools:
         _pools[key] = ThreadPoolExecutor(key[1], thread_name_prefix="credo-counting")
@@ -336,7 +339,7 @@ def _log_gammas(a: Array) -> Array:
 
 
 def summed(counts: Array, a: float) -> float:
-    """Σ over the cells that have rows."""
+    """Σ over the cells with rows."""
     from scipy.special import gammaln, xlogy
 
     counts = counts[counts > 0]

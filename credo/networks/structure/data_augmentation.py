@@ -1,8 +1,8 @@
 """Missing cells of tables with numbers, drawn from P(missing | known) under a conditional Gaussian network.
 
 Each cell in turn is drawn given all others of its row (Gibbs sampling): a category by its own table and the families of
-its children, a number by the product of the Gaussians in which it occurs. The network's parameters are those that the
-rows as they were completed last tell. (Tanner and Wong 1987)
+its children, a number by the product of the Gaussians in which it occurs. The network's parameters are estimated from
+the rows as last completed. (Tanner and Wong 1987)
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from credo.networks.structure.number_scores import NormalWishart, NumberTable, g
 from credo.networks.structure.score import Parents
 from credo.numerics.exact import Array
 
-Cells = Mapping[int, NDArray[Any]]  # of each variable: states by number, or standardised numbers. (rows,)
+Cells = Mapping[int, NDArray[Any]]  # for each variable, state codes or standardised numbers. (rows,)
 MOST_NUMBERED_STATES = 2**62  # joint states that an integer can number
 
 
 @dataclass(frozen=True, eq=False)
 class Configurations:
-    """The joint states of some categories that occur, in order; the last place is that of all others."""
+    """The joint states of some categories that occur, in order; the last index stands for all others."""
 
     members: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -37,7 +37,7 @@ class Configurations:
     def of(cls, members: Sequence[int], sizes: Mapping[int, int], cells: Cells, rows: int) -> Configurations:
         made = cls(tuple(members), tuple(sizes[v] for v in members), np.empty(0, dtype=np.int64))
         if prod(made.sizes) > MOST_NUMBERED_STATES:
-            raise SizeError(f"{len(members)} parents have too many joint states to be numbered: lower max_parents=")
+            raise SizeError(f"{len(members)} parents have too many joint states to number: lower max_parents=")
         return replace(made, keys=np.unique(made._key(cells, rows)))
 
     def _key(self, cells: Cells, rows: int) -> NDArray[np.int64]:
@@ -47,7 +47,7 @@ class Configurations:
         return key
 
     def places(self, cells: Cells, rows: int) -> NDArray[np.intp]:
-        """Where the parameters of each row are."""
+        """The index of the parameters of each row."""
         key = self._key(cells, rows)
         at = np.searchsorted(self.keys, key)
         found = self.keys[np.minimum(at, len(self.keys) - 1)] == key
@@ -59,7 +59,7 @@ class Configurations:
 
 @dataclass(frozen=True, eq=False)
 class CategoryFamily:
-    """log P(state | parents), the mean under a prior worth `equivalent` rows that is spread evenly."""
+    """log P(state | parents), the posterior mean under a uniform prior with an equivalent sample size."""
 
     node: int
     given: Configurations
@@ -80,11 +80,12 @@ class CategoryFamily:
 
 @dataclass(frozen=True, eq=False)
 class NumberFamily:
-    """number = intercept + Σ slope · parent + noise, apart for each joint state of the categories among its parents."""
+    """number = intercept + Σ slope · parent + noise, separately for each joint state of the categories among its
+    parents."""
 
     node: int
     given: Configurations
-    numbers: tuple[int, ...]  # its parents that are numbers
+    numbers: tuple[int, ...]  # its number parents
     intercept: Array  # (configurations,)
     slope: Array  # (configurations, parents)
     variance: Array  # (configurations,)
@@ -121,7 +122,7 @@ Family = CategoryFamily | NumberFamily
 
 
 class Augmentation:
-    """Rows with missing cells, and draws of these under networks that are given one after the other."""
+    """Rows with missing cells, and draws of these cells under a sequence of networks."""
 
     def __init__(self, columns: Columns, equivalent: float, seed: int) -> None:
         self.columns, self.prior = columns, NormalWishart(equivalent)
@@ -135,7 +136,7 @@ class Augmentation:
         self._missing |= {v: np.flatnonzero(np.isnan(column.values)) for v, column in self._numbers.items()}
 
     def begun(self) -> Columns:
-        """Missing cells drawn from those that their column has."""
+        """Missing cells drawn from the known cells of their column."""
         weight = np.ones(self.columns.rows) if self.columns.weight is None else self.columns.weight
         drawn = self._cells(self.columns)
         for v, rows in self._missing.items():
@@ -145,7 +146,7 @@ class Augmentation:
         return self._filled(drawn)
 
     def swept(self, complete: Columns, parents: Parents, learned: Columns, sweeps: int) -> Columns:
-        """Every missing cell drawn again, so many times, under the network of some rows."""
+        """Every missing cell redrawn in several sweeps, under the network fitted to some rows."""
         families = self._families(learned, parents)
         children: dict[int, list[Family]] = {v: [] for v in range(len(parents))}
         for node, above in enumerate(parents):
@@ -173,7 +174,7 @@ class Augmentation:
     def _number(
         self, v: int, cells: Cells, rows: NDArray[np.intp], own: Family, below: Sequence[Family]
     ) -> NDArray[Any]:
-        """Its own Gaussian times those of its children, in which it has a slope: precisions add."""
+        """p(number | all other cells): its own Gaussian times those of its children; precisions add."""
         some = {u: each[rows] for u, each in cells.items()}
         some[v] = np.zeros(len(rows))
         assert isinstance(own, NumberFamily)
@@ -201,7 +202,7 @@ class Augmentation:
         return found
 
     def _cells(self, columns: Columns) -> dict[int, NDArray[Any]]:
-        """Copies, numbers in units in which they have mean 0 and variance 1."""
+        """Copies of the cells, with numbers standardised to mean 0 and variance 1."""
         place = {name: v for v, name in enumerate(columns.variables)}
         found: dict[int, NDArray[Any]] = {place[column.name]: column.codes.copy() for column in columns.categories}
         for column in columns.numbers:
@@ -210,7 +211,7 @@ class Augmentation:
         return found
 
     def _filled(self, cells: Cells) -> Columns:
-        """Known cells as they are, to the last bit, and the others as they were drawn."""
+        """The columns with known cells unchanged, to the last bit, and missing cells as drawn."""
         categories, numbers = dict[str, Any](), dict[str, Any]()
         for v, category in self._categories.items():
             categories[category.name] = replace(category, codes=cells[v].astype(np.int32))
@@ -222,7 +223,7 @@ class Augmentation:
 
 
 def drawn_states(chances: Array, random: np.random.Generator) -> NDArray[np.intp]:
-    """A state of each row, by chances that needn't sum to 1. (rows, states)"""
+    """A state drawn for each row, from unnormalised probabilities. (rows, states)"""
     reached = np.cumsum(chances, axis=1)
     draws = random.random((len(chances), 1)) * reached[:, -1:]
     return np.asarray(np.minimum((reached <= draws).sum(1), chances.shape[1] - 1), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""The search that is used if none is named: exact where the variables are few, best order score search above."""
+"""The default search: exact for few variables, best order score search for more."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ EXACT_VARIABLES = 10  # up to here, exact search is as fast as best order score 
 
 
 def default_search(score: Score, constraints: Constraints, start: Parents, seed: int = 0) -> Parents:
-    """The best graph of all, or the best that is found."""
+    """The best graph, by exact search or best order score search."""
     if chosen_search("auto", len(start)) == "exact":
         return exact_search(score, constraints, start, seed)
     return boss(score, constraints, start, seed)
 
 
 def chosen_search(asked: str, variables: int) -> str:
-    """Which search "auto" is.
+    """The search that "auto" stands for.
 
     >>> chosen_search("auto", 4), chosen_search("auto", 37), chosen_search("tabu", 4)
     ('exact', 'boss', 'tabu')

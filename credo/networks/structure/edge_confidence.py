@@ -58,7 +58,7 @@ def edge_confidence(
     "exact" sums over all orders (prior="orders": a graph's prior is proportional to the number of its topological
     orders) or over all graphs (prior="dags"); "mcmc" runs chains over orders; "bootstrap" repeats the search on
     resampled rows. "auto" is exact up to 20 variables. The score is bdeu for categories, bge for numbers; constraints
-    are as in learn_structure. `states` declares the states of some columns, as a network does: no others are allowed.
+    are as in learn_structure. `states` declares the states of some columns, as in a network: no others are allowed.
 
     >>> rain = {"Rain": ["yes", "no"] * 20, "Wet": ["yes", "no"] * 19 + ["no", "no"], "Coin": ["h", "h", "t", "t"] * 10}
     >>> sure = edge_confidence(rain)
@@ -86,11 +86,11 @@ def edge_confidence(
 
 @dataclass(frozen=True, eq=False)
 class SearchAgain:
-    """The graph that a search finds, given weights of the rows: completions share that of their row."""
+    """The graph that a search finds, given the rows' weights; completions share the weight of their row."""
 
-    task: StructureTask  # its rows are complete
-    row: NDArray[np.intp]  # of which each is a completion
-    share: Array  # of that row's weight
+    task: StructureTask  # with complete rows
+    row: NDArray[np.intp]  # the row that each completes
+    share: Array  # share of that row's weight
 
     @classmethod
     def of(cls, task: StructureTask, complete: StructureTask) -> SearchAgain:
@@ -112,7 +112,7 @@ class SearchAgain:
 
 
 def completed_task(task: StructureTask) -> StructureTask:
-    """With missing cells drawn several times from the network that structural EM finds."""
+    """The task with missing cells drawn several times from the network that structural EM finds."""
     if isinstance(task.search, ColumnSearch) or task.columns.is_complete:
         return task
     from credo.networks.structure.structural_em import structural_em
@@ -138,7 +138,7 @@ def confidence_of(
     sweeps: int = SWEEPS,
     seed: int = 0,
 ) -> EdgeConfidence:
-    """Exact sums, or chains over orders that begin with what the search finds."""
+    """Exact sums, or chains over orders that start from the graph found by the search."""
     check_way(method, prior)
     check_seed(seed)
     check_possible(score, constraints.required_parents)
@@ -185,7 +185,7 @@ def exact_confidence(score: Score, constraints: Constraints, prior: GraphPrior =
         drawn = over_all.sampled(SAMPLED_GRAPHS, seed=0)
         paths = path_shares(drawn, arrows)
     else:
-        paths = np.maximum(over_all.paths(), arrows)  # but for rounding
+        paths = np.maximum(over_all.paths(), arrows)  # up to rounding
     return EdgeConfidence(score.variables, arrows, paths, "exact", prior, len(drawn), None, drawn, over_all)
 
 
@@ -197,7 +197,7 @@ def bootstrap_confidence(
     replicates: int = REPLICATES,
     seed: int = 0,
 ) -> EdgeConfidence:
-    """Shares of bootstrap samples."""
+    """Frequencies in bootstrap samples."""
     check_seed(seed)
     replicates = check_whole("replicates", replicates, 2)
     graphs = bootstrap(found, weight, constraints, replicates, seed)

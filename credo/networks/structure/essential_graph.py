@@ -1,4 +1,4 @@
-"""The essential graph: the directions that the data and the constraints compel, and the graphs of its class."""
+"""The essential graph: the directions compelled by the data and the constraints, and the members of its class."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from credo.networks.structure.constraints import Constraints, Parents
 
 
 def essential_graph(parents: Parents, constraints: Constraints) -> PartialOrientation:
-    """An arrow where all equivalent graphs that the constraints allow agree, an undirected edge elsewhere: the CPDAG,
-    with the directions that constraints leave, and those that follow. (Meek 1995)
+    """An arrow where all equivalent graphs that the constraints allow agree, an undirected edge elsewhere: the CPDAG
+    with the directions fixed by constraints, and those that follow. (Meek 1995)
 
     >>> chain = ((), (0,), (1,))  # A -> B -> C
     >>> essential_graph(chain, Constraints.of("ABC", forbidden="B -> A")).named("ABC")
@@ -25,7 +25,7 @@ def essential_graph(parents: Parents, constraints: Constraints) -> PartialOrient
 
 
 def direct_known(graph: PartialOrientation, constraints: Constraints) -> None:
-    """Direct undirected edges of which only one direction is allowed, in place."""
+    """Direct undirected edges with only one allowed direction, in place."""
     for a, b in graph.undirected():
         if not constraints.allows(a, b):
             graph.direct(b, a)
@@ -36,16 +36,16 @@ def direct_known(graph: PartialOrientation, constraints: Constraints) -> None:
 def random_members(
     parents: Parents, constraints: Constraints, count: int, random: np.random.Generator
 ) -> list[Parents]:
-    """Random ones of the equivalent graphs that the constraints allow; the graph itself in place of those that have too
-    many parents."""
+    """Random members of the class that the constraints allow; the graph itself replaces members with too many
+    parents."""
     graph = essential_graph(parents, constraints)
     found = [_directed(graph.copy(), random) for _ in range(count)]
     return [each if max(map(len, each), default=0) <= constraints.most else parents for each in found]
 
 
 def _directed(graph: PartialOrientation, random: np.random.Generator) -> Parents:
-    """Undirected edges in random order and directions, each with what follows from it: so no cycle and no new collider
-    arises (Meek 1995)."""
+    """Direct undirected edges in random order and directions, each with the directions that follow, so that no cycle
+    and no new collider arises (Meek 1995)."""
     edges = graph.undirected()
     for i in random.permutation(len(edges)).tolist():
         a, b = edges[i] if random.random() < 0.5 else edges[i][::-1]

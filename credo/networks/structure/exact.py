@@ -1,9 +1,9 @@
 """Exact search: the graph with the highest score of all, by dynamic programming over sets of variables.
 
 In any graph some variable is a sink. So best(U) = max over i ∈ U of best(U - i) + the best family of i with parents in
-U - i (Silander and Myllymäki 2006). Families that a smaller one beats are dropped first; then the variables fall into
-components that the remaining candidate parents don't join in a cycle: each is searched by itself (Fan, Malone and Yuan
-2014).
+U - i (Silander and Myllymäki 2006). Families that a smaller one dominates are dropped first. The remaining candidate
+parents then divide the variables into strongly connected components, which are searched separately (Fan, Malone and
+Yuan 2014).
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ def bits(mask: int) -> tuple[int, ...]:
 
 
 def components(families: ScoredFamilies) -> list[list[int]]:
-    """The strongly connected components of the graph in which each candidate parent leads to its child, each after all
-    those from which arrows lead to it."""
+    """The strongly connected components of the graph of candidate parents, in topological order."""
     candidates = [int(np.bitwise_or.reduce(masks)) if len(masks) else 0 for masks in families.masks]
     above = [*candidates]
     for middle in range(len(above)):  # Warshall 1962
@@ -86,8 +85,8 @@ def _best(families: ScoredFamilies, members: list[int]) -> dict[int, int]:
 
 
 def _arranged(families: ScoredFamilies, members: list[int]) -> tuple[Integers, Integers, Array, Integers]:
-    """Where each member's families start; each family's parents in the component by their place there; scores, the
-    best first; all parents."""
+    """The start of each member's families; each family's parents within the component, by local index; scores, the best
+    first; all parents."""
     starts, local, scores, whole = [0], list[Integers](), list[Array](), list[Integers]()
     for node in members:
         masks, own = families.masks[node], families.scores[node]
@@ -95,7 +94,7 @@ def _arranged(families: ScoredFamilies, members: list[int]) -> tuple[Integers, I
         inside = np.zeros(len(masks), dtype=np.int64)
         for place, other in enumerate(members):
             inside |= (masks >> other & 1) << place
-        _, first = np.unique(inside[order], return_index=True)  # the best of those alike in the component
+        _, first = np.unique(inside[order], return_index=True)  # the best with the same parents in the component
         order = order[np.sort(first)]
         starts.append(starts[-1] + len(order))
         local.append(inside[order])

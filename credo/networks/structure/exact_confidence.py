@@ -1,4 +1,4 @@
-"""Exact probabilities of arrows and paths: sums over all orders of a few variables, or over all their graphs.
+"""Exact probabilities of arrows and paths: sums over all orders, or all graphs, of a few variables.
 
 With a prior over orders ("orders", Koivisto and Sood 2004) a graph's prior probability is proportional to the number of
 its topological orders; with "dags" all graphs are equally probable (Tian and He 2009).
@@ -26,7 +26,7 @@ from credo.numerics.exact import Array
 
 
 def squeezed(masks: Integers, without: int) -> Integers:
-    """Masks of sets that a variable isn't in, without its bit.
+    """Masks of sets without a variable, with the variable's bit removed.
 
     >>> squeezed(np.array([0b101]), 1)
     array([3])
@@ -36,7 +36,7 @@ def squeezed(masks: Integers, without: int) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class FamilySums:
-    """sums[i, U] = log Σ over S ⊆ U of exp score(i, S), each variable's scores less their maximum."""
+    """sums[i, U] = log Σ over S ⊆ U of exp score(i, S), each variable's scores minus their maximum."""
 
     families: ScoredFamilies
     sums: Array  # (variables, sets of the other variables)
@@ -83,12 +83,12 @@ class OverOrders:
         return np.clip(found, 0.0, 1.0)
 
     def sampled(self, size: int, seed: int) -> tuple[Parents, ...]:
-        """Independent graphs: an order from its end to its beginning, then parents."""
+        """Independent graphs: an order sampled from its end to its start, then parents."""
         random = np.random.default_rng(seed)
         return tuple(self._drawn(random) for _ in range(size))
 
     def weight(self, graph: Parents) -> float:  # noqa: ARG002 - as over graphs
-        """Of a drawn graph: draws count alike."""
+        """The weight of a sampled graph: all are equal."""
         return 1.0
 
     def _drawn(self, random: np.random.Generator) -> Parents:
@@ -144,11 +144,11 @@ class OverGraphs:
         return np.clip(found, 0.0, 1.0)
 
     def sampled(self, size: int, seed: int) -> tuple[Parents, ...]:
-        """Graphs drawn over orders; `weight` corrects for that: importance sampling."""
+        """Graphs sampled under the prior over orders; `weight` corrects for that (importance sampling)."""
         return OverOrders(self.inner).sampled(size, seed)
 
     def weight(self, graph: Parents) -> float:
-        """Of a drawn graph: orders draw it as often as it has some."""
+        """The weight of a sampled graph: sampling by orders favours it by the number of its topological orders."""
         return 1.0 / count_orders(graph)
 
 
@@ -159,7 +159,7 @@ def count_orders(parents: Parents) -> int:
     2
     """
     above = [sum(1 << parent for parent in own) for own in parents]
-    ways = {0: 1}  # by the variables that are placed
+    ways = {0: 1}  # by the set of placed variables
     for _ in parents:
         grown: dict[int, int] = {}
         for placed, count in ways.items():

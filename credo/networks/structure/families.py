@@ -1,4 +1,4 @@
-"""All families of a few variables: each one's sets of parents that the constraints allow, and their scores."""
+"""All families of a few variables: the allowed parent sets of each, and their scores."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ class ScoredFamilies:
 
     @classmethod
     def of(cls, score: Score, constraints: Constraints, what: str) -> ScoredFamilies:
-        """Of all sets up to the largest size that is allowed and feasible; a notice says where this is a limit."""
+        """The families of all parent sets up to the largest allowed and feasible size; a notice reports a limit."""
         most = most_parents(constraints, what)
         found = [_of_variable(score, constraints, node, most) for node in range(len(score.variables))]
         return cls(tuple(masks for masks, _ in found), tuple(scores for _, scores in found))
 
     def pruned(self) -> ScoredFamilies:
-        """Without families that have a smaller one with at least the same score: no best graph needs them."""
+        """The families without those dominated by a smaller one with at least the same score: no best graph needs
+        them."""
         kept = [_undominated(*each) for each in zip(self.masks, self.scores, strict=True)]
         return ScoredFamilies(
             tuple(masks[keep] for masks, keep in zip(self.masks, kept, strict=True)),
@@ -46,7 +47,7 @@ class ScoredFamilies:
 
 
 def most_parents(constraints: Constraints, what: str) -> int:
-    """As many parents as the constraints allow, and as keeps the number of families feasible."""
+    """The largest number of parents that the constraints allow and for which the number of families is feasible."""
     sizes = [_free(constraints, node) for node in range(len(constraints.variables))]
     most = min(constraints.most, max((len(free) + len(own) for own, free in sizes), default=0))
     fewest = max((len(own) for own, _ in sizes), default=0)
@@ -85,7 +86,7 @@ def _of_variable(score: Score, constraints: Constraints, node: int, most: int) -
 
 
 def _undominated(masks: Integers, scores: Array) -> NDArray[np.bool_]:
-    """Whether each family's score is above that of every subset; the smaller ones come first."""
+    """Whether each family's score is above that of every subset; smaller families come first."""
     best: dict[int, float] = {}
     keep = np.ones(len(masks), dtype=bool)
     for j, (mask, own) in enumerate(zip(masks.tolist(), scores.tolist(), strict=True)):

@@ -1,4 +1,4 @@
-"""Scores whose families are scored one by one."""
+"""Scores that compute each family separately."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from credo.numerics.exact import Array
 
 
 class FamilyScore(ABC):
-    """A score whose families are counted one by one, and kept."""
+    """A score that counts each family separately, and caches it."""
 
     def __init__(self, variables: Sequence[str]) -> None:
         self.variables = tuple(variables)

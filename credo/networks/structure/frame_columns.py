@@ -1,6 +1,6 @@
-"""Categories of a Dask or Spark DataFrame as searches for arrows read them: rows stay where they are, and counts come
-back. Workers count equal rows. If the different ones are few, they come here, each with its weight; if they are many,
-a pass over the frame counts the joint tables that a search asks for."""
+"""Categories of a Dask or Spark DataFrame for structure searches: rows stay on the workers, and counts come back.
+Workers merge equal rows. If there are few distinct rows, they are collected with their weights; otherwise each pass
+over the frame counts the joint tables that a search needs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ MOST_PAIR_CELLS = 2_000_000  # cells of the joint tables of all pairs, counted i
 MOST_NUMBERED_STATES = 2**62  # joint states that an integer can number
 
 Members = tuple[int, ...]
-Counts = tuple[Integers, Array]  # joint states that occur, in order, and the weight of their rows
+Counts = tuple[Integers, Array]  # joint states that occur, in order, and the weights of their rows
 
 
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
-    """Different rows and their weights; no rows, if they are too many or if some have missing cells."""
+    """Distinct rows and their weights; no rows if there are too many or if some have missing cells."""
 
     weight: float
     complete: bool
@@ -61,7 +61,7 @@ class DistinctRows:
 
 @dataclass(frozen=True, eq=False)
 class CountDistinctRows:
-    """The job of one batch: its different rows, of those that have a weight."""
+    """The job of one batch: its distinct rows with positive weight."""
 
     read: ReadColumns
     sizes: tuple[int, ...]
@@ -72,7 +72,7 @@ class CountDistinctRows:
 
 
 def coded(read: ReadColumns, batch: Batch, kind: Any = np.int32) -> tuple[NDArray[Any], Array]:
-    """The codes of rows that have a weight, (variables, rows), and their weights."""
+    """The codes of rows with positive weight, (variables, rows), and their weights."""
     found, weights = read(batch)
     kept = weights > 0
     codes = np.empty((len(read.names), int(kept.sum())), dtype=kind)
@@ -83,7 +83,7 @@ def coded(read: ReadColumns, batch: Batch, kind: Any = np.int32) -> tuple[NDArra
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FrameColumns(Columns):
-    """Columns whose codes stay on the workers, complete."""
+    """Complete columns whose codes stay on the workers."""
 
     table: FrameTable
 
@@ -108,7 +108,7 @@ class FrameColumns(Columns):
 
 @dataclass(frozen=True, eq=False)
 class FrameTable:
-    """The same as searches read them."""
+    """The columns in the form that searches read."""
 
     source: Source
     weights: Weights
@@ -176,7 +176,7 @@ class CountTables:
 
 
 class FrameCounter:
-    """What `Counter` does, by passes over the frame; one pass counts all pairs."""
+    """The same as `Counter`, by passes over the frame; one pass counts all pairs."""
 
     def __init__(self, table: FrameTable) -> None:
         self._table = table
@@ -198,7 +198,7 @@ class FrameCounter:
 
     @cached_property
     def _pairs(self) -> Mapping[Members, Counts]:
-        """Of no variable, of each one and of each two, if their tables are small."""
+        """The tables of the empty set, of each variable and of each pair, if they are small."""
         sizes = self._table.sizes
         if (sum(sizes) ** 2 - sum(size**2 for size in sizes)) / 2 > MOST_PAIR_CELLS:
             return {}
@@ -209,9 +209,9 @@ class FrameCounter:
 def frame_columns(
     source: Source, weights: Weights, read: ReadColumns, levels: Sequence[CategoryColumn], only_counts: bool
 ) -> Columns | None:
-    """Of a frame whose variables are categories, given as columns without rows; None where all cells must come here:
-    if some are missing, which searches complete at random, row by row; or if too many rows are different, and
-    `only_counts` won't do."""
+    """Of a frame whose variables are categories, given as columns without rows; None if all cells must be collected:
+    some are missing, and searches complete them row by row; or there are too many distinct rows, and counts alone
+    aren't enough."""
     sizes = tuple(len(column.levels) for column in levels)
     found = engines.reduce(CountDistinctRows(read, sizes), weights.partitions(source, read.names), DistinctRows.total)
     if found is None or not found.weight or not found.complete:
@@ -220,6 +220,6 @@ def frame_columns(
         own = (column.with_codes(codes.astype(np.int32)) for column, codes in zip(levels, found.codes, strict=True))
         return Columns(read.names, tuple(own), (), found.weights)
     if not only_counts or any(pa.types.is_floating(column.levels.type) for column in levels):
-        return None  # networks refuse fractions as states, unless they come as categories
+        return None  # networks refuse fractions as states, unless the column is categorical
     table = FrameTable(source, weights, read, sizes, found.weight)
     return FrameColumns(variables=read.names, categories=tuple(levels), numbers=(), weight=None, table=table)

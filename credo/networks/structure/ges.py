@@ -1,7 +1,7 @@
 """Greedy equivalence search (Chickering 2002): over classes of Markov-equivalent graphs, forward and then backward.
 
-A class is its CPDAG. Forward steps insert an edge, backward steps delete one; each is the best valid one there is. With
-a score that is equal for equivalent graphs and consistent, the end is the CPDAG of the truth as rows grow.
+A class is represented by its CPDAG. Forward steps insert an edge, backward steps delete one; each is the best valid
+step. With a score-equivalent and consistent score, the result converges to the true CPDAG as rows grow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Set = frozenset[int]
 
 
 class Operator(NamedTuple):
-    """An edge x - y that is inserted or deleted, and neighbours of y that the step turns, too."""
+    """An edge x - y that is inserted or deleted, and the neighbours of y whose edges are directed by the step."""
 
     x: int
     y: int
@@ -30,11 +30,11 @@ class Operator(NamedTuple):
 
 
 def greedy_equivalence_search(score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG001
-    """A graph of the best class that is found; the seed doesn't matter.
+    """A member of the best class found; the seed doesn't matter.
 
-    Constraints leave a part of a class: its essential graph then has the directions that they determine, too. Steps
-    lead from one such part to another, and each has a graph that the constraints allow and that gains. Some steps that
-    a whole class has are missing then: hill climbing continues from where both directions end.
+    Constraints leave a part of a class, whose essential graph includes the directions that they determine. Steps lead
+    from one such part to another, and each has a member that the constraints allow and that gains. Some steps between
+    whole classes are then missing, so hill climbing continues from the result of both phases.
     """
     whole = constraints == Constraints.none(constraints.variables)
     found = _climbed(score, constraints, start)
@@ -56,7 +56,7 @@ def _climbed(score: Score, constraints: Constraints, start: Parents) -> Parents:
 class _Greedy:
     def __init__(self, score: Score, constraints: Constraints, start: Parents) -> None:
         self.score, self.constraints, self.most = score, constraints, constraints.most
-        self.member = start  # of the class
+        self.member = start  # members of the class
         self.graph = essential_graph(start, constraints)
 
     def forward(self) -> int:
@@ -71,8 +71,8 @@ class _Greedy:
         may: Callable[[Operator], bool],
         apply: Callable[[Operator], PartialOrientation],
     ) -> int:
-        """The best valid step, as long as one gains; how many were made. A step's gain is counted again only where
-        what it depends on has changed."""
+        """Make the best valid step as long as one gains; returns the number of steps. Gains are recomputed only where
+        something they depend on has changed."""
         heap: list[tuple[float, int, Operator, int]] = []
         stamp: dict[tuple[int, int], int] = {}
         size, count, made = len(self.graph), 0, 0
@@ -111,7 +111,7 @@ class _Greedy:
         return made
 
     def _changed(self, after: PartialOrientation, step: Operator) -> set[int]:
-        """Variables whose steps have another score, or another validity."""
+        """Variables whose steps have a new score or a new validity."""
         before, both = self.graph, {step.x, step.y}
         return {
             y
@@ -203,8 +203,8 @@ class _Greedy:
         return after
 
     def _allowed_member(self, graph: PartialOrientation) -> Parents | None:
-        """A graph of the class that a partially directed graph stands for, if it is allowed and gains: where
-        constraints direct edges, a step may change more families than the one that it is scored by."""
+        """A member of the class of a partially directed graph, if it is allowed and gains: where constraints direct
+        edges, a step may change more families than the one that it is scored by."""
         found = extension(graph)
         if found is None or self.constraints.objection(found):
             return None

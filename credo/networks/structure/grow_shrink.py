@@ -15,16 +15,16 @@ Numbers = NDArray[np.intp]
 
 
 class Trace(NamedTuple):
-    """What a variable takes from those before it."""
+    """The parents that a variable takes from those before it."""
 
     score: float
     parents: tuple[int, ...]
-    taken: tuple[int, ...]  # added one after the other, some of them removed again later
-    missed: Numbers  # would have been added sooner if they had been before it
+    taken: tuple[int, ...]  # added one after another; some of them may be removed later
+    missed: Numbers  # would have been added earlier if they had preceded it
 
 
 class Vertex:
-    """A set of parents that were added one after the other; what may be added next, the best first."""
+    """A set of parents added one after another, and the next candidates, the best first."""
 
     __slots__ = ("added", "branches", "children", "ended", "passed", "score")
 
@@ -32,14 +32,14 @@ class Vertex:
         self.added, self.score, self.passed = added, score, passed
         self.branches: Numbers | None = None  # variables that raise the score
         self.children: dict[int, Vertex] = {}
-        self.ended: tuple[float, tuple[int, ...]] | None = None  # after those are removed that don't pay any more
+        self.ended: tuple[float, tuple[int, ...]] | None = None  # after shrinking
 
 
 class GrowShrinkTree:
     """Grow: add the best of the variables before it, while that raises the score. Shrink: remove, in the same way.
 
-    The path depends on the order only through which variables come before: so each score is counted once for all
-    orders, and a variable that isn't on the path, nor missed, may be anywhere.
+    The path depends on the order only through which variables come before: so each score is computed once for all
+    orders, and a variable that is neither on the path nor missed may be anywhere.
     """
 
     def __init__(self, score: Score, constraints: Constraints, node: int, near: Flags | None = None) -> None:
@@ -51,7 +51,7 @@ class GrowShrinkTree:
         self._root = Vertex((), score.family(node, self._required), frozenset())
 
     def trace(self, before: Flags) -> Trace:
-        """What is taken from the variables before it, which include the required ones."""
+        """The parents taken from the preceding variables, which include the required ones."""
         vertex, missed = self._root, list[Numbers]()
         while True:
             branches = self._grown(vertex)
@@ -88,8 +88,8 @@ class GrowShrinkTree:
             passed = passed | {other}
 
     def _candidates(self, vertex: Vertex) -> Numbers:
-        """All that may be parents, but for those that would have been added before; of many variables only those near
-        this one, or near one that was added."""
+        """All allowed parents except those that would have been added before; with many variables, only those near this
+        one or near an added one."""
         some = self._allowed.copy()
         if self._near is not None:
             some &= self._near[[self._node, *self._required, *vertex.added]].any(0)
@@ -97,7 +97,7 @@ class GrowShrinkTree:
         return np.flatnonzero(some)
 
     def _ended(self, vertex: Vertex) -> tuple[float, tuple[int, ...]]:
-        """Without parents that don't pay any more."""
+        """Shrink: remove parents that no longer pay."""
         if vertex.ended is None:
             kept, score = list(vertex.added), vertex.score
             while len(kept) > 1:

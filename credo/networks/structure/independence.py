@@ -1,6 +1,6 @@
 """Tests of conditional independence: G² for categories, partial correlation for numbers.
 
-Each uses the rows in which all variables that it is about are known.
+Each test uses the rows in which all of its variables are known.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class CategoryTest:
         return 1.0 if freedom == 0 else float(chdtrc(freedom, max(g, 0.0)))
 
     def _joint(self, given: Sequence[int], keep: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], int]:
-        """The joint state of some variables in each row, and how many there are."""
+        """The joint state of some variables in each row, and the number of joint states."""
         key, states = np.zeros(self.codes.shape[1] if keep is None else len(keep), dtype=np.int64), 1
         for v in given:
             key = key * self.sizes[v] + self._column(v, keep)
@@ -80,7 +80,7 @@ class CategoryTest:
         return np.asarray((self.codes < 0).any(1))
 
     def _known(self, members: list[int]) -> NDArray[np.int64] | None:
-        """The rows in which all of these are known; None: all rows."""
+        """The rows in which all of these variables are known; None: all rows."""
         some = [v for v in members if self._incomplete[v]]
         return np.flatnonzero((self.codes[some] >= 0).all(0)) if some else None
 
@@ -112,7 +112,7 @@ class CorrelationTest:
 
     @cached_property
     def _complete(self) -> tuple[Array, float] | None:
-        """The covariance of all, where no cell is missing."""
+        """The covariance matrix, if no cell is missing."""
         return None if np.isnan(self.values).any() else self._of_rows(self.values, self.weight)
 
     def _covariance(self, members: list[int]) -> tuple[Array, float]:
@@ -131,7 +131,7 @@ class CorrelationTest:
 
 
 def partial_correlation(covariance: Array) -> float:
-    """Of the first two variables given the others; 0 where one of them doesn't vary.
+    """The partial correlation of the first two variables given the others; 0 if one of them doesn't vary.
 
     >>> round(partial_correlation(np.array([[2.0, 1.0, 1.0], [1.0, 1.0, 0.5], [1.0, 0.5, 1.0]])), 4)
     0.5774

@@ -1,4 +1,4 @@
-"""The search of K2: parents are added one by one from the variables before, in an order that is given."""
+"""The K2 search: parents are added one by one from the preceding variables in a given order."""
 
 from __future__ import annotations
 

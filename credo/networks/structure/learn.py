@@ -130,8 +130,8 @@ def task_of(
     states: Mapping[str, Sequence[object]] | None = None,
     only_counts: bool = False,
 ) -> StructureTask:
-    """What users ask for, checked: columns that were read, the score for them, constraints and a search.
-    `only_counts`: whether rows of a frame may stay where they are."""
+    """The user's task, checked: columns, their score, constraints and a search. `only_counts`: whether rows of a frame
+    may stay on the workers."""
     found = search_of(search, options or {})
     columns = read_columns(data, kinds, weight, states, only_counts and not isinstance(found, ColumnSearch))
     if bins is not None:
@@ -146,7 +146,7 @@ def task_of(
 
 @dataclass(frozen=True)
 class StructureTask:
-    """What is asked for: a score, constraints, and a search."""
+    """A structure-learning task: a score, constraints, and a search."""
 
     columns: Columns
     score: str
@@ -156,7 +156,7 @@ class StructureTask:
     seed: int
 
     def scored(self, columns: Columns) -> Score:
-        """The score of some rows, which are complete."""
+        """The score of some complete rows."""
         if self.score == MIXED:
             table = MixedTable(columns.variables, columns.coded(), columns.measured())
             return ConditionalGaussian(table, self.equivalent)
@@ -165,8 +165,8 @@ class StructureTask:
         return category_score(self.score, columns.countable(), self.equivalent)
 
     def found(self, columns: Columns, start: Parents) -> Parents:
-        """The graph that the search finds; one that breaks the constraints is the search's mistake."""
-        with one_blas_thread():  # matrices are small: threads would only wait for each other
+        """The graph that the search finds; a graph that breaks the constraints is an error."""
+        with one_blas_thread():  # matrices are small, so threads would only wait for each other
             score = self.scored(columns)
             check_possible(score, start)
             found = self.search(score, self.constraints, start, self.seed)
@@ -175,13 +175,13 @@ class StructureTask:
         return found
 
     def named(self, parents: Parents) -> Network:
-        """A network with arrows, without tables."""
+        """The network with these arrows, without tables."""
         names = self.columns.variables
         arrows = {names[v]: tuple(names[u] for u in above) for v, above in enumerate(parents)}
         return Network(arrows, states=self.columns.states)
 
     def fitted(self, columns: Columns, parents: Parents, prior: Any) -> Network:
-        """With tables learned from rows: counted, or by EM where cells are missing."""
+        """The network with tables learned from rows: by counting, or by EM if cells are missing."""
         bare = self.named(parents)
         if columns.here and columns.weight is None and not bare.states and columns.is_complete and pays(columns.rows):
             schema = Schema(tuple(Column(each.name, "category", each.levels) for each in columns.categories))
@@ -190,8 +190,9 @@ class StructureTask:
         return bare.fit(columns.data, prior=prior, weight=columns.given_weight)
 
     def fitted_with_numbers(self, parents: Parents, prior: Any) -> Network | HybridNetwork:
-        """With tables and lines learned from all rows; the arrows alone, where a column can't have a line. (Tests of
-        independence find arrows from numbers to categories, too, which get logistic nodes if no cell is missing.)"""
+        """The network with tables and regressions learned from all rows; the arrows alone if a column can't have a
+        regression. (Tests of independence find arrows from numbers to categories, too, which get logistic nodes if no
+        cell is missing.)"""
         columns, bare = self.columns, self.named(parents)
         kinds = {column.name: "number" for column in columns.numbers}
         kinds |= {column.name: "category" for column in columns.categories}
@@ -251,7 +252,7 @@ def _chosen_score(asked: str, columns: Columns) -> str:
 
 
 def _check_equivalence(search: str | StructureSearch, score: str, columns: Columns) -> None:
-    """Refuse a search over classes of equivalent graphs where these differ in score, or where some aren't allowed."""
+    """Refuse a search over equivalence classes if their members differ in score, or if some aren't allowed."""
     if not isinstance(search, str):
         return
     if search in OVER_CLASSES and score in NOT_SCORE_EQUIVALENT:
@@ -274,7 +275,7 @@ def _checked_bins(bins: Any) -> int:
 
 
 def _without_numbers_before_categories(known: Constraints, columns: Columns) -> Constraints:
-    """A category has no numbers among its parents."""
+    """The constraints that no category has a number as a parent."""
     place = {name: i for i, name in enumerate(columns.variables)}
     numbers = [place[column.name] for column in columns.numbers]
     categories = [place[column.name] for column in columns.categories]
@@ -282,13 +283,13 @@ def _without_numbers_before_categories(known: Constraints, columns: Columns) -> 
     for parent, child in sorted(pairs & known.required):
         raise NetworkError(
             f"the required arrow {known.variables[parent]!r} -> {known.variables[child]!r} leads from a number to a "
-            f"category, which score={MIXED!r} doesn't know: cut numbers in bins (bins=5)"
+            f"category, which score={MIXED!r} doesn't allow: cut numbers in bins (bins=5)"
         )
     return Constraints(known.variables, known.required, known.forbidden | pairs, known.tiers, known.max_parents)
 
 
 def _start(given: DirectedGraph | Named | None, known: Constraints) -> Parents:
-    """The starting graph by number; what is required, if none is given."""
+    """The starting graph by index; the required arrows if none is given."""
     if given is None:
         return known.required_parents
     arrows: Any = given.parents if isinstance(given, DirectedGraph) else given

@@ -21,7 +21,7 @@ class Regret:
 
     def __init__(self, n: float) -> None:
         self.n = n
-        self._known = [-np.inf, 0.0, self._two()]  # of 0, 1 and 2 states
+        self._known = [-np.inf, 0.0, self._two()]  # for 0, 1 and 2 states
 
     def __call__(self, states: float) -> float:
         if self.n <= 0:

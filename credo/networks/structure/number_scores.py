@@ -1,4 +1,4 @@
-"""Scores of families of numbers, linear and Gaussian, from means and scatter alone."""
+"""Linear-Gaussian scores of families of numbers, from means and scatter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SINGULAR_SHARE = 1e-10  # share of a variable's variance: if less is left, the o
 
 @dataclass(frozen=True, eq=False)
 class NumberTable:
-    """Columns of numbers, complete."""
+    """Complete columns of numbers."""
 
     variables: tuple[str, ...]
     x: Array  # (rows, variables)
@@ -57,13 +57,13 @@ class NumberTable:
 
 
 class LogDeterminants:
-    """log |M| of the rows and columns of a set: of a base, and of the base with each one of others."""
+    """log |M| of principal submatrices: for a base, and for the base with each of the others."""
 
     def __init__(self, matrix: Array) -> None:
         self.matrix = matrix
 
     def of(self, base: Sequence[int], others: Sequence[int]) -> Array:
-        """-inf where the set is singular."""
+        """The log-determinants; -inf for singular sets."""
         from scipy.linalg import solve_triangular
 
         rows, columns = list(base), list(others)
@@ -81,8 +81,8 @@ class LogDeterminants:
 
 
 class GaussianSetScore(SetScore):
-    """A score of numbers that is a difference of values of sets. A set whose members determine each other exactly has
-    no density: its families are never chosen."""
+    """A score of numbers, as a difference of a function of sets. A set of linearly dependent variables has no density,
+    so its families are never chosen."""
 
     def __init__(self, table: NumberTable) -> None:
         super().__init__(table.variables)
@@ -103,7 +103,7 @@ def _defined(value: float) -> float:
 
 class GaussianBIC(GaussianSetScore):
     """log-likelihood of linear regressions - ½ log n · parameters: a slope for each parent, intercept and variance.
-    (Rows around their mean have a rank below their number; what rounding leaves of a larger set is no variance.)"""
+    (Centred rows have a rank below their number; for larger sets, only rounding errors remain as variance.)"""
 
     def __init__(self, table: NumberTable) -> None:
         super().__init__(table)
@@ -124,8 +124,8 @@ class GaussianBIC(GaussianSetScore):
 
 
 class BGe(GaussianSetScore):
-    """log p(data | graph) under a normal-Wishart prior whose mean is the data's, worth `equivalent` rows, and whose
-    scale matrix is diagonal, in each variable's own units. (Geiger and Heckerman 1994; Kuipers et al. 2014)
+    """log p(data | graph) under a normal-Wishart prior with the data's mean, an equivalent sample size, and a diagonal
+    scale matrix in each variable's own units. (Geiger and Heckerman 1994; Kuipers et al. 2014)
 
     Of l variables among d, with α = d + equivalent + 1 and t = equivalent·(α - d - 1)/(equivalent + 1):
     log p = l/2·log(equivalent/((n + equivalent)·πⁿ)) + log Γₗ((n + α - d + l)/2)/Γₗ((α - d + l)/2)
@@ -149,7 +149,7 @@ class BGe(GaussianSetScore):
 
 @dataclass(frozen=True)
 class NormalWishart:
-    """The prior of all Gaussian families of a network, in units in which each variable's variance is 1."""
+    """The prior of all Gaussian families of a network, for standardised variables."""
 
     equivalent: float = 1.0
 
@@ -164,7 +164,7 @@ class NormalWishart:
         return np.asarray(self.scale * np.eye(scatter.shape[-1]) + scatter + shrunk)
 
     def log_evidence(self, n: float | Array, members: int, log_determinant: Array) -> Array:
-        """Of rows whose scatter, with the prior's scale added, has that determinant."""
+        """The log-evidence of rows, from the log-determinant of their scatter plus the prior's scale."""
         from scipy.special import multigammaln
 
         freedom = self.equivalent + 1 + members  # α - d + l

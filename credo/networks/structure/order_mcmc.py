@@ -1,8 +1,8 @@
-"""Order MCMC (Friedman and Koller 2003): a Markov chain over orders of many variables, with its convergence.
+"""Order MCMC (Friedman and Koller 2003): Markov chains over orders of many variables, with convergence diagnostics.
 
-Each variable has a few candidate parents; the sums over its families are tables over their subsets, so that a step
-looks up two numbers for each variable that it passes (Kuipers, Suter and Moffa 2022). A step draws the place of one
-variable given the order of the others. The prior is over orders, as in the exact sums.
+Each variable has a few candidate parents; the sums over its families are tables over their subsets, so a step looks up
+two numbers for each variable that it passes (Kuipers, Suter and Moffa 2022). A step samples the place of one variable
+given the order of the others. The prior is over orders, as in the exact sums.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ CHAINS, SWEEPS = 4, 2000  # defaults; the first half of the sweeps is burn-in
 
 @dataclass(frozen=True)
 class Convergence:
-    """Whether independent chains agree: R-hat of the orders' log-probability, near 1 where they do, and by how much
-    the chains' probabilities of an arrow differ at most."""
+    """Whether independent chains agree: R-hat of the orders' log-probability, near 1 if they do, and the largest
+    difference between the chains' probabilities of an arrow."""
 
     r_hat: float
     largest_difference: float
@@ -48,16 +48,16 @@ class Convergence:
 class CandidateTables:
     """Each variable's candidate parents, its families among them, and the sums over the families in each subset."""
 
-    candidates: Integers  # (variables, places): -1 where there are fewer
+    candidates: Integers  # (variables, places): -1 for unused places
     slots: Integers  # (u, v): the place of u among the candidates of v, or -1
     starts: Integers  # of each variable's families
     masks: Integers
-    scores: Array  # each variable's less their maximum
+    scores: Array  # each variable's scores minus their maximum
     sums: Array  # (variables, subsets)
 
     @classmethod
     def of(cls, score: Score, constraints: Constraints, start: Parents) -> CandidateTables:
-        """Candidates are the neighbours in the starting graph, then the variables that would add most to it."""
+        """The candidates are the neighbours in the starting graph, then the variables with the largest gains."""
         n, most = len(start), parents_limit(constraints, start)
         size = min(MOST_CANDIDATES, n - 1)
         while size > 2 and n * sum(comb(size, k) for k in range(most + 1)) > MOST_SCORED_FAMILIES:
@@ -100,7 +100,8 @@ class CandidateTables:
 
 
 def parents_limit(constraints: Constraints, start: Parents) -> int:
-    """As many parents as the constraints allow; a few, or one more than in the starting graph, if they don't say."""
+    """The largest number of parents that the constraints allow; without a constraint, a few, or one more than in the
+    starting graph."""
     least = max(map(len, (*constraints.required_parents, *start)), default=0)
     return max(MOST_SCORED_PARENTS, least + 1) if constraints.max_parents is None else constraints.most
 
@@ -119,16 +120,16 @@ def _chosen(score: Score, constraints: Constraints, start: Parents, v: int, near
 
 @dataclass(frozen=True, eq=False)
 class OrderSample:
-    """What chains over orders have seen."""
+    """The results of chains over orders."""
 
     arrows: Array  # P(u -> v), in row u and column v
     graphs: tuple[Parents, ...]
     convergence: Convergence
-    limit: int  # parents of a variable, at most
+    limit: int  # largest number of parents
 
     @property
     def at_limit(self) -> list[int]:
-        """Variables that often have as many parents as are considered, though there are more variables."""
+        """Variables that often have the largest number of parents considered, though there are more candidates."""
         n = len(self.arrows)
         full = np.array([[len(own) == self.limit < n - 1 for own in graph] for graph in self.graphs])
         return np.flatnonzero(full.mean(0) > SHARE_AT_LIMIT).tolist()
@@ -144,7 +145,7 @@ def sample_orders(
     sweeps: int = SWEEPS,
     graphs: int = 1000,
 ) -> OrderSample:
-    """Several chains; half of them begin with the starting graph's order, the others with random ones."""
+    """Several chains; half of them start from the starting graph's order, the others from random orders."""
     tables = CandidateTables.of(score, constraints, start)
     job = RunChain(tables, constraints, start, sweeps, -(-graphs // chains))
     found = [*engines.map(job, [OrderChain(seed, number, sweeps) for number in range(chains)])]
@@ -158,7 +159,7 @@ def sample_orders(
 
 @dataclass(frozen=True)
 class OrderChain(Loaded):
-    """Where it leads follows from the seed and its number; to an engine, its sweeps are the rows of a batch."""
+    """One chain: its seed and number determine it; to an engine, its sweeps are the rows of a batch."""
 
     seed: int
     number: int
@@ -167,7 +168,7 @@ class OrderChain(Loaded):
 
 @dataclass(frozen=True, eq=False)
 class RunChain:
-    """The job of one chain: P(arrow), the log-probability after each sweep that counts, and some graphs."""
+    """The job of one chain: P(arrow), the log-probability after each sweep past burn-in, and some graphs."""
 
     tables: CandidateTables
     constraints: Constraints
@@ -204,13 +205,13 @@ def _chain(
 
 
 def _random_order(parents: Parents, random: np.random.Generator) -> list[int]:
-    """An order that a graph allows."""
+    """A random topological order of a graph."""
     mixed = random.permutation(len(parents)).tolist()
     return [*in_order({v: parents[v] for v in mixed})]
 
 
 def r_hat(logs: Array) -> float:
-    """Gelman and Rubin's ratio of spreads, each chain in two halves: 1 where all halves agree.
+    """Gelman and Rubin's R-hat with split chains: 1 if all halves agree.
 
     >>> r_hat(np.array([[1.0, 2.0, 1.0, 2.0], [1.0, 2.0, 1.0, 2.0]])) <= 1.0
     True

@@ -1,4 +1,4 @@
-"""Orders of variables that constraints allow."""
+"""Orders of variables allowed by constraints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def precedence(constraints: Constraints) -> NDArray[np.bool_]:
 
 
 def first_order(start: Parents, constraints: Constraints) -> tuple[int, ...]:
-    """An order in which parents come first, in the starting graph and in all that is required."""
+    """An order in which parents precede children, in the starting graph and among required arrows."""
     must = precedence(constraints)
     above = (tuple(np.flatnonzero(must[:, v]).tolist()) for v in range(len(start)))
     both = {v: tuple({*own, *start[v]}) for v, own in enumerate(above)}

@@ -1,4 +1,4 @@
-"""Screening: which pairs of very many variables may be neighbours."""
+"""Screening pairs of variables that may be neighbours, among very many variables."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LEAST_GAIN = 1e-7  # for which two variables count as dependent
 
 @dataclass(frozen=True, eq=False)
 class PairScreen:
-    """Pairs that depend on each other, by themselves or given the parents that a search found for one of them.
+    """Pairs that are dependent, marginally or given the parents that a search found for one of them.
 
-    Counting all candidates for every set of parents takes time that grows with the variables' square for each step.
-    A dependence that shows only given other parents is hidden at first; `widen` looks for those.
+    Counting all candidates for every parent set takes time quadratic in the number of variables per step. A dependence
+    that appears only given other parents is hidden at first; `widen` finds these.
     """
 
     score: Score
@@ -32,7 +32,7 @@ class PairScreen:
         return found
 
     def widen(self, parents: Parents) -> bool:
-        """Let pairs through of which one would be a further parent of the other; whether there are any."""
+        """Admit pairs in which one variable would be a further parent of the other; returns whether there are any."""
         before = int(self.near.sum())
         for node, above in enumerate(parents):
             others = np.flatnonzero(self._hidden(node, above))

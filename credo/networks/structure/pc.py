@@ -1,7 +1,7 @@
 """The PC algorithm (Spirtes, Glymour and Scheines 1993): edges that no test of independence removes, then directions.
 
 As in PC-stable (Colombo and Maathuis 2014) the result doesn't depend on the order of the columns: neighbours are fixed
-while sets of one size are tried, the most independent set counts, and clear colliders come first.
+while sets of one size are tried, the separating set with the largest p-value is used, and clear colliders come first.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Pair = frozenset[int]
 
 @dataclass(frozen=True)
 class Separation:
-    """A set given which two variables are independent, as far as a test can tell."""
+    """A separating set of two variables, according to a test."""
 
     given: tuple[int, ...]
     p_value: float
 
 
 def pc_parents(test: IndependenceTest, constraints: Constraints, alpha: float = 0.01) -> Parents:
-    """A directed acyclic graph of the class that PC finds; where the tests contradict each other, one near it."""
+    """A member of the class that PC finds; if the tests contradict each other, a graph near it."""
     near, separations = skeleton(test, constraints, alpha)
     graph = oriented(near, separations, constraints)
     found = extension(graph) or acyclic(graph)
@@ -41,7 +41,7 @@ def pc_parents(test: IndependenceTest, constraints: Constraints, alpha: float = 
 
 
 def _strongest(test: IndependenceTest, v: int, above: Sequence[int], constraints: Constraints) -> list[int]:
-    """As many parents as are allowed: the most independent one given the others is left out, again and again."""
+    """The allowed number of parents: the one that is most independent given the others is dropped repeatedly."""
     left, required = [*above], constraints.required_parents[v]
     while len(left) > constraints.most:
         others = [u for u in left if u not in required]
@@ -50,7 +50,7 @@ def _strongest(test: IndependenceTest, v: int, above: Sequence[int], constraints
 
 
 def skeleton(test: IndependenceTest, known: Constraints, alpha: Any) -> tuple[list[set[int]], dict[Pair, Separation]]:
-    """Each variable's neighbours, and what separates the others."""
+    """Each variable's neighbours, and the separating sets of the other pairs."""
     if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
         raise NetworkError(f"alpha must be between 0 and 1, but is {alpha!r:.60}")
     n = len(test.variables)
@@ -75,7 +75,8 @@ def skeleton(test: IndependenceTest, known: Constraints, alpha: Any) -> tuple[li
 def _separation(
     test: IndependenceTest, a: int, b: int, size: int, near: list[frozenset[int]], known: Constraints
 ) -> Separation | None:
-    """The most independent of all sets of a size among the neighbours of either. Later tiers separate nothing."""
+    """The best separating set of this size among the neighbours of either variable. Variables of later tiers aren't
+    used."""
     sets: set[tuple[int, ...]] = set()
     for one, other in ((a, b), (b, a)):
         some = sorted(v for v in near[one] - {other} if known.allows(v, one) or known.allows(v, other))
@@ -85,8 +86,8 @@ def _separation(
 
 
 def oriented(near: list[set[int]], separations: dict[Pair, Separation], known: Constraints) -> PartialOrientation:
-    """Directions: those that are known, those of colliders, and those that follow. Colliders that would leave no
-    directed acyclic graph are left out, the least clear ones first."""
+    """The directions: known ones, those of colliders, and those that follow. Colliders that allow no directed acyclic
+    graph are dropped, the least clear first."""
     base = _background(near, known)
     found = _colliders(near, separations)
     graph = base.copy()
@@ -118,7 +119,7 @@ def _background(near: list[set[int]], known: Constraints) -> PartialOrientation:
 
 
 def _colliders(near: list[set[int]], separations: dict[Pair, Separation]) -> list[tuple[int, int, int]]:
-    """a - child - b, where a and b are separated without child: the clearest first."""
+    """Colliders a - child - b, where a set without child separates a and b; the clearest first."""
     found = list[tuple[float, int, int, int]]()
     for child, own in enumerate(near):
         for a, b in combinations(sorted(own), 2):
@@ -129,7 +130,7 @@ def _colliders(near: list[set[int]], separations: dict[Pair, Separation]) -> lis
 
 
 def _collide(graph: PartialOrientation, a: int, b: int, child: int) -> bool:
-    """Direct a -> child <- b, unless one of them leads the other way already."""
+    """Direct a -> child <- b, unless one of the edges already points the other way."""
     if child in graph.parents[a] or child in graph.parents[b]:
         return False
     graph.direct(a, child)
@@ -151,8 +152,8 @@ def _has_cycle(graph: PartialOrientation) -> bool:
 
 
 def acyclic(graph: PartialOrientation) -> Parents:
-    """A directed acyclic graph with the same adjacencies, and with its arrows as far as they make no cycle: sinks are
-    taken away one after another, those first that add the fewest colliders."""
+    """A directed acyclic graph with the same adjacencies, and with its arrows as long as they form no cycle: sinks are
+    removed one after another, those that add the fewest colliders first."""
     left = graph.copy()
     found: list[set[int]] = [set() for _ in range(len(graph))]
     remaining = {*range(len(graph))}
@@ -174,7 +175,7 @@ def acyclic(graph: PartialOrientation) -> Parents:
 
 @dataclass(frozen=True, kw_only=True)
 class PC:
-    """The search: tests read the columns themselves, each the rows in which its variables are known."""
+    """The PC search: tests read the columns, each the rows in which its variables are known."""
 
     alpha: float = 0.01
 

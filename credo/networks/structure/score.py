@@ -1,4 +1,4 @@
-"""What searches for arrows share: directed acyclic graphs by number, decomposable scores, and searches themselves."""
+"""Interfaces of structure search: decomposable scores, searches, and graphs by index."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ class Score(Protocol):
         ...
 
     def grown(self, node: int, parents: Sequence[int], others: Sequence[int]) -> Array:
-        """The same for `parents` with each one of `others` added: what searches ask for most, counted together."""
+        """The same for `parents` with each of `others` added: the most frequent request of searches, counted
+        together."""
         ...
 
 
 class StructureSearch(Protocol):
-    """A way to find a graph with a high score: from a start that the constraints allow to one that is no worse."""
+    """A search for a graph with a high score: from an allowed start to an allowed graph that is no worse."""
 
     def __call__(self, score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents: ...
 
@@ -50,7 +51,7 @@ def check_possible(score: Score, parents: Parents) -> None:
             names = ", ".join(score.variables[p] for p in above)
             raise NetworkError(
                 f"{score.variables[node]!r} can't have the parents {names} that are required, or that it starts with: "
-                "they determine it, so that the score is -inf. Leave one of these columns out"
+                "they determine it, so the score is -inf. Leave one of these columns out"
             )
 
 

@@ -24,7 +24,7 @@ MIXED = "conditional-gaussian"
 SCORES = (*FOR_CATEGORIES, "bge", MIXED)
 NOT_SCORE_EQUIVALENT = ("bds", "k2")  # scores that differ between Markov-equivalent graphs
 OVER_CLASSES = ("ges",)  # searches over Markov equivalence classes
-SEARCHES = {  # where each is, loaded when it is asked for
+SEARCHES = {  # the location of each, loaded at first use
     "auto": "credo.networks.structure.default_search:default_search",
     "boss": "credo.networks.structure.boss:boss",
     "hill-climbing": "credo.networks.structure.climbing:hill_climbing",
@@ -40,7 +40,7 @@ SEARCHES = {  # where each is, loaded when it is asked for
 
 
 def search_of(given: str | StructureSearch, options: Mapping[str, Any]) -> StructureSearch:
-    """A search by its name, or one that is given; with its own options."""
+    """A search by name, or a given function, with its options."""
     if isinstance(given, str):
         if given not in SEARCHES:
             raise NetworkError(f"there is no search {given!r:.60}; {suggest(given, SEARCHES)}")

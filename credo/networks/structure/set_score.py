@@ -1,7 +1,6 @@
-"""Scores that are equal for Markov-equivalent graphs: differences of a function of sets.
+"""Score-equivalent scores: differences of a function of sets.
 
-score(node | parents) = value(parents ∪ node) - value(parents). A set that was counted for one of its members serves all
-of them.
+score(node | parents) = value(parents ∪ node) - value(parents). A set counted for one of its members serves all of them.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ CACHED_SCORES = 3_000_000
 
 
 class SetScore(ABC):
-    """A score that is a difference of values of sets; these are kept."""
+    """A score that is a difference of a function of sets, whose values are cached."""
 
     def __init__(self, variables: Sequence[str]) -> None:
         self.variables = tuple(variables)
-        self._values: dict[int, float] = {}  # by the set's bits: variable j is bit j
+        self._values: dict[int, float] = {}  # keyed by the set's bit mask: variable j is bit j
 
     @abstractmethod
     def values(self, base: Members, others: Sequence[int]) -> Array:
@@ -30,10 +29,10 @@ class SetScore(ABC):
 
     @abstractmethod
     def nothing(self) -> float:
-        """The value of the set without members."""
+        """The value of the empty set."""
 
     def value(self, members: Members) -> float:
-        """Of a set, given in order."""
+        """The value of a set, given in order."""
         key = _bits(members)
         found = self._values.get(key)
         if found is None:
@@ -62,7 +61,7 @@ class SetScore(ABC):
         return np.array([self.family(node, parents) for parents in above])
 
     def _extended(self, base: Members, others: Sequence[int]) -> Array:
-        """The same as `values`, as far as they aren't known from what is kept."""
+        """The same as `values`, from the cache where possible."""
         own, known = _bits(base), self._values
         keys = [own | 1 << v for v in others]
         found = [*map(known.get, keys)]

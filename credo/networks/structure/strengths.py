@@ -1,4 +1,4 @@
-"""What each variable and each arrow adds to a network's score, and averages over the structures of its variables."""
+"""Contributions of variables and arrows to a network's score, and averages over structures."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def averaged(net: Network, data: object, prior: Any, structures: int, how: Mappi
 
 
 def _ignored(net: Network | HybridNetwork, table: Source, weight: Any) -> dict[str, str]:
-    """Columns that are no variables aren't read."""
+    """Kinds that ignore the columns that aren't variables."""
     names = table.names
     for name in (name for name in net.variables if name not in names):
         raise SchemaError(f"there is no column {name!r}; {suggest(name, names)}")
@@ -60,7 +60,7 @@ def _ignored(net: Network | HybridNetwork, table: Source, weight: Any) -> dict[s
 
 
 def node_scores(score: Score, parents: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
-    """Each variable's share of the score: log P(its column | its parents' columns), up to what the score adds."""
+    """Each variable's part of the score: log P(its column | its parents' columns), up to the score's penalty."""
     place = {name: i for i, name in enumerate(score.variables)}
     return {name: float(score.family(place[name], [place[p] for p in parents[name]])) for name in parents}
 

@@ -1,7 +1,8 @@
 """Structural EM: alternate between completing missing cells and searching. (Friedman 1998)
 
-The expectation is over completed rows: each row with missing cells stands for several, drawn from P(missing | known)
-under the current network, with a part of its weight. Where there are numbers, the draws are Gibbs sampling.
+The expectation is over completed rows: each row with missing cells is replaced by several completions, drawn from
+P(missing | known) under the current network, each with a part of its weight. With numbers, the draws are by Gibbs
+sampling.
 """
 
 from __future__ import annotations
@@ -34,24 +35,25 @@ LEAST_GAIN = 1e-6  # of changing the arrows
 
 @dataclass(frozen=True, eq=False)
 class CompletedColumns:
-    """Where structural EM ended: a graph, and rows whose missing cells were drawn under it."""
+    """The result of structural EM: a graph, and rows whose missing cells were drawn under it."""
 
     parents: Parents
     columns: Columns
 
 
 class Completion(Protocol):
-    """How missing cells are drawn: from tables, or one after the other where there are numbers."""
+    """How missing cells are drawn: jointly from tables, or one after another if there are numbers."""
 
     def begun(self, start: Parents) -> CompletedColumns: ...
 
     def again(self, last: CompletedColumns) -> CompletedColumns:
-        """With cells drawn under parameters of the same graph that are fitted to the rows as completed last."""
+        """The rows with cells drawn under the same graph, its parameters fitted to the rows as last completed."""
         ...
 
 
 def structural_em(task: StructureTask, start: Parents, prior: Any) -> CompletedColumns:
-    """A graph and its parameters, each the best for rows that are completed under the other, until the graph stays."""
+    """Alternate between completing rows under the graph and its parameters and searching for the best graph, until it
+    stays the same."""
     completing: Completion = (
         GibbsCompletion(task) if task.columns.numbers else TableCompletion(task, repeated(task.columns), prior)
     )
@@ -67,7 +69,7 @@ def structural_em(task: StructureTask, start: Parents, prior: Any) -> CompletedC
 
 
 class GibbsCompletion:
-    """Tables with numbers: cells are drawn given all others of their row, again and again."""
+    """Tables with numbers: cells are drawn given all others of their row, in repeated sweeps."""
 
     def __init__(self, task: StructureTask) -> None:
         self.task = task
@@ -109,14 +111,14 @@ class TableCompletion:
         return CompletedColumns(parents, completed(self.rows, self._with_tables(net, parents), self.task.seed))
 
     def _with_tables(self, net: Network, parents: Parents) -> Network:
-        """The tables after a few more expectations for the same arrows."""
+        """The tables after a few more EM steps for the same arrows."""
         for _ in range(TABLE_STEPS):
             net = self.task.fitted(completed(self.rows, net, self.task.seed), parents, self.prior)
         return net
 
     def _tree(self) -> Network:
-        """The best tree, by the mutual information of pairs of cells that are both known: only to complete rows with.
-        Pairs with far more joint states than rows are left out."""
+        """The best tree by the mutual information of observed pairs of cells, used only to complete rows. Pairs with
+        far more joint states than rows are left out."""
         known = self.task.columns
         columns = known.categories
         weight = np.ones(known.rows) if known.weight is None else known.weight
@@ -132,7 +134,7 @@ class TableCompletion:
 
 
 def _mutual_information(one: CategoryColumn, other: CategoryColumn, weight: np.ndarray[Any, Any]) -> float:
-    """Of the rows that know both, in nats per row."""
+    """The mutual information in the rows that observe both, in nats."""
     both = (one.codes >= 0) & (other.codes >= 0)
     if not both.any():
         return 0.0
@@ -145,7 +147,7 @@ def _mutual_information(one: CategoryColumn, other: CategoryColumn, weight: np.n
 
 
 def _complete_rows(columns: Columns) -> Columns | None:
-    """Those, if they are enough to begin with, and show each state, and numbers that vary."""
+    """The complete rows, if there are enough to start from, every state occurs, and every number varies."""
     complete = ~columns.incomplete
     if complete.sum() < ENOUGH_ROWS:
         return None
@@ -156,7 +158,7 @@ def _complete_rows(columns: Columns) -> Columns | None:
 
 
 def repeated(columns: Columns) -> Columns:
-    """Rows with missing cells several times, each with a part of the weight."""
+    """The table with rows with missing cells repeated, each copy with a part of the weight."""
     times = completions(columns)
     weight = np.ones(len(times)) if columns.weight is None else columns.weight
     again = columns.where(np.repeat(np.arange(len(times)), times))
@@ -164,13 +166,13 @@ def repeated(columns: Columns) -> Columns:
 
 
 def completions(columns: Columns) -> NDArray[np.intp]:
-    """How often each row is repeated."""
+    """The number of copies of each row."""
     return np.where(columns.incomplete, COMPLETIONS, 1)
 
 
 def completed(columns: Columns, net: Network | None, seed: int) -> Columns:
-    """Missing cells drawn one variable after the other, given what is known and was drawn before: so they are drawn
-    from their joint distribution. Without a network, from the cells of their column."""
+    """Missing cells drawn one variable after another, given the known cells and earlier draws: so from their joint
+    distribution. Without a network, from the cells of their column."""
     random = np.random.default_rng(seed)
     done = {column.name: column for column in columns.categories}
     for name, column in done.items():
@@ -185,7 +187,7 @@ def completed(columns: Columns, net: Network | None, seed: int) -> Columns:
 def _chances(
     columns: Columns, done: dict[str, CategoryColumn], name: str, rows: np.ndarray[Any, Any], net: Network | None
 ) -> np.ndarray[Any, Any]:
-    """P(state | what is known of the row), (rows, states)."""
+    """P(state | the known cells of the row). (rows, states)"""
     if net is None:
         codes, states = done[name].codes, len(done[name].levels)
         weight = None if columns.weight is None else columns.weight[codes >= 0]
