@@ -1,4 +1,4 @@
-"""Variable elimination for many cases at once: factors have a first axis over cases, of length 1 where all agree."""
+"""Variable elimination for many cases at once: factors have a first axis over cases, of length 1 if all are equal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def contract(factors: Sequence[CaseFactor], keep: Scope, *, best: bool = False) 
 
 
 def cases_at_once(factors: Sequence[CaseFactor], keep: Scope) -> int:
-    """How many cases are treated together, so that tables stay small."""
+    """The number of cases treated together, so that tables stay small."""
     _, largest = plan_of(factors, keep)
     if largest > LARGEST_CASE_TABLE:
         raise SizeError(
@@ -50,19 +50,19 @@ def cases_at_once(factors: Sequence[CaseFactor], keep: Scope) -> int:
 
 
 def sizes_of(factors: Sequence[CaseFactor]) -> dict[str, int]:
-    """How many states each name has."""
+    """The number of states of each name."""
     return {name: size for scope, table in factors for name, size in zip(scope, table.shape[1:], strict=True)}
 
 
 def plan_of(factors: Sequence[CaseFactor], keep: Scope) -> tuple[Scope, int]:
-    """The order in which names are summed out, and the size of the largest table on the way."""
+    """The elimination order, and the size of the largest intermediate table."""
     sizes = tuple(sorted(sizes_of(factors).items()))
     return _plan(tuple(scope for scope, _ in factors), keep, sizes)
 
 
 @lru_cache(maxsize=1024)
 def _plan(scopes: tuple[Scope, ...], keep: Scope, sizes: tuple[tuple[str, int], ...]) -> tuple[Scope, int]:
-    """Greedy: the name whose product of factors is smallest."""
+    """A greedy order: the name with the smallest product of factors comes next."""
     size, order = dict(sizes), list[str]()
     left = [{*scope} for scope in scopes]
     waiting = {name for scope in left for name in scope} - {*keep}
@@ -92,7 +92,7 @@ def _product(factors: Sequence[CaseFactor]) -> CaseFactor:
 
 
 def _lifted(own: Scope, values: Array, scope: Scope) -> Array:
-    """With an axis for each name of a wider scope."""
+    """The table with an axis for each name of a wider scope."""
     there = [name for name in scope if name in own]
     ordered = values.transpose([0, *(1 + own.index(name) for name in there)])
     shape = dict(zip(there, ordered.shape[1:], strict=True))
@@ -100,12 +100,12 @@ def _lifted(own: Scope, values: Array, scope: Scope) -> Array:
 
 
 def marginal(table: Array, scope: Scope, keep: Scope) -> Array:
-    """Σ over the names that aren't kept, the kept ones in their order. (cases, states of each...)"""
+    """Sum out all names but the kept ones, in the kept order. (cases, states of each...)"""
     axes = tuple(1 + i for i, name in enumerate(scope) if name not in keep)
     left = [name for name in scope if name in keep]
     return np.asarray(table.sum(axes).transpose([0, *(1 + left.index(name) for name in keep)]))
 
 
 def spread(table: Array, own: Scope, scope: Scope, sizes: Mapping[str, int]) -> Array:
-    """The same for all states of further names. (cases, states of each name of the scope...)"""
+    """The table repeated for all states of further names. (cases, states of each name of the scope...)"""
     return np.broadcast_to(_lifted(own, table, scope), (len(table), *(sizes[name] for name in scope)))

@@ -67,8 +67,8 @@ class DynamicNetwork(Template):
         "smooth given all rows",
         "explain do effect counterfactual sensitivity evidence_impact what_to_ask mutual_information d_separated":
         "unrolled(n) is a credo.Network of n slices, which answers",
-        "cross_validate leave_one_out belief": "rows of a sequence aren't independent; log_prob(data) of other "
-        "sequences tells how well it predicts",
+        "cross_validate leave_one_out belief": "rows of a sequence aren't independent; log_prob(data) of held-out "
+        "sequences measures how well it predicts",
         "read write": "files of networks have no templates; credo.save keeps it",
     })  # fmt: skip
 
@@ -79,8 +79,8 @@ class DynamicNetwork(Template):
     prior: Any  # TablePriors, None where nothing was learned
     evidence: Any  # Evidence of the tables
     history: tuple[float, ...]  # the objective after each step of EM; empty if all sequences were complete
-    sequence: str | None  # the column that tells sequences apart
-    order: str | None  # the column by which their rows are put in order
+    sequence: str | None  # the column that identifies sequences
+    order: str | None  # the column that orders the rows of a sequence
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class DynamicNetwork(Template):
         return new
 
     def reading(self, sequence: str | None, order: str | None) -> DynamicNetwork:
-        """The same, which finds sequences in data so."""
+        """The same network, with these columns for finding sequences in data."""
         return with_fields(self, sequence=sequence, order=order)
 
     @property
@@ -163,7 +163,7 @@ class DynamicNetwork(Template):
         return self.two_slices if self.states else Network(slices.unrolled_parents(self.parents, 2))
 
     def unrolled(self, n: int) -> Network:
-        """The network of n slices, whose variables are called Weather[0], Weather[1] and so on."""
+        """The network of n slices, whose variables are named Weather[0], Weather[1] and so on."""
         n = check_whole("the number of slices", n, 1)
         if n * len(self.parents) > MOST_UNROLLED:
             raise NetworkError(
@@ -183,13 +183,13 @@ class DynamicNetwork(Template):
 
     @cached_property
     def slice_network(self) -> Network:
-        """The first slice alone, whose names are those of the variables."""
+        """The network of the first slice, with the variables' own names."""
         self._check_known()
         return Network(slices.within(self.parents), {**self.tables, **self.first}, self.states)
 
     @cached_property
     def chain(self) -> SliceChain:
-        """As a chain over the states of the interface."""
+        """The network as a chain over the states of its interface."""
         from credo.networks.templates.slice_chain import SliceChain
 
         self._check_known()
@@ -199,7 +199,7 @@ class DynamicNetwork(Template):
 
     @property
     def n(self) -> float:
-        """The weight of the rows, slices of all sequences, that were learned."""
+        """The total weight of the learned rows, the slices of all sequences."""
         if self.evidence is None:
             return 0.0
         both = (slices.at(self.variables[0], t) for t in (0, 1))
@@ -220,7 +220,7 @@ class DynamicNetwork(Template):
         """Learn the tables from sequences, adding the statistics of all slices: by counting if no cell is missing, else
         by EM. Earlier evidence is dropped.
 
-        Sequences are runs of one value in the column `sequence`, tables of a list, or all rows as one; rows are in
+        Sequences are runs of equal values in the column `sequence`, tables in a list, or all rows as one; rows are in
         order, or sorted by the column `order`. The other options are those of `Network.fit`; a prior may name the table
         of the first slice, as in {"first(Rain)": 5}.
         """
@@ -265,9 +265,8 @@ class DynamicNetwork(Template):
         """P(variable | the rows of its sequence up to this one) in each row: an array (rows, states), or of several
         variables {name: array}; of all by default.
 
-        Data are a table with a row for each slice, in which any cells may be missing, and any columns; or a list of
-        findings, {} where nothing is known, whose values may be states, sets of possible states, or {state:
-        likelihood}.
+        Data are a table with a row for each slice, with any cells or columns missing; or a list of findings, {} where
+        nothing is known, whose values may be states, sets of possible states, or {state: likelihood}.
         """
         from credo.networks.templates.slice_jobs import SliceMarginals
 
@@ -300,8 +299,8 @@ class DynamicNetwork(Template):
     def streamed(
         self, data: object, target: str, *, sequence: str | None = None, order: str | None = None
     ) -> Iterator[tuple[Batch, dict[str, Array]]]:
-        """Batches of whole sequences, rows as they came, with P(target | the other variables in all rows of the
-        sequence)."""
+        """Batches of whole sequences, rows in their original order, with P(target | the other variables in all rows of
+        the sequence)."""
         from credo.networks.templates.slice_jobs import AnswerBesideRows, SliceMarginals
 
         job = SliceMarginals(self.chain, self._names(target), smooth=True)
@@ -311,15 +310,15 @@ class DynamicNetwork(Template):
         return engines.map(AnswerBesideRows(job, code), replace(rows, names=tuple(table.names)).partitions())
 
     def log_prob(self, data: object, *, sequence: str | None = None, order: str | None = None) -> Array:
-        """log p of each sequence, missing cells summed out; -inf of one that is impossible. (sequences,)"""
+        """log p of each sequence, missing cells summed out; -inf for impossible ones. (sequences,)"""
         from credo.networks.templates.slice_jobs import SequenceLogProb
 
         found: Array = self._collected(SequenceLogProb(self.chain), data, sequence, order)["log_prob"]
         return found
 
     def description_length(self, data: object) -> DescriptionLength:
-        """L(h) + L(sequences | h) in bits: the parents of each variable, ½ log₂ n for each number of the tables, n
-        rows in all, −log₂ p(sequence)."""
+        """L(h) + L(sequences | h) in bits: the parents of each variable, ½ log₂ n for each parameter of the tables,
+        with n rows in all, −log₂ p(sequence)."""
         from credo.networks.description_length import slices_length
 
         rows = sum(int(coded.starts[-1]) for coded, _, _ in self._coded(data, None, None))
@@ -355,8 +354,8 @@ class DynamicNetwork(Template):
         samples: int = SAMPLES,
         seed: int = 0,
     ) -> Posterior:
-        """P(variable | given), as `Network.query` gives it: variables and findings are named by their slices, as in
-        Rain[3]. Only as many slices are unrolled as are named; of one variable, none."""
+        """P(variable | given), as `Network.query` gives it: variables and findings are named by slice, as in Rain[3].
+        Only slices up to the last named one are unrolled; none for a single variable."""
         from credo.networks.templates.slice_jobs import SliceMarginals
         from credo.networks.templates.slice_reading import by_slice, coded_findings, split_name
 
@@ -375,24 +374,24 @@ class DynamicNetwork(Template):
     def probability(
         self, event: Given, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
     ) -> float:
-        """P(event | given), of variables that are named by their slices, as in Rain[3]."""
+        """P(event | given); variables are named by slice, as in Rain[3]."""
         return self._named(event, given).probability(event, given, method=method, samples=samples, seed=seed)
 
     def log_probability(
         self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
     ) -> float:
-        """log P(evidence), -inf if it is impossible; variables are named by their slices."""
+        """log P(evidence), -inf if it is impossible; variables are named by slice."""
         return self._named(given).log_probability(given, method=method, samples=samples, seed=seed)
 
     def _named(self, *findings: Given) -> Network:
-        """As many slices as are named."""
+        """The network unrolled to the last named slice."""
         from credo.networks.templates.slice_reading import by_slice
 
         every = {name: value for each in findings for name, value in (each or {}).items()}
         return self.unrolled(len(by_slice(every, self.variables, 1)))
 
     def sample(self, lengths: int | Sequence[int], seed: int | None = None) -> pa.Table:
-        """An Arrow table of sampled sequences of these lengths."""
+        """An Arrow table of sampled sequences with these lengths."""
         from credo.networks.templates.sampling import sampled_slices
 
         return sampled_slices(self, lengths, None if seed is None else check_seed(seed))

@@ -1,4 +1,4 @@
-"""Where EM begins for a template, and how its best optimum is found."""
+"""Starting points of EM for templates, and the search for the best optimum."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ def table_starts(
     network: Network, evidence: Evidence, available: Evidence, hidden: Collection[str], given: Mapping[str, Array],
     how: FittingSettings,
 ) -> Iterator[TableEM]:  # fmt: skip
-    """Tables from the observed cells; those of hidden variables and their children as given, then random.
+    """Tables from the observed cells; those of hidden variables and their children as given in the first start, then
+    random.
 
-    `evidence` counts as known in every step; `available` is what else was counted for the start.
+    `evidence` is added in every step; `available` has further counts, for the start only.
     """
     prior = network.prior or TablePriors()
     begun = network.with_evidence(Evidence.total([evidence, available]))
     labels = {node.label: name for name, node in begun.nodes.items()}
     shapes = {label.name: begun.tables[name].shape for label, name in labels.items()}
     unseen = [label for label, name in labels.items() if not {*begun.parents[name], name}.isdisjoint(hidden)]
-    plain = None in map(prior.__getitem__, shapes)  # maximum likelihood: where EM begins, nothing is impossible
+    plain = None in map(prior.__getitem__, shapes)  # maximum likelihood: EM must not start from zeros
     smooth = begun._with_prior(TablePriors()).with_evidence(begun.evidence) if plain else begun
     for i in range(how.starts if unseen else 1):
         random = np.random.default_rng([how.seed, i])
@@ -47,7 +48,7 @@ def table_starts(
 
 
 def best_fit(starts: Sequence[Model], batches: Callable[[], Any], rows: int, how: FittingSettings) -> Fitted[Model]:
-    """EM from each start, the best few to convergence."""
+    """EM from each start; the best few are run to convergence."""
     restarts = Restarts(
         accelerated_em,
         batches,

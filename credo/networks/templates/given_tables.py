@@ -1,4 +1,4 @@
-"""Queries about the members of plates, including any, all and count."""
+"""Queries about members of plates, including any, all and count."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Given = Mapping[str, Any] | None
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GivenTables(Surface):
-    """Plates over the members of some tables. Only the copies that a question depends on are unrolled: those that are
-    connected to it through unknown ones."""
+    """Plates over the members of some tables. Only the copies that a query depends on are unrolled: those connected to
+    it through unknown copies."""
 
     network: PlateNetwork
     ground: Ground
@@ -77,8 +77,8 @@ class GivenTables(Surface):
     # Many members
 
     def any(self, variable: str, value: object, where: Given = None, *, given: Given = None) -> float:
-        """P(the variable has this value for at least one member | the tables), of all members or of those `where`
-        columns of their table have some values: any("Patient.Infected", "yes", where={"ward": 3})."""
+        """P(the variable has this value for at least one member | the tables), for all members, or for those selected
+        by `where`, {column of their table: value}: any("Patient.Infected", "yes", where={"ward": 3})."""
         return 1.0 - self._none(variable, value, where, given, holds=True)
 
     def all(self, variable: str, value: object, where: Given = None, *, given: Given = None) -> float:
@@ -86,18 +86,19 @@ class GivenTables(Surface):
         return self._none(variable, value, where, given, holds=False)
 
     def count(self, variable: str, value: object, where: Given = None, *, given: Given = None) -> dict[int, float]:
-        """P(the variable has this value for so many of these members | the tables): {number: probability}."""
+        """The distribution of the number of such members for which the variable has this value, given the tables:
+        {number: probability}."""
         asked = self._asked(variable, value, where)
         shares = np.zeros(1 + int((asked.codes == asked.code).sum()))
-        shares[-1] = 1.0  # those of which it is known
+        shares[-1] = 1.0  # members for which it is known
         for each in self._components(asked, given, counting=True):
             shares = np.convolve(shares, each)
         return dict(enumerate(np.append(shares, np.zeros(1 + len(asked.codes) - len(shares))).tolist()))
 
     def _none(self, variable: str, value: object, where: Given, given: Given, *, holds: bool) -> float:
-        """P(no member has the value), or if `holds` is false, P(no member has another)."""
+        """P(no member has the value) or, if `holds` is false, P(no member has another value)."""
         asked = self._asked(variable, value, where, holds)
-        self._further(given)  # refused, whether the tables settle the answer or not
+        self._further(given)  # an error even if the tables alone give the answer
         if ((asked.codes >= 0) & ((asked.codes == asked.code) == holds)).any():
             return 0.0
         return prod(float(each[0]) for each in self._components(asked, given, counting=False))
@@ -112,8 +113,8 @@ class GivenTables(Surface):
         return AskedCopies(numbers, self.ground.codes[numbers], code, hit)
 
     def _components(self, asked: AskedCopies, given: Given, *, counting: bool) -> Iterator[Array]:
-        """P(so many have it), or P(none) and P(some), of the members in each component: these are independent. Those of
-        one structure, in which the same members are asked for, are answered together."""
+        """P(number of members with the value), or P(none) and P(some), in each component; components are independent.
+        Components with the same structure and the same queried members are answered together."""
         unknown = asked.numbers[asked.codes < 0]
         more = self._further(given)
         touched = {int(self.ground.components[self._number(name)]) for name in more} - {-1}
@@ -135,7 +136,7 @@ class GivenTables(Surface):
     # The copies that matter
 
     def relevant(self, names: Iterable[str]) -> tuple[Network, dict[str, Any]]:
-        """The network of the copies that these depend on, and the evidence on its variables."""
+        """The network of the copies that these depend on, and the evidence on it."""
         numbers = [self._number(name) for name in names]
         parts = {int(self.ground.components[number]) for number in numbers if self.ground.codes[number] < 0}
         parents, tables, states = dict[str, tuple[str, ...]](), dict[str, Array](), dict[str, tuple[Any, ...]]()
@@ -156,7 +157,7 @@ class GivenTables(Surface):
         for number in (number for number in numbers if self.ground.codes[number] >= 0):
             name = self.ground.named(number)
             evidence[name] = states[name][self.ground.codes[number]]
-        if not parents:  # nothing is asked
+        if not parents:  # no query
             self._add_known(0, parents, tables, states)
         return Network(parents, tables, states), evidence
 
@@ -183,7 +184,7 @@ class GivenTables(Surface):
         return Network(parents, tables, states, tied)
 
     def _further(self, given: Given) -> dict[str, Any]:
-        """Findings beside the tables, None being none; those that contradict known cells are refused."""
+        """Findings in addition to the tables; None is no finding. Findings about known cells are refused."""
         more = {name: value for name, value in (given or {}).items() if value is not None}
         for name, value in more.items():
             number = self._number(name)
@@ -198,7 +199,7 @@ class GivenTables(Surface):
             raise SchemaError(f"there is no variable {variable!r}; {suggest(variable, self.network.parents)}")
 
     def _number(self, name: object) -> int:
-        """Of a copy, by its name."""
+        """The index of a copy, by name."""
         variable, bracket, rest = str(name).partition("[")
         self._known(variable)
         plate: Plate = self.ground.plates.by_name[plate_of(variable)]
@@ -217,7 +218,7 @@ class GivenTables(Surface):
 
 
 class AskedCopies(NamedTuple):
-    """Copies that are asked about, and which of their states count."""
+    """The queried copies, and the states that count."""
 
     numbers: Places
     codes: Codes
@@ -226,11 +227,11 @@ class AskedCopies(NamedTuple):
 
 
 def _chained(net: Network, names: Sequence[str], hit: NDArray[np.bool_], counting: bool) -> tuple[Network, str]:
-    """With a chain of nodes, each of which tells how many of the copies so far are hit, or whether one is."""
+    """The network with a chain of nodes that count the copies so far with the value, or record whether there is one."""
     if counting and len(names) ** 3 * len(hit) // 3 > LARGEST_COUNTING_TABLE:
         raise SizeError(
-            f"{len(names):,} members depend on each other, and counting them exactly takes too large tables: ask about "
-            "fewer, or about any and all"
+            f"{len(names):,} members depend on each other, and counting them exactly takes tables that are too large: "
+            "ask about fewer, or about any and all"
         )
     chain, one = _Chain(net), hit.astype(np.int64)
     last = chain.add(one, names[:1], 2)
@@ -241,7 +242,7 @@ def _chained(net: Network, names: Sequence[str], hit: NDArray[np.bool_], countin
 
 
 class _Chain:
-    """A network with deterministic nodes added to it, each a function of others."""
+    """A network extended by deterministic nodes."""
 
     def __init__(self, net: Network) -> None:
         self.parents, self.tables, self.states = dict(net.parents), dict(net.tables), dict(net.states)
@@ -250,7 +251,7 @@ class _Chain:
             self._free += "+"
 
     def add(self, function: Any, above: Sequence[str], states: int) -> str:
-        """A node whose state is the function of its parents' states; what it is called."""
+        """Add a node that is a function of its parents' states; returns its name."""
         name = f"{self._free}{len(self.parents)}"
         shape = [len(self.states[each]) for each in above]
         self.parents[name], self.states[name] = tuple(above), tuple(range(states))
@@ -262,7 +263,7 @@ class _Chain:
 
 
 def _table(copies: Copies) -> pa.Table:
-    """The evidence on copies of one structure, a row for each component."""
+    """The evidence on components of one structure, a row for each."""
     import pyarrow as pa
 
     columns = {}

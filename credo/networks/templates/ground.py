@@ -1,7 +1,7 @@
-"""The copies of a plate's variables that matter together: those that are connected through unknown ones.
+"""The ground network of plates: components of copies that are connected through unknown ones.
 
-Copies that are known separate what is on either side of them. What is left falls apart into components, most of which
-have the same structure: one network serves all of these, a row for each.
+Known copies separate the copies on either side. The rest divides into components, most of which have the same
+structure: one network serves all of these, with a row for each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from credo.networks.tables import States
 from credo.networks.templates.plates import Codes, Parents, Places, Plates, plate_of
 from credo.numerics.exact import Array
 
-Family = tuple[int, tuple[int, ...]]  # a variable's number, -1 - number if it is given; its parents, by place
+Family = tuple[int, tuple[int, ...]]  # a variable's index, -1 - index if it is given; its parents, by place
 Structure = tuple[Family, ...]
 Shapes = NDArray[np.uint64]
 ODD_MULTIPLIERS = np.array(
@@ -32,7 +32,7 @@ ODD_MULTIPLIERS = np.array(
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """Every variable of every member, by number: those of variable v begin at `offsets[v]`."""
+    """Every variable of every member, by index: those of variable v begin at `offsets[v]`."""
 
     parents: Parents
     states: States
@@ -49,7 +49,7 @@ class Ground:
 
     @cached_property
     def families(self) -> dict[str, Places]:
-        """The numbers of the parents of each copy, and its own. (members, parents + 1)"""
+        """The indices of each copy's parents, and its own. (members, parents + 1)"""
         found = {}
         for name in self.parents:
             columns = [self.offsets[each] + place for each, place in self.plates.family(name, self.parents)]
@@ -58,7 +58,7 @@ class Ground:
 
     @cached_property
     def components(self) -> Places:
-        """Which component each copy is in; -1 if it is known."""
+        """The component of each copy; -1 if it is known."""
         from scipy.sparse import coo_matrix
         from scipy.sparse.csgraph import connected_components
 
@@ -75,14 +75,14 @@ class Ground:
         return np.where(unknown, labels, -1)
 
     def component_of_family(self, name: str) -> Places:
-        """Of each copy's table: the component of its unknown copies; -1 if all are known. (members,)"""
+        """The component of the unknown copies in each copy's table; -1 if all are known. (members,)"""
         found: Places = self.components[self.families[name]].max(1)
         return found
 
     @cached_property
     def shapes(self) -> Shapes:
-        """A number for what hangs below each copy, from products of odd numbers: equal ones are nearly always of equal
-        shapes. Siblings in their order have the same structure more often; nothing else depends on it."""
+        """A hash of the subtree below each copy, from products of odd numbers: equal hashes nearly always mean equal
+        shapes. Sorting siblings by it makes equal structures more frequent; nothing else depends on it."""
         found: Shapes = np.where(self.codes < 0, ODD_MULTIPLIERS[0], ODD_MULTIPLIERS[1])
         for v, name in enumerate(reversed(graph.in_order(self.parents))):
             families = self.families[name][self.component_of_family(name) >= 0]
@@ -94,7 +94,7 @@ class Ground:
         return found
 
     def named(self, number: int) -> str:
-        """What a copy is called."""
+        """The name of a copy."""
         name = self.variable_of(number)
         plate = self.plates.by_name[plate_of(name)]
         return f"{name}[{plate.members[number - self.offsets[name]]}]"
@@ -111,7 +111,7 @@ class Ground:
         return np.array([self.offsets[name] for name in self._names], dtype=np.intp)
 
     def copies(self, components: Iterable[int] | None = None) -> list[Copies]:
-        """Components of one structure together; of all of them, or of some."""
+        """The components, all or some, grouped by structure."""
         wanted = None if components is None else np.array(sorted({*components}), dtype=np.intp)
         order = graph.in_order(self.parents)
         number = {name: v for v, name in enumerate(order)}
@@ -136,7 +136,7 @@ class Ground:
 
 @dataclass(eq=False)
 class Assembly:
-    """A component as it grows: parents before children, and siblings in the order of their parents and shapes."""
+    """A component under construction: parents before children, and siblings ordered by parents and shapes."""
 
     shapes: Shapes
     numbers: list[int] = field(default_factory=list)
@@ -144,7 +144,7 @@ class Assembly:
     place: dict[int, int] = field(default_factory=dict)
 
     def add(self, v: int, above: Sequence[int], families: Sequence[Sequence[int]]) -> None:
-        """The tables of one variable. Parents that aren't there yet are known ones, of another component."""
+        """Add the tables of one variable. Parents that aren't there yet are known copies."""
         shapes = self.shapes[[family[-1] for family in families]].tolist()
         keyed = [
             (tuple(self.place.get(parent, -1) for parent in family[:-1]), shape, family)
@@ -167,10 +167,10 @@ class Assembly:
 class Copies(Loaded):
     """Components of one structure: a network, and a row of known states for each."""
 
-    order: tuple[str, ...]  # the variables, by number
+    order: tuple[str, ...]  # the variables, by index
     states: States
     structure: Structure
-    numbers: Places  # of the copies, in each row. (rows, copies)
+    numbers: Places  # indices of the copies, in each row. (rows, copies)
     codes: Codes  # (copies, rows)
 
     @property
@@ -182,12 +182,12 @@ class Copies(Loaded):
         return CodedRows(None, np.ascontiguousarray(self.codes), np.ones(self.rows))
 
     def variable(self, place: int) -> str:
-        """Which variable a copy is one of."""
+        """The variable of a copy."""
         v, _ = self.structure[place]
         return self.order[v if v >= 0 else -1 - v]
 
     def tables(self, tables: Mapping[str, Array]) -> list[Array]:
-        """Of each copy; known ones, whose tables don't matter, are uniform."""
+        """The tables of the copies; those of known copies, which don't matter, are uniform."""
         return [
             tables[self.order[v]] if v >= 0 else np.full(len(self.states_at(i)), 1.0 / len(self.states_at(i)))
             for i, (v, _) in enumerate(self.structure)
@@ -197,13 +197,13 @@ class Copies(Loaded):
         return self.states[self.variable(place)]
 
     def network(self, tables: Mapping[str, Array]) -> Network:
-        """Over the copies, by number; copies of one variable share its table."""
+        """The network over the copies, by index; copies of one variable share its table."""
         own = dict(zip(self.compiled.parents, self.tables(tables), strict=True))
         return self.compiled.with_tables(own)
 
     @cached_property
     def compiled(self) -> Network:
-        """With any tables: what is compiled for it serves all."""
+        """The network with arbitrary tables, whose compiled trees serve all."""
         names = [str(i) for i in range(len(self.structure))]
         parents = {names[i]: tuple(names[p] for p in above) for i, (_, above) in enumerate(self.structure)}
         states = {name: self.states_at(i) for i, name in enumerate(names)}

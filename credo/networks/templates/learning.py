@@ -37,7 +37,7 @@ INCOMPLETE = "a cell is missing in {}: only complete sequences can be forgotten,
 
 @dataclass(frozen=True)
 class FindStates:
-    """The job that finds the values of each column, as levels of a schema."""
+    """The job that collects the values of each column, as levels of a schema."""
 
     names: tuple[str, ...]
 
@@ -48,7 +48,7 @@ class FindStates:
 def found_states(
     parents: Mapping[str, tuple[str, ...]], table: Source, rows: SequenceTable, hidden: States
 ) -> dict[str, tuple[Any, ...]]:
-    """The states of all variables: the values of their columns, or as hidden= has them."""
+    """The states of all variables: the values of their columns, or those given by hidden=."""
     if table.once:
         raise DataError(
             "an iterator can be read only once, and the data is read twice to find its states: give states="
@@ -98,10 +98,10 @@ def counts_of(two: Network, coded: CodedSlices) -> Evidence:
 
 @dataclass(frozen=True, eq=False)
 class SequenceCounts:
-    """What one pass over sequences found."""
+    """The result of one pass over sequences."""
 
     complete: Evidence  # counts of sequences without missing cells
-    available: Evidence  # of the others: of each table, counts of rows that know all of it
+    available: Evidence  # counts of each table, over the rows of incomplete sequences that observe all of it
     incomplete: tuple[CodedSlices, ...]
 
     @classmethod
@@ -140,7 +140,7 @@ def gathered(model: DynamicNetwork, rows: SequenceTable, weights: RowWeights) ->
 
 @dataclass(frozen=True)
 class SequenceOptions:
-    """How rows become sequences, and what these weigh."""
+    """How rows form sequences, and their weights."""
 
     sequence: str | None
     order: str | None
@@ -151,8 +151,8 @@ def learned(
     model: DynamicNetwork, data: object, read: SequenceOptions, hidden: Mapping[str, object] | None,
     how: FittingSettings, start: DynamicNetwork,
 ) -> DynamicNetwork:  # fmt: skip
-    """With more sequences: counted where they are complete; EM for the others, from the tables of `start` if it has
-    some."""
+    """The network after learning more sequences: complete ones are counted, the others fitted by EM, from the tables of
+    `start` if it has any."""
     if how.method != "em":
         raise NetworkError(f"templates are fitted by EM: method={how.method!r} is for credo.Network")
     table = source(data)
@@ -218,8 +218,8 @@ def chain_of(parents: Mapping[str, tuple[str, ...]], two: Network) -> SliceChain
 def fitted_slices(
     model: DynamicNetwork, evidence: Evidence, found: SequenceCounts, how: FittingSettings, start: DynamicNetwork
 ) -> Fitted[SliceEM]:
-    """EM over the incomplete sequences: the maximum of log P(sequences | θ) + log p(θ), p being the prior of
-    log-odds."""
+    """EM over the incomplete sequences: the maximum of log P(sequences | θ) + log p(θ), where p is the prior density of
+    the log-odds."""
     two, names = model.two_slices, found.incomplete[0].names
     seen = {name for own in found.incomplete for v, name in enumerate(names) if (own.codes[v] >= 0).any()}
     counted_before = any(part.statistics.n.value.any() for part in evidence.parts.values())

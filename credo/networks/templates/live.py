@@ -1,4 +1,4 @@
-"""A dynamic network beside a stream: one slice at a time."""
+"""Online filtering of a dynamic network: one slice at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Slice = dict[str, Posterior]
 
 
 class LiveSlices(Shown):
-    """P(variable | the slices so far), slice by slice. Mutable; the network stays as it is.
+    """P(variable | the slices so far), slice by slice. Mutable; the network itself doesn't change.
 
     >>> from credo import DynamicNetwork
     >>> tables = {"Rain": {"yes": 0.7, "no": 0.3}, "Umbrella": {"yes": 0.9, "no": 0.2}}
@@ -37,12 +37,12 @@ class LiveSlices(Shown):
         self.restart()
 
     def restart(self) -> None:
-        """A new sequence begins."""
+        """Start a new sequence."""
         self.slices, self.log_prob = 0, 0.0  # log p of the slices so far
         self._message: Array | None = None
 
     def observe(self, given: Mapping[str, object]) -> Slice:
-        """P(variable) of all variables after one more slice, of which anything, or nothing, may be known."""
+        """P(variable) of all variables after one more slice, with any evidence or none."""
         check_mapping("a slice's findings are {variable: state}, but are", given, DataError)
         coded = coded_findings(self.network.slice_network.potentials, [given])
         try:
@@ -55,7 +55,7 @@ class LiveSlices(Shown):
         return self._slices(passes)[0]
 
     def follow(self, coded: CodedSlices) -> SlicePasses:
-        """More slices of the sequence."""
+        """Observe more slices of the sequence."""
         passes = SlicePasses.of(self.chain, coded, self._message)
         self._message = passes.last
         self.slices, self.log_prob = self.slices + coded.rows, self.log_prob + float(passes.totals.sum())

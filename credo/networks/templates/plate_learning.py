@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def ground_of(net: PlateNetwork, data: object, hidden: Mapping[str, object] | None, *, strict: bool) -> Ground:
-    """All copies of all variables over the members that tables have."""
+    """All copies of all variables, over the members in the tables."""
     plates = read_plates(data, net.parents, net.keys)
     there = [
         name for name in net.parents
@@ -39,7 +39,7 @@ def ground_of(net: PlateNetwork, data: object, hidden: Mapping[str, object] | No
 
 
 def counts_of(template: Network, ground: Ground) -> Evidence:
-    """The counts of each table, over the members of which the variable and its parents are known."""
+    """The counts of each table, over the members with the variable and its parents known."""
     sizes = {name: len(states) for name, states in ground.states.items()}
     found: dict[Label, Part] = {}
     for name, node in template.nodes.items():
@@ -53,7 +53,7 @@ def counts_of(template: Network, ground: Ground) -> Evidence:
 def learned(
     net: PlateNetwork, data: Any, hidden: Mapping[str, Any] | None, how: FittingSettings, start: PlateNetwork
 ) -> PlateNetwork:
-    """With more members: families that are known are counted; EM for the others."""
+    """The network after learning more members: observed families are counted, the others fitted by EM."""
     if how.method != "em":
         raise NetworkError(f"templates are fitted by EM: method={how.method!r} is for credo.Network")
     ground = ground_of(net, data, hidden, strict=True)
@@ -94,7 +94,7 @@ class PlateEM(TiedTables):
             evidence, log_likelihood = batch.network(template.tables).expect(batch.coded)
         except EvidenceError:
             names = ", ".join(dict.fromkeys(batch.variable(i) for i in range(len(batch.structure))))
-            raise EvidenceError(f"what the tables have of {names} is impossible under the network") from None
+            raise EvidenceError(f"the values of {names} in the tables are impossible under the network") from None
         parts = {}
         for name, node in template.nodes.items():
             table, there = template.tables[name], node.label in evidence.parts

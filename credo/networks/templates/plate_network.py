@@ -48,7 +48,7 @@ class PlateNetwork(Template):
         "sensitivity evidence_impact what_to_ask mutual_information d_separated": "say which members there are: "
         "unrolled(tables) is a credo.Network of these, which answers",
         "cross_validate leave_one_out belief": "members of a plate depend on each other; given(tables).log_prob() of "
-        "other tables tells how well it predicts",
+        "held-out tables measures how well it predicts",
         "read write": "files of networks have no plates; credo.save keeps it",
     })  # fmt: skip
 
@@ -82,7 +82,7 @@ class PlateNetwork(Template):
 
     @cached_property
     def template(self) -> Network:
-        """One copy of each variable, as a Network: what is learned is learned of its tables."""
+        """One copy of each variable, as a Network; its tables are what is learned."""
         fixed = Network(self.parents, self.fixed_tables or None, self.states, None, self.prior)
         return fixed if self.evidence is None else fixed.with_evidence(self.evidence, self.history)
 
@@ -108,10 +108,10 @@ class PlateNetwork(Template):
 
     @property
     def n(self) -> float:
-        """The weight of the members, of all plates, that were learned."""
+        """The total weight of the learned members, over all plates."""
         if self.evidence is None:
             return 0.0
-        first = {name.partition(".")[0]: name for name in reversed(self.variables)}  # of each plate
+        first = {name.partition(".")[0]: name for name in reversed(self.variables)}  # weight of each plate
         return sum(self.template.nodes[name].weight(self.evidence) for name in first.values())
 
     def fit(
@@ -133,7 +133,7 @@ class PlateNetwork(Template):
         return learned(bare, data, hidden, FittingSettings.of(how), self)
 
     def update(self, data: Mapping[str, object], **how: Unpack[FittingOptions]) -> PlateNetwork:
-        """Learn from more members, which no earlier table had: their evidence adds."""
+        """Learn from more members that weren't in earlier tables: their evidence adds."""
         from credo.networks.fitting import FittingSettings
         from credo.networks.templates.plate_learning import learned
 
@@ -157,7 +157,7 @@ class PlateNetwork(Template):
         return GivenTables(self, ground_of(self, data, None, strict=False))
 
     def unrolled(self, data: Mapping[str, object]) -> Network:
-        """The network of all members, whose variables are called Patient.Infected[ann] and so on."""
+        """The network of all members, whose variables are named Patient.Infected[ann] and so on."""
         return self.given(data).unrolled()
 
     def plot(self, ax: Axes | None = None) -> Figure:

@@ -1,4 +1,4 @@
-"""Plates: tables of members, whose variables are columns, and which other members each member refers to."""
+"""Plates: tables of members, whose columns are variables, and references between members."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ class Plate:
     """The members of one plate."""
 
     name: str
-    members: Sequence[Any]  # what each is called
-    refers: Mapping[str, Places]  # to a member of each other plate that it is within
-    batch: Batch | None  # its table; None: members are known by what refers to them
+    members: Sequence[Any]  # the name of each
+    refers: Mapping[str, Places]  # the enclosing member of each enclosing plate
+    batch: Batch | None  # its table; None: members are known from references to them
 
     @property
     def size(self) -> int:
@@ -91,10 +91,10 @@ class Plates:
     """All plates, and the evidence on their variables."""
 
     by_name: Mapping[str, Plate]
-    codes: Mapping[str, Codes]  # of each variable, for each member: the state, -1 where it isn't known
+    codes: Mapping[str, Codes]  # for each variable, the state of each member, -1 if unknown
 
     def place_of(self, plate: str, member: str) -> int | None:
-        """A member's place, by its name as text; None if there is none."""
+        """The index of a member, by its name as text; None if there is none."""
         return self._places[plate].get(member)
 
     @cached_property
@@ -102,7 +102,7 @@ class Plates:
         return {name: {str(each): i for i, each in enumerate(plate.members)} for name, plate in self.by_name.items()}
 
     def family(self, name: str, parents: Parents) -> list[tuple[str, Places]]:
-        """Which members' variables the parents of each member's variable are, and its own."""
+        """The members to which the parents of each member's variable belong, and the member itself."""
         own = self.by_name[plate_of(name)]
         every = np.arange(own.size)
         near = {own.name: every, **own.refers}
@@ -111,7 +111,7 @@ class Plates:
 
 
 def read_plates(data: object, parents: Parents, keys: Mapping[str, str]) -> dict[str, Plate]:
-    """The members of all plates, and what each refers to."""
+    """The members of all plates, and their references."""
     names = [*dict.fromkeys(map(plate_of, parents))]
     if not isinstance(data, Mapping):
         raise DataError(f"plates are read from tables by name, {{plate: table}}, but the data is {data!r:.60}")
@@ -159,7 +159,7 @@ def _members(plate: str, key: str | None, batches: Mapping[str, Batch]) -> Seque
 
 
 def _referred(plate: str, key: str | None, batches: Mapping[str, Batch]) -> Sequence[Any]:
-    """Of a plate without a table: those that other tables refer to."""
+    """The members of a plate without a table: those that other tables refer to."""
     having = [name for name, batch in batches.items() if key is not None and key in batch.names]
     if not having:
         raise DataError(f"there is no table {plate}, and no other table names its members by a key")
@@ -169,7 +169,7 @@ def _referred(plate: str, key: str | None, batches: Mapping[str, Batch]) -> Sequ
 def _references(
     plate: str, keys: Mapping[str, str], batches: Mapping[str, Batch], members: Mapping[str, Sequence[object]]
 ) -> dict[str, Places]:
-    """To plates whose keys are columns of the table."""
+    """References to plates whose keys are columns of the table."""
     found: dict[str, Places] = {}
     for other, key in keys.items():
         if other == plate or plate not in batches or key not in batches[plate].names:
@@ -186,7 +186,7 @@ def _references(
 
 
 def _reached(plate: str, direct: Mapping[str, Mapping[str, Places]]) -> dict[str, Places]:
-    """And to the plates that these refer to: nearest first; two ways must lead to the same members."""
+    """References to the plates that these refer to, nearest first; different paths must lead to the same members."""
     found, waiting = dict(direct[plate]), [*direct[plate]]
     near = {*found}
     while waiting:
@@ -198,7 +198,7 @@ def _reached(plate: str, direct: Mapping[str, Mapping[str, Places]]) -> dict[str
                 waiting.append(other)
             elif other not in near and not np.array_equal(found[other], through):
                 raise DataError(
-                    f"the table {plate} leads to {other} by two ways, and to different members: give it {other}'s key"
+                    f"the table {plate} leads to {other} by two paths, and to different members: give it {other}'s key"
                 )
     return found
 
@@ -224,7 +224,7 @@ def found_codes(
     plates: Mapping[str, Plate], parents: Parents, states: States, hidden: States,
     *, strict: bool,
 ) -> tuple[dict[str, Codes], dict[str, tuple[Any, ...]]]:  # fmt: skip
-    """The cells of all variables as numbers of states; and the states, found in the columns unless they are known."""
+    """The cells of all variables as state codes; and the states, inferred from the columns unless they are known."""
     codes: dict[str, Codes] = {}
     known: dict[str, tuple[Any, ...]] = {}
     for name in parents:
@@ -262,7 +262,7 @@ def _coded(name: str, batch: Batch, states: tuple[object, ...], strict: bool) ->
 def chosen_members(
     plate: Plate, plates: Mapping[str, Plate], where: Mapping[str, object] | None, keys: Mapping[str, str]
 ) -> Places:
-    """Members whose cells are as said: columns of their table, or keys of members that they are within."""
+    """The members that match conditions on columns of their table, or on keys of members that they are nested in."""
     flags = np.ones(plate.size, dtype=np.bool_)
     by_key = {key: other for other, key in keys.items() if other in plate.refers}
     known = dict.fromkeys([*(plate.batch.names if plate.batch is not None else ()), *by_key])

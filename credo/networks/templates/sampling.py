@@ -1,4 +1,4 @@
-"""Sampled sequences of a dynamic network: all sequences slice by slice."""
+"""Sampling sequences of a dynamic network, all sequences slice by slice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def sampled_slices(net: DynamicNetwork, lengths: int | Sequence[int], seed: int | None) -> pa.Table:
-    """An Arrow table: which sequence a row is in, and its states."""
+    """An Arrow table with the sequence and the states of each row."""
     import pyarrow as pa
 
     sizes = np.array(checked_lengths([lengths] if isinstance(lengths, int | np.integer) else lengths), dtype=np.intp)
@@ -52,7 +52,7 @@ def _at(codes: dict[str, Codes], parent: str, t: int) -> Codes:
 
 
 def _drawn(shares: Array, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """A state for each of the sequences; shares: the same for all (states,), or of each (sequences, states)."""
+    """A state drawn for each sequence; shares: (states,) for all, or (sequences, states)."""
     reached = np.cumsum(shares, axis=-1)
     u = rng.random(size) * (reached[..., -1] if reached.ndim > 1 else reached[-1])
     return np.asarray(np.minimum((reached <= u[:, None]).sum(-1), reached.shape[-1] - 1))

@@ -21,7 +21,7 @@ def marginals(chain: SliceChain, coded: CodedSlices, passed: Iterable[Passed], n
     found, codes = dict[str, Array](), dict(zip(coded.names, coded.codes, strict=True))
     for name in names:
         size = chain.sizes[name]
-        given = bool(((codes[name] >= 0) & (codes[name] < size)).all())  # in every row: nothing is to be found out
+        given = bool(((codes[name] >= 0) & (codes[name] < size)).all())  # observed in every row
         found[name] = np.eye(size)[codes[name]] if given else np.empty((coded.rows, size))
         names = tuple(each for each in names if each != name or not given)
     for own in passed:
@@ -57,7 +57,7 @@ def _given_boundary(cases: EvidenceCases, name: str, boundary: Array, own: Passe
 
 
 def _pairs_at(chain: SliceChain, own: Passed, cases: EvidenceCases) -> Array:
-    """P(the part's boundary, before and in the slice | rows). (rows, states of each name)"""
+    """P(the part's boundary, in the previous slice and this one | rows). (rows, states of each name)"""
     model, found = chain.later, list[Array]()
     size = max(1, NUMBERS_AT_ONCE // chain.states**2)
     for at in range(0, len(cases.rows), size):
@@ -103,7 +103,7 @@ def expected_counts(chain: SliceChain, coded: CodedSlices) -> tuple[dict[str, Ar
 
 
 def _count_base(counts: dict[str, Array], chain: SliceChain, model: SliceFactors, shares: Array) -> None:
-    """Of tables that are about the boundary alone."""
+    """Add the counts of tables over the boundary alone."""
     table = shares.reshape(1, *(model.sizes[each] for each in model.boundary))
     for variable, factor in model.base_factors.items():
         _add(counts, chain.label(variable, model), marginal(table, model.boundary, factor.scope)[0])
@@ -112,7 +112,7 @@ def _count_base(counts: dict[str, Array], chain: SliceChain, model: SliceFactors
 def _count_part(
     counts: dict[str, Array], chain: SliceChain, model: SliceFactors, cases: EvidenceCases, weights: Array, own: Passed
 ) -> None:
-    """Of tables about a part's variables, given the weight of each state of its boundary in each case."""
+    """Add the counts of tables over a part's variables, given the weight of each state of its boundary in each case."""
     part, likelihoods = cases.part, own.seen.likelihoods
     sums = part.summed(cases.codes, likelihoods, part.boundary)
     shares = np.divide(weights.reshape(sums.shape), sums, out=np.zeros(sums.shape), where=sums > 0)
@@ -146,7 +146,7 @@ def most_probable(chain: SliceChain, coded: CodedSlices) -> tuple[Codes, Array]:
 def _complete(
     chain: SliceChain, cases: EvidenceCases, rows: Places, known: dict[str, Codes], likelihoods: Mapping[str, Array]
 ) -> None:
-    """One variable after the other: its state on the best completion, given those before."""
+    """Complete the most probable states, one variable after another given those before."""
     part = cases.part
     boundary = {name: np.eye(chain.sizes[name]) for name in part.boundary}
     every = {name: likelihoods[name] for name in part.names} | boundary

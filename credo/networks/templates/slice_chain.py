@@ -1,4 +1,4 @@
-"""A dynamic network as a chain over the joint states of its interface (Murphy 2002), with the likelihoods of slices."""
+"""A dynamic network as a chain over the joint states of its interface (Murphy 2002), with likelihoods of slices."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_KEPT_NUMBERS = 2**16  # numbers in the kept transitions
 
 @dataclass(frozen=True, eq=False)
 class CodedSlices(Loaded):
-    """Sequences as numbers of states: sequence n is rows starts[n] to starts[n + 1].
+    """Sequences as state codes: sequence n is rows starts[n] to starts[n + 1].
 
     A code beyond the states is one of `likelihoods`: virtual evidence.
     """
@@ -39,7 +39,7 @@ class CodedSlices(Loaded):
     starts: Places  # (sequences + 1,)
     weight: Array  # (sequences,)
     likelihoods: Mapping[str, Array]  # (codes beyond the states, states)
-    log_scale: float = 0.0  # log of what likelihoods were divided by
+    log_scale: float = 0.0  # log of the factor by which likelihoods were divided
 
     @property
     def rows(self) -> int:
@@ -52,7 +52,7 @@ class CodedSlices(Loaded):
         return np.asarray(missing[self.starts[1:]] == missing[self.starts[:-1]])
 
     def only(self, chosen: Places) -> CodedSlices:
-        """Some of the sequences."""
+        """The same for some of the sequences."""
         lengths = np.diff(self.starts)[chosen]
         starts = np.append(0, np.cumsum(lengths))
         rows = np.repeat(self.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
@@ -61,13 +61,13 @@ class CodedSlices(Loaded):
 
 @dataclass(frozen=True, eq=False)
 class EvidenceCases:
-    """Different things that are seen of a part's variables: what each is, and which rows it is seen in."""
+    """The distinct evidence on a part's variables, and the case of each row."""
 
     part: SlicePart
     rows: Places
     which: Places  # (rows,)
     codes: Mapping[str, Codes]  # (cases,)
-    every: bool  # whether these are all cases that there are
+    every: bool  # whether these are all possible cases
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,20 +77,20 @@ class SliceLikelihoods:
     logs: Array  # (rows, states)
     keys: Places  # (rows,)
     transitions: Array  # (keys, states, states)
-    cases: tuple[EvidenceCases, ...]  # of parts that depend on the slice's own interface
-    coupled: tuple[EvidenceCases, ...]  # of those that depend on the interface before, too: a case for each key
+    cases: tuple[EvidenceCases, ...]  # cases of the parts that depend on the slice's own interface
+    coupled: tuple[EvidenceCases, ...]  # cases of parts that also depend on the previous interface: one for each key
     likelihoods: Likelihoods
 
 
 @dataclass(frozen=True, eq=False)
 class SliceChain:
-    """P(first slice) and P(slice | interface before), in parts."""
+    """P(first slice) and P(slice | previous interface), as products of parts."""
 
     names: Scope
     sizes: Mapping[str, int]
     first: SliceFactors
     later: SliceFactors
-    starting: Scope  # variables whose table in the first slice is another
+    starting: Scope  # variables with a separate table in the first slice
 
     @classmethod
     def of(
@@ -109,7 +109,7 @@ class SliceChain:
         return cls(tuple(parents), sizes, start, rest, slices.starting(parents))
 
     def label(self, name: str, model: SliceFactors) -> str:
-        """What the table of a variable is called, in the first slice or in later ones."""
+        """The label of a variable's table, in the first slice or in later ones."""
         return slices.first(name) if model is self.first and name in self.starting else name
 
     @property
@@ -122,7 +122,7 @@ class SliceChain:
             return np.asarray(np.log(self.first.base[0]))
 
     def likelihoods_of(self, coded: CodedSlices) -> Likelihoods:
-        """P(seen | state) by code; the last row, code -1, is that of a missing cell."""
+        """P(evidence | state) by code; the last row, code -1, is for a missing cell."""
         more = coded.likelihoods
         if not more:
             return self._of_states
@@ -134,14 +134,15 @@ class SliceChain:
 
     @cached_property
     def _kept(self) -> dict[tuple[str, Scope, bool], Array]:
-        """Tables of parts with few cases, of all of them: in the first slice or later, by its names, summed or best."""
+        """Cached tables of parts with few cases, for all cases: by slice (first or later), names, and sum or
+        maximum."""
         return {}
 
     def read(
         self, coded: CodedSlices, a: int, b: int, *, continues: bool = False, best: bool = False
     ) -> SliceLikelihoods:
-        """Rows a to b; continues: the first goes on with a sequence; best: of the most probable states of other
-        variables, instead of their sum."""
+        """The likelihoods of rows a to b; continues: row a continues a sequence; best: maximise over other variables
+        instead of summing."""
         likelihoods, codes = self.likelihoods_of(coded), dict(zip(coded.names, coded.codes[:, a:b], strict=True))
         begins = np.zeros(b - a, dtype=np.bool_)
         inside = coded.starts[:-1][(coded.starts[:-1] >= a) & (coded.starts[:-1] < b)]
@@ -163,7 +164,7 @@ class SliceChain:
         return SliceLikelihoods(logs, keys, transitions, tuple(found), coupled, likelihoods)
 
     def _log_emission(self, which: str, cases: EvidenceCases, likelihoods: Likelihoods, best: bool) -> Array:
-        """log P(seen | interface state), of each case. (cases, states)"""
+        """log P(evidence | interface state) of each case. (cases, states)"""
         key = which, cases.part.names, best
         if cases.every and key in self._kept:
             return self._kept[key]
@@ -178,7 +179,7 @@ class SliceChain:
     def _transitions(
         self, rows: Places, size: int, codes: Mapping[str, Codes], likelihoods: Likelihoods, best: bool
     ) -> tuple[Places, Array, tuple[EvidenceCases, ...]]:
-        """Which transition leads into each row, and the different ones."""
+        """The transition into each row, and the distinct transitions."""
         model, keys = self.later, np.zeros(size, dtype=np.intp)
         transitions = model.base.reshape(1, self.states, -1) if model.before else np.ones((1, 1, 1))
         if not model.couplings or not len(rows):
@@ -205,7 +206,7 @@ class SliceChain:
 
 
 def _by_code(size: int, more: Array | None) -> Array:
-    """P(seen | state): of each state, of what isn't one state, and of a missing cell."""
+    """P(evidence | state) for each code: states, virtual evidence, and a missing cell."""
     beyond = np.empty((0, size)) if more is None else more
     return np.concatenate([np.eye(size), beyond, np.ones((1, size))])
 
@@ -218,7 +219,7 @@ def _cases(
     likelihoods: Likelihoods,
     most: int = MOST_KEPT_CASES,
 ) -> EvidenceCases:
-    """The different cases; or all that there are, if these are few and their tables can be kept."""
+    """The distinct cases; or all possible ones, if they are few and their tables can be kept."""
     own, sizes = [codes[name][rows] for name in names], [len(likelihoods[name]) - 1 for name in names]
     hard = all(likelihoods[name].shape == (size + 1, size) for name, size in zip(names, sizes, strict=True))
     if hard and prod(size + 1 for size in sizes) <= min(most, MOST_KEPT_CASES):

@@ -1,7 +1,7 @@
-"""The factors of a slice, in parts that are independent given the interface before and in it.
+"""The factors of a slice, in parts that are independent given the previous interface and its own.
 
-T(i, j) = P(interface = j, seen | interface before = i) = base(i, j) · ∏ Σ ∏ factors of a part: the parts of most models
-are single variables, so that few different cases are ever summed out, however long the sequence is.
+T(i, j) = P(interface = j, evidence | previous interface = i) = base(i, j) · ∏ Σ ∏ factors of a part: the parts of most
+models are single variables, so few distinct cases are summed out, however long the sequence is.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from credo.networks.templates.contraction import CaseFactor, Scope, cases_at_onc
 from credo.numerics.exact import Array
 
 Codes = NDArray[np.int32]
-Likelihoods = Mapping[str, Array]  # of each variable's codes: (codes, states); the last is that of a missing cell
+Likelihoods = Mapping[str, Array]  # likelihoods by variable: (codes, states); the last code is a missing cell
 MOST_INTERFACE_STATES = 2**12  # joint states
 LARGEST_KEY = 2**62
 
 
 @dataclass(frozen=True, eq=False)
 class SlicePart:
-    """Variables of a slice that are independent of the others, given the boundary: names of the interface, or before
-    it."""
+    """Variables of a slice that are independent of the others given the boundary: names of this or the previous
+    interface."""
 
     names: Scope
     boundary: Scope
     factors: tuple[Factor, ...]
 
     def cases(self, codes: Mapping[str, Codes], likelihoods: Likelihoods, cases: slice) -> list[CaseFactor]:
-        """Its factors, and what is seen of its variables in each case."""
+        """Its factors, and the evidence on its variables in each case."""
         seen: list[CaseFactor] = [((name,), likelihoods[name][codes[name][cases]]) for name in self.names]
         return [*((factor.scope, factor.table[None]) for factor in self.factors), *seen]
 
     def summed(self, codes: Mapping[str, Codes], likelihoods: Likelihoods, keep: Scope, *, best: bool = False) -> Array:
-        """Of each case, Σ (or max) ∏ factors, over what isn't kept. (cases, kept...)"""
+        """Σ (or max) ∏ factors of each case, over the names that aren't kept. (cases, kept...)"""
         found = []
         for own, factors in self._chunks(codes, likelihoods, keep, None):
             table = contract(factors, keep, best=best)
@@ -48,7 +48,7 @@ class SlicePart:
         return np.concatenate(found)
 
     def totals(self, codes: Mapping[str, Codes], likelihoods: Likelihoods, keep: Scope, also: CaseFactor) -> Array:
-        """Σ of all cases, with a weight for each state of the boundary. (kept...)"""
+        """The sum over all cases, with a weight for each state of the boundary. (kept...)"""
         chunks = self._chunks(codes, likelihoods, keep, also)
         return np.sum([contract(factors, keep).sum(0) for _, factors in chunks], axis=0)  # type: ignore[no-any-return]
 
@@ -65,11 +65,11 @@ class SlicePart:
 
 @dataclass(frozen=True, eq=False)
 class SliceFactors:
-    """The tables of one slice, given the interface before it, which the first slice hasn't."""
+    """The tables of one slice, given the previous interface, which the first slice doesn't have."""
 
     before: Scope  # previous(...) of each name of the interface; () in the first slice
     interface: Scope
-    sizes: Mapping[str, int]  # how many states each name has
+    sizes: Mapping[str, int]  # the number of states of each name
     factors: Mapping[str, Factor]  # of each variable
 
     @property
@@ -78,13 +78,13 @@ class SliceFactors:
 
     @cached_property
     def base_factors(self) -> Mapping[str, Factor]:
-        """Those of the boundary alone."""
+        """The factors over the boundary alone."""
         known = {*self.boundary}
         return {name: factor for name, factor in self.factors.items() if known.issuperset(factor.scope)}
 
     @cached_property
     def parts(self) -> tuple[SlicePart, ...]:
-        """Variables outside of the boundary, joined where a factor is about both."""
+        """The parts: variables outside the boundary, joined if they share a factor."""
         known, group = {*self.boundary}, dict[str, set[str]]()
         for factor in self.factors.values():
             inner = {name for name in factor.scope if name not in known}
@@ -107,7 +107,7 @@ class SliceFactors:
 
     @cached_property
     def couplings(self) -> tuple[SlicePart, ...]:
-        """Parts that depend on the interface before, too."""
+        """Parts that also depend on the previous interface."""
         return tuple(part for part in self.parts if {*part.boundary} & {*self.before})
 
     @cached_property
@@ -117,7 +117,7 @@ class SliceFactors:
 
     @cached_property
     def states(self) -> int:
-        """Joint states of the interface."""
+        """The number of joint states of the interface."""
         return prod(self.sizes[name] for name in self.interface)
 
     @cached_property
@@ -137,7 +137,7 @@ class SliceFactors:
 
 
 def distinct(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Different columns: where each first is, and which of them each column is.
+    """Distinct columns: the first occurrence of each, and the distinct column that each equals.
 
     >>> distinct([np.array([0, 1, 0], np.int32), np.array([2, -1, 2], np.int32)], [2, 3])
     (array([0, 1]), array([0, 1, 0]))

@@ -1,4 +1,4 @@
-"""What is asked of every row of sequences."""
+"""Queries about every row of sequences."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from credo.numerics.exact import Array
 
 
 class SliceJob(Protocol):
-    """A question about each row of sequences, or about each sequence."""
+    """A query about each row of sequences, or about each sequence."""
 
     @property
     def empty(self) -> dict[str, Any]:
-        """The answer about no rows."""
+        """The answer for no rows."""
         ...
 
     def of(self, coded: CodedSlices) -> dict[str, Any]: ...
@@ -83,7 +83,7 @@ class SequenceLogProb:
         return {"log_prob": self._totals(coded)}
 
     def _totals(self, coded: CodedSlices) -> Array:
-        """-inf of a sequence that is impossible, which is found by halving."""
+        """log p of each sequence; impossible ones are found by bisection, and get -inf."""
         try:
             return SlicePasses.of(self.chain, coded).totals
         except EvidenceError:
@@ -95,7 +95,7 @@ class SequenceLogProb:
 
 
 class SliceBatchAnswers(NamedTuple):
-    """The answers about a batch, values that aren't states, and where rows that were put in order came from."""
+    """The answers for a batch, unseen values, and the original places of rows that were sorted."""
 
     answer: dict[str, Any]
     unknown: dict[str, Unseen]
@@ -104,7 +104,7 @@ class SliceBatchAnswers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AnswerSlices:
-    """What an engine does with a batch of sequences."""
+    """The job of one batch of sequences."""
 
     job: SliceJob
     code: CodeSlices
@@ -116,7 +116,7 @@ class AnswerSlices:
 
 @dataclass(frozen=True, eq=False)
 class AnswerBesideRows:
-    """The same, beside the batch's rows as they came."""
+    """The same, together with the batch's rows in their original order."""
 
     job: SliceJob
     code: CodeSlices
@@ -130,7 +130,7 @@ class AnswerBesideRows:
 
 
 def collected(job: SliceJob, parts: Iterable[SliceBatchAnswers]) -> dict[str, Any]:
-    """The answers of all batches, rows in the table's order; a notice reports values that aren't states."""
+    """The answers of all batches, rows in the table's order; a notice reports unseen values."""
     found, unknown = [job.empty], dict[str, Unseen]()
     for answer, unseen, places in parts:
         ordered = places is not None and job.by_row

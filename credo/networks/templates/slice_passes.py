@@ -1,7 +1,7 @@
-"""Filtering and smoothing over whole sequences, a stretch of slices at a time.
+"""Filtering and smoothing of whole sequences, a stretch of slices at a time.
 
-The forward pass keeps the message before each stretch, and the backward pass computes the stretch again: memory grows
-by what is asked for, not by what is on the way.
+The forward pass keeps the message before each stretch, and the backward pass recomputes the stretch: memory grows with
+the output, not with intermediate messages.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ NO_TRANSITIONS = np.empty((0, 0, 0))
 
 @dataclass(frozen=True, eq=False)
 class Passed:
-    """A stretch after a pass: messages before each row and of it, and the transitions that are expected."""
+    """A stretch after a pass: messages before and at each row, and expected transitions."""
 
     stretch: Stretch
     seen: SliceLikelihoods
-    forward: Array  # (rows + 1, states), logarithms: of the row before the first, and of each
-    backward: Array | None  # (rows, states), logarithms; None: later rows aren't known
+    forward: Array  # (rows + 1, states), logarithms: before the first row, then at each row
+    backward: Array | None  # (rows, states), logarithms; None: later rows aren't used
     pairs: Array  # (keys, states, states), or empty
 
     @property
@@ -44,14 +44,14 @@ class Passed:
 
 @dataclass(frozen=True, eq=False)
 class SlicePasses:
-    """The messages of some sequences about the interface."""
+    """Forward and backward messages over the interface, for some sequences."""
 
     chain: SliceChain
     coded: CodedSlices
     stretches: list[Stretch]
     begun: list[Array]  # the forward message before each stretch
     totals: Array  # log p of each sequence
-    held: tuple[SliceLikelihoods, Array] | None  # of the only stretch
+    held: tuple[SliceLikelihoods, Array] | None  # if there is only one stretch
     last: Array  # the forward message after all rows
 
     @classmethod
@@ -70,13 +70,13 @@ class SlicePasses:
         return cls(chain, coded, stretches, begun, totals + coded.log_scale, held, message)
 
     def filtered(self) -> Iterator[Passed]:
-        """Stretch by stretch, each row given those before it."""
+        """Filtered messages, stretch by stretch: each row given those up to it."""
         for own, message in zip(self.stretches, self.begun, strict=True):
             seen, forward = self._again(own, message)
             yield Passed(own, seen, forward, None, NO_TRANSITIONS)
 
     def smoothed(self, pairs: bool = False) -> Iterator[Passed]:
-        """From the last stretch to the first, each row given all of its sequence."""
+        """Smoothed messages, from the last stretch to the first: each row given its whole sequence."""
         after = np.zeros(self.chain.states)
         for own, message in zip(reversed(self.stretches), reversed(self.begun), strict=True):
             seen, forward = self._again(own, message)
@@ -120,7 +120,7 @@ def _forward(
 
 
 def impossible(coded: CodedSlices, row: int) -> EvidenceError:
-    """The error about the first row that can't follow those before it."""
+    """The error about the first row that is impossible given those before it."""
     slice_ = row - int(coded.starts[np.searchsorted(coded.starts, row, side="right") - 1])
     place = f"slice {slice_}"
     if coded.start is not None:
@@ -132,8 +132,8 @@ def impossible(coded: CodedSlices, row: int) -> EvidenceError:
 def best_paths(
     chain: SliceChain, coded: CodedSlices
 ) -> tuple[list[tuple[Stretch, tuple[EvidenceCases, ...]]], Codes, Array]:
-    """What is seen in each stretch; the interface's most probable joint states of each row, other variables at their
-    best; and log p. (rows,), (sequences,)"""
+    """The likelihoods of each stretch; the most probable joint states of the interface in each row, maximised over
+    other variables; and log p. (rows,), (sequences,)"""
     found, reached = list[tuple[Stretch, tuple[EvidenceCases, ...]]](), np.zeros(chain.states)
     came_from = np.zeros((coded.rows, chain.states), dtype=np.int32)
     ends, logs = np.zeros(len(coded.starts) - 1, dtype=np.int32), np.empty(len(coded.starts) - 1)
@@ -145,7 +145,7 @@ def best_paths(
         pass_best(*args, reached, came_from[own.a : own.b], ends[own.own], logs[own.own])
         found.append((own, (*seen.cases, *seen.coupled)))
     if np.isneginf(logs).any():
-        SlicePasses.of(chain, coded)  # which says where it becomes impossible
+        SlicePasses.of(chain, coded)  # raises the error at the impossible row
     path = np.zeros(coded.rows, dtype=np.int32)
     trace_back(path, coded.starts, ends, came_from)
     return found, path, logs + coded.log_scale

@@ -1,4 +1,4 @@
-"""Slices from tables, a row for each; or from lists of findings of any form."""
+"""Reading slices from tables, a row for each, or from lists of findings."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def _few(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class CodeSlices:
-    """The job that codes a batch of sequences; values that aren't states are missing, or refused if it is strict."""
+    """The job that codes a batch of sequences; unseen values count as missing, or are refused if it is strict."""
 
     states: States
-    names: tuple[str, ...]  # that are columns
+    names: tuple[str, ...]  # variables that are columns
     weights: RowWeights
     strict: bool
 
@@ -67,7 +67,7 @@ class CodeSlices:
 
 
 def sequence_weights(rows: Array, starts: Places) -> Array:
-    """The weight of each sequence, which all its rows must have."""
+    """The weight of each sequence; all its rows must have the same weight."""
     found = rows[starts[:-1]] if len(rows) else np.ones(0)
     if not np.array_equal(np.repeat(found, np.diff(starts)), rows):
         raise DataError("the rows of a sequence must have one weight, that of the sequence, but they differ")
@@ -75,7 +75,7 @@ def sequence_weights(rows: Array, starts: Places) -> Array:
 
 
 def notice_unseen(unknown: Mapping[str, Unseen]) -> None:
-    """Of values that aren't states."""
+    """Give a notice about unseen values."""
     if unknown:
         total = counted(sum(each.cells for each in unknown.values()), "cell")
         example = next(iter(unknown.values())).value
@@ -83,11 +83,11 @@ def notice_unseen(unknown: Mapping[str, Unseen]) -> None:
 
 
 def is_findings(data: object) -> bool:
-    """Whether it is a list of findings, one of which is more than a state: several states, or likelihoods. Mappings all
-    of whose values are lists are tables: sequences."""
+    """Whether data are a list of findings, one of which is more than a state: several states, or likelihoods. Mappings
+    all of whose values are lists are tables."""
     if not isinstance(data, list | tuple) or not all(isinstance(each, Mapping) for each in data):
         return False
-    if data and not any(data):  # nothing is known of any slice
+    if data and not any(data):  # no evidence in any slice
         return True
     values = [value for row in data for value in row.values()]
     lists = sum(isinstance(value, list | tuple | np.ndarray) for value in values)
@@ -121,7 +121,7 @@ def coded_findings(potentials: Potentials, rows: Sequence[Mapping[str, object]])
 
 
 def by_slice(given: Mapping[str, object], names: Sequence[str], slices: int = 0) -> list[dict[str, Any]]:
-    """Findings named as Weather[3], slice by slice, at least so many slices.
+    """Findings named as Weather[3], grouped by slice; at least this many slices.
 
     >>> by_slice({"Weather[1]": "rain"}, ["Weather"])
     [{}, {'Weather': 'rain'}]

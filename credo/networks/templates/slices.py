@@ -14,12 +14,12 @@ Arrows = str | Mapping[str, Iterable[str]] | Iterable[Any]
 
 
 def previous(name: str) -> str:
-    """What a variable is called in the slice after its own."""
+    """The name of a variable as seen from the next slice."""
     return f"previous({name})"
 
 
 def before(name: str) -> str | None:
-    """The variable that a parent is in the slice before; None if it is in the same slice.
+    """The variable of a parent in the previous slice; None for a parent in the same slice.
 
     >>> before("previous(Weather)"), before("Weather")
     ('Weather', None)
@@ -34,7 +34,7 @@ def at(name: str, slice_: int) -> str:
 
 
 def first(name: str) -> str:
-    """What the table of the first slice is called, where later slices have another."""
+    """The label of a variable's separate table in the first slice."""
     return f"first({name})"
 
 
@@ -54,7 +54,7 @@ def slice_parents(arrows: Arrows) -> dict[str, tuple[str, ...]]:
         found = graph.checked([_pair(each) for each in arrows])
     for name in found:
         if before(str(name)) is not None and [*found[name]]:
-            raise NetworkError(f"arrows can't lead to {name!r}: what was before is given")
+            raise NetworkError(f"arrows can't lead to {name!r}: the previous slice is given")
     own = {name: tuple(above) if not isinstance(above, str) else above for name, above in found.items()}
     roots = {name: () for above in own.values() if not isinstance(above, str) for name in above if before(name)}
     checked = graph.checked({**roots, **own})
@@ -103,7 +103,7 @@ def within(parents: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]
 
 
 def starting(parents: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The variables with previous parents: their table in the first slice is another."""
+    """The variables with previous parents: they have a separate table in the first slice."""
     return tuple(name for name, above in parents.items() if any(before(each) is not None for each in above))
 
 
@@ -114,7 +114,7 @@ def interface(parents: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def unrolled_parents(parents: Mapping[str, tuple[str, ...]], slices: int) -> dict[str, tuple[str, ...]]:
-    """Of each variable in each slice.
+    """The parents of each variable in each slice.
 
     >>> unrolled_parents({"Weather": ("previous(Weather)",)}, 2)
     {'Weather[0]': (), 'Weather[1]': ('Weather[0]',)}
@@ -133,6 +133,6 @@ def _unrolled(parent: str, slice_: int) -> str:
 
 
 def tied_labels(parents: Mapping[str, tuple[str, ...]], slices: int) -> dict[str, str]:
-    """Which table each variable of the unrolled network has."""
+    """The label of the table of each variable in the unrolled network."""
     own = {*starting(parents)}
     return {at(name, t): name if t or name not in own else first(name) for t in range(slices) for name in parents}

@@ -1,4 +1,4 @@
-"""What all templates have in common: tables that are fixed, or derived from evidence that adds."""
+"""The common base of templates: fixed tables, or tables derived from additive evidence."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Template(FixedRecord, Surface, Refusals, ABC):
     @property
     @abstractmethod
     def _copied(self) -> Network:
-        """The network that is copied."""
+        """The network whose copies form the template."""
 
     def __eq__(self, other: object) -> bool:
         """Whether arrows, states and tables are the same, in any order."""
@@ -98,12 +98,12 @@ class Template(FixedRecord, Surface, Refusals, ABC):
         if self.history:
             raise EvidenceError(
                 f"the tables were fitted by EM, from expected counts, and can't {what} exactly: fit again; update and "
-                "discount do work"
+                "discount still work"
             )
         return self._seen
 
     def _check_updatable(self) -> None:
-        """Refuse fixed tables; tell that what EM expected before stays."""
+        """Refuse fixed tables; give a notice that earlier expected counts are kept."""
         if self.tables and self.evidence is None:
             raise EvidenceError(FIXED_TABLES)
         if self.history:

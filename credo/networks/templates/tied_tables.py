@@ -1,4 +1,4 @@
-"""What EM needs of a template: the parameters of its tables, which all copies share."""
+"""EM for templates: the parameters of tables, which all copies share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from credo.numerics.exact import Array
 
 @dataclass(frozen=True, eq=False)
 class TiedTables:
-    """A template for `credo.core.em`, but for what it expects of a batch of copies."""
+    """A template for `credo.core.em`; subclasses add the expectation over a batch of copies."""
 
     tables: TableEM
 
