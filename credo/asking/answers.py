@@ -13,7 +13,7 @@ from credo.asking.question import Question
 
 
 class JointProbability(TypedDict):
-    """A probability of values together."""
+    """A joint probability of values."""
 
     states: dict[str, Any]
     probability: float
@@ -21,7 +21,7 @@ class JointProbability(TypedDict):
 
 
 class Law(TypedDict):
-    """A distribution of a number; of several numbers together, its family alone."""
+    """The distribution of a number; for several numbers jointly, only its family."""
 
     family: str
     entry: NotRequired[Any]
@@ -32,7 +32,7 @@ class Law(TypedDict):
 
 class AnswerData(TypedDict, total=False):
     """An answer has one of the keys `probability`, `expectation`, `probabilities`, `most_probable`, `distribution` and
-    `explanation`. Lists have an item for each of several values. An estimate has a standard error and a method."""
+    `explanation`. Lists have an item for each value. An estimate has a standard error and a method."""
 
     probability: float
     expectation: float | list[dict[str, Any]]
@@ -47,7 +47,7 @@ class AnswerData(TypedDict, total=False):
 
 
 def answer_data(question: Question, answer: Any) -> AnswerData:
-    """What `credo.ask` returned, as data.
+    """The answer of `credo.ask` as data.
 
     >>> from credo.asking.parsing import parse
     >>> answer_data(parse("P(Fire | Storm=yes)"), {"yes": 0.25, "no": 0.75})["probabilities"][0]

@@ -33,7 +33,7 @@ THETA, NEXT_OBSERVATION = "theta", "x"  # default names of a parameter and of th
 
 
 class QuantityAdapter(ABC):
-    """The common part of questions to beliefs: they differ in the quantities that names refer to."""
+    """The common base of adapters for beliefs: they differ in the quantities that names refer to."""
 
     estimates: ClassVar[bool] = False
 
@@ -42,7 +42,7 @@ class QuantityAdapter(ABC):
 
     @abstractmethod
     def quantity(self, question: Question, name: Name, given: list[Term]) -> Quantity:
-        """What a name refers to; removes the terms that it uses from `given`."""
+        """The quantity that a name refers to; removes the terms that it uses from `given`."""
 
     def query(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
         if not question.asked:
@@ -116,11 +116,11 @@ class BeliefAdapter(QuantityAdapter):
         if isinstance(law, Distribution) or name.text not in self.columns:
             return Quantity(law, columns=self.columns)
         if not hasattr(law, "columns"):
-            raise question.error(f"{name} is counted in rows of several columns: ask of {THETA}[{name}]", name.word.at)
+            raise question.error(f"{name} is counted in rows of several columns: ask {THETA}[{name}]", name.word.at)
         return Quantity(entry_of(law.columns(), self.columns.index(name.text)))
 
     def _entries(self, law: Distribution) -> Sequence[Any]:
-        """The names of a vector's numbers."""
+        """The names of a vector's entries."""
         family = self.belief.posterior
         if not np.ndim(law.mean()):
             return ()
@@ -149,7 +149,7 @@ class BeliefAdapter(QuantityAdapter):
         return Quantity(entry_of(law, j), lambda: _part(best(), entries[j], j), concentration=share)
 
     def _target(self, question: Question, name: Name, given: list[Term]) -> Quantity:
-        """A regression's target, given its features."""
+        """The distribution of a regression's target, given its features."""
         *columns, target = self.columns or ("",)
         if not target or name.text != target:
             raise unknown(question, name.word, "there is no", [*self.parameters, *self.columns[-1:]])
@@ -169,7 +169,7 @@ class BeliefAdapter(QuantityAdapter):
 
 
 class NumericAdapter(QuantityAdapter):
-    """Parameters are named as in log_prior."""
+    """Questions to Numeric beliefs; parameters are named as in log_prior."""
 
     def __init__(self, belief: Numeric) -> None:
         self.belief, many = belief, len(belief.axes)
@@ -196,7 +196,7 @@ class NumericAdapter(QuantityAdapter):
 
 
 class GroupsAdapter(QuantityAdapter):
-    """The group is given, or comes first in brackets."""
+    """Questions to beliefs by group; the group is given, or comes first in brackets."""
 
     def __init__(self, beliefs: Beliefs, columns: Sequence[str] = ()) -> None:
         self.beliefs, self.columns = beliefs, columns or beliefs.columns
@@ -217,7 +217,7 @@ class GroupsAdapter(QuantityAdapter):
         return replace(found, owner=(str(group),))
 
     def _group(self, question: Question, name: Name, given: list[Term]) -> tuple[Word, Name]:
-        """The group's name, and the name of what is asked in it."""
+        """The group, and the queried name within it."""
         by = self.beliefs.by
         chosen = next((term for term in given if term.name.text == by and not term.name.index), None)
         if chosen is not None:
@@ -234,7 +234,7 @@ class GroupsAdapter(QuantityAdapter):
 
 
 class ColumnsAdapter(QuantityAdapter):
-    """A belief for each column."""
+    """Questions to a dict with a belief for each column."""
 
     def __init__(self, columns: Mapping[str, QuantityAdapter]) -> None:
         self.columns = columns
@@ -262,7 +262,7 @@ def family_adapter(family: Family) -> BeliefAdapter:
 
 
 def columns_adapter(beliefs: Mapping[str, object]) -> ColumnsAdapter:
-    """Of what `credo.estimate` returns for several columns."""
+    """The adapter for what `credo.estimate` returns for several columns."""
     found: dict[str, QuantityAdapter] = {}
     for column, belief in beliefs.items():
         own = adapter(belief)
@@ -298,7 +298,7 @@ def _arguments(function: Callable[..., Any]) -> list[str]:
 
 
 def entry_of(law: Distribution, j: int) -> Distribution:
-    """One of the numbers of a vector."""
+    """One entry of a vector."""
     shape = np.shape(law.mean())
     parts = (np.broadcast_to(getattr(law, field.name), shape)[..., j] for field in fields(law))  # type: ignore[arg-type]
     return type(law)(*(float(part) for part in parts))

@@ -31,7 +31,8 @@ MOST_COMBINATIONS = 1_000_000  # combinations of values that a question may enum
 
 
 class ClassifierAdapter:
-    """P(class | cells) is `predict_proba`'s, tuned; all else follows from log p(row, class), which isn't tuned.
+    """P(class | cells) is that of `predict_proba`, which is tuned; all else follows from log p(row, class), which
+    isn't.
 
     Only generative models have the latter.
     """
@@ -63,7 +64,7 @@ class ClassifierAdapter:
 
     def _asking(self, question: Question) -> _ClassifierQuestion:
         model = self.model
-        _ = model.classes  # refused, where nothing was learned
+        _ = model.classes  # an error if nothing was learned
         question.plain("a classifier")
         for term in (*question.asked, *question.given):
             if term.name.text not in (known := (str(model.target), *model.feature_names)):
@@ -75,14 +76,15 @@ class ClassifierAdapter:
 
 
 def hidden_groups_adapter(model: Mixture | HiddenMarkov) -> ClassifierAdapter:
-    """It answers as the classifier whose classes are the components, or the states of a row by itself."""
+    """The adapter of a mixture or hidden Markov model: a classifier whose classes are the components, or the states of
+    a single row."""
     return ClassifierAdapter(model.classifier)
 
 
 def explain_row(
     model: ClassPredictor, table: Source, row: int, of: str | None, against: str | None, unit: str
 ) -> Waterfall:
-    """Of one row, counted from 1, which is found without reading further. Classes are named as text."""
+    """The explanation of one row, counted from 1; later rows aren't read. Classes are named as text."""
     seen = 0
     classes = [next((value for value in model.classes if str(value) == name), name) for name in (of, against)]
     for batch in table.batches([name for name in table.names if name in model.feature_names] or table.names):
@@ -115,7 +117,7 @@ def _word(word: WordContribution) -> WordWeight:
 
 @dataclass(frozen=True)
 class _ClassifierQuestion:
-    """A question whose names are known."""
+    """A question, with its names resolved."""
 
     model: ClassPredictor
     question: Question
@@ -126,7 +128,7 @@ class _ClassifierQuestion:
 
     @cached_property
     def values(self) -> dict[str, Values]:
-        """Of the class and of the category columns."""
+        """The values of the class and of the category columns."""
         columns = self.model.features.items()
         found = {name: Values(column.values) for name, column in columns if column.kind == "category"}
         return {self.target: Values(self.model.classes), **found}
@@ -140,7 +142,7 @@ class _ClassifierQuestion:
 
     @cached_property
     def cells(self) -> dict[str, Any]:
-        """Cells of numbers and texts: of these only a value can be given."""
+        """The given cells of numbers and texts, for which only a value can be given."""
         found: dict[str, Any] = {}
         for term in self.question.given:
             name = term.name.text
@@ -187,7 +189,7 @@ class _ClassifierQuestion:
         return [i for i, weight in enumerate(weights) if weight > 0]
 
     def rows(self, names: Sequence[str]) -> pa.Table:
-        """A row for each combination of these columns' values, with the given cells; others are missing."""
+        """A row for each combination of these columns' values, with the given cells; other cells are missing."""
         places = [self.possible(name) for name in names]
         size = prod(map(len, places))
         if size > MOST_COMBINATIONS:
@@ -232,7 +234,7 @@ class _ClassifierQuestion:
                 weights = np.log([self.given[name][i] for i in self.possible(name)])
                 found = found + weights.reshape(-1, *[1] * (found.ndim - 1 - axis))
         settled = [self.given[name] for name in self.given if name not in (*columns, self.target)]
-        found = found + sum(log(max(weights)) for weights in settled)  # one value is left of each
+        found = found + sum(log(max(weights)) for weights in settled)  # one value of each is possible
         if np.isneginf(found.max()):
             known = ", ".join(f"{term.name}" for term in self.question.given[:8])
             raise EvidenceError(
@@ -313,7 +315,7 @@ class _ClassifierQuestion:
             several = each.name.text in self.given and len(self.possible(each.name.text)) > 1
             if several or each.name.text == self.target:
                 raise self.question.error(
-                    f"explain takes one value of each column, not as {each.name} is given", each.at
+                    f"explain takes one value of each column, which {each.name} doesn't have", each.at
                 )
         of = None
         if term.test is not None:

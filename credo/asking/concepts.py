@@ -1,6 +1,6 @@
 """Questions to concept learners: about the label of a row, given all of its attributes.
 
-`P(EnjoySport=yes | Sky=Sunny, AirTemp=Warm)` is the vote of all concepts, each by its posterior.
+`P(EnjoySport=yes | Sky=Sunny, AirTemp=Warm)` is the vote of all concepts, weighted by their posteriors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ConceptsAdapter:
         return [label | {"values": [*self.labels.values]}, *columns]
 
     def query(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
-        """{label: P}, the probability of some labels, or the more probable one."""
+        """{label: probability}, the probability of some labels, or the most probable label."""
         question.plain("a concept")
         row = self._row(question)
         for term in question.asked:
@@ -50,10 +50,10 @@ class ConceptsAdapter:
         return float(sum(w * vote[label] for w, label in zip(weights, self.labels.values, strict=True)))
 
     def explain(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
-        raise question.error("concepts vote, which isn't explained column by column: see version_space", 0)
+        raise question.error("the vote of concepts isn't explained column by column: see version_space", 0)
 
     def _row(self, question: Question) -> dict[str, Any]:
-        """The value of each attribute, one for each."""
+        """The row: one value for each attribute."""
         for term in question.given:
             if term.name.text not in self.values:
                 raise unknown(question, term.name.word, "there is no attribute", [*self.values])

@@ -50,7 +50,7 @@ class HybridAdapter:
         question.plain("a network")
         net, given = self._given(question)
         how = inference._asdict()
-        if inference.samples == SAMPLES:  # nobody said how many
+        if inference.samples == SAMPLES:  # no number was given
             how["samples"] = DEFAULT_DRAWS
         if question.kind == "P":
             return self._probabilities(net, question, given, how)
@@ -85,7 +85,7 @@ class HybridAdapter:
         return {name: self._finding(question, [t for t in terms if t.name.text == name]) for name in names}
 
     def _finding(self, question: Question, terms: list[Term]) -> Any:
-        """Several terms about one variable, as a finding of the network."""
+        """Several terms about one variable, as one finding."""
         name = terms[0].name.text
         if name in self.net.states:
             values = {name: Values(self.net.states[name])}
@@ -115,12 +115,12 @@ class HybridAdapter:
         return (None if low == -inf else low, None if high == inf else high)
 
     def _probabilities(self, net: HybridNetwork, question: Question, given: dict[str, Any], how: dict[str, Any]) -> Any:
-        """P(names, events | given): of categories by their states, of one number its distribution."""
+        """P(names, events | given): probabilities of states for categories, a distribution for one number."""
         names, terms = question.names, [term for term in question.asked if term.test is not None]
         for term in terms:
             if term.name.text in net.numbers and isinstance(term.test, OneOf):
                 raise question.error(
-                    f"a number has probability 0 to be exactly anything: ask P({term.name} > ...)", term.at
+                    f"each exact value of a number has probability 0: ask P({term.name} > ...)", term.at
                 )
         event = self._findings(question, terms)
         if not names:
@@ -151,7 +151,7 @@ class HybridAdapter:
 
 
 def hybrid_findings_in(net: HybridNetwork, text: str) -> dict[str, Any]:
-    """Findings, written as after the bar of a question.
+    """Findings, written as they are after the bar of a question.
 
     >>> from credo.networks.nodes.normal import Normal
     >>> hybrid_findings_in(HybridNetwork("A -> B", {"A": 0.5, "B": Normal(0, 1)}), "A=yes, B > 1")

@@ -1,4 +1,4 @@
-"""Events over several variables of a network, joined by or, and, not: sums over the joint table of their variables."""
+"""Events over several variables of a network, joined by or, and, not: sums over the variables' joint table."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class EventQuestion:
     net: GraphicalModel
     question: Question
     values: Mapping[str, Values]
-    event: Mapping[str, object]  # that of plain terms
+    event: Mapping[str, object]  # the event of the plain terms
     given: Mapping[str, object]
     inference: Mapping[str, Any]
 
     def answer(self) -> float | dict[Any, float]:
-        """Each sum over the cells of one joint table."""
+        """The answer: sums over the cells of one joint table."""
         question, names = self.question, self.question.names
         inside = [term.name.text for each in (*question.events, *question.given_events) for term in leaves(each)]
         scope = list(dict.fromkeys([*names, *inside]))
@@ -43,7 +43,7 @@ class EventQuestion:
         table = _Table(self.net, question, self.values, scope)
         known = table.holds(question.given_events)
         happens = known & table.holds(question.events)
-        # the event of the plain terms is part of the question, and not of what is given
+        # the event of the plain terms is part of the query, not of the evidence
         of_given = self.net.query(scope, self.given, **self.inference)
         both = self.net.query(scope, self.given, event=dict(self.event), **self.inference) if self.event else of_given
         below = float(np.array([*of_given.values()]) @ known.reshape(-1))
@@ -55,7 +55,7 @@ class EventQuestion:
         return {key: float(cells @ (happens & own).reshape(-1)) / below for key, own in table.states(names)}
 
     def _by_complement(self) -> float | None:
-        """P(T and (A or B or ...)) = P(T) - P(T and not A and not B and ...); None where the question is another."""
+        """P(T and (A or B or ...)) = P(T) - P(T and not A and not B and ...); None for other questions."""
         if len(self.question.events) != 1 or not isinstance(self.question.events[0], AnyOf):
             return None
         terms = [part for part in self.question.events[0].parts if isinstance(part, Term)]
@@ -99,7 +99,7 @@ class _Table:
         self.shape = [len(net.states[name]) for name in scope]
 
     def holds(self, events: tuple[Event, ...]) -> Flags:
-        """Where all of them happen."""
+        """The cells in which all events happen."""
         return reduce(and_, map(self._happens, events), np.ones(self.shape, dtype=np.bool_))
 
     def _happens(self, event: Event) -> Flags:
@@ -118,7 +118,7 @@ class _Table:
         return flags.reshape([-1 if each == name else 1 for each in self.scope])
 
     def states(self, names: list[str]) -> list[tuple[Any, Flags]]:
-        """The states of some variables, each with the cells in which they have them."""
+        """The joint states of some variables, each with its cells."""
         found: list[tuple[Any, Flags]] = [((), np.ones(self.shape, dtype=np.bool_))]
         for name in names:
             each = [(state, self._along(name, np.arange(len(own)) == i)) for own in [self.net.states[name]]

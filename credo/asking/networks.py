@@ -65,14 +65,14 @@ class NetworkAdapter:
         return self._asking(question, inference).explanation()
 
     def event(self, question: Question, inference: Inference) -> Any:
-        """P(...) of conditions that are joined by or, and, not."""
+        """P(...) of conditions joined by or, and, not."""
         from credo.asking.network_events import EventQuestion
 
         asking = self._asking(question, inference)
         events = combined(question, (term for term in question.asked if term.test is not None), asking.values)
         given = asking.findings(asking.given)
         possible = all(map(any, events.values()))
-        found = asking.findings(events) if possible else {}  # what is given must be possible, all the same
+        found = asking.findings(events) if possible else {}  # the evidence must still be possible
         answer = EventQuestion(asking.net, question, asking.values, found, given, asking.inference).answer()
         if possible:
             return answer
@@ -93,7 +93,7 @@ def waterfall(found: QueryExplanation) -> Waterfall:
 
 
 def _values(net: GraphicalModel, question: Question) -> dict[str, Values]:
-    """The states of each variable in a question; an error where there is no such variable."""
+    """The states of each variable in a question; an error if there is no such variable."""
     found: dict[str, Values] = {}
     for term in question.terms:
         if term.name.text not in net.states:
@@ -105,7 +105,7 @@ def _values(net: GraphicalModel, question: Question) -> dict[str, Values]:
 
 
 class BinnedValues(Values):
-    """States that are bins of numbers: a number stands for the bin that it is in."""
+    """States that are bins of numbers: a number stands for its bin."""
 
     def __init__(self, states: Sequence[object], cuts: Array) -> None:
         super().__init__(states)
@@ -118,14 +118,14 @@ class BinnedValues(Values):
         return found
 
     def inside(self, question: Question, name: Name, within: Within) -> list[float]:
-        """A range of whole bins, each of which has its cut point below and not the one above."""
+        """The bins inside a range of whole bins; a bin includes its lower cut point."""
         first = self._bin_above(question, name, within.low, within.with_low) if within.low > -np.inf else 0
         last = self._bin_above(question, name, within.high, not within.with_high) if within.high < np.inf else None
         places = range(len(self.values))
         return [float(i in places[first:last]) for i in places]
 
     def _bin_above(self, question: Question, name: Name, end: float, fits: bool) -> int:
-        """The bin that begins at an end of a range, which must be a cut point, as far as names show it."""
+        """The bin that begins at an end of a range, which must be a cut point, up to rounding."""
         near = np.flatnonzero(np.abs(self.cuts - end) <= CUT_POINT_TOLERANCE * np.abs(self.cuts))
         if not fits or not len(near):
             known = ", ".join(f"{cut:.6g}" for cut in self.cuts)
@@ -137,7 +137,7 @@ class BinnedValues(Values):
 
 
 def findings_in(net: GraphicalModel, text: str) -> dict[str, Any]:
-    """Findings, written as after the bar of a question.
+    """Findings, written as they are after the bar of a question.
 
     >>> findings_in(Network.example("storm"), "Storm=yes, Thunder!=no")
     {'Storm': 'yes', 'Thunder': 'yes'}
@@ -178,7 +178,7 @@ def _done(net: GraphicalModel, question: Question, values: Mapping[str, Values])
 
 
 class _NetworkQuestion:
-    """A question whose names are known."""
+    """A question, with its names resolved."""
 
     def __init__(
         self, net: GraphicalModel, question: Question, values: Mapping[str, Values], inference: dict[str, Any]
@@ -188,7 +188,7 @@ class _NetworkQuestion:
         refuse_contradictions(question, self.given)
 
     def findings(self, weights: Likelihoods) -> dict[str, Any]:
-        """In the form that networks read: a state, several, or likelihoods."""
+        """The findings in the form that networks read: a state, several, or likelihoods."""
         found: dict[str, Any] = {}
         for name, each in weights.items():
             states = self.values[name].values
@@ -206,7 +206,7 @@ class _NetworkQuestion:
         variables: Any = names[0] if len(names) == 1 else names
         event = self.findings(events) if all(map(any, events.values())) else None
         given = self.findings(self.given)
-        if event is None:  # impossible, but the question must make sense
+        if event is None:  # impossible, but the question must be valid
             none = self.net.query(variables or next(iter(events)), given, **self.inference)
             return dict.fromkeys(none, 0.0) if variables else 0.0
         if not variables:

@@ -1,4 +1,4 @@
-"""Text to questions: one pass over tokens, in linear time."""
+"""Parsing questions: one pass over tokens, in linear time."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.text, self.position, self.tokens = text, 0, 0
-        self.sign, self.word = END, Word("", 0)  # the token ahead: a sign, WORD or END
+        self.sign, self.word = END, Word("", 0)  # the next token: a sign, WORD or END
         self.advance()
 
     # Tokens
@@ -97,7 +97,7 @@ class _Parser:
         return taken
 
     def takes(self, *signs: str) -> bool:
-        """Whether one of the signs is next; then it is taken."""
+        """Whether one of the signs is next; if so, it is consumed."""
         if self.sign in signs:
             self.advance()
             return True
@@ -180,7 +180,7 @@ class _Parser:
         return self.joined(AllOf(tuple(parts))) if len(parts) > 1 else parts[0]
 
     def condition(self, likelihoods: bool, first: Word | None, depth: int) -> Event:
-        """A term, one in parentheses, or one that is negated."""
+        """A term, a condition in parentheses, or a negated condition."""
         if depth > DEEPEST_PARENTHESES:
             raise QuestionError(f"conditions are nested more than {DEEPEST_PARENTHESES} deep", self.text, self.word.at)
         if first is None and self.says("not"):
@@ -194,21 +194,21 @@ class _Parser:
         return self.term(first, likelihoods)
 
     def joined(self, event: Event) -> Event:
-        """Refuses names without a condition, and likelihoods, in events."""
+        """Refuse names without a condition, and likelihoods, in events."""
         for term in leaves(event):
             if term.test is None:
-                what = f"or, and and not join conditions: say which value of {term.name}, as in {term.name}=value"
+                what = f"or, and and not join conditions: give a value of {term.name}, as in {term.name}=value"
                 raise QuestionError(what, self.text, term.at)
             if isinstance(term.test, Likely):
                 raise QuestionError("likelihoods can't be joined by or, and or not", self.text, term.at)
         return event
 
     def finding(self) -> list[Event]:
-        """A condition on a variable, or several that are joined; or do(...), which may hold several."""
+        """A condition on a variable, or joined conditions; or do(...), which may contain several."""
         if not self.says("do"):
             return [self.event(likelihoods=True)]
         name = self.take(WORD)
-        if not self.takes("("):  # a variable of that name
+        if not self.takes("("):  # a variable named do
             return [self.event(True, name)]
         done = self.several(lambda: self.term(likelihoods=True))
         for term in done:

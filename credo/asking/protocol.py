@@ -15,7 +15,7 @@ from credo.asking.question import Members, Question
 from credo.errors import DataError
 from credo.networks.inference.sizes import SAMPLES, Method
 
-ASK_INSTEAD = {  # of models that answer no questions, what does
+ASK_INSTEAD = {  # for models that answer no questions: what to ask instead
     "PlateNetwork": ": say which members there are: model.given(tables) answers",
     "InfluenceDiagram": ": model.following(model.policy()) is a network",
 }
@@ -44,19 +44,19 @@ Role = Literal["variable", "target", "column", "parameter", "observation", "grou
 
 
 class Variable(TypedDict, total=False):
-    """A name that questions may use. `values` are a category's; `range` is a number's, as far as it is known."""
+    """A name that questions may use. `values` are those of a category; `range` is that of a number, if known."""
 
     name: str
     kind: Literal["category", "number", "count", "date", "text"]
     role: Role
     values: list[Any]
     range: tuple[float, float]
-    entries: list[str]  # of a vector: name[entry]
-    asked: bool  # whether P(name) has an answer, or it can only be given
+    entries: list[str]  # the entries of a vector: name[entry]
+    asked: bool  # whether P(name) has an answer; if not, it can only be given
 
 
 class Inference(NamedTuple):
-    """How a network infers."""
+    """The inference options of a network."""
 
     method: Method = "auto"
     samples: int = SAMPLES
@@ -66,15 +66,15 @@ class Inference(NamedTuple):
 class Adapter(Protocol):
     """How questions reach one kind of model."""
 
-    estimates: ClassVar[bool]  # whether it knows other methods than the exact one
+    estimates: ClassVar[bool]  # whether it has methods other than the exact one
 
     def variables(self) -> list[Variable]: ...
 
     def query(self, question: Question, inference: Inference) -> Any:
-        """What `credo.ask` returns for P, E and argmax."""
+        """The answer of `credo.ask` to P, E and argmax."""
 
     def explain(self, question: Question, inference: Inference) -> Any:
-        """What `credo.ask` returns for explain."""
+        """The answer of `credo.ask` to explain."""
 
 
 @runtime_checkable
@@ -100,7 +100,7 @@ class EvidenceWeight(TypedDict):
 
 
 class WordWeight(TypedDict):
-    """A word of a text, what it adds to its column's weight, and where it stands, in characters."""
+    """A word of a text, its part of the column's weight, and its position in characters."""
 
     word: str
     weight: float
@@ -145,13 +145,13 @@ def adapter(model: object) -> Adapter:
 
 
 def waterfall(explanation: object) -> Waterfall:
-    """What an `explain` returned, as data."""
+    """The result of an `explain` as data."""
     found: Waterfall = registered(explanation, WATERFALLS)(explanation)
     return found
 
 
 def registered(of: object, places: Mapping[str, str]) -> Any:
-    """What is registered for the type of an object, or for the nearest of its base classes; None where nothing is."""
+    """The entry registered for the type of an object, or for its nearest base class; None if there is none."""
     for each in type(of).__mro__:
         place = places.get(f"{each.__module__}.{each.__qualname__}")
         if place is not None:

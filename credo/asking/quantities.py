@@ -1,4 +1,4 @@
-"""What can be asked about a belief's parameter or its next observation: probabilities, means, modes, comparisons."""
+"""Questions about a belief's parameter or its next observation: probabilities, means, modes, comparisons."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Quantity:
     """A number's distribution, or {entry: distribution} of a vector."""
 
     law: Any
-    mode: Callable[[], Any] | None = None  # of a parameter
+    mode: Callable[[], Any] | None = None  # for a parameter
     spelt: Mapping[str, int] | None = None  # other names of the values
-    columns: Sequence[str] = ()  # of an observation that is a row
-    owner: tuple[str, ...] = ()  # which of several beliefs has it
-    concentration: float | None = None  # of an entry of a Dirichlet
+    columns: Sequence[str] = ()  # for an observation that is a row
+    owner: tuple[str, ...] = ()  # the belief, if there are several
+    concentration: float | None = None  # for an entry of a Dirichlet
 
 
 def probability(found: Quantity, question: Question, term: Term) -> float:
-    """P(the quantity is as the term says)"""
+    """P(the quantity satisfies the term)."""
     if isinstance(found.law, Categorical):
         weights = Values(found.law, found.spelt).weights(question, term)
         return float(np.dot(weights, found.law.probabilities))
@@ -86,7 +86,7 @@ def mode(found: Quantity, question: Question, term: Term) -> dict[str, Any]:
 
 
 def greater(one: Quantity, other: Quantity, question: Question, term: Term) -> float:
-    """P(one > other): of independent beliefs, or of two entries of a Dirichlet: θᵢ/(θᵢ + θⱼ) ~ Beta(αᵢ, αⱼ)"""
+    """P(one > other), for independent beliefs or for two entries of a Dirichlet: θᵢ/(θᵢ + θⱼ) ~ Beta(αᵢ, αⱼ)."""
     assert isinstance(term.test, Above)
     if one.mode is None or other.mode is None:
         raise question.error("only parameters can be compared, not observations", term.at)

@@ -16,7 +16,7 @@ QuestionKind = Literal["P", "E", "argmax", "explain"]
 
 @dataclass(frozen=True)
 class Word:
-    """A name or a value, and where it stands."""
+    """A name or a value, and its position."""
 
     text: str
     at: int
@@ -24,7 +24,7 @@ class Word:
 
     @property
     def number(self) -> float | None:
-        """Its value, if it is a number."""
+        """The value as a number, if it is one."""
         if self.quoted or not self.text.isascii() or "_" in self.text:
             return None
         try:
@@ -50,7 +50,7 @@ class Name:
 
     @property
     def whole(self) -> str:
-        """As it was written, however long."""
+        """The name as written, in full."""
         return f"{self.text}[{', '.join(word.text for word in self.index)}]" if self.index else self.text
 
     def __str__(self) -> str:
@@ -155,7 +155,7 @@ class Members:
 @dataclass(frozen=True)
 class Question:
     """asked: before the bar, empty for `*`, all variables; given: after it. Conditions joined by or, and, not and
-    parentheses stand apart, as does what is asked of the members of a plate."""
+    parentheses are kept separately, as are questions about members of a plate."""
 
     text: str
     kind: QuestionKind
@@ -167,7 +167,7 @@ class Question:
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """All of them, in events too."""
+        """All terms, including those in events."""
         inside = (term for event in (*self.events, *self.given_events) for term in leaves(event))
         return (*self.asked, *self.given, *inside)
 
@@ -217,7 +217,7 @@ def unknown(question: Question, word: Word, what: str, known: Iterable[object]) 
 
 
 class Values:
-    """The values of a variable, found however people write them."""
+    """The values of a variable, found in any of their spellings."""
 
     def __init__(self, values: Iterable[Any], also: Mapping[str, int] | None = None) -> None:
         self.values, self.also = tuple(values), also or {}
@@ -253,7 +253,7 @@ class Values:
         return [float(x in within) for x in self.number(question, name)]
 
     def weights(self, question: Question, term: Term) -> list[float]:
-        """The likelihood of each value: 0 or 1, or as it is given."""
+        """The likelihood of each value: 0 or 1, or as given."""
         match term.test:
             case OneOf(words, negated):
                 there = {self.place(question, term.name, word) for word in words}
@@ -291,11 +291,11 @@ def _is_number(value: object, number: float) -> bool:
     return isinstance(value, Real) and value == number
 
 
-Likelihoods = Mapping[str, list[float]]  # of each value of a variable
+Likelihoods = Mapping[str, list[float]]  # for each value of a variable
 
 
 def combined(question: Question, terms: Iterable[Term], values: Mapping[str, Values]) -> dict[str, list[float]]:
-    """The likelihood of each variable's values under several terms together."""
+    """The joint likelihood of several terms, for each variable's values."""
     found: dict[str, list[float]] = {}
     for term in terms:
         weights = values[term.name.text].weights(question, term)
@@ -305,7 +305,7 @@ def combined(question: Question, terms: Iterable[Term], values: Mapping[str, Val
 
 
 def refuse_contradictions(question: Question, given: Likelihoods) -> None:
-    """The evidence must leave each variable a possible value."""
+    """Refuse evidence that leaves a variable no possible value."""
     for term in question.given:
         if term.name.text in given and not any(given[term.name.text]):
             raise question.error(f"the evidence leaves {term.name} no possible value", term.at)

@@ -63,13 +63,13 @@ class RegressionAdapter(QuantityAdapter):
     def _target(self, question: Question, name: Name, given: list[Term]) -> Quantity:
         row = self._row(question, given)
         absent = [each for each in self.schema.names if each not in row]
-        if absent and self.model.given is not None:  # whose features aren't about averages
+        if absent and self.model.given is not None:  # a given prior is for cells that aren't centred
             few = shortened(absent[0])
             raise question.error(f"{name} depends on {few}: give it, as in P({name} | {few}=value)", name.word.at)
         return Quantity(self.model.predictive({**dict.fromkeys(self.schema.names), **row}))
 
     def _row(self, question: Question, given: list[Term]) -> dict[str, Any]:
-        """The cells that are given; takes their terms out of `given`."""
+        """The given cells; removes their terms from `given`."""
         row: dict[str, Any] = {}
         known = {column.name: column for column in self.schema}
         for term in [*given]:
@@ -100,7 +100,7 @@ def _column(column: Column) -> Variable:
 
 
 def explained_number(model: LinearRegression, table: Source, row: int) -> Contributions:
-    """Of one row, counted from 1, which is found without reading further."""
+    """The explanation of one row, counted from 1; later rows aren't read."""
     seen = 0
     for batch in table.batches([name for name in table.names if name in (model.columns or ())] or table.names):
         if row <= seen + batch.rows:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SlicesAdapter:
-    """Questions to dynamic networks: as many slices are unrolled as are named."""
+    """Questions to dynamic networks, unrolled to the last named slice."""
 
     estimates: ClassVar[bool] = True
 
@@ -76,7 +76,7 @@ class MembersAdapter:
         return self._asked(question, lambda adapter, whole: adapter.event(whole, inference))
 
     def about_members(self, question: Question, members: Members) -> float:
-        """P(any or all of the members that are meant | ...)"""
+        """P(any or all of the selected members | ...)."""
         asked, states = members.term, self.given.network.states
         if asked.name.index or asked.name.text not in states:
             raise unknown(question, asked.name.word, "there is no variable", [*states])
@@ -101,7 +101,7 @@ class MembersAdapter:
         return [state for state, weight in zip(states[variable], weights, strict=True) if weight]
 
     def _asked(self, question: Question, ask: Callable[[NetworkAdapter, Question], Any]) -> Any:
-        """The cells of the tables are given, too."""
+        """The answer to a question, in which the cells of the tables are given, too."""
         for term in question.terms:
             try:
                 self.given.relevant([term.name.whole])
@@ -118,7 +118,7 @@ def _word(value: object) -> Word:
 
 
 def _flat(question: Question) -> Question:
-    """Names with their entries as plain names."""
+    """The question with entries as parts of plain names."""
     asked, given = (tuple(map(_whole, each)) for each in (question.asked, question.given))
     events, findings = (tuple(map(_flat_event, each)) for each in (question.events, question.given_events))
     return Question(question.text, question.kind, asked, given, events, findings)

@@ -1,6 +1,6 @@
-"""Files of networks: which formats there are, by the end of a file's name.
+"""Network files: the formats, by file extension.
 
-    .bif                 BIF, as bnlearn's repository has it
+.bif                 BIF, as bnlearn's repository has it
     .xmlbif .bifxml .xml XMLBIF 0.3
     .xdsl .dsl           GeNIe and SMILE
     .net .hugin          Hugin
@@ -50,7 +50,7 @@ MARKOV_FORMATS = {"uai", "credo_json"}
 
 
 def is_network(path: str) -> bool:
-    """Whether a file's name ends as those of networks do."""
+    """Whether a file's extension is that of a network format."""
     return path.lower().removesuffix(PACKED).endswith((*FORMATS,))
 
 
@@ -89,7 +89,7 @@ def read_diagram(path: FilePath) -> InfluenceDiagram:
 
 
 def holds_diagram(path: FilePath) -> bool:
-    """Whether a file is GeNIe's, with decisions or utilities."""
+    """Whether a file is in GeNIe's format, with decisions or utilities."""
     from credo.formats.xdsl import DECISIONS
 
     ends = str(path).lower().removesuffix(PACKED).endswith(".xdsl")
@@ -97,7 +97,7 @@ def holds_diagram(path: FilePath) -> bool:
 
 
 def write_diagram(diagram: InfluenceDiagram, path: FilePath) -> None:
-    """To a GeNIe file, whole or not at all."""
+    """Write to a GeNIe file, atomically."""
     from credo.formats import xdsl_diagrams
 
     _check_diagram(path)
@@ -106,11 +106,11 @@ def write_diagram(diagram: InfluenceDiagram, path: FilePath) -> None:
 
 def _check_diagram(path: FilePath) -> None:
     if not str(path).lower().removesuffix(PACKED).endswith(".xdsl"):
-        raise NetworkError(f"{path} must end in .xdsl: influence diagrams are kept in GeNIe's format")
+        raise NetworkError(f"{path} must end in .xdsl: influence diagrams are stored in GeNIe's format")
 
 
 def write(network: Network | MarkovNetwork | HybridNetwork, path: FilePath) -> None:
-    """To a file, whole or not at all; an existing file is replaced."""
+    """Write to a file, atomically; an existing file is replaced."""
     form = _format_of(path)
     if isinstance(network, MarkovNetwork) and form.__name__.rpartition(".")[2] not in MARKOV_FORMATS:
         raise NetworkError(f"{path}: a Markov network has no arrows; write it as .uai or .json")
@@ -124,7 +124,7 @@ def write(network: Network | MarkovNetwork | HybridNetwork, path: FilePath) -> N
 
 
 def _check_expanded(network: Network, path: FilePath, keeps: Callable[[Network, str], bool]) -> None:
-    """Tells which distributions become tables; refuses those that are too large for one."""
+    """Give a notice about distributions that become tables; refuse those that are too large for one."""
     expanded = [name for name in network.forms if not keeps(network, name)]
     for name in expanded:
         above = network.parents[name]

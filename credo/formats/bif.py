@@ -27,19 +27,19 @@ from credo.numerics.exact import Array
 COMMENT = r"//[^\n]*+|/\*.*?(?:\*/|\Z)"
 SIGNS = frozenset("(){}[]|;")
 TOKENS = tokens_of(rf"[\s,]++|{COMMENT}", r"[(){}\[\]|;]", r'(?:[^\s,(){}\[\]|;"/]++|/(?![/*]))++')
-PLAIN = re.compile(r"(?:[\w.+\-<>=%*#!?@^~$&:]|/(?![/*]))+")  # needs no quotes
+PLAIN = re.compile(r"(?:[\w.+\-<>=%*#!?@^~$&:]|/(?![/*]))+")  # names that need no quotes
 
 
 @dataclass
 class Definition:
-    """A probability block: numbers still as the file writes them."""
+    """A probability block, with numbers as written in the file."""
 
     name: str
     parents: Sequence[str]
     at: int
-    table: tuple[Sequence[str], int] | None = None  # with the number of the first token
+    table: tuple[Sequence[str], int] | None = None  # its words, and the index of the first
     default: tuple[Sequence[str], int] | None = None
-    function: str = ""  # "max" of a noisy-MAX, whose rows are only some
+    function: str = ""  # "max" for a noisy-MAX, which has only some of the rows
     rows: list[tuple[Sequence[str], Sequence[str], int]] = field(default_factory=list)  # parents' states, numbers, at
 
 
@@ -134,7 +134,7 @@ def _states(scanner: Scanner, name: str) -> list[str]:
 
 
 def _property(scanner: Scanner) -> tuple[str, bool]:
-    """credo's remark, if the property is one; and whether the block ended with it."""
+    """credo's remark, if the property is one; and whether the block ended after it."""
     said = unquoted(scanner.peek())
     end = scanner.skip_to({";", "}"})
     return (said if said.startswith(REMARK) else ""), end == "}"
@@ -195,7 +195,7 @@ def _define(draft: Draft, definition: Definition, scanner: Scanner) -> None:
 
 
 def _alone(draft: Draft, node: DraftNode, definition: Definition, scanner: Scanner) -> dict[tuple[int, ...], Array]:
-    """The rows of a noisy-MAX, by the numbers of the parents' states."""
+    """The rows of a noisy-MAX, by the indices of the parents' states."""
     sizes, places = draft.parent_sizes(node), _places(draft, node)
     found: dict[tuple[int, ...], Array] = {}
     for states, numbers, at in definition.rows:
@@ -210,12 +210,12 @@ def _alone(draft: Draft, node: DraftNode, definition: Definition, scanner: Scann
 
 
 def _places(draft: Draft, node: DraftNode) -> list[dict[str, int]]:
-    """The numbers of each parent's states."""
+    """The indices of each parent's states."""
     return [{state: i for i, state in enumerate(draft.nodes[parent].states)} for parent in node.parents]
 
 
 def _filled(draft: Draft, node: DraftNode, definition: Definition, scanner: Scanner) -> Array:
-    """The rows in the parents' order, and the default row where there is none."""
+    """The rows in the parents' order, with the default row where one is missing."""
     shape = draft.shape(node)
     own, total = shape[-1], prod(shape[:-1])
     places = _places(draft, node)
@@ -253,7 +253,7 @@ def _filled(draft: Draft, node: DraftNode, definition: Definition, scanner: Scan
 def _codes(
     scanner: Scanner, node: DraftNode, places: Sequence[dict[str, int]], states: Sequence[str], at: int
 ) -> tuple[int, ...]:
-    """The numbers of the parents' states that a row names."""
+    """The indices of the parents' states in a row."""
     if len(states) != len(places):
         raise scanner.fault(at, f"a row of {cut(node.name)!r} names {len(states)} states of {len(places)} parents")
     codes = list[int]()

@@ -1,10 +1,10 @@
-"""credo's own form: JSON that says what it holds. States keep their types: strings, whole numbers, numbers, booleans.
+"""credo's own JSON format, self-describing. States keep their types: strings, integers, numbers, booleans.
 
-    {"format": "credo network", "kind": "belief network", "variables": [
+{"format": "credo network", "kind": "belief network", "variables": [
       {"name": "Fire", "states": [true, false], "parents": ["Storm"], "rows": [[0.25, 0.75], [0.01, 0.99]]}, ...]}
 
-A belief network's rows stand in the order of the parents' states, the last parent's changing fastest; a Markov
-network's variables have neither parents nor rows, and its `factors` a scope and numbers in the same order.
+A belief network's rows are in the order of the parents' states, the last parent's changing fastest; a Markov network's
+variables have neither parents nor rows, and its `factors` a scope and numbers in the same order.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _parsed(text: str, file: str) -> Any:
     except json.JSONDecodeError as error:
         raise NetworkError(f"{file}, line {error.lineno}, column {error.colno}: this isn't JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
-        reason = "too many brackets in each other" if isinstance(error, RecursionError) else error
+        reason = "too deeply nested" if isinstance(error, RecursionError) else error
         raise NetworkError(f"{file}: this isn't JSON: {reason}") from None
 
 

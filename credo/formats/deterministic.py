@@ -13,7 +13,7 @@ from credo.formats.names import cut
 
 
 def certain_rows(draft: Draft, node: DraftNode, outcomes: Sequence[str]) -> None:
-    """Gives a node its table: probability 1 for the state that each row names."""
+    """Set a node's table: probability 1 for the state named in each row."""
     shape = draft.shape(node)
     if len(outcomes) != prod(shape[:-1]):
         wanted = f"{many(prod(shape[:-1]))} resulting states, but has {len(outcomes)}"

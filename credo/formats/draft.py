@@ -25,27 +25,27 @@ MOST_SUGGESTIONS = 4  # names in an error message
 LONGEST_ROW_NAME = 200  # characters of the parents' states in an error message
 MOST_IMPLIED_NUMBERS = 2**24  # numbers in tables that a file implies without writing them out
 
-Fault = Callable[[Any, str], NetworkError]  # makes an error from a place in the file and a sentence
+Fault = Callable[[Any, str], NetworkError]  # makes an error from a place in the file and a message
 
 
 @dataclass(eq=False)
 class DraftNode:
-    """A variable as the file writes it; `at` is where, for errors."""
+    """A variable as written in the file; `at` is its place, for errors."""
 
     name: str
     states: tuple[Any, ...]
     at: Any
     parents: tuple[str, ...] = ()
-    table: Array | None = None  # of all rows, one after another: the last parent's state changes fastest
+    table: Array | None = None  # of all rows, concatenated; the last parent's state changes fastest
     remark: str = ""
-    row_at: Callable[[int], Any] | None = None  # where a row stands, if that is known
+    row_at: Callable[[int], Any] | None = None  # the place of a row, if known
     true: Remark = field(default_factory=Remark)
-    made: Callable[..., Distribution] | None = None  # in place of a table, from parents, their states and its own
+    made: Callable[..., Distribution] | None = None  # instead of a table: from parents, their states and own states
 
 
 @dataclass
 class Draft:
-    """The variables of a file, which `network` puts together; `weights` says that rows needn't sum to 1."""
+    """The variables of a file, which `network` assembles; with `weights`, rows needn't sum to 1."""
 
     file: str
     fault: Fault
@@ -70,7 +70,7 @@ class Draft:
         return self.nodes[name]
 
     def defined(self, name: str, parents: Sequence[str], at: object) -> DraftNode:
-        """The variable of this name, its parents now known."""
+        """The variable of this name, with its parents."""
         node = self.named(name, at)
         if node.table is not None or node.parents:
             raise self.fault(at, f"{cut(name)!r} has two tables")
@@ -78,21 +78,22 @@ class Draft:
         return node
 
     def shape(self, node: DraftNode) -> tuple[int, ...]:
-        """(the parents' states..., own states), as numbers."""
+        """The shape of a table: (the parents' states..., own states)."""
         if len(node.parents) > MOST_PARENTS_IN_FILE:
             raise self.fault(
-                node.at, f"{cut(node.name)!r} has {len(node.parents)} parents; {MOST_PARENTS_IN_FILE} is the most"
+                node.at,
+                f"{cut(node.name)!r} has {len(node.parents)} parents, more than {MOST_PARENTS_IN_FILE}",
             )
         return (*self.parent_sizes(node), len(node.states))
 
     def parent_sizes(self, node: DraftNode) -> tuple[int, ...]:
-        """How many states each parent has."""
+        """The number of states of each parent."""
         if len({*node.parents, node.name}) <= len(node.parents):
             raise self.fault(node.at, f"{cut(node.name)!r} has a parent twice, or is its own")
         return tuple(len(self.named(parent, node.at).states) for parent in node.parents)
 
     def make_room(self, size: int, at: object) -> None:
-        """Refuses a file that would fill the memory from a few words."""
+        """Refuse a small file that implies huge tables."""
         self.room -= size
         if self.room < 0:
             raise self.fault(at, f"tables filled by rules may have at most {MOST_IMPLIED_NUMBERS} numbers")
@@ -142,7 +143,7 @@ class Draft:
         return self._scaled(node, rows, rounding).reshape(shape)
 
     def _is_apart(self, node: DraftNode) -> bool:
-        """Whether no arrow leads to or from a variable, in a network where others have arrows."""
+        """Whether a variable has no arrows in a network where others do."""
         above = [each.parents for each in self.nodes.values()]
         return not node.parents and any(above) and not any(node.name in each for each in above)
 
@@ -160,7 +161,7 @@ class Draft:
         rounding.note(float(off[worst]), lambda: f"{self.row(node, worst)} sums to {sums[worst]:.9g}")
         return np.where(
             off[:, None] > UNSCALED_SUM_ERROR, rows / sums[:, None], rows
-        )  # what was scaled once stays as it is
+        )  # rows that sum to 1 stay unchanged
 
     def _row_fault(self, node: DraftNode, row: int, message: str) -> NetworkError:
         at = node.row_at(row) if node.row_at else node.at
@@ -199,7 +200,7 @@ class Draft:
 
 @dataclass
 class _Rounding:
-    """The row of a file whose sum is furthest from 1."""
+    """The row whose sum is furthest from 1."""
 
     most: float = 0.0
     row: str = ""
@@ -214,7 +215,7 @@ class _Rounding:
 
 
 def many(number: int) -> str:
-    """A number that may have more digits than an error has room for.
+    """A number for an error message, shortened if it has many digits.
 
     >>> many(12), many(2**63)
     ('12', 'about 10^18')

@@ -21,7 +21,7 @@ TOKENS = tokens_of(SKIPPED, r"[(){};=]", r'(?:[^\s,(){};="/]++|/(?![/*#]))++')
 PLAIN_STATE = re.compile(r"[A-Za-z0-9_]+")
 DEEPEST_BLOCK = 100  # levels of nested blocks
 
-Fields = dict[str, tuple[list[str], int]]  # as HEADER.NAME: the words after the =, and the number of the first
+Fields = dict[str, tuple[list[str], int]]  # by path, as HEADER.NAME: the words after the =, and the index of the first
 
 
 def read(text: str, file: str) -> Network:
@@ -76,7 +76,7 @@ def _node(draft: Draft, scanner: Scanner) -> Fields:
 
 
 def _fields(scanner: Scanner) -> Fields:
-    """The fields of a block and of the blocks inside it."""
+    """The fields of a block and of its nested blocks."""
     scanner.expect("{")
     found: Fields = {}
     path: list[str] = []
@@ -100,7 +100,7 @@ def _fields(scanner: Scanner) -> Fields:
 
 
 def _skip(scanner: Scanner) -> None:
-    """A field of the net, or a block in it."""
+    """Skip a field of the net, or a block in it."""
     depth = 0
     while depth <= DEEPEST_BLOCK:
         at = scanner.at

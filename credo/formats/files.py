@@ -1,4 +1,4 @@
-"""Files to text and back: decompressed and decoded; any fault in the bytes is one clear error."""
+"""Reading and writing text files, with compression and encodings; invalid bytes are clear errors."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ MEMORY_PER_BYTE = 20  # bytes of memory per byte of text while it is read: numbe
 PACKED = ".gz"
 DECLARED_ENCODING = re.compile(
     rb"\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})"
-)  # in an XML file's first line
+)  # in the first line of an XML file
 ENCODINGS = {"utf-8": "utf-8", "us-ascii": "utf-8", "iso-8859-1": "latin-1", "windows-1252": "cp1252"}
 
 
 def read_text(path: FilePath) -> str:
-    """All of a file, at most MOST_TEXT_BYTES of it, unpacked where its name ends in .gz."""
+    """The text of a file, of at most MOST_TEXT_BYTES; decompressed if its name ends in .gz."""
     with explained("load", path):
         file = Path(path).expanduser()
-        if file.exists() and not file.is_file():  # a pipe would keep the reader waiting for ever
+        if file.exists() and not file.is_file():  # reading a pipe could block forever
             raise NetworkError(f"can't load {path}: it is a folder or a device, not a file")
         packed = file.name.lower().endswith(PACKED)
         if not packed and file.exists():
             _check_size(file.stat().st_size, path)
         data = _unpacked(file, path) if packed else _some(file)
     if len(data) > MOST_TEXT_BYTES:
-        raise NetworkError(f"{path} holds more than {MOST_TEXT_BYTES} bytes of text, the most that is read")
+        raise NetworkError(f"{path} holds more than {MOST_TEXT_BYTES} bytes of text, the limit")
     _check_size(len(data), path)
     return _decoded(data, path)
 
 
 def write_text(text: str, path: FilePath) -> None:
-    """Whole or not at all, packed where the name ends in .gz."""
+    """Write a file atomically, compressed if its name ends in .gz."""
     data = text.encode()
     with explained("save to", path):
         file = Path(path).expanduser().resolve()
@@ -53,7 +53,7 @@ def _check_size(size: int, path: FilePath) -> None:
     if need > have:
         raise SizeError(
             f"{path} holds {size_text(size)} of text, which takes about {size_text(need)} to read; "
-            f"{size_text(have)} may be used; CREDO_MEMORY sets that"
+            f"{size_text(have)} may be used; CREDO_MEMORY sets the limit"
         )
 
 

@@ -21,7 +21,7 @@ BNLEARN_INTERCEPT = "(Intercept)"
 
 
 def is_gaussian(content: object) -> bool:
-    """Whether what a JSON file holds is such a network."""
+    """Whether parsed JSON is such a network."""
     return isinstance(content, Mapping) and {"nodes", "cpds"} <= content.keys()
 
 
@@ -65,7 +65,7 @@ def _node(name: str, cpd: object, file: str) -> NumberNode:
 
 
 def _number(value: Any, what: str) -> float:
-    """A number, or a list of one."""
+    """A number, or a list of one number."""
     if isinstance(value, list) and len(value) == 1:
         (value,) = value
     if type(value) not in (int, float) or not isfinite(value):
@@ -74,7 +74,7 @@ def _number(value: Any, what: str) -> float:
 
 
 def _check_arcs(arcs: object, net: HybridNetwork, file: str) -> None:
-    """The arrows, which stand in the file twice."""
+    """Check the arrows, which the file contains twice."""
     if arcs is None:
         return
     if not isinstance(arcs, Sequence) or not all(isinstance(arc, list) and len(arc) == 2 for arc in arcs):
@@ -90,7 +90,7 @@ def written(net: HybridNetwork) -> str:
     """The network as text; all its variables must be numbers."""
     if net.states or not net.numbers or net.done:
         raise NetworkError(
-            "JSON holds networks whose variables are all numbers, or all categories: store this one with credo.save"
+            "JSON files hold networks of numbers alone or of categories alone: store this one with credo.save"
         )
     arcs = [[parent, child] for child, above in net.parents.items() for parent in above]
     cpds = {}

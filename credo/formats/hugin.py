@@ -1,9 +1,10 @@
 """Hugin's NET language: nodes, and potentials with their numbers in nested parentheses.
 
-    node Fire { states = ("yes" "no"); }
+node Fire { states = ("yes" "no"); }
     potential (Fire | Storm) { data = ((0.25 0.75) (0.01 0.99)); }
 
-A row's numbers are weights: Hugin scales them itself. A name is the identifier; labels are for people, and aren't read.
+A row's numbers are weights: Hugin normalises them itself. The identifier is the name; labels are for display, and
+aren't read.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ TOKENS = tokens_of(r"[\s,]++|%[^\n]*+", r"[(){}|;=:]", r'[^\s,(){}|;=:"%]++')
 CHANCE = {"discrete", "chance"}
 OTHER_KINDS = {"continuous", "decision", "utility", "function", "instance", "temporal"}
 
-Attributes = dict[str, tuple[list[str], int]]  # the words after the =, and the number of the first
+Attributes = dict[str, tuple[list[str], int]]  # the words after the =, and the index of the first
 
 
 def read(text: str, file: str) -> Network:
     scanner = Scanner(text, file, TOKENS)
     draft = Draft(file, scanner.fault, weights=True)
     potentials = []
-    inside = False  # a class, which may hold all
+    inside = False  # a class, which may contain all
     while True:
         at = scanner.at
         match scanner.take():
@@ -75,7 +76,7 @@ def write(network: Network) -> str:
 
 
 def _nested(rows: list[list[float]], shape: Sequence[int]) -> str:
-    """Rows in parentheses, and parentheses around those of each parent.
+    """Rows in parentheses, nested by parent.
 
     >>> _nested([[0.25, 0.75], [0.0, 1.0]], (2, 2))
     '((0.25 0.75)\\n\\t(0.0 1.0))'

@@ -1,7 +1,7 @@
-"""Names that a format can't hold: an identifier in their place, and a remark with the original.
+"""Names that a format can't represent: an identifier replaces them, and a remark keeps the original.
 
-The remark stands in a property of the variable, as in `credo name=Blood~20pressure states=~3C5,5-12 place=3`. Letters
-stand for themselves and the rest is as in a web address, with ~ for %, so that no format's own signs are in it.
+The remark is a property of the variable, as in `credo name=Blood~20pressure states=~3C5,5-12 place=3`. Letters stand
+for themselves, and other characters are percent-encoded with ~ for %, so that it contains no punctuation of any format.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ LONGEST_NAME = 40  # characters of a generated identifier, and of a name in an e
 
 @dataclass(frozen=True)
 class Remark:
-    """What the format can't express about a variable; None where it can."""
+    """What a format can't express about a variable; None for what it can."""
 
     name: str | None = None
     states: tuple[str, ...] | None = None
-    place: int | None = None  # among the variables, where the file has another order
+    place: int | None = None  # among the variables, if the file has another order
 
     def __str__(self) -> str:
         words = [] if self.name is None else [f"name={_encoded(self.name)}"]
@@ -42,7 +42,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Labels:
-    """How a network's names and states are written in a file, and the remarks with the original ones."""
+    """A network's names and states as written in a file, and the remarks with the originals."""
 
     names: Mapping[str, str]
     states: Mapping[str, tuple[str, ...]]
@@ -52,7 +52,7 @@ class Labels:
 def labels_of(
     network: Network, plain_name: re.Pattern[str], plain_state: re.Pattern[str], order: Sequence[str] | None = None
 ) -> Labels:
-    """Names as they are where they are plain, and cleaned where they aren't; `order` is that of the file."""
+    """The labels of a network: plain names unchanged, others cleaned; `order` is that of the file."""
     names = cleaned(network.variables, plain_name, "v")
     places = {name: i for i, name in enumerate(network.variables)}
     moved = order is not None and tuple(order) != network.variables
@@ -70,7 +70,7 @@ def labels_of(
 
 
 def state_words(name: str, states: Sequence[object]) -> tuple[str, ...]:
-    """States as strings, all different."""
+    """The states of a variable as distinct strings."""
     words = tuple(map(str, states))
     if len(set(words)) < len(words):
         twice = next(word for i, word in enumerate(words) if word in words[:i])
@@ -79,7 +79,7 @@ def state_words(name: str, states: Sequence[object]) -> tuple[str, ...]:
 
 
 def cleaned(names: Sequence[str], plain: re.Pattern[str], first: str) -> dict[str, str]:
-    """Each name, and an identifier of its own for it: itself where it is plain.
+    """A unique identifier for each name: the name itself if it is plain.
 
     >>> cleaned(["a_b", "a b", "5 kg", ""], IDENTIFIER, "v")
     {'a_b': 'a_b', 'a b': 'a_b_2', '5 kg': 'v5_kg', '': 'v'}
@@ -100,7 +100,7 @@ def cleaned(names: Sequence[str], plain: re.Pattern[str], first: str) -> dict[st
 
 
 def remark_in(text: str) -> Remark | None:
-    """The remark that a property is, if it is one; a ValueError if it is a broken one.
+    """The remark in a property, if it is one; a ValueError if it is malformed.
 
     >>> remark_in("credo name=a~20b states=x,y")
     Remark(name='a b', states=('x', 'y'), place=None)
@@ -125,14 +125,14 @@ def _decoded(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """In double quotes, what could end them escaped as in JSON.
+    """The text in double quotes, escaped as in JSON.
 
     >>> print(quoted('5" pipe'))
     "5\\" pipe"
     """
     try:
         text.encode()
-    except UnicodeEncodeError:  # half a character
+    except UnicodeEncodeError:  # half of a surrogate pair
         return json.dumps(text)
     return json.dumps(text, ensure_ascii=False)
 
@@ -145,11 +145,11 @@ def unquoted(token: str) -> str:
         return token[1:-1]
     try:
         return str(json.loads(token, strict=False))
-    except ValueError:  # a path, say, with single backslashes
+    except ValueError:  # such as a path with single backslashes
         return token[1:-1].replace('\\"', '"').replace("\\\\", "\\")
 
 
 def cut(text: str) -> str:
-    """As much of a name as an error has room for, on one line."""
+    """A name shortened for an error message, on one line."""
     short = text if len(text) <= LONGEST_NAME else text[:LONGEST_NAME] + "..."
     return short if short.isprintable() else repr(short)[1:-1]

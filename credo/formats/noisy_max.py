@@ -1,12 +1,12 @@
 """Noisy-MAX variables in files: a row of probabilities for each state of each cause alone, and one for the leak.
 
 In BIF ("property function max"), each row names the states of all parents: all are 0 for the leak, all but one for the
-others, and the first state is the lowest grade. Rows don't count the leak in: some are less than it.
+others, and the first state is the lowest grade. Rows exclude the leak: some are smaller than it.
 
 GeNIe orders the states of such a variable from the highest grade to the lowest. <strengths> has, for each parent, its
-states from the strongest to the weakest; the weakest has no effect. The columns stand in that order. (Where the states
-of a parent are in another order, some files have columns in the order of the states: which one it is, the column of the
-weakest state tells, which is 0, ..., 0, 1.)
+states from the strongest to the weakest; the weakest has no effect. The columns are in that order. (If the states of a
+parent are in another order, some files have columns in the order of the states: the column of the weakest state, which
+is 0, ..., 0, 1, shows which order is used.)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NEUTRAL_TOLERANCE = 1e-9  # largest deviation of a neutral state's column from 0
 
 
 def read_noisy(draft: Draft, node: DraftNode, strengths: Sequence[str], numbers: Array) -> None:
-    """Gives a node its distribution."""
+    """Set a node's distribution."""
     sizes, own = [*draft.parent_sizes(node)], len(node.states)
     if not sizes or numbers.size != (sum(sizes) + 1) * own:
         wanted = f"{(sum(sizes) + 1) * own} parameters, but has {numbers.size}"
@@ -53,7 +53,7 @@ def read_noisy(draft: Draft, node: DraftNode, strengths: Sequence[str], numbers:
 
 
 def read_alone(draft: Draft, node: DraftNode, rows: Mapping[tuple[int, ...], Array]) -> None:
-    """Gives a node its distribution, from a row for each state of each cause alone, and one for none of them."""
+    """Set a node's distribution, from a row for each state of each cause alone, and one for no cause."""
     sizes = draft.parent_sizes(node)
     none = (0,) * len(sizes)
     alone = [(j, x, (*none[:j], x, *none[j + 1 :])) for j, size in enumerate(sizes) for x in range(1, size)]
@@ -72,7 +72,7 @@ def _numbered(codes: Sequence[int]) -> str:
 
 
 def _scaled(draft: Draft, node: DraftNode, rows: Array) -> Array:
-    """Rows of probabilities, each summing to 1."""
+    """The rows, normalised to sum to 1."""
     sums = rows.sum(1)
     if not (np.isfinite(rows).all() and (rows >= 0).all() and (np.abs(sums - 1.0) <= FILE_SUM_TOLERANCE).all()):
         raise draft.fault(node.at, f"a column of {cut(node.name)!r} isn't made of probabilities that sum to 1")
@@ -80,7 +80,7 @@ def _scaled(draft: Draft, node: DraftNode, rows: Array) -> Array:
 
 
 def _orders(draft: Draft, node: DraftNode, sizes: Sequence[int], strengths: Sequence[str]) -> list[list[int]]:
-    """The states of each parent, from the strongest."""
+    """The states of each parent, the strongest first."""
     if not strengths:
         return [[*range(size)] for size in sizes]
     ends = np.cumsum([0, *sizes]).tolist()
@@ -93,7 +93,7 @@ def _orders(draft: Draft, node: DraftNode, sizes: Sequence[int], strengths: Sequ
 def _maker(
     causes: Sequence[tuple[int, dict[int, Array]]], leak: Array, *, lowest_first: bool
 ) -> Callable[..., Distribution]:
-    """The distribution, once the true names of variables and states are known."""
+    """A function that makes the distribution once the true names of variables and states are known."""
 
     def made(parents: Sequence[str], states: Sequence[Sequence[object]], own: Sequence[object]) -> Distribution:
         from credo.networks.nodes.noisy_max import NoisyMax
@@ -114,7 +114,7 @@ def _row(own: Sequence[object], row: Array) -> dict[Any, float]:
 
 
 def noisy_columns(network: Network, name: str) -> tuple[list[int], Array] | None:
-    """Strengths and parameters of a noisy node, as GeNIe has them; None if it has no such form there."""
+    """Strengths and parameters of a noisy node in GeNIe's form; None if it has none."""
     from credo.networks.nodes.independent_causes import CausesNode
 
     node = network.nodes[name]

@@ -19,14 +19,14 @@ Place = tuple[int, int]  # line and column
 
 @dataclass(eq=False)
 class Element:
-    """A tag, its contents, and its place."""
+    """An element: its tag, contents and place."""
 
     tag: str
     attributes: dict[str, str]
     at: Place
     children: list[Element] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
-    unknown: str = ""  # the first tag in it that isn't known
+    unknown: str = ""  # the first unknown tag in it
 
     @property
     def text(self) -> str:
@@ -43,7 +43,7 @@ class Element:
 
 
 class Markup:
-    """A parsed XML text: its top element, those in it that are `known`, and errors with a line and a column.
+    """Parsed XML: its top element, with the `known` elements in it, and errors with a line and a column.
 
     >>> Markup("<a><b>1 &lt; 2</b><c/></a>", "x.xml", "a", {"b"}).root.texts("b")
     ['1 < 2']
@@ -53,7 +53,7 @@ class Markup:
 
     def __init__(self, text: str, file: str, top: str, known: Collection[str]) -> None:
         self._file, self._top, self._known = file, top, known
-        self._open: list[Element | None] = []  # None where it isn't known, and so nothing in it is
+        self._open: list[Element | None] = []  # None for unknown elements, whose contents are skipped
         self._skipped_lines = 0
         self._parse(text)
 
@@ -69,9 +69,9 @@ class Markup:
             raise self.fault(element.at, f"expected numbers in this {element.tag}, but found {error}") from None
 
     def _parse(self, text: str) -> None:
-        start = text.lstrip()  # white space before the declaration is against the rules, but does no harm
+        start = text.lstrip()  # whitespace before the declaration is invalid, but harmless
         self._skipped_lines = text.count("\n", 0, len(text) - len(start))
-        self._parser = expat.ParserCreate("utf-8")  # whatever is declared: the text is decoded already
+        self._parser = expat.ParserCreate("utf-8")  # ignore the declared encoding: the text is already decoded
         self._parser.buffer_text = True
         self._parser.EntityDeclHandler = self._refuse_entity
         self._parser.SkippedEntityHandler = self._refuse_entity
@@ -115,7 +115,7 @@ class Markup:
             element.pieces.append(text)
 
     def _refuse_entity(self, name: str, *_: object) -> None:
-        raise self.fault(self._here, f"the entity {cut(name)!r}: files with entities of their own aren't read")
+        raise self.fault(self._here, f"the entity {cut(name)!r}: files that define entities aren't read")
 
     def _check_default(self, element: str, _name: str, _kind: str, default: str | None, _required: int) -> None:
         if default is not None and len(default) > LONGEST_DEFAULT:

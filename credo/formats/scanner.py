@@ -20,16 +20,15 @@ TOKENS_AT_ONCE = 50_000  # tokens scanned at a time: a malformed file is refused
 
 
 def tokens_of(skipped: str, punctuation: str, word: str) -> re.Pattern[str]:
-    """A pattern that finds one token after another: strings, signs, words, or any other character.
+    """A pattern for the next token: a string, a sign, a word, or any other character.
 
-    It takes what it skips along, and matches at the text's end too: so it never looks at a character twice, whatever
-    the text is.
+    It includes what it skips, and matches at the end of the text, too, so scanning takes linear time for any text.
     """
     return re.compile(rf"(?:{skipped})*+({STRING}|{punctuation}|{word}|.|\Z)", re.DOTALL)
 
 
 class Scanner:
-    """The tokens of a text, in order; a token's number is its place in errors.
+    """The tokens of a text, in order; a token's index is its place in errors.
 
     >>> scanner = Scanner("net { size = (80 40); }", "a.net", tokens_of(r"\\s++", r"[{}()=;]", r"[^\\s{}()=;]++"))
     >>> scanner.take(), scanner.take(), scanner.until("=")
@@ -42,12 +41,12 @@ class Scanner:
         self._text, self._file, self._pattern = text, file, pattern
         self._matches = pattern.finditer(text)
         self._tokens: list[str] = []
-        self._next = 0  # of the tokens at hand
-        self._gone = 0  # tokens that aren't at hand any more
+        self._next = 0  # index of the next token in the buffer
+        self._gone = 0  # number of tokens before the buffer
 
     @property
     def at(self) -> int:
-        """The number of the next token."""
+        """The index of the next token."""
         return self._gone + self._next
 
     def peek(self) -> str:
@@ -61,7 +60,7 @@ class Scanner:
         return token
 
     def word(self, what: str, signs: Collection[str]) -> str:
-        """A word or a string, without its quotes: none of the format's signs."""
+        """The next word or string, without quotes; a sign is an error."""
         at = self.at
         token = self.take()
         if not token or token in signs:
@@ -91,7 +90,7 @@ class Scanner:
         return found
 
     def skip_to(self, stops: Collection[str]) -> str:
-        """The first of these signs that comes, taken too."""
+        """Skip to the first of these signs, which is taken, too."""
         start = self.at
         for _ in range(MOST_SKIPPED_TOKENS):
             if (word := self.take()) in stops:
@@ -101,19 +100,19 @@ class Scanner:
         raise self.fault(start, f"expected {' or '.join(map(repr, sorted(stops)))} after this, but the file ends")
 
     def exactly(self, count: int, what: str) -> list[str]:
-        """So many tokens; the file must have them."""
+        """A number of tokens; the file must have them."""
         if self._next > TOKENS_AT_ONCE:
             self._forget()
         while len(self._tokens) - self._next < count:
             if not self._more():
                 there = len(self._tokens) - self._next
-                raise self.fault(self.at, f"expected {count} {what} from here on, but the file has {there}")
+                raise self.fault(self.at, f"expected {count} {what} from here, but the file has {there}")
         found = self._tokens[self._next : self._next + count]
         self._next += count
         return found
 
     def numbers(self, words: Sequence[str], at: Callable[[int], int], around: str = "") -> Array:
-        """As floats, those in `around` left out; `at` is the number of the i-th token."""
+        """The words as floats, without those in `around`; `at` gives the index of the i-th word."""
         kept = [word for word in words if word not in around] if around else words
         try:
             return floats(kept)
@@ -122,7 +121,7 @@ class Scanner:
             raise self.fault(at(bad), f"expected a number, but found {shown(words[bad])}") from None
 
     def fault(self, at: int, message: str) -> NetworkError:
-        """An error at the token of this number, found by scanning the text again."""
+        """An error at the token with this index, found by scanning the text again."""
         found = next(islice((match for match in self._pattern.finditer(self._text) if match[1]), at, None), None)
         start = found.start(1) if found else len(self._text)
         line = self._text.count("\n", 0, start) + 1
@@ -142,12 +141,12 @@ class Scanner:
 
 
 def shown(token: str) -> str:
-    """A token as errors show it."""
+    """A token for an error message."""
     return repr(cut(token)) if token else "the end of the file"
 
 
 def floats(words: Sequence[str]) -> Array:
-    """Words as numbers, all at once; a ValueError that shows the first that isn't one.
+    """Words as numbers; a ValueError shows the first that isn't one.
 
     >>> floats(["1", ".5", "1e-3"])
     array([1.   , 0.5  , 0.001])
@@ -161,7 +160,7 @@ def floats(words: Sequence[str]) -> Array:
 
 
 def _is_closed(string: str) -> bool:
-    """Whether it ends in an unescaped quote."""
+    """Whether a string ends in an unescaped quote."""
     inner = string[1:-1]
     return len(string) > 1 and string[-1] == '"' and (len(inner) - len(inner.rstrip("\\"))) % 2 == 0
 

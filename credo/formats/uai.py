@@ -1,6 +1,6 @@
 """UAI, the format of the inference competitions: BAYES and MARKOV networks in numbers alone.
 
-It has no names: variables are x0, x1, ... and states 0, 1, ... . Writing tells that the true ones are lost.
+It has no names: variables are x0, x1, ... and states 0, 1, ... . A notice reports that names are lost.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from credo.numerics.exact import Array
 TOKENS = tokens_of(r"\s++|#[^\n]*+", r"#", r'[^\s#"]++')
 MOST_INTEGER_DIGITS = 15
 
-Scoped = tuple[tuple[int, ...], Array, int]  # variables, table, and where its numbers start
+Scoped = tuple[tuple[int, ...], Array, int]  # variables, table, and the place of its numbers
 
 
 def read(text: str, file: str) -> Network | MarkovNetwork:
@@ -71,14 +71,14 @@ def write(network: Network | MarkovNetwork) -> str:
 def read_evidence(path: FilePath, network: Network | MarkovNetwork) -> dict[str, Any]:
     """The evidence in a .uai.evid file: {variable: state}.
 
-    The file has the number of observed variables, then each one's number and its state's. The number of samples may
-    stand before that, if it is 1.
+    The file has the number of observed variables, then the index and the state of each. The number of samples may
+    precede it, if it is 1.
     """
     scanner = Scanner(read_text(path), str(path), TOKENS)
     numbers = []
     while scanner.peek():
         numbers += _integers(scanner, 1, "whole numbers")
-    start = 1 if len(numbers) % 2 == 0 and numbers[:1] == [1] else 0  # 1 + 2n numbers, or that of samples before them
+    start = 1 if len(numbers) % 2 == 0 and numbers[:1] == [1] else 0  # 1 + 2n numbers, or the samples before them
     pairs = numbers[start + 1 :]
     if numbers and len(pairs) != 2 * numbers[start]:
         raise NetworkError(

@@ -1,6 +1,6 @@
 """XDSL, the XML format of GeNIe and SMILE: tables run over the parents in order, the own states fastest.
 
-A variable's name is its id; what GeNIe shows on the screen in its place isn't read.
+A variable's name is its id; the display name of GeNIe isn't read.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def nodes_of(markup: Markup) -> Element:
     if dynamic := markup.root.first("dynamic"):
         raise markup.fault(dynamic.at, "dynamic networks aren't read")
     if nodes.unknown:
-        raise markup.fault(nodes.at, f"there is a node of the unknown kind {cut(nodes.unknown)!r}")
+        raise markup.fault(nodes.at, f"there is a node of an unknown kind, {cut(nodes.unknown)!r}")
     return nodes
 
 
 def keeps(network: Network, name: str) -> bool:
-    """Whether a distribution that isn't a table has a form here."""
+    """Whether a distribution that isn't a table can be written in this format."""
     return noisy_columns(network, name) is not None
 
 

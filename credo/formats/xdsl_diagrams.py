@@ -1,6 +1,6 @@
 """Influence diagrams in XDSL: decisions have states and parents, utilities a number for each state of their parents.
 
-A node of the kind `mau` is a weighted sum of utilities: the weights are multiplied into these, since utilities add up.
+A node of the kind `mau` is a weighted sum of utilities: the weights are multiplied into these, since utilities add.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def read(text: str, file: str) -> InfluenceDiagram:
         draft.add(node_of(element, markup))
     for element in by_kind["decision"]:
         node = draft.add(named_node(element))
-        node.table = np.full(len(node.states), 1.0 / len(node.states))  # until someone decides
+        node.table = np.full(len(node.states), 1.0 / len(node.states))  # uniform until a policy is followed
     for element in by_kind["chance"]:
         define(draft, element, markup)
     net = draft.network()
@@ -54,12 +54,12 @@ def _parents(element: Element) -> list[str]:
 
 
 def _utilities(utilities: list[Element], sums: list[Element], markup: Markup) -> dict[str, Array]:
-    """Each utility's numbers, times its weight in the sums."""
+    """The numbers of each utility, times its weight in the sums."""
     weights = {element.attributes.get("id", ""): 1.0 for element in (*utilities, *sums)}
     if sums:
         inner = {name for element in sums for name in _parents(element)}
         weights = {name: 0.0 if name in inner else 1.0 for name in weights}
-        for element in reversed(sums):  # a sum of sums comes after these
+        for element in reversed(sums):  # a sum of sums comes after its terms
             own, each = weights[element.attributes.get("id", "")], _parents(element)
             numbers = element.first("weights")
             shares = np.ones(len(each)) if numbers is None else markup.numbers(numbers)
@@ -79,7 +79,8 @@ def _utilities(utilities: list[Element], sums: list[Element], markup: Markup) ->
 
 
 def write(diagram: InfluenceDiagram) -> str:
-    """Names and states that GeNIe can't hold are written as identifiers; remarks keep those of variables."""
+    """The file's text. Names and states that GeNIe can't represent are written as identifiers; remarks keep the
+    variables' originals."""
     labels = labels_of(diagram.network, IDENTIFIER, IDENTIFIER, order=diagram.network.order)
     names = {**labels.names, **cleaned(tuple(diagram.utilities), IDENTIFIER, "u")}
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<smile version="1.0" id="unknown">', "\t<nodes>"]

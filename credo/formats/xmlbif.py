@@ -1,4 +1,5 @@
-"""XMLBIF 0.3: variables and definitions, whose tables run over the GIVENs and then the FOR, the last one fastest."""
+"""XMLBIF 0.3: variables and definitions, whose tables run over the GIVENs and then the FOR, the last index changing
+fastest."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from credo.networks.network import Network
 
 KNOWN_TAGS = {"NETWORK", "VARIABLE", "NAME", "OUTCOME", "VALUE", "PROPERTY"}
 KNOWN_TAGS |= {"DEFINITION", "PROBABILITY", "FOR", "GIVEN", "TABLE"}
-# What XML gives back as it was: no control characters or halves of them, no white space that a reader strips.
+# What XML preserves: no control characters or surrogates, no whitespace that a reader strips.
 VISIBLE = r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]++"
 PLAIN = re.compile(rf"{VISIBLE}(?: {VISIBLE})*")
 

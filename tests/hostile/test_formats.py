@@ -229,7 +229,7 @@ LONE = "".join(f"variable v{i} {{ type discrete [1] {{ a }}; }} probability (v{i
             " RESULTINGSTATES = (a); }; }; };",
             "resulting states, but has 1",
         ),
-        (uai, f"MARKOV 1 {HUGE} 1 1 0 {HUGE} 1 1", "expected 1000000000 numbers from here on, but the file has 2"),
+        (uai, f"MARKOV 1 {HUGE} 1 1 0 {HUGE} 1 1", "expected 1000000000 numbers from here, but the file has 2"),
         (uai, f"MARKOV 1 {HUGE} 0", "states"),
         (uai, f"MARKOV 1 {HUGE}{HUGE} 0", "whole numbers"),
         (uai, f"MARKOV {HUGE} 2 2", "but the file has 2"),
@@ -483,6 +483,6 @@ def test_files_too_large_to_read_are_refused_before(tmp_path: Path, name: str, m
     with quietly():
         Network.example("asia").write(tmp_path / name)
     monkeypatch.setenv("CREDO_MEMORY", "1 kB")
-    said = r"holds .* of text, which takes about .* to read; .* may be used; CREDO_MEMORY sets that"
+    said = r"holds .* of text, which takes about .* to read; .* may be used; CREDO_MEMORY sets the limit"
     with pytest.raises(SizeError, match=said):
         Network.read(tmp_path / name)

@@ -116,7 +116,7 @@ def test_estimates_have_standard_errors() -> None:
 
 
 BAD = {
-    "P(Storm or Thunder=yes)": "say which value of Storm",
+    "P(Storm or Thunder=yes)": "give a value of Storm",
     "P(Storm=yes or)": "expected a name",
     "P((Storm=yes or Thunder=yes)": "expected",
     "P(Storm=yes or Thunder={yes: 1})": "expected a value",

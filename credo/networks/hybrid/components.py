@@ -95,7 +95,7 @@ class GaussianComponent:
         if count == 1 and len(self.unknown) > FEWEST_SPARSE_UNKNOWNS:
             return self._sparse(codes)
         every = {name: np.full(count, code, dtype=np.intp) for name, code in self.findings.states.items()} | dict(codes)
-        some = 1 if all(node.parallel for node in self.nodes) else count  # whose covariance is computed
+        some = 1 if all(node.parallel for node in self.nodes) else count  # configurations whose covariance is computed
         coefficients, variance = np.zeros((some, len(self.nodes), len(self.unknown))), np.zeros((some, len(self.nodes)))
         constant = np.zeros((count, len(self.nodes)))
         for i, node in enumerate(self.nodes):

@@ -73,7 +73,7 @@ class Coder:
     """Converts columns to state codes."""
 
     index: StateIndex
-    names: Sequence[str]  # states of the columns
+    names: Sequence[str]  # names of the columns
 
     def coded(self, batch: Batch) -> Coded:
         """The codes of a batch; unseen values count as missing."""

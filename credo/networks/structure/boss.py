@@ -29,7 +29,7 @@ class VariableOrder:
 
     trees: list[GrowShrinkTree]
     must: Flags  # [i, j]: i must come before j
-    place: Places  # the grow-shrink trace of each variable
+    place: Places  # the place of each variable
 
     def __post_init__(self) -> None:
         self.waiting = {*range(len(self.place))}

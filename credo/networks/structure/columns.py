@@ -64,7 +64,7 @@ class Columns:
     numbers: tuple[NumberColumn, ...]
     weight: Array | None
 
-    here: ClassVar[bool] = True  # whether rows are weighted
+    here: ClassVar[bool] = True  # whether the rows are in memory
 
     @property
     def incomplete(self) -> NDArray[np.bool_]:

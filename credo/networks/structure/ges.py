@@ -56,7 +56,7 @@ def _climbed(score: Score, constraints: Constraints, start: Parents) -> Parents:
 class _Greedy:
     def __init__(self, score: Score, constraints: Constraints, start: Parents) -> None:
         self.score, self.constraints, self.most = score, constraints, constraints.most
-        self.member = start  # members of the class
+        self.member = start  # a member of the class
         self.graph = essential_graph(start, constraints)
 
     def forward(self) -> int:

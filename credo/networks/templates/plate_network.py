@@ -111,7 +111,7 @@ class PlateNetwork(Template):
         """The total weight of the learned members, over all plates."""
         if self.evidence is None:
             return 0.0
-        first = {name.partition(".")[0]: name for name in reversed(self.variables)}  # weight of each plate
+        first = {name.partition(".")[0]: name for name in reversed(self.variables)}  # a variable of each plate
         return sum(self.template.nodes[name].weight(self.evidence) for name in first.values())
 
     def fit(
