@@ -191,7 +191,7 @@ def test_estimates_are_within_their_errors() -> None:
     assert guess.method == "likelihood-weighting"
     assert abs(float(guess.mean()) - float(mean)) < 4 * guess.standard_error
     both = {"Fever": (38.0, None), "Pulse": (100.0, 110.0)}
-    with pytest.warns(credo.Notice, match="known by intervals"):
+    with pytest.warns(credo.Notice, match="have interval evidence"):
         flu = FEVER.query("Flu", both, samples=20_000)
     yes = FEVER.probability({**both, "Flu": "yes"}) / FEVER.probability(both)
     assert abs(flu["yes"] - yes) < 4 * flu.standard_error["yes"]

@@ -15,8 +15,8 @@ from credo.core.membership import Codes, Hard
 from credo.core.statistics import Counts
 from credo.errors import EvidenceError, SizeError
 from credo.networks.nodes.chain import Chain, every_cell
-from credo.networks.nodes.family_node import FamilyNode
-from credo.networks.nodes.node import NodeFactor, Prior, Sizes
+from credo.networks.nodes.family_node import ChainNode
+from credo.networks.nodes.node import Prior, Sizes
 from credo.networks.nodes.table import ConditionalTable
 from credo.numerics.exact import Array, Exact
 
@@ -79,7 +79,7 @@ class ParentAutomaton:
 
 
 @dataclass(frozen=True, eq=False)
-class AutomatonNode(FamilyNode):
+class AutomatonNode(ChainNode):
     """P(y | x) = θ[row(x), y]: a table with fewer rows than the parents have configurations, learned by counting."""
 
     form: RowsByCase
@@ -137,15 +137,6 @@ class AutomatonNode(FamilyNode):
     def chain(self, parameters: Array) -> Chain:
         family = self.family
         return Chain(self.name, self.parents, family.shape[:-1], self.reading.reads, self.reading.steps(parameters))
-
-    def table(self, parameters: Array) -> Array:
-        return self.chain(parameters).table()
-
-    def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
-        return self.chain(parameters).rows(cells)
-
-    def pieces(self, parameters: Array) -> tuple[NodeFactor, ...]:
-        return self.chain(parameters).pieces()
 
     # Learning
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes
+from credo.networks.nodes.chain import Chain
 from credo.networks.nodes.configurations import ConfigurationCounts, fits_family
 from credo.networks.nodes.distribution import NodeFamily
-from credo.networks.nodes.node import LearnedNode, Sizes
+from credo.networks.nodes.node import LearnedNode, NodeFactor, Sizes
 from credo.numerics.exact import Array
 
 
@@ -43,6 +48,23 @@ class FamilyNode(LearnedNode):
     def has_factors(self) -> bool:
         """Whether it is a product of factors that fit in memory."""
         return True
+
+
+class ChainNode(FamilyNode):
+    """A node that reads its parents one by one: a chain of factors."""
+
+    @abstractmethod
+    def chain(self, parameters: Array) -> Chain:
+        """The chain with these parameters."""
+
+    def table(self, parameters: Array) -> Array:
+        return self.chain(parameters).table()
+
+    def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
+        return self.chain(parameters).rows(cells)
+
+    def pieces(self, parameters: Array) -> tuple[NodeFactor, ...]:
+        return self.chain(parameters).pieces()
 
 
 class CountedNode(FamilyNode):

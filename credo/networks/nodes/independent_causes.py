@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -18,8 +17,8 @@ from credo.families.dirichlet import DirichletCategorical
 from credo.networks.nodes.active_causes import SeenCauses
 from credo.networks.nodes.chain import Chain
 from credo.networks.nodes.configurations import ConfigurationCounts
-from credo.networks.nodes.family_node import CountedNode
-from credo.networks.nodes.node import NodeFactor, Prior, Sizes
+from credo.networks.nodes.family_node import ChainNode, CountedNode
+from credo.networks.nodes.node import Prior, Sizes
 from credo.networks.nodes.simplex import amplitudes, random_rows, squares
 from credo.networks.nodes.table import uniform_where_unknown
 from credo.networks.table_priors import BDeu, dirichlet_of
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class CausesNode(CountedNode):
+class CausesNode(ChainNode, CountedNode):
     """y = max(z₀, z₁, ..., zₙ): the leak z₀ ~ θ₀, and zᵢ ~ θᵢ given the state of parent i; all are grades of y.
 
     Its parameters are rows of distributions over the grades: the leak's, then one for each state of each parent. In its
@@ -74,15 +73,6 @@ class CausesNode(CountedNode):
 
     def distribution(self, parameters: Array) -> NoisyDistribution:
         return self.form.with_rows(self, parameters)
-
-    def table(self, parameters: Array) -> Array:
-        return self.chain(parameters).table()
-
-    def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
-        return self.chain(parameters).rows(cells)
-
-    def pieces(self, parameters: Array) -> tuple[NodeFactor, ...]:
-        return self.chain(parameters).pieces()
 
     def chain(self, parameters: Array) -> Chain:
         """The chain of partial maxima; the leak is part of the first step."""

@@ -186,7 +186,7 @@ def read_columns(
     tell_of_columns(((column.name, "it is text") for column in schema if column.kind == "text"), "ignored")
     names = [column.name for column in schema if column.kind not in ("ignore", "text")]
     if not names:
-        raise DataError("no column is a category or a number: there are no variables for arrows")
+        raise DataError("no column is a category or a number: there is nothing to draw arrows between")
     if table.frame is not None and all(schema[name].kind == "category" for name in names):
         from credo.networks.structure.frame_columns import frame_columns
 

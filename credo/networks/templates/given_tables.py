@@ -90,7 +90,7 @@ class GivenTables(Surface):
         {number: probability}."""
         asked = self._asked(variable, value, where)
         shares = np.zeros(1 + int((asked.codes == asked.code).sum()))
-        shares[-1] = 1.0  # members for which it is known
+        shares[-1] = 1.0  # members known to have the value
         for each in self._components(asked, given, counting=True):
             shares = np.convolve(shares, each)
         return dict(enumerate(np.append(shares, np.zeros(1 + len(asked.codes) - len(shares))).tolist()))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from credo.core.records import Surface
@@ -81,10 +83,7 @@ class Template(FixedRecord, Surface, Refusals, ABC):
 
     def merge(self, *others: Self) -> Self:
         """The same as `+`."""
-        found = self
-        for other in others:
-            found = found + other
-        return found
+        return reduce(add, others, self)
 
     @property
     def _seen(self) -> Evidence:
