@@ -29,8 +29,8 @@ class Estimated(dict[Any, float]):
     method: str
     standard_error: dict[Any, float]
     effective_samples: float
-    reliable: bool = True  # whether the standard errors are
-    spread: Callable[[Array], float] = staticmethod(lambda _: float("nan"))  # until it is set, and in copies
+    reliable: bool = True  # whether the standard errors are reliable
+    spread: Callable[[Array], float] = staticmethod(lambda _: float("nan"))  # set in answers; copies lose it
 
     def total(self, x: Sequence[float]) -> EstimatedNumber:
         """Σ x·P with its standard error, for one number x per probability."""
@@ -56,7 +56,7 @@ class EstimatedNumber(float):
     standard_error: float
     effective_samples: float
     method: str
-    reliable: bool  # whether the standard error is
+    reliable: bool  # whether the standard error is reliable
 
     def __new__(
         cls, value: float, error: float, effective: float, method: str, reliable: bool = True
@@ -122,11 +122,11 @@ def as_posterior(keys: Sequence[object], found: Estimate) -> Posterior:
     pairs = zip(keys, found.table.reshape(-1).tolist(), strict=True)
     if found.method == EXACT:
         return dict(pairs)
-    told = Estimated(pairs)
-    told.method, told.effective_samples, told.spread = found.method, found.effective, found.spread
-    told.reliable = found.reliable
-    told.standard_error = dict(zip(keys, found.error.reshape(-1).tolist(), strict=True))
-    return told
+    estimated = Estimated(pairs)
+    estimated.method, estimated.effective_samples, estimated.spread = found.method, found.effective, found.spread
+    estimated.reliable = found.reliable
+    estimated.standard_error = dict(zip(keys, found.error.reshape(-1).tolist(), strict=True))
+    return estimated
 
 
 def as_number(found: Estimate) -> float:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import product
-from math import exp
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from credo.core.records import Surface
-from credo.errors import NetworkError, SchemaError, SizeError, check_seed
+from credo.errors import NetworkError, SchemaError, check_seed
 from credo.networks.answers import (
     EXACT,
     Marginals,
@@ -22,33 +20,23 @@ from credo.networks.answers import (
     as_posterior,
     exact_or_estimated,
 )
-from credo.networks.factor import Factor
-from credo.networks.fixed import FixedRecord
+from credo.networks.factor_model import FactorModel
 from credo.networks.graph import one_or_several
 from credo.networks.inference.sizes import ROW_SAMPLES, SAMPLES, Method, exact_only, is_exact
-from credo.networks.inference.tree_structures import TreeStructures
 from credo.networks.row_queries import known_columns, queried_rows
-from credo.networks.tables import States
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from credo.networks.explanation import QueryExplanation
-    from credo.networks.inference.components import Components
-    from credo.networks.inference.elimination import Elimination
-    from credo.networks.inference.estimate import Estimate, Total
-    from credo.networks.inference.findings import Findings, Given
-    from credo.networks.inference.joint_table import JointTable
-    from credo.networks.inference.node_weighting import NodeWeighting
-    from credo.networks.inference.potentials import Flags, Integers, Potentials
-    from credo.networks.inference.trees import Trees
+    from credo.networks.inference.estimate import Total
+    from credo.networks.inference.findings import Given
+    from credo.networks.inference.potentials import Flags, Integers
     from credo.networks.information import InformationGains
     from credo.numerics.exact import Array
 
-WHOLE_NETWORK_METHODS = ("forward", "loopy")  # methods that don't answer each connected component separately
 
-
-class GraphicalModel(FixedRecord, Surface):
+class GraphicalModel(FactorModel):
     """P(all) ∝ ∏ factors, and the queries that follow from it."""
 
     _internal: ClassVar[tuple[str, ...]] = (
@@ -56,72 +44,6 @@ class GraphicalModel(FixedRecord, Surface):
         "fixed_distributions", "fixed_tables", "forms", "graph", "index", "nodes", "parameters", "potentials",
         "rows_of", "schema", "state_index", "structures", "table_rows", "trees", "with_evidence", "without_factors",
     )  # fmt: skip
-
-    states: States
-    directed: ClassVar[bool]
-
-    if TYPE_CHECKING:  # a field of one kind of network, derived in the other
-
-        @property
-        def factors(self) -> tuple[Factor, ...]:
-            """The factors whose product is the joint distribution, up to a constant."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return tuple(self.states)
-
-    def __len__(self) -> int:
-        return len(self.variables)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.variables
-
-    @cached_property
-    def potentials(self) -> Potentials:
-        """The factors in the form that kernels read."""
-        from credo.networks.inference.potentials import Potentials
-
-        factors = self.factors if self.directed else [part for factor in self.factors for part in factor.split()]
-        return Potentials.of(self.states, factors, self.directed, self._auxiliary)
-
-    @property
-    def _auxiliary(self) -> Mapping[str, int]:
-        """Variables of the factors that aren't the model's own, and how many states each has: all answers sum over
-        them."""
-        return {}
-
-    @cached_property
-    def exact(self) -> JointTable | Trees | Elimination:
-        """Exact inference: in the joint table where that is small; else in junction trees, or by variable elimination
-        until compiling their kernels pays."""
-        from credo.networks.inference.elimination import Elimination, is_loaded
-        from credo.networks.inference.joint_table import JointTable, is_small
-
-        if is_small(self.potentials):
-            return JointTable(self.potentials)
-        return self.trees if is_loaded() else Elimination(self.potentials, lambda: self.trees)
-
-    @cached_property
-    def trees(self) -> Trees:
-        from credo.networks.inference.trees import Trees
-
-        return Trees(self.potentials, self.structures)
-
-    @cached_property
-    def structures(self) -> TreeStructures:
-        """Compiled trees, shared by networks with the same arrows and states."""
-        return TreeStructures()
-
-    @cached_property
-    def components(self) -> Components:
-        """Inference by connected component, for when an exact answer about the whole network doesn't fit in memory."""
-        from credo.networks.inference.components import Components
-
-        return Components(self.potentials)
-
-    def _weighting(self, method: Method, samples: int, seed: int) -> NodeWeighting | None:  # noqa: ARG002
-        """Likelihood weighting by nodes, if a node has no factors that fit in memory."""
-        return None
 
     # Probabilities
 
@@ -428,85 +350,3 @@ class GraphicalModel(FixedRecord, Surface):
 
             return filled(table, Answer(CompleteRows(self, names, fallback)), names)
         return pa.concat_tables(answers(CompleteRows(self, names, fallback), table, table.names))
-
-    # Inside
-
-    @cached_property
-    def _cells(self) -> int:
-        """The number of states, summed over variables."""
-        return int(self.potentials.places[-1])
-
-    @cached_property
-    def _places(self) -> dict[str, tuple[tuple[Any, ...], slice]]:
-        at = self.potentials.places.tolist()
-        return {name: (own, slice(at[i], at[i + 1])) for i, (name, own) in enumerate(self.states.items())}
-
-    @property
-    def _maximised(self) -> Sequence[int] | None:
-        """The variables of a most probable explanation; None: all, including auxiliary ones, which the others
-        determine."""
-        return None if self.potentials.is_decided else range(len(self.states))
-
-    def check_known(self) -> None:
-        """Refuse a network without tables."""
-
-    @property
-    def index(self) -> Potentials:
-        """The names of variables and states, for reading findings."""
-        return self.potentials
-
-    def _number(self, name: object) -> int:
-        from credo.networks.inference.findings import variable
-
-        return variable(self.index, name)
-
-    @cached_property
-    def _findings(self) -> Callable[[Given], Findings]:
-        from credo.networks.inference.findings import Findings
-
-        return partial(Findings.of, self.potentials)
-
-    def _chance(self, event: Mapping[int, Flags], findings: Findings, given: Given) -> float:
-        """P(event | given), exactly."""
-        before = self.exact.log_total(findings.codes, findings.weights)
-        self._check(before, given)
-        after = findings.where(event, self.potentials.places)
-        return 0.0 if after is None else min(1.0, exp(self.exact.log_total(after.codes, after.weights) - before))
-
-    def _check(self, log_probability: float, given: Given) -> None:
-        if log_probability > -np.inf:
-            return
-        from credo.networks.inference.conflict import impossible
-
-        def possible(some: Given) -> bool:
-            findings = self._findings(some)
-            try:
-                return self.exact.log_total(findings.codes, findings.weights) > -np.inf
-            except SizeError:  # unknown: then it can't be shown to be a conflict
-                return True
-
-        raise impossible(given or {}, possible)
-
-    def _estimates(
-        self,
-        findings: Findings,
-        asked: Sequence[tuple[Sequence[int], Mapping[int, Flags]]],
-        given: Given,
-        method: str,
-        samples: int,
-        seed: int,
-    ) -> list[Estimate]:
-        from credo.networks.inference.approximate import estimates
-        from credo.networks.inference.estimate import JointQuery
-
-        groups = [JointQuery(variables, event) for variables, event in asked]
-        if method in WHOLE_NETWORK_METHODS:
-            return estimates(self.potentials, findings, groups, method, samples, seed)
-        return self.components.estimates(findings, groups, method, samples, seed, partial(self._check, given=given))
-
-    def _log_total(self, findings: Findings, method: str, samples: int, seed: int) -> Total:
-        from credo.networks.inference.approximate import log_total
-
-        if method in WHOLE_NETWORK_METHODS:
-            return log_total(self.potentials, findings, method, samples, seed)
-        return self.components.log_total(findings, method, samples, seed)
