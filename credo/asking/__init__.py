@@ -90,7 +90,7 @@ def _event_answer(model: object, asked: Adapter, question: Question, inference: 
 
 
 def variables(model: object) -> list[Variable]:
-    """What a model can be asked about and conditioned on.
+    """The variables that a model can be asked about and conditioned on.
 
     >>> from credo.networks.network import Network
     >>> variables(Network("Storm -> Fire", {"Storm": 0.2, "Fire": {"yes": 0.25, "no": 0.01}}))[0]

@@ -132,7 +132,7 @@ Event = Term | AnyOf | AllOf | Not
 
 
 def leaves(event: Event) -> list[Term]:
-    """The conditions that an event is made of."""
+    """The conditions in an event."""
     match event:
         case Term():
             return [event]

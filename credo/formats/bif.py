@@ -101,8 +101,8 @@ def _variable(scanner: Scanner, at: int) -> DraftNode:
             case "type":
                 states = _states(scanner, name)
             case "property":
-                said, ended = _property(scanner)
-                remark = said or remark
+                text, ended = _property(scanner)
+                remark = text or remark
                 if ended:
                     break
             case "}":
@@ -135,9 +135,9 @@ def _states(scanner: Scanner, name: str) -> list[str]:
 
 def _property(scanner: Scanner) -> tuple[str, bool]:
     """credo's remark, if the property is one; and whether the block ended after it."""
-    said = unquoted(scanner.peek())
+    text = unquoted(scanner.peek())
     end = scanner.skip_to({";", "}"})
-    return (said if said.startswith(REMARK) else ""), end == "}"
+    return (text if text.startswith(REMARK) else ""), end == "}"
 
 
 def _definition(scanner: Scanner, at: int) -> Definition:

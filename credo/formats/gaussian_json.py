@@ -79,9 +79,9 @@ def _check_arcs(arcs: object, net: HybridNetwork, file: str) -> None:
         return
     if not isinstance(arcs, Sequence) or not all(isinstance(arc, list) and len(arc) == 2 for arc in arcs):
         raise NetworkError(f"{file}: arcs must be pairs of names")
-    said = {(str(parent), str(child)) for parent, child in arcs}
+    listed = {(str(parent), str(child)) for parent, child in arcs}
     known = {(parent, child) for child, above in net.parents.items() for parent in above}
-    for parent, child in sorted(said ^ known):
+    for parent, child in sorted(listed ^ known):
         where = "arcs" if (parent, child) in known else "the parents of that node"
         raise NetworkError(f"{file}: the arrow {parent!r:.60} -> {child!r:.60} is missing in {where}")
 

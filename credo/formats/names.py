@@ -108,10 +108,10 @@ def remark_in(text: str) -> Remark | None:
     if not REMARK_START.match(text):
         return None
     try:
-        said = dict(word.split("=") for word in text.removeprefix(REMARK).split())
-        states = tuple(map(_decoded, said["states"].split(","))) if "states" in said else None
-        name = _decoded(said["name"]) if "name" in said else None
-        return Remark(name, states, int(said["place"]) if "place" in said else None)
+        fields = dict(word.split("=") for word in text.removeprefix(REMARK).split())
+        states = tuple(map(_decoded, fields["states"].split(","))) if "states" in fields else None
+        name = _decoded(fields["name"]) if "name" in fields else None
+        return Remark(name, states, int(fields["place"]) if "place" in fields else None)
     except ValueError:
         raise ValueError("can't be read: it was changed") from None
 

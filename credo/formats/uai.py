@@ -156,7 +156,7 @@ def _integers(scanner: Scanner, count: int, what: str) -> list[int]:
 
 
 def _is_directed(factors: Sequence[Scoped], count: int) -> bool:
-    """Whether each table is P(last | others) of a variable of its own, without cycles."""
+    """Whether each table is P(last | others), one for each variable, without cycles."""
     if {scope[-1] for scope, _, _ in factors if scope} != set(range(count)) or len(factors) != count:
         return False
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""What queries return: exact probabilities, or estimates with standard errors."""
+"""Answers of queries: exact probabilities, or estimates with standard errors."""
 
 from __future__ import annotations
 

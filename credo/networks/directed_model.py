@@ -113,7 +113,7 @@ class DirectedModel(DirectedGraph, GraphicalModel):
         if self.declared == other.declared and "schema" in other.__dict__:
             self.__dict__["schema"] = other.__dict__["schema"]
 
-    # What it is made of
+    # Parts
 
     @property
     def variables(self) -> tuple[str, ...]:

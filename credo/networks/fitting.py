@@ -67,7 +67,7 @@ class FittingSettings:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> FittingSettings:
-        """From the options of `fit`, which are checked by name."""
+        """Settings from the options of `fit`, checked by name."""
         known = [each.name for each in fields(cls)]
         for unknown in (name for name in options if name not in known):
             raise NetworkError(f"there is no option {unknown!r}; {suggest(unknown, known)}")

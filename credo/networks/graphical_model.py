@@ -249,8 +249,8 @@ class GraphicalModel(FactorModel):
     def what_to_ask(
         self, variable: str, given: Given = None, *, costs: Mapping[str, float] | None = None, price: float = 1.0
     ) -> InformationGains:
-        """The expected reduction in the entropy of a variable, in nats, from observing each other one, less its cost
-        times the price per unit; the best first."""
+        """The expected reduction in the entropy of a variable, in nats, from observing each other variable, minus its
+        cost times the price per unit; the best first."""
         from credo.networks.information import information_gains
 
         return information_gains(self, variable, given, costs, price)
@@ -277,8 +277,8 @@ class GraphicalModel(FactorModel):
     ) -> Any:
         """P(variable | the row's other cells), any of which may be missing. (rows, states)
 
-        Rows whose exact answer doesn't fit in memory are estimated from `samples` each; "exact" refuses them. Of a Dask
-        or Spark DataFrame: that frame, with a column P(state) for each state, computed lazily.
+        Rows whose exact answer doesn't fit in memory are estimated from `samples` each; "exact" refuses them. For a
+        Dask or Spark DataFrame, the result is that frame with a column P(state) for each state, computed lazily.
         """
         from credo.networks.inference.rows import PredictRows, answers
 
@@ -295,7 +295,7 @@ class GraphicalModel(FactorModel):
     def predict(
         self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
     ) -> Any:
-        """The most probable state in each row; of a Dask or Spark DataFrame, that frame with a column `predicted`."""
+        """The most probable state in each row; for a Dask or Spark DataFrame, that frame with a column `predicted`."""
         from credo.data import source
 
         table = source(data)
@@ -313,7 +313,7 @@ class GraphicalModel(FactorModel):
     def log_prob(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
         """log P(row) of each row, missing cells summed out.
 
-        Of a Dask or Spark DataFrame: that frame, with a column log_prob, computed lazily.
+        For a Dask or Spark DataFrame, the result is that frame with a column log_prob, computed lazily.
         """
         from credo.data import source
         from credo.networks.inference.rows import ScoreRows
@@ -338,7 +338,7 @@ class GraphicalModel(FactorModel):
     def impute(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
         """The table with its missing cells filled in by their most probable joint state: an Arrow table.
 
-        Of a Dask or Spark DataFrame: that frame, filled in when it is computed.
+        For a Dask or Spark DataFrame, the result is that frame, filled in when it is computed.
         """
         import pyarrow as pa
 

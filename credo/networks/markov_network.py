@@ -56,7 +56,7 @@ class MarkovNetwork(GraphicalModel, Unlearned):
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> MarkovNetwork:
-        """From a UAI or JSON file."""
+        """Read from a UAI or JSON file."""
         from credo.formats import read_as
 
         return read_as(MarkovNetwork, path)

@@ -1,4 +1,4 @@
-"""What users give by the values of a node's parents, as in {"yes": 0.25, "no": 0.01}: checked."""
+"""Values that users give for each configuration of a node's parents, as in {"yes": 0.25, "no": 0.01}: checked."""
 
 from __future__ import annotations
 

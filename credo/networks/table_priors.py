@@ -70,7 +70,8 @@ class TablePriors:
 
     @classmethod
     def of(cls, given: object, labels: Collection[str]) -> TablePriors:
-        """From "ml", a number l (Dirichlet(l)), a DirichletCategorical, a BDeu, or {node or label: any of these}."""
+        """Priors from "ml", a number l (Dirichlet(l)), a DirichletCategorical, a BDeu, or {node or label: any of
+        these}."""
         if isinstance(given, TablePriors):
             return given
         if not isinstance(given, Mapping):
@@ -83,7 +84,7 @@ class TablePriors:
         return self.by_label.get(label, self.default)
 
     def in_log_odds(self, shapes: Mapping[str, Shape]) -> TablePriors:
-        """With each concentration raised by 1: the mode is then the mean under these priors.
+        """The priors with each concentration raised by 1: their mode is the mean under these priors.
 
         In log-odds (softmax) parameters a Dirichlet(α) has the density ∏ θᵥ^αᵥ, up to a constant. Its mode is α / A,
         which is positive for every α > 0; that of ∏ θᵥ^(αᵥ - 1) doesn't exist for α < 1, as BDeu has it.
@@ -100,7 +101,7 @@ def _prior(given: Any, what: str) -> TablePrior:
         return given
     if isinstance(given, DirichletCategorical):
         if given.levels is not None:
-            raise PriorError(f"{what} must have a concentration for all states alike, or an array, not named values")
+            raise PriorError(f"{what} must have one concentration for all states, or an array, not named values")
         return given
     if isinstance(given, str) and given == ML:
         return None

@@ -86,13 +86,13 @@ class InfluenceDiagram(Surface, Unlearned):
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> InfluenceDiagram:
-        """From a GeNIe file (.xdsl)."""
+        """Read from a GeNIe file (.xdsl)."""
         from credo.formats import read_diagram
 
         return read_diagram(path)
 
     def write(self, path: str | PathLike[str]) -> None:
-        """To a GeNIe file (.xdsl)."""
+        """Write to a GeNIe file (.xdsl)."""
         from credo.formats import write_diagram
 
         write_diagram(self, path)
@@ -197,8 +197,8 @@ def _check_kinds(
         of = [what for what, names in kinds.items() if name in names]
         if len(of) != 1:
             both = " and ".join(of)
-            said = f"is given as {both}" if of else "has no table, no utilities and no options"
-            raise NetworkError(f"{name!r} {said}: a node is a chance variable, a utility or a decision")
+            problem = f"is given as {both}" if of else "has no table, no utilities and no options"
+            raise NetworkError(f"{name!r} {problem}: a node is a chance variable, a utility or a decision")
     if not utilities:
         raise NetworkError("an influence diagram must have at least one utility: else all options are as good")
     for name, own in parents.items():

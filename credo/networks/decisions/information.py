@@ -50,8 +50,8 @@ class InformationValues(Shown):
 
 
 def value_of_information(diagram: InfluenceDiagram, name: str, before: str | None, given: Given, test: object) -> float:
-    """The largest expected utility with an arrow from the variable, or from a test of it, into the decision, less that
-    without it."""
+    """The largest expected utility with an arrow from the variable, or from a test of it, into the decision, minus the
+    largest without it."""
     decision = _decision(diagram, before, given)
     _check_variable(diagram, name, decision, given)
     now = diagram.expected_utility(given)

@@ -90,7 +90,7 @@ class HybridModel(DirectedGraph, Surface):
         for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
 
-    # What it is made of
+    # Parts
 
     @property
     def variables(self) -> tuple[str, ...]:

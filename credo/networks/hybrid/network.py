@@ -121,8 +121,8 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
         return most_probable(self, variables, given)
 
     def explain(self, variable: str, given: Given, value: Any = None) -> QueryExplanation:
-        """How much each finding changed the log-odds of a category's value, by default the most probable one; or, of a
-        number, those of an interval as in (39, None)."""
+        """How much each finding changed the log-odds of a category's value, by default the most probable one; or, for a
+        number, those of an interval such as (39, None)."""
         from credo.networks.hybrid.queries import explained
 
         return explained(self, variable, given, value)
@@ -153,8 +153,8 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
     def what_to_ask(
         self, variable: str, given: Given = None, *, costs: Mapping[str, float] | None = None, price: float = 1.0
     ) -> InformationGains:
-        """The expected reduction in the entropy of a category, in nats, from observing each other one, less its cost
-        times the price per unit; the best first."""
+        """The expected reduction in the entropy of a category, in nats, from observing each other category, minus its
+        cost times the price per unit; the best first."""
         from credo.networks.information import information_gains
 
         return information_gains(self._categories_only("what_to_ask", variable), variable, given, costs, price)

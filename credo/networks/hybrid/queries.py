@@ -210,7 +210,7 @@ def _in_order(net: HybridNetwork, found: dict[str, Any], findings: HybridFinding
 
 
 def chance(net: HybridNetwork, event: Given, given: Given, method: Method, samples: int, seed: int) -> float:
-    """By the chain rule: states first, then one interval after another."""
+    """P(event | given) by the chain rule: states first, then one interval after another."""
     net._check_nodes()
     how = _how(method, samples, seed)
     if not net.numbers and not net.logistic:

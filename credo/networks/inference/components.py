@@ -31,7 +31,7 @@ Check = Callable[[float], None]  # raises an error for impossible evidence, give
 
 @dataclass(frozen=True, eq=False)
 class ConnectedComponent:
-    """A connected component of the free variables, with their observed neighbours, as a network of its own."""
+    """A connected component of the free variables, with their observed neighbours, as a separate network."""
 
     variables: Integers  # their indices in the whole network
     potentials: Potentials

@@ -105,7 +105,7 @@ def state(potentials: Potentials, v: int, value: object) -> int:
 
 
 def affirmative(states: Sequence[object]) -> int:
-    """Of two states, the affirmative one; else the first.
+    """The index of the affirmative one of two states; otherwise the first.
 
     >>> affirmative(["no", "yes"]), affirmative(["a", "b"]), affirmative(["1", "0"])
     (1, 0, 0)

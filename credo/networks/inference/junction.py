@@ -210,7 +210,7 @@ class Tree:
 
     @cached_property
     def junction(self) -> Junction:
-        """The tree with the product of the factors that evidence doesn't change, if it is small enough to be kept."""
+        """The tree with the product of the factors that evidence doesn't change, if it is small enough to keep."""
         if self.cells > KEPT_PRODUCT:
             return Junction(*self._bare)
         begun, (tables, scales) = self._bare[-1].copy(), self._space.take()

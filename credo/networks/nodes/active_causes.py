@@ -28,7 +28,8 @@ class SeenCauses:
     def of(
         cls, cells: NDArray[np.integer], weight: Array, starts: list[int], neutral: tuple[int, ...], high: int
     ) -> SeenCauses:
-        """From codes of the parents and the node, rows of the parameters as they start, and the state of the effect."""
+        """Built from codes of the parents and the node, the start of each parent's parameter rows, and the state of the
+        effect."""
         above = cells[:, :-1]
         place, parent = np.nonzero(above != np.array(neutral))
         cause = np.array(starts[:-1])[parent] + above[place, parent]

@@ -122,8 +122,8 @@ class AutomatonNode(ChainNode):
         counts = Counts.of(codes[self.name], len(self.family.own), Hard.of(rows.astype(np.int32), self.leaves, weight))
         if self.fixed is not None and (bad := np.argwhere((counts.n.value > 0) & (self.fixed == 0.0))).size:
             row, state = bad[0].tolist()
-            own, said = self.family.own, self.fixed[row].argmax()
-            raise EvidenceError(f"a row has {self.name}={own[state]}, where its rule says {own[said]}")
+            own, expected = self.family.own, self.fixed[row].argmax()
+            raise EvidenceError(f"a row has {self.name}={own[state]}, where its rule says {own[expected]}")
         return counts
 
     # Inference

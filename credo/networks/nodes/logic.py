@@ -198,8 +198,8 @@ class Parser:
         try:
             value = ast.literal_eval(other)
         except (ValueError, SyntaxError):
-            said = f"compares {self.parents[parent]!r} with {ast.unparse(other):.60}"
-            raise self._fault(f"{said}: states stand in quotes, as in == 'yes' or in ['yes', 'no']") from None
+            problem = f"compares {self.parents[parent]!r} with {ast.unparse(other):.60}"
+            raise self._fault(f"{problem}: states stand in quotes, as in == 'yes' or in ['yes', 'no']") from None
         several = isinstance(op, ast.In | ast.NotIn)
         if not isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn) or (
             several and not isinstance(value, list | tuple | set)

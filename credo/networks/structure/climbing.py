@@ -157,7 +157,7 @@ def _effects(move: Move) -> Iterator[tuple[int, int, bool]]:
 
 
 def hill_climbing(score: Score, constraints: Constraints, start: Parents, seed: int = 0) -> Parents:  # noqa: ARG001
-    """The best change of one arrow (added, deleted, reversed), again and again until none gains anything."""
+    """Make the best change of one arrow (add, delete, reverse) until none gains anything."""
     climber = Climber(score, constraints, start)
     climber.climb()
     return climber.graph

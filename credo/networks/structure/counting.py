@@ -139,7 +139,7 @@ class Counter:
         self.sizes = np.array(self.table.sizes, dtype=np.int64)
 
     def sums(self, base: Sequence[int], others: Sequence[int], prior: Array) -> Array:
-        """Of the tables of `base` with each one of `others`; `prior` has the a of each."""
+        """The sums for the tables of `base` with each of `others`; `prior` has the a of each."""
         wanted = np.asarray(others, dtype=np.int64)
         a = np.ascontiguousarray(prior, dtype=np.float64)
         log_gamma = _log_gammas(a) if a.any() else a

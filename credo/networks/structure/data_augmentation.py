@@ -94,7 +94,7 @@ class NumberFamily:
     def of(
         cls, node: int, given: Configurations, numbers: Sequence[int], cells: Cells, weight: Array, prior: NormalWishart
     ) -> NumberFamily:
-        """From the mean and covariance of parents and child under the posterior of BGe's prior."""
+        """The regression from the mean and covariance of parents and child, under the posterior of BGe's prior."""
         z = np.stack([cells[v] for v in (*numbers, node)], axis=1)
         n, mean, scatter = grouped_scatter(z, weight, given.places(cells, len(weight)), len(given))
         spread = prior.posterior_scale(n, mean, scatter)

@@ -209,9 +209,9 @@ class FrameCounter:
 def frame_columns(
     source: Source, weights: Weights, read: ReadColumns, levels: Sequence[CategoryColumn], only_counts: bool
 ) -> Columns | None:
-    """Of a frame whose variables are categories, given as columns without rows; None if all cells must be collected:
-    some are missing, and searches complete them row by row; or there are too many distinct rows, and counts alone
-    aren't enough."""
+    """The columns of a frame whose variables are categories, given as columns without rows; None if all cells must be
+    collected: some are missing, and searches complete them row by row; or there are too many distinct rows, and counts
+    alone aren't enough."""
     sizes = tuple(len(column.levels) for column in levels)
     found = engines.reduce(CountDistinctRows(read, sizes), weights.partitions(source, read.names), DistinctRows.total)
     if found is None or not found.weight or not found.complete:

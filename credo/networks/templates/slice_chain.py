@@ -96,7 +96,7 @@ class SliceChain:
     def of(
         cls, parents: Mapping[str, Scope], states: States, first: Mapping[str, Array], later: Mapping[str, Array]
     ) -> SliceChain:
-        """From the tables of each variable in the first slice and in later ones."""
+        """The chain from the tables of each variable in the first slice and in later ones."""
         own = slices.interface(parents)
         sizes = {name: len(states[name]) for name in parents} | {
             slices.previous(name): len(states[name]) for name in own
