@@ -141,7 +141,7 @@ class DirectedModel(DirectedGraph, GraphicalModel):
     def factorisation(self) -> Factorisation:
         """The factors of each node."""
         own = self.parameters
-        return Factorisation({name: node.pieces(own[name]) for name, node in self.nodes.items()}, self.states)
+        return Factorisation({name: node.node_factors(own[name]) for name, node in self.nodes.items()}, self.states)
 
     @property
     def _auxiliary(self) -> Mapping[str, int]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from credo.errors import NetworkError, SchemaError, check_seed
 from credo.networks.answers import (
-    EXACT,
     Marginals,
     MostProbable,
     Posterior,
@@ -22,7 +21,7 @@ from credo.networks.answers import (
 )
 from credo.networks.factor_model import FactorModel
 from credo.networks.graph import one_or_several
-from credo.networks.inference.sizes import ROW_SAMPLES, SAMPLES, Method, exact_only, is_exact
+from credo.networks.inference.sizes import EXACT, ROW_SAMPLES, SAMPLES, Method, exact_only, is_exact
 from credo.networks.row_queries import known_columns, queried_rows
 
 if TYPE_CHECKING:

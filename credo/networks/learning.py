@@ -250,9 +250,9 @@ def expected_evidence(network: DirectedModel, rows: CodedRows) -> tuple[Evidence
             place = "a row" if rows.start is None else f"row {rows.start + row + 1}"
             raise EvidenceError(f"{place}: {error}") from None
     found: dict[Label, Part] = {}
-    pieces, nodes = network.potentials.split(counts), network.nodes
+    split, nodes = network.potentials.split(counts), network.nodes
     one_each = not network.forms
-    by_node = dict(zip(nodes, ([p] for p in pieces), strict=True)) if one_each else network.factorisation.split(pieces)
+    by_node = dict(zip(nodes, ([p] for p in split), strict=True)) if one_each else network.factorisation.split(split)
     for name, node in nodes.items():
         add_tied(found, node.expected_label, node.expected(by_node[name], network.parameters[name]))
     counted = rows.weight > 0

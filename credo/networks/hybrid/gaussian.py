@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.errors import NetworkError
 from credo.numerics.distributions import LOG_2PI
@@ -18,6 +19,8 @@ from credo.numerics.exact import Array
 
 FEWEST_SPARSE_UNKNOWNS = 120  # unknown numbers for which sparse matrices are faster
 COLUMNS_SOLVED_AT_ONCE = 256  # right-hand sides
+
+Indices = NDArray[np.signedinteger[Any]]
 
 
 class SolvedGaussian(Protocol):
@@ -54,7 +57,7 @@ class DenseGaussian:
     def variances(self) -> Array:
         return np.asarray(np.diagonal(self.whole, axis1=1, axis2=2))
 
-    def taken(self, which: Any) -> DenseGaussian:
+    def taken(self, which: Indices) -> DenseGaussian:
         """The same for some of the configurations."""
         return DenseGaussian(self.log_density[which], self.mean[which], self.whole[which])
 
@@ -114,7 +117,7 @@ class SparseGaussian:
             return found[None]
         return np.asarray(self.scale**2 * found)[None]
 
-    def _columns(self, places: Any) -> Array:
+    def _columns(self, places: Indices) -> Array:
         right = np.zeros((len(self.scale), len(places)))
         right[places, np.arange(len(places))] = self.scale[places]
         return np.asarray(self.scale[:, None] * self.factor.solve(right))
@@ -157,7 +160,7 @@ def selected_variances(factor: Any) -> Array | None:
     for below in rows:
         if len(below):
             waiting[below[0]] += 1
-    blocks: dict[int, tuple[Any, Array]] = {}  # rows {j, i} of a column, and Z there
+    blocks: dict[int, tuple[Indices, Array]] = {}  # rows {j, i} of a column, and Z there
     found = np.empty(len(pivots))
     for j in range(len(pivots) - 1, -1, -1):
         below, own = rows[j], np.empty((len(rows[j]) + 1, len(rows[j]) + 1))
@@ -179,14 +182,14 @@ def selected_variances(factor: Any) -> Array | None:
     return np.asarray(found[order])
 
 
-def _columns_of(lower: Any) -> tuple[list[Any], list[Array]]:
+def _columns_of(lower: Any) -> tuple[list[Indices], list[Array]]:
     """Rows and values below the diagonal, including structural zeros: the rows of a column are a subset of those of its
     parent, the first of them."""
     lower = lower.tocsc()
     lower.sort_indices()
     starts = lower.indptr
     given = [lower.indices[a + 1 : b] for a, b in pairwise(starts.tolist())]
-    rows: list[Any] = [*given]
+    rows: list[Indices] = [*given]
     weights: list[Array] = []
     for j, below in enumerate(rows):
         if len(below):
@@ -202,12 +205,12 @@ def _columns_of(lower: Any) -> tuple[list[Any], list[Array]]:
     return rows, weights
 
 
-def _among(some: Any, rows: Any) -> bool:
+def _among(some: Indices, rows: Indices) -> bool:
     """Whether these are a subset of others, both sorted."""
     if len(rows) < len(some):
         return False
     places = rows.searchsorted(some)
-    return places[-1] < len(rows) and bool((rows[places] == some).all())
+    return bool(places[-1] < len(rows) and (rows[places] == some).all())
 
 
 def _degenerate() -> NetworkError:

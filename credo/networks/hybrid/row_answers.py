@@ -63,8 +63,8 @@ class RowAnswers:
                 found[row] = self._one(asked, rows, row, batch)
             parts.append(found)
         if self.estimated:
-            rows = counted(self.estimated, "row")
-            tell(f"{rows} were estimated by {LIKELIHOOD_WEIGHTING}: their missing cells are too many")
+            count = counted(self.estimated, "row")
+            tell(f"{count} were estimated by {LIKELIHOOD_WEIGHTING}: their missing cells are too many")
         return np.concatenate(parts)
 
     def _one(self, asked: Callable[[dict[str, Any]], Any], rows: HybridRows, row: int, batch: Batch) -> Any:

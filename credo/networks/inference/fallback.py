@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from credo.errors import SizeError, counted
-from credo.networks.inference.components import EXACT, Components
+from credo.networks.inference.components import Components
 from credo.networks.inference.estimate import UNRELIABLE, JointQuery, Total
 from credo.networks.inference.findings import Findings
 from credo.networks.inference.potentials import Integers
-from credo.networks.inference.sizes import needed
+from credo.networks.inference.sizes import EXACT, needed
 from credo.networks.inference.trees import Trees
 from credo.notices import tell
 from credo.numerics.exact import Array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,12 @@ from credo.errors import DataError, SizeError, check_seed
 from credo.networks.inference.annealed_importance import LEAST_EFFECTIVE
 from credo.networks.inference.estimate import UNRELIABLE
 from credo.networks.inference.findings import Findings, Given
-from credo.networks.inference.forward import SAMPLES_AT_ONCE, drawn_forward, mixed_seed, most_weight
+from credo.networks.inference.forward import drawn_forward, mixed_seed, most_weight
 from credo.networks.inference.gibbs import agreed, chains
 from credo.networks.inference.rows import states_array
-from credo.networks.inference.sizes import ROW_SAMPLES, Method, available, needed
+from credo.networks.inference.sizes import ROW_SAMPLES, SAMPLES_AT_ONCE, Method, available, needed
 from credo.notices import tell
+from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,7 +107,7 @@ class DrawRows:
         return self.net._findings(self.given)
 
     @cached_property
-    def _forward(self) -> Any:
+    def _forward(self) -> Callable[[int, NDArray[np.signedinteger]], Array]:
         return drawn_forward(self.net.potentials, self._findings, self.seed)
 
 

@@ -62,7 +62,7 @@ class Chain:
             found = np.stack(each, axis=p)
         return np.array(np.broadcast_to(found, self.shape))
 
-    def pieces(self) -> tuple[NodeFactor, ...]:
+    def node_factors(self) -> tuple[NodeFactor, ...]:
         """The factors of the node and of the summaries; a small table is one factor."""
         if self.is_small:
             return (NodeFactor((*self.parents, self.name), self.table()),)
@@ -72,7 +72,7 @@ class Chain:
         return (own, NodeFactor((read[0], 0), self.steps[0][0]), *middle)
 
     def step_counts(self, counts: Sequence[Array]) -> list[Array]:
-        """Expected counts of the steps, from those of the pieces."""
+        """Expected counts of the steps, from those of the node factors."""
         if self.is_small:
             return self.expected(every_cell(self.shape), counts[0].reshape(-1))
         last, first, *middle = counts

@@ -63,8 +63,8 @@ class ChainNode(FamilyNode):
     def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
         return self.chain(parameters).rows(cells)
 
-    def pieces(self, parameters: Array) -> tuple[NodeFactor, ...]:
-        return self.chain(parameters).pieces()
+    def node_factors(self, parameters: Array) -> tuple[NodeFactor, ...]:
+        return self.chain(parameters).node_factors()
 
 
 class CountedNode(FamilyNode):

@@ -106,7 +106,7 @@ class LogLinearNode(CountedNode):
     def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
         return np.exp(self.log_shares(parameters, cells))
 
-    def pieces(self, parameters: Array) -> tuple[NodeFactor, ...]:
+    def node_factors(self, parameters: Array) -> tuple[NodeFactor, ...]:
         return (NodeFactor(self.family.scope, self.table(parameters)),)
 
     # Learning

@@ -87,13 +87,13 @@ class Node(Protocol):
         """The statistics of complete rows."""
         ...
 
-    def pieces(self, parameters: Array) -> tuple[NodeFactor, ...]:
+    def node_factors(self, parameters: Array) -> tuple[NodeFactor, ...]:
         """The factors whose product is P(node | parents), auxiliary variables summed out: its own first, then one for
         each auxiliary variable, in their order."""
         ...
 
     def expected(self, counts: Sequence[Array], parameters: Array) -> Part:
-        """The expected statistics, from expected counts of the pieces under these parameters."""
+        """The expected statistics, from expected counts of the factors under these parameters."""
         ...
 
     def counts(self, evidence: Evidence, parameters: Array) -> Any:

@@ -78,7 +78,7 @@ class ConditionalTable(LearnedNode):
             type(part.statistics) is Counts and part.axes == self.axes and part.statistics.n.shape == self.shape(sizes)
         )
 
-    def pieces(self, parameters: Array) -> tuple[NodeFactor, ...]:
+    def node_factors(self, parameters: Array) -> tuple[NodeFactor, ...]:
         return (NodeFactor(self.scope, parameters),)
 
     def expected(self, counts: Sequence[Array], parameters: Array) -> Part:  # noqa: ARG002 - counts are what is seen

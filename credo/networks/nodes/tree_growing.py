@@ -45,7 +45,7 @@ class UngrownNode(CountedNode):
     def _refuse(self, *_: Any) -> NoReturn:
         raise NetworkError(f"the tree of {self.name!r} isn't grown yet: fit the network first")
 
-    parameters = distribution = table = rows = pieces = expected = counts = _refuse
+    parameters = distribution = table = rows = node_factors = expected = counts = _refuse
     log_likelihood = mode = estimate = log_prior = drawn = coordinates = at = _refuse
 
 

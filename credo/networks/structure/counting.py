@@ -9,7 +9,7 @@ follow by subtraction. Duplicate rows are merged, with a weight, if that shorten
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -187,7 +187,7 @@ class Counter:
     @cached_property
     def _unusual(self) -> tuple[NDArray[Any], NDArray[np.int32], Integers]:
         """The states other than the most common one, their rows, and the start of each variable's."""
-        codes, rows = list[Any](), list[Any]()
+        codes, rows = list[NDArray[Any]](), list[NDArray[np.int32]]()
         for column, size in zip(self.table.codes, self.table.sizes, strict=True):
             own = np.flatnonzero(column != np.bincount(column, minlength=size).argmax()).astype(np.int32)
             rows.append(own)
@@ -311,7 +311,7 @@ def joint_states(codes: NDArray[Any], sizes: Sequence[int], members: Sequence[in
     return keys, states
 
 
-def _in_threads(work: Any, places: Integers, nanoseconds: float) -> Array:
+def _in_threads(work: Callable[[Integers], Array], places: Integers, nanoseconds: float) -> Array:
     """Do the work for all places, in several threads if it takes long enough."""
     parts = min(len(places), 1 + int(nanoseconds / THREAD_NANOSECONDS))
     count = parts if parts == 1 else min(parts, local.workers())

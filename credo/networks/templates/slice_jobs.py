@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.data import Batch
 from credo.data.sequences import SequenceBatch
@@ -19,16 +20,18 @@ from credo.networks.templates.slice_passes import SlicePasses
 from credo.networks.templates.slice_reading import CodeSlices, notice_unseen
 from credo.numerics.exact import Array
 
+Answers = dict[str, NDArray[Any]]  # by name; (rows, ...) or (sequences,)
+
 
 class SliceJob(Protocol):
     """A query about each row of sequences, or about each sequence."""
 
     @property
-    def empty(self) -> dict[str, Any]:
+    def empty(self) -> Answers:
         """The answer for no rows."""
         ...
 
-    def of(self, coded: CodedSlices) -> dict[str, Any]: ...
+    def of(self, coded: CodedSlices) -> Answers: ...
 
     @property
     def by_row(self) -> bool: ...
@@ -44,10 +47,10 @@ class SliceMarginals:
     by_row: bool = True
 
     @property
-    def empty(self) -> dict[str, Any]:
+    def empty(self) -> Answers:
         return {name: np.empty((0, self.chain.sizes[name])) for name in self.names}
 
-    def of(self, coded: CodedSlices) -> dict[str, Any]:
+    def of(self, coded: CodedSlices) -> Answers:
         passes = SlicePasses.of(self.chain, coded)
         return marginals(self.chain, coded, passes.smoothed() if self.smooth else passes.filtered(), self.names)
 
@@ -60,10 +63,10 @@ class DecodeSlices:
     by_row: bool = True
 
     @property
-    def empty(self) -> dict[str, Any]:
+    def empty(self) -> Answers:
         return {name: np.empty(0, dtype=np.int32) for name in self.chain.names}
 
-    def of(self, coded: CodedSlices) -> dict[str, Any]:
+    def of(self, coded: CodedSlices) -> Answers:
         codes, _ = most_probable(self.chain, coded)
         return dict(zip(coded.names, codes, strict=True))
 
@@ -76,10 +79,10 @@ class SequenceLogProb:
     by_row: bool = False
 
     @property
-    def empty(self) -> dict[str, Any]:
+    def empty(self) -> Answers:
         return {"log_prob": np.empty(0)}
 
-    def of(self, coded: CodedSlices) -> dict[str, Any]:
+    def of(self, coded: CodedSlices) -> Answers:
         return {"log_prob": self._totals(coded)}
 
     def _totals(self, coded: CodedSlices) -> Array:
@@ -97,7 +100,7 @@ class SequenceLogProb:
 class SliceBatchAnswers(NamedTuple):
     """The answers for a batch, unseen values, and the original places of rows that were sorted."""
 
-    answer: dict[str, Any]
+    answer: Answers
     unknown: dict[str, Unseen]
     places: Places | None
 
@@ -121,7 +124,7 @@ class AnswerBesideRows:
     job: SliceJob
     code: CodeSlices
 
-    def __call__(self, batch: SequenceBatch) -> tuple[Batch, dict[str, Any]]:
+    def __call__(self, batch: SequenceBatch) -> tuple[Batch, Answers]:
         coded, _, places = self.code(batch)
         answer = self.job.of(coded)
         if places is None:
@@ -129,7 +132,7 @@ class AnswerBesideRows:
         return batch.batch.take(places), {name: own[places] for name, own in answer.items()}
 
 
-def collected(job: SliceJob, parts: Iterable[SliceBatchAnswers]) -> dict[str, Any]:
+def collected(job: SliceJob, parts: Iterable[SliceBatchAnswers]) -> Answers:
     """The answers of all batches, rows in the table's order; a notice reports unseen values."""
     found, unknown = [job.empty], dict[str, Unseen]()
     for answer, unseen, places in parts:
