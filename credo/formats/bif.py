@@ -179,7 +179,7 @@ def _definition(scanner: Scanner, at: int) -> Definition:
 def _define(draft: Draft, definition: Definition, scanner: Scanner) -> None:
     node = draft.defined(definition.name, definition.parents, definition.at)
     if definition.function == "max" and node.parents and definition.table is None and definition.default is None:
-        read_alone(draft, node, _alone(draft, node, definition, scanner))
+        read_alone(draft, node, _max_rows(draft, node, definition, scanner))
         return
     shape = draft.shape(node)
     if definition.table is None:
@@ -194,7 +194,7 @@ def _define(draft: Draft, definition: Definition, scanner: Scanner) -> None:
         node.table = np.moveaxis(node.table.reshape(shape[-1], *shape[:-1]), 0, -1).ravel()
 
 
-def _alone(draft: Draft, node: DraftNode, definition: Definition, scanner: Scanner) -> dict[tuple[int, ...], Array]:
+def _max_rows(draft: Draft, node: DraftNode, definition: Definition, scanner: Scanner) -> dict[tuple[int, ...], Array]:
     """The rows of a noisy-MAX, by the indices of the parents' states."""
     sizes, places = draft.parent_sizes(node), _places(draft, node)
     found: dict[tuple[int, ...], Array] = {}

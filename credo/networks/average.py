@@ -79,7 +79,7 @@ class NetworkAverage:
 
     def predict_proba(self, variable: str, data: object) -> Array:
         """P(variable | the row's other cells), any of which may be missing. (rows, states)"""
-        rows = _without(data, variable)
+        rows = _without_column(data, variable)
         logs = np.stack([np.asarray(net.log_prob(rows)) for net in self.networks])  # of the other cells
         for row in np.flatnonzero(np.isneginf(logs).all(0)).tolist():
             self.networks[0].predict_proba(variable, rows.slice(row, 1))  # the error names the cells
@@ -149,7 +149,7 @@ def _log_mean(logs: Array, weights: Array) -> Array:
         return np.asarray(np.log((weights[:, None] * np.exp(logs - top)).sum(0)) + top)
 
 
-def _without(data: object, variable: str) -> pa.Table:
+def _without_column(data: object, variable: str) -> pa.Table:
     """An Arrow table without a column."""
     import pyarrow as pa
 

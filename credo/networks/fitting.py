@@ -200,7 +200,7 @@ class TableFit:
         unseen = [
             label for label, name in labels.items() if not {*net.nodes[name].parents, name}.isdisjoint(self.hidden)
         ]
-        smooth = _positive(net) if None in map(prior.__getitem__, shapes) else dict(net.parameters)
+        smooth = _positive_start(net) if None in map(prior.__getitem__, shapes) else dict(net.parameters)
         given = {label: start.parameters[labels[label]] for label in unseen} if _fits(start, net) else {}
         for i in range(how.starts if unseen else 1):
             random = np.random.default_rng([how.seed, i])
@@ -258,7 +258,7 @@ def _known_variables(network: Network, found: ObservedRows) -> set[str]:
     return known
 
 
-def _positive(net: Network) -> dict[str, Array]:
+def _positive_start(net: Network) -> dict[str, Array]:
     """Starting parameters under maximum likelihood, with one more case for each entry: EM must not start from zeros."""
     return dict(net._with_prior(TablePriors()).with_evidence(net.evidence).parameters)
 

@@ -149,7 +149,7 @@ def children(parents: Mapping[Name, tuple[Name, ...]]) -> dict[Name, list[Name]]
 def checked(parents: Mapping[str, Iterable[str]] | Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """{name: parents}, or pairs (cause, effect), with every parent a known name, named once."""
     if not isinstance(parents, Mapping):
-        parents = _of_pairs(parents)
+        parents = _parents_from_pairs(parents)
     found = {}
     for name, above in parents.items():
         if not isinstance(name, str):
@@ -165,7 +165,7 @@ def checked(parents: Mapping[str, Iterable[str]] | Iterable[tuple[str, str]]) ->
     return found
 
 
-def _of_pairs(pairs: object) -> dict[str, tuple[str, ...]]:
+def _parents_from_pairs(pairs: object) -> dict[str, tuple[str, ...]]:
     """Arrows as (cause, effect)."""
     found: dict[str, dict[str, None]] = {}
     for pair in pairs if isinstance(pairs, Iterable) else [pairs]:

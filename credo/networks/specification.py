@@ -51,7 +51,7 @@ class Specification:
         ):
             count = len(parents[name])
             raise NetworkError(f"{name!r} has {count} parents: more than {MOST_PARENTS_OF_TABLE} can't have a table")
-        known = _known(parents, tables, forms)
+        known = _are_known(parents, tables, forms)
         found: dict[str, tuple[Any, ...]] = {}
         for name in parents if tables or states else ():
             listed = states.get(name) if isinstance(states, Mapping) else states
@@ -76,7 +76,7 @@ class Specification:
         }
 
 
-def _known(parents: Mapping[str, object], tables: Mapping[str, object], forms: Mapping[str, Distribution]) -> bool:
+def _are_known(parents: Mapping[str, object], tables: Mapping[str, object], forms: Mapping[str, Distribution]) -> bool:
     """Whether each variable has a table, or a distribution with its parameters; some of them only is an error."""
     bare = [name for name, form in forms.items() if not form.known]
     constant = [name for name in tables if name in forms and name not in bare and not forms[name].learns]

@@ -156,10 +156,10 @@ def _array(name: str, values: object) -> Array:
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise NetworkError(f"the table of {name!r} must be numbers, but is {_called(values)}") from None
+        raise NetworkError(f"the table of {name!r} must be numbers, but is {_description(values)}") from None
 
 
-def _called(values: object) -> str:
+def _description(values: object) -> str:
     """A description of what was given instead of a table."""
     from credo.networks.nodes.distribution import Distribution
     from credo.networks.nodes.logistic_of_numbers import LogisticOfNumbers

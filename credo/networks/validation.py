@@ -114,7 +114,7 @@ def cross_validated(
     states = hidden_states(network, hidden, table.without(weight).names)
     found = observed(network, table, weight, states)
     names = [name for name in network.variables if name in table.without(weight).names]
-    copied = _copied(network, table, names, found)
+    copied = _duplicated_rows(network, table, names, found)
     if not found.incomplete:
         return cross_validate(learner, table, folds, weight=weight, seed=seed, together=copied)
     bare = network.with_evidence((found.complete * 0.0).ordered())  # all states are known in all folds
@@ -131,7 +131,7 @@ class CellFingerprints:
         return cell_prints(batch, self.names)
 
 
-def _copied(network: Network, table: Source, names: Sequence[str], found: ObservedRows) -> Together | None:
+def _duplicated_rows(network: Network, table: Source, names: Sequence[str], found: ObservedRows) -> Together | None:
     """Rows with more duplicates than the network expects; None if there are too many rows to check."""
     if table.rows is None or not 0 < table.rows <= LOOKED_AT or not names:
         return None

@@ -204,7 +204,7 @@ def test_what_an_order_knows_is_what_its_trees_say(order: list[int], seed: int) 
         assert gain >= 0
         assert now.total == pytest.approx(before + gain, abs=1e-6)
         if random.random() < 0.3:
-            now = now.shaken(random, 3)
+            now = now.perturbed(random, 3)
         assert sorted(now.place.tolist()) == [*range(len(NAMES))]
         for w, trace in enumerate(now.traces):
             assert trace.parents == now.trees[w].trace(now.place < now.place[w]).parents

@@ -28,7 +28,7 @@ def identified(graph: Projection, causes: frozenset[str], outcomes: frozenset[st
     wholes, terms = graph.components(relevant), list[Expression]()
     for part in graph.components(wanted):
         whole = next(each for each in wholes if part <= each)
-        found = _inside(graph, part, whole, _observed(graph, whole, relevant))
+        found = _c_factor_of_part(graph, part, whole, _observed_c_factor(graph, whole, relevant))
         if isinstance(found, Hedge):
             return found
         terms.append(found)
@@ -41,7 +41,7 @@ def identified(graph: Projection, causes: frozenset[str], outcomes: frozenset[st
     return sum_of(more, product_of([ConditionalProbability(tuple(more)), found]))
 
 
-def _observed(graph: Projection, whole: Component, relevant: frozenset[str]) -> Expression:
+def _observed_c_factor(graph: Projection, whole: Component, relevant: frozenset[str]) -> Expression:
     """Q[S] = ∏ P(v | earlier variables that v depends on), for a c-component S of the observed variables."""
     part = Projection(
         {name: own for name, own in graph.parents.items() if name in relevant},
@@ -52,7 +52,7 @@ def _observed(graph: Projection, whole: Component, relevant: frozenset[str]) -> 
     )
 
 
-def _inside(graph: Projection, part: Component, whole: Component, known: Expression) -> Expression | Hedge:
+def _c_factor_of_part(graph: Projection, part: Component, whole: Component, known: Expression) -> Expression | Hedge:
     """Q[part], from Q[whole]."""
     above = graph.ancestors(part, whole)
     if above == part:
@@ -68,7 +68,7 @@ def _inside(graph: Projection, part: Component, whole: Component, known: Express
             upto = sum_of(reversed(order[i + 1 :]), smaller)
             before = sum_of(reversed(order[i:]), smaller)
             terms.append(quotient_of(upto, before))
-    return _inside(graph, part, next_whole, product_of(reversed(terms)))
+    return _c_factor_of_part(graph, part, next_whole, product_of(reversed(terms)))
 
 
 def _latest(graph: Projection, names: Component) -> list[str]:

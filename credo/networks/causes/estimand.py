@@ -77,7 +77,7 @@ def sum_of(over: Iterable[str], term: Expression) -> Expression:
     if len(terms) == 1 and isinstance(terms[0], Sum):
         return sum_of([*left, *terms[0].over], terms[0].term)
     while True:
-        found = next(((i, name) for name in left if (i := _alone(name, terms)) is not None), None)
+        found = next(((i, name) for name in left if (i := _only_term_with(name, terms)) is not None), None)
         if found is None:
             break
         place, name = found
@@ -93,7 +93,7 @@ def sum_of(over: Iterable[str], term: Expression) -> Expression:
     return product_of([*outside, Sum(tuple(left), product_of(inside))])
 
 
-def _alone(name: str, terms: list[Expression]) -> int | None:
+def _only_term_with(name: str, terms: list[Expression]) -> int | None:
     """The index of the only term with a variable, if that term is P(..., variable, ... | others)."""
     there = [i for i, each in enumerate(terms) if name in free(each)]
     if len(there) != 1:
@@ -218,14 +218,14 @@ def value_of(expression: Expression, joint: Callable[[frozenset[str]], Factor]) 
 
 def _times(a: Factor, b: Factor) -> Factor:
     scope = _joined(a, b)
-    left, right = _spread(a, scope), _spread(b, scope)
+    left, right = _broadcast(a, scope), _broadcast(b, scope)
     return Factor(scope, np.where((left == 0) | (right == 0), 0.0, left * right))
 
 
 def _divided(a: Factor, b: Factor) -> Factor:
     scope = _joined(a, b)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = _spread(a, scope) / _spread(b, scope)
+        found = _broadcast(a, scope) / _broadcast(b, scope)
     return Factor(scope, np.where(np.isinf(found), np.nan, found))
 
 
@@ -233,7 +233,7 @@ def _joined(a: Factor, b: Factor) -> tuple[str, ...]:
     return (*a.scope, *(name for name in b.scope if name not in a.scope))
 
 
-def _spread(factor: Factor, scope: tuple[str, ...]) -> Array:
+def _broadcast(factor: Factor, scope: tuple[str, ...]) -> Array:
     """The factor's table, with an axis of length 1 for each name that isn't in its scope."""
     lengths = dict(zip(factor.scope, factor.table.shape, strict=True))
     ordered = factor.over(tuple(name for name in scope if name in lengths)).table

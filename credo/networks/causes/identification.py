@@ -128,7 +128,7 @@ def _conditional(
     """P(y | do(x), z) = P(y, z | do(x)) / P(z | do(x)); first, each z that can be exchanged for an intervention joins x
     (Shpitser and Pearl 2006, IDC)."""
     done, seen = list(causes), list(given)
-    while moved := next((name for name in seen if _may_be_done(parents, done, outcomes, seen, name)), None):
+    while moved := next((name for name in seen if _can_be_set_instead(parents, done, outcomes, seen, name)), None):
         seen.remove(moved)
         done.append(moved)
     found = identified(Projection.of(parents, hidden), frozenset(done), frozenset((*outcomes, *seen)))
@@ -138,7 +138,7 @@ def _conditional(
     return Identification(causes, outcomes, "c-components", whole, given=given)
 
 
-def _may_be_done(
+def _can_be_set_instead(
     parents: Parents, done: Collection[str], outcomes: Collection[str], seen: Collection[str], name: str
 ) -> bool:
     """Whether observing a variable is equivalent to setting it (rule 2 of the do-calculus): no back-door path leads

@@ -123,7 +123,7 @@ class DecisionElimination:
         while left:
             name = min(left, key=self._size)
             left.remove(name)
-            chance, utility = self._taken(name)
+            chance, utility = self._removed(name)
             summed = chance.sum_out([name])
             if utility is not None:
                 total = (chance * utility).sum_out([name])
@@ -136,7 +136,7 @@ class DecisionElimination:
             self.waiting = [each for each in self.waiting if each != name]
             none = np.full(len(self.states[name]), self.constant)
             return DecisionTable(name, self.states[name], (), (), tuple(known), none)
-        chance, utility = self._taken(name)
+        chance, utility = self._removed(name)
         self._add_chance(_reduced(chance, name))  # equal for all options
         if utility is None:
             utility = Factor((name,), np.zeros(len(self.states[name])))
@@ -145,7 +145,7 @@ class DecisionElimination:
         self._add_utility(_reduced(utility, name))
         return DecisionTable(name, self.states[name], *_relevant(scope, table, self.states, known))
 
-    def _taken(self, name: str) -> tuple[Factor, Factor | None]:
+    def _removed(self, name: str) -> tuple[Factor, Factor | None]:
         """Remove the factors that contain a variable: their product, and the sum of its utilities."""
         check_size(self._size(name))
         one = Factor((name,), np.ones(len(self.states[name])))

@@ -82,12 +82,12 @@ class HybridFit:
         best = self._best(how)
         if not best.converged:
             tell(f"EM ended after {counted(len(best.history) - 1, 'step')}, before it converged: increase steps=")
-        evidence = self._marked(best)
+        evidence = self._with_missing_information(best)
         if self.begun.known is not None:
             evidence = Evidence.total([self.begun.known, evidence]).ordered()
         return HybridNetwork.of_evidence(self.bare.parents, self.bare.prior, evidence, history=best.history)
 
-    def _marked(self, best: Fitted[HybridEM]) -> Evidence:
+    def _with_missing_information(self, best: Fitted[HybridEM]) -> Evidence:
         """The evidence with its missing information, or with a mark for each hidden variable, which an effect must not
         adjust for."""
         rows = Counts(Exact.of(np.array([sum(float(part.weight.sum()) for part in self.rows)])))

@@ -140,7 +140,7 @@ class ExactQuery:
         return found
 
     @cached_property
-    def _informed(self) -> tuple[GraphicalModel, float]:
+    def _with_number_evidence(self) -> tuple[GraphicalModel, float]:
         """The network of categories with the evidence on numbers, and the log of the factors' scale."""
         constant = self._constant
         told = [each for each in self.solutions if each.component.informs and each.component.switches]
@@ -149,7 +149,7 @@ class ExactQuery:
         switches = list(dict.fromkeys(name for each in told for name in each.component.switches))
         directed, states = self._directed, self.net.states
         if prod(len(states[name]) for name in switches) <= LARGEST_LOG_TABLE:
-            table, largest = self._weighed(told, switches)
+            table, largest = self._switch_likelihoods(told, switches)
             factors = [Factor(tuple(switches), table)]
         else:
             largest, factors = 0.0, list[Factor]()
@@ -162,7 +162,7 @@ class ExactQuery:
         own = {name: states[name] for name in directed.variables}
         return MarkovNetwork(own, [*directed.factors, *factors]), constant + largest
 
-    def _weighed(self, told: Sequence[Solution], switches: list[str]) -> tuple[Array, float]:
+    def _switch_likelihoods(self, told: Sequence[Solution], switches: list[str]) -> tuple[Array, float]:
         """p(findings on numbers | all switches), relative to its largest possible value, and the log of that value."""
         shape = tuple(len(self.net.states[name]) for name in switches)
         log_weight = np.zeros(shape)
@@ -191,7 +191,7 @@ class ExactQuery:
         """log p(findings), a density in the numbers with exact values."""
         if not self.categories:
             return self._constant
-        model, constant = self._informed
+        model, constant = self._with_number_evidence
         given = self.findings.discrete(self.net, model.states)
         if not given and model is self._directed:
             return constant
@@ -199,12 +199,12 @@ class ExactQuery:
 
     def states(self, names: str | Sequence[str]) -> Posterior:
         """P(categories | findings)"""
-        model, _ = self._informed
+        model, _ = self._with_number_evidence
         return model.query(names, self.findings.discrete(self.net, model.states), **self.how)
 
     def all_states(self) -> dict[str, Posterior]:
         """P(category | findings) of each."""
-        model, _ = self._informed
+        model, _ = self._with_number_evidence
         return dict(model.marginals(self.findings.discrete(self.net, model.states), **self.how))
 
     def best(self, categories: Sequence[str], everything: bool) -> tuple[dict[str, Any], float]:
@@ -212,7 +212,7 @@ class ExactQuery:
         findings)."""
         if not categories:
             return {}, 0.0
-        model, _ = self._informed
+        model, _ = self._with_number_evidence
         asked, given = None if everything else categories, self.findings.discrete(self.net, model.states)
         found = model.most_probable(asked, given, method="exact")
         log_share = found.log_joint - float(model.log_probability(given, method="exact"))
@@ -223,7 +223,7 @@ class ExactQuery:
         if not switches:
             _ = self._constant  # an error if the findings are impossible
             return np.ones(1)
-        return self._table(self._informed[0], switches).reshape(-1)
+        return self._table(self._with_number_evidence[0], switches).reshape(-1)
 
     def number(self, name: str) -> NumberAnswer:
         """p(number | findings): a mixture over the switches that it depends on."""
@@ -231,7 +231,7 @@ class ExactQuery:
         switches, law = own.component.switches, own.one(name)
         if not switches:
             return NumberAnswer(self.shares(switches), law)
-        model = self._informed[0]
+        model = self._with_number_evidence[0]
         found = model.query([*switches], self.findings.discrete(self.net, model.states), **self.how)
         answer = NumberAnswer(np.array([*found.values()]), law)
         if not isinstance(found, Estimated):

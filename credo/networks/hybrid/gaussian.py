@@ -117,7 +117,7 @@ class SparseGaussian:
             return found[None]
         return np.asarray(self.scale**2 * found)[None]
 
-    def _columns(self, places: Indices) -> Array:
+    def _columns(self, places: Sequence[int] | Indices) -> Array:
         right = np.zeros((len(self.scale), len(places)))
         right[places, np.arange(len(places))] = self.scale[places]
         return np.asarray(self.scale[:, None] * self.factor.solve(right))

@@ -74,13 +74,13 @@ class Particles:
     def number(self, name: str) -> NumberAnswer:
         j = self.names.index(name)
         error = self.error(self.means[:, j])
-        mean, variance, weight = self._few(j)
+        mean, variance, weight = self._merged_components(j)
         found = NumberAnswer(weight, Normal(mean, np.sqrt(variance)))
         return found.estimated(error, self.effective, LIKELIHOOD_WEIGHTING, self.reliable)
 
     def numbers(self) -> JointNumbers:
         assert self.covariances is not None
-        chosen = self._chosen()
+        chosen = self._systematic_sample()
         shares = np.full(len(chosen), 1.0 / len(chosen))
         noise = np.diag([self._bandwidth(j) ** 2 for j in range(len(self.names))])
         covariances = self.covariances[chosen]
@@ -88,18 +88,18 @@ class Particles:
         whole = covariances + noise if flat else covariances
         return JointNumbers(self.names, shares, self.means[chosen], whole, LIKELIHOOD_WEIGHTING, self.effective)
 
-    def _few(self, j: int) -> tuple[Array, Array, Array]:
+    def _merged_components(self, j: int) -> tuple[Array, Array, Array]:
         """Equal components merged; if there are still too many, a systematic sample of them."""
         pairs = np.column_stack([self.means[:, j], self.variances[:, j]])
         parts, place = np.unique(pairs, axis=0, return_inverse=True)
         weight = np.asarray(np.bincount(place.reshape(-1), self.weight, len(parts)), dtype=np.float64)
         if len(parts) > MOST_MIXTURE_COMPONENTS:
-            parts = pairs[self._chosen(np.argsort(self.means[:, j]))]
+            parts = pairs[self._systematic_sample(np.argsort(self.means[:, j]))]
             weight = np.full(len(parts), 1.0 / len(parts))
         variance = parts[:, 1] if (parts[:, 1] > 0).all() else parts[:, 1] + self._bandwidth(j) ** 2
         return parts[:, 0], variance, weight
 
-    def _chosen(self, order: Codes | None = None) -> Codes:
+    def _systematic_sample(self, order: Codes | None = None) -> Codes:
         """A systematic sample of draws, in proportion to their weights; in the order of a number's values it preserves
         the number's mean."""
         own = np.arange(len(self.weight)) if order is None else order
@@ -187,7 +187,7 @@ class WeightedSampler:
             places = [component.places[name] for name in wanted]
             law = DenseGaussian(solved.log_density, solved.mean[:, places], solved.covariance(places))
             law = law.taken(place[here] - start)
-            mean, covariance = self._inside(component, wanted, law, here)
+            mean, covariance = self._draw_intervals(component, wanted, law, here)
             at = np.array([self.asked.index(name) for name in own], dtype=np.intp)
             means[np.ix_(here, at)] = mean[:, : len(own)]
             if self.joint:
@@ -195,7 +195,7 @@ class WeightedSampler:
             else:
                 covariances[np.ix_(here, at)] = np.einsum("nii->ni", covariance)[:, : len(own)]
 
-    def _inside(
+    def _draw_intervals(
         self, component: GaussianComponent, names: Sequence[str], law: DenseGaussian, rows: Codes
     ) -> tuple[Array, Array]:
         """Numbers with interval evidence are drawn one after another, each weighted by the mass of its interval

@@ -108,11 +108,11 @@ def pooled_line(name: str, statistics: CrossMoments) -> PooledLine:
     taken = min(float(len(weights)), n)
     left = float(variance) * n / (n - taken) if n > taken else own * n / max(n - 1.0, 1.0)
     left, parts = max(left, ROUNDING_VARIANCE * own), flat(statistics)
-    inside = min(max(_inside(parts, left), ROUNDING_VARIANCE * own), left)
+    inside = min(max(_own_residual_variance(parts, left), ROUNDING_VARIANCE * own), left)
     return PooledLine(weights, left, inside, mean, scatter[:-1, :-1], taken / n * parts.n.value)
 
 
-def _inside(parts: CrossMoments, total: float) -> float:
+def _own_residual_variance(parts: CrossMoments, total: float) -> float:
     """The residual variance about the configurations' own regressions, from all that have enough rows; else that about
     the common regression."""
     n, width = parts.n.value, parts.first.shape[-1]
@@ -245,7 +245,7 @@ def _least_squares(name: str, statistics: CrossMoments) -> Line:
     pooled = pooled_line(name, statistics)
     n = statistics.n.value
     with np.errstate(invalid="ignore", divide="ignore"):
-        safe = statistics._map(lambda x: x) if (n > 0).all() else _where_seen(statistics)
+        safe = statistics._map(lambda x: x) if (n > 0).all() else _pooled_where_empty(statistics)
         weights, variance = LinearGaussian().maximum_likelihood(safe)
     few = n <= statistics.first.shape[-1]  # a regression through this few points leaves no variance
     weights = np.where(few[:, None], pooled.weights, weights)
@@ -253,7 +253,7 @@ def _least_squares(name: str, statistics: CrossMoments) -> Line:
     return Line(weights, variance)
 
 
-def _where_seen(statistics: CrossMoments) -> CrossMoments:
+def _pooled_where_empty(statistics: CrossMoments) -> CrossMoments:
     """The statistics, with those of all configurations where one has no rows."""
     rows = np.where(statistics.n.value > 0, np.arange(len(statistics.n.value)), int(np.argmax(statistics.n.value)))
     return statistics[rows]

@@ -121,7 +121,7 @@ def _of_categories(
     def exact() -> Posterior:
         found = ExactQuery.of(net, free, findings, how).states(free) if free else {(): 1.0}
         if isinstance(found, Estimated) and free == names:
-            return found if not isinstance(variables, str) else _single(found)
+            return found if not isinstance(variables, str) else _unpacked_keys(found)
         table = np.zeros([len(each) for each in states])
         where = tuple(slice(None) if name in free else findings.states[name] for name in names)
         table[where] = np.array([*found.values()]).reshape([len(net.states[name]) for name in free])
@@ -133,7 +133,7 @@ def _of_categories(
     return answered(how["method"], exact, estimated)
 
 
-def _single(found: Estimated) -> Estimated:
+def _unpacked_keys(found: Estimated) -> Estimated:
     """The answer with keys of one name unpacked from their tuples."""
     one = Estimated((key[0], p) for key, p in found.items())
     one.__dict__.update(found.__dict__)

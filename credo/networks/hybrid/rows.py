@@ -109,7 +109,7 @@ class RowInference:
             hidden = np.flatnonzero(pattern[: len(self.categories)])
             known = ~pattern[len(self.categories) :]
             joint = prod(len(self.net.states[self.categories[i]]) for i in hidden)
-            if reason := self._unanswered(known, len(hidden), joint):
+            if reason := self._why_unanswered(known, len(hidden), joint):
                 if beyond is None:
                     raise SizeError(reason)
                 beyond += own.tolist()
@@ -118,7 +118,7 @@ class RowInference:
             for start in range(0, len(own), step):
                 yield self._pattern(rows, own[start : start + step], hidden, joint, known)
 
-    def _unanswered(self, known: NDArray[np.bool_], hidden: int, joint: int) -> str | None:
+    def _why_unanswered(self, known: NDArray[np.bool_], hidden: int, joint: int) -> str | None:
         """Why rows with these missing cells can't be summed over; None if they can."""
         if joint > MOST_JOINT_STATES:
             return (

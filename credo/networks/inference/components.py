@@ -109,11 +109,14 @@ class Components:
         for i, part in enumerate(cut.parts):
             mine = [(g, own[i]) for g, own in enumerate(split) if i in own]
             own = part.findings(self.potentials, findings)
-            found = _of_part(part, own, [group for _, group in mine], method, samples, seed, check)
+            found = _component_estimates(part, own, [group for _, group in mine], method, samples, seed, check)
             answered |= {(g, i): each for (g, _), each in zip(mine, found, strict=True)}
         return [
-            self._together(
-                group, findings, [(cut.parts[i], own, answered[g, i]) for i, own in split[g].items()], _by(method)
+            self._product(
+                group,
+                findings,
+                [(cut.parts[i], own, answered[g, i]) for i, own in split[g].items()],
+                _unsampled(method),
             )
             for g, group in enumerate(asked)
         ]
@@ -121,7 +124,7 @@ class Components:
     def log_total(self, findings: Findings, method: str, samples: int, seed: int) -> Total:
         """log P(evidence), or log Z without arrows: the sum over components."""
         cut = self._cut(findings, ())
-        value, error, effective, how, reliable = self._known(cut, findings), 0.0, np.inf, _by(method), True
+        value, error, effective, how, reliable = self._known(cut, findings), 0.0, np.inf, _unsampled(method), True
         for part in cut.parts if value > -np.inf else ():
             own = part.findings(self.potentials, findings)
             found = _total(part, own, method, samples, seed)
@@ -163,19 +166,19 @@ class Components:
         key = np.packbits([observed, asked]).tobytes()
         found = self._cuts.get(key)
         if found is None:
-            found = self._cuts[key] = self._made(observed, asked | observed)
+            found = self._cuts[key] = self._decomposed(observed, asked | observed)
             while len(self._cuts) > CACHED_CUTS:
                 self._cuts.popitem(last=False)
         return found
 
-    def _made(self, observed: Flags, wanted: Flags) -> Cut:
+    def _decomposed(self, observed: Flags, wanted: Flags) -> Cut:
         """The components of a query, without barren nodes."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
         held = self.potentials
         n, count = len(held.card), len(held.children)
-        used = self._above(wanted) if held.directed else np.ones(count, dtype=np.bool_)
+        used = self._ancestral_factors(wanted) if held.directed else np.ones(count, dtype=np.bool_)
         place = used[held.factor_of] & ~observed[held.factors.scope]
         edges = held.factors.scope[place], held.factor_of[place] + n
         graph = coo_array((np.ones(len(edges[0]), dtype=np.int8), edges), shape=(n + count, n + count))
@@ -197,7 +200,7 @@ class Components:
         ]
         return Cut(parts, np.flatnonzero(used & ~touched).tolist())
 
-    def _above(self, wanted: Flags) -> Flags:
+    def _ancestral_factors(self, wanted: Flags) -> Flags:
         """The factors of these variables and their ancestors."""
         held = self.potentials
         factor = np.argsort(held.children)
@@ -233,7 +236,7 @@ class Components:
                 event[here] = group.event[v]
         return {i: JointQuery(variables, event) for i, (variables, event) in parts.items()}
 
-    def _together(
+    def _product(
         self,
         group: JointQuery,
         findings: Findings,
@@ -270,12 +273,12 @@ class Components:
         )
 
 
-def _by(method: str) -> str:
+def _unsampled(method: str) -> str:
     """The method reported for an answer without samples."""
     return EXACT if method == "auto" else method
 
 
-def _of_part(
+def _component_estimates(
     part: ConnectedComponent,
     findings: Findings,
     asked: Sequence[JointQuery],

@@ -59,13 +59,13 @@ class Elimination:
 
     def log_total(self, codes: Integers, weights: Array) -> float:
         """log P(evidence), for a Markov network log Z; -inf if the evidence is impossible."""
-        run = self._begun(codes, weights, self._known(codes, weights))
+        run = self._started_run(codes, weights, self._known(codes, weights))
         found = None if run is None else run.summed([])
         return self._trees.log_total(codes, weights) if run is None or found is None else found
 
     def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
         """log P(evidence); out = P(variable | evidence) of each variable, in the order of the states."""
-        run = self._begun(codes, weights, range(len(codes)))
+        run = self._started_run(codes, weights, range(len(codes)))
         found = None if run is None else run.summed([])
         if run is None or found is None:
             return self._trees.marginals(codes, weights, out)
@@ -76,7 +76,7 @@ class Elimination:
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
         """P(variables | evidence), an axis for each; and log P(evidence)."""
         free = [v for v in variables if codes[v] < 0]
-        run = self._begun(codes, weights, [*self._known(codes, weights), *free], free)
+        run = self._started_run(codes, weights, [*self._known(codes, weights), *free], free)
         found = None if run is None else run.summed(free)
         if run is None or found is None:
             return self._trees.joint(codes, weights, variables)
@@ -91,7 +91,7 @@ class Elimination:
         """The most probable joint state of some variables (None: of all), and the log of its joint probability."""
         last = range(len(codes)) if variables is None else variables
         free = [v for v in last if codes[v] < 0]
-        run = self._begun(codes, weights, [*self._known(codes, weights), *free], free)
+        run = self._started_run(codes, weights, [*self._known(codes, weights), *free], free)
         found = None if run is None else run.summed(free, maximised=True)
         if run is None or found is None:
             return self._trees.best(codes, weights, variables)
@@ -112,7 +112,7 @@ class Elimination:
         found: list[int] = np.flatnonzero(known).tolist()
         return found
 
-    def _begun(
+    def _started_run(
         self, codes: Integers, weights: Array, wanted: Collection[int], last: Sequence[int] = ()
     ) -> EliminationRun | None:
         """The relevant factors, before anything is summed out; None if kernels are faster."""
@@ -226,7 +226,7 @@ class EliminationRun:
         for i in range(stop):
             v, parts = self.order[i], buckets[i]
             near = sorted({u for part in parts for u in part.scope} - {v}, key=place.__getitem__)
-            if (least := _least(parts)) is None:
+            if (least := _log_lower_bound(parts)) is None:
                 return None
             table = self._multiplied(parts, [*near, v])
             message = table.max(-1) if v in final else _sum_over_last(table)
@@ -239,7 +239,7 @@ class EliminationRun:
             if near:
                 clique.above = put(ScopedTable(near, message / top, least - log(top)))
         self._left: list[ScopedTable] = buckets[stop]
-        if _least(self._left) is None:
+        if _log_lower_bound(self._left) is None:
             return None
         return self._whole(last) if not self.rest else self._whole_of_rest()
 
@@ -321,7 +321,7 @@ def _sum_to(table: Array, axis: int) -> Array:
     return np.asarray(table.sum((*range(axis), *range(axis + 1, table.ndim))))
 
 
-def _least(parts: Sequence[ScopedTable]) -> float | None:
+def _log_lower_bound(parts: Sequence[ScopedTable]) -> float | None:
     """A lower bound of the logarithms of the product's positive values; None if it may underflow."""
     if (bound := sum(part.least for part in parts)) > LOG_UNDERFLOW:
         return bound

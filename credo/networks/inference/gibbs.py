@@ -110,10 +110,10 @@ class RunStatistics:
 
     def estimate(self, number: int, group: JointQuery, rounds: int) -> Estimate:
         """The runs' mean: equally weighted if they agree, else by importance weights if enough runs are effective."""
-        halves, moved = self._of(number, group)
+        halves, moved = self._query_means(number, group)
         runs, effective_runs = len(self.weights), 1.0 / float(self.weights @ self.weights)
         agree, weighed = agreed(halves.mean(0)), not self._all_agree and effective_runs >= LEAST_EFFECTIVE * runs
-        reliable = (agree or weighed) and runs >= FEWEST_RUNS and not self._denied(group, halves, moved)
+        reliable = (agree or weighed) and runs >= FEWEST_RUNS and not self._contradicts_loopy(group, halves, moved)
         pooled = PooledRuns(
             self.weights if weighed else np.full(runs, 1.0 / runs),
             biased=not (weighed or self._all_agree),
@@ -133,9 +133,9 @@ class RunStatistics:
         error = np.maximum(error, floors)
         return Estimate(p.reshape(shape), error.reshape(shape), effective, "gibbs", spread, reliable=reliable)
 
-    def _of(self, number: int, group: JointQuery) -> tuple[Array, Flags]:
+    def _query_means(self, number: int, group: JointQuery) -> tuple[Array, Flags]:
         """The means of a query in each half-run (2, runs, cells); and the cells that some run both entered and left."""
-        v = _only(group)
+        v = _single_variable(group)
         if v is None:
             found = self.counts[number]
             return found, np.asarray((found.sum((0, 1)) > 0) & ((1.0 - found).sum((0, 1)) > 0))
@@ -156,9 +156,9 @@ class RunStatistics:
     def _loopy(self) -> Array | None:
         return settled_beliefs(self.path.potentials, self.path.findings)
 
-    def _denied(self, group: JointQuery, halves: Array, moved: Flags) -> bool:
+    def _contradicts_loopy(self, group: JointQuery, halves: Array, moved: Flags) -> bool:
         """Whether no run left a state that is less certain by loopy propagation."""
-        v = _only(group)
+        v = _single_variable(group)
         if v is None or moved.any() or not group.variables or not group.unsure(self.path.findings):
             return False
         return self._loopy is not None and bool(
@@ -200,7 +200,7 @@ def agreed(means: Array) -> bool:
     return bool((between <= LARGEST_BETWEEN_RUNS * (between + within) + VARIANCE_ROUNDING).all())
 
 
-def _only(group: JointQuery) -> int | None:
+def _single_variable(group: JointQuery) -> int | None:
     """The variable of a query about a single variable; None for others."""
     about = {*group.variables, *group.event}
     return about.pop() if len(about) == 1 else None
@@ -209,7 +209,7 @@ def _only(group: JointQuery) -> int | None:
 def _cells(potentials: Potentials, group: JointQuery) -> int:
     """The size of the table that counts joint states: 0 for one variable, whose full conditionals are averaged
     instead."""
-    return 0 if _only(group) is not None else int(np.prod(potentials.card[list(group.variables)]))
+    return 0 if _single_variable(group) is not None else int(np.prod(potentials.card[list(group.variables)]))
 
 
 def _run_statistics(

@@ -33,7 +33,7 @@ def merged(held: Numbered, chosen: Iterable[int], homes: Integers, cells: Intege
     tables = [held.table(f) for f in kept]
     tables += [_product(held, group, scope) for group, scope in zip(groups, scopes[len(kept) :], strict=True)]
     zeros = np.array([bool((table == 0).any()) for table in tables])
-    return Numbered(held.card, _laid_out(scopes, tables), zeros, held.log_scale, np.full(len(scopes), -1))
+    return Numbered(held.card, _packed(scopes, tables), zeros, held.log_scale, np.full(len(scopes), -1))
 
 
 def _groups(held: Numbered, factors: Sequence[int]) -> list[list[int]]:
@@ -69,7 +69,7 @@ def _product(held: Numbered, group: Sequence[int], scope: Sequence[int]) -> Arra
     return found
 
 
-def _laid_out(scopes: Sequence[Sequence[int]], tables: Sequence[Array]) -> Factors:
+def _packed(scopes: Sequence[Sequence[int]], tables: Sequence[Array]) -> Factors:
     """All factors in one array, in the form that kernels read."""
     starts = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
     scope = np.array([v for own in scopes for v in own], dtype=np.int64)

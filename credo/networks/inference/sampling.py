@@ -65,8 +65,8 @@ def _draw_into(codes: NDArray[Any], net: GraphicalModel, given: Given, seed: int
         except SizeError as error:
             if method == "exact":
                 raise
-            if not net.directed or not _accepted(net, findings, seed, codes):
-                _in_turn(net, findings, seed, codes, error)
+            if not net.directed or not _rejection_sampled(net, findings, seed, codes):
+                _gibbs_rows(net, findings, seed, codes, error)
             return
     parts = [RowNumbers(start, min(ROWS_PER_TASK, size - start)) for start in range(0, size, ROWS_PER_TASK)]
     for part, drawn in zip(parts, engines.map(DrawRows(net, given, seed, codes.dtype), parts), strict=True):
@@ -111,7 +111,7 @@ class DrawRows:
         return drawn_forward(self.net.potentials, self._findings, self.seed)
 
 
-def _accepted(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[Any]) -> bool:
+def _rejection_sampled(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[Any]) -> bool:
     """Rejection sampling: exact unless too few rows are accepted. Returns whether all rows were drawn."""
     potentials = net.potentials
     draw, random = drawn_forward(potentials, findings, seed), np.random.default_rng(seed)
@@ -127,7 +127,7 @@ def _accepted(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[A
     return True
 
 
-def _in_turn(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[Any], error: SizeError) -> None:
+def _gibbs_rows(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[Any], error: SizeError) -> None:
     """Thinned rows of annealed Gibbs runs; if runs disagree, chosen by their importance weights."""
     size, random = out.shape[1], np.random.default_rng(seed)
     rows, weights = chains(net.potentials, findings, size, ROUNDS_BETWEEN_ROWS, seed)  # (runs, variables, rows), (runs)

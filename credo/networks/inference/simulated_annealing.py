@@ -76,7 +76,7 @@ def best_of_some(
     scored exactly if that fits in memory, then improved by hill climbing."""
     places, cards = list(asked), [int(potentials.card[v]) for v in asked]
     codes, _ = best_found(potentials, findings, samples, seed)
-    *shares, together = estimates(potentials, findings, _groups(asked, cards), "auto", samples, seed)
+    *shares, together = estimates(potentials, findings, _joint_queries(asked, cards), "auto", samples, seed)
     starts = [codes[places], *([[int(each.table.argmax()) for each in shares]] if shares else [])]
     if not shares:
         likeliest = np.argsort(-together.table, axis=None)[:TRIED_STATES]
@@ -98,7 +98,7 @@ def best_of_some(
     return max(found, key=lambda each: each[1].log_value if isinstance(each[1], Total) else each[1])
 
 
-def _groups(asked: Sequence[int], cards: Sequence[int]) -> list[JointQuery]:
+def _joint_queries(asked: Sequence[int], cards: Sequence[int]) -> list[JointQuery]:
     """One joint query if its table is small; else one for each variable."""
     if prod(cards) <= LARGEST_TRIED_TABLE:
         return [JointQuery(asked)]

@@ -72,7 +72,7 @@ class Trees:
         observed = codes >= 0
         wanted = maximised | observed | self._weighed(weights)
         key = b"best" + _key(observed, maximised, wanted)
-        tree = self._held(key, lambda: Plan.of(self.query(observed, wanted, NO_VARIABLES, maximised)))
+        tree = self._cached(key, lambda: Plan.of(self.query(observed, wanted, NO_VARIABLES, maximised)))
         return tree.best(codes, weights)
 
     def expect(self, codes: Integers, weight: float, counts: Array) -> float:
@@ -92,12 +92,14 @@ class Trees:
             return self._whole
         observed = codes >= 0
         pattern = observed.tobytes()
-        if any_do and self._serves(pattern):
+        if any_do and self._general_tree_serves(pattern):
             return self._whole
         if targets is ALL_VARIABLES:
             if not observed.any():
-                return self._held(b"all ", lambda: self._plan)
-            return self._held(b"all " + pattern, lambda: Plan.of(self.query(observed, self._everything, NO_VARIABLES)))
+                return self._cached(b"all ", lambda: self._plan)
+            return self._cached(
+                b"all " + pattern, lambda: Plan.of(self.query(observed, self._everything, NO_VARIABLES))
+            )
         together = NO_VARIABLES if targets is None else targets
         weighed = self._weighed(weights) if len(weights) else None
         key = (
@@ -111,9 +113,9 @@ class Trees:
             wanted[together] = True
             return Plan.of(self.query(observed, wanted, together))
 
-        return self._held(key, planned)
+        return self._cached(key, planned)
 
-    def _serves(self, pattern: bytes) -> bool:
+    def _general_tree_serves(self, pattern: bytes) -> bool:
         """Whether the tree for any evidence is good enough for this pattern."""
         if self._cells_of_any > MIDDLE_TREE or pattern in self._seen:
             return False
@@ -171,14 +173,14 @@ class Trees:
             return ~self._everything
         return np.asarray(np.logical_or.reduceat(weights != 1.0, self.potentials.places[:-1]))
 
-    def _held(self, key: bytes, planned: Callable[[], Plan]) -> Tree:
+    def _cached(self, key: bytes, planned: Callable[[], Plan]) -> Tree:
         """The tree for a query: from the cache, as new values in a cached structure, or newly compiled."""
         with self._lock:
             if key in self._trees:
                 self._trees.move_to_end(key)  # the least recently used tree is dropped first
                 return self._trees[key]
         kept = setting(TREES_MEMORY, 8 * CACHED_CELLS) / 8
-        structure = self.structures.found(self._name(key), lambda: self._compiled(planned().improved(), kept))
+        structure = self.structures.found(self._structure_key(key), lambda: self._compiled(planned().improved(), kept))
         self._make_room(structure.cells, kept)
         tree = Tree(structure, self.potentials)
         if tree.cells <= kept:
@@ -199,7 +201,7 @@ class Trees:
                 _, gone = self._trees.popitem(last=False)
                 self._cells -= gone.cells
 
-    def _name(self, key: bytes) -> bytes:
+    def _structure_key(self, key: bytes) -> bytes:
         """The cache key of a structure: the factors that a joint query needs depend on where zeros are, too."""
         return key + self.potentials.with_zeros.tobytes() if key.startswith((JOINT_KEY, LIKELIHOOD_KEY)) else key
 

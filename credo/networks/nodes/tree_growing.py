@@ -66,11 +66,11 @@ def with_grown_trees(network: Network, found: ObservedRows) -> tuple[Network, Ob
     if not readers:
         return network, found
     new = type(network)(network.parents, forms, network.states, network.tied, network.prior)
-    available = None if found.available is None else _read_by(found.available, readers)
-    return new, replace(found, complete=_read_by(found.complete, readers), available=available)
+    available = None if found.available is None else _leaf_counts(found.available, readers)
+    return new, replace(found, complete=_leaf_counts(found.complete, readers), available=available)
 
 
-def _read_by(evidence: Evidence, readers: Mapping[Label, Any]) -> Evidence:
+def _leaf_counts(evidence: Evidence, readers: Mapping[Label, Any]) -> Evidence:
     """Counts of leaves, from counts of configurations."""
     parts = dict(evidence.parts)
     for label, node in readers.items():

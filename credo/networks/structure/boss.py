@@ -120,7 +120,7 @@ class VariableOrder:
         new.traces, new.watched, new.waiting = [*self.traces], self.watched.copy(), set()
         return new
 
-    def shaken(self, random: np.random.Generator, moves: int) -> VariableOrder:
+    def perturbed(self, random: np.random.Generator, moves: int) -> VariableOrder:
         """A copy in which a variable and a few near it are moved to random places."""
         new, size = self.copy(), len(self.place)
         near = self._near(int(random.integers(size)), random, moves)
@@ -132,10 +132,10 @@ class VariableOrder:
             order.insert(int(random.integers(lowest, highest + 1)), v)
         new.place = _places(order)
         new.waiting.update(near)
-        new.retrace(self._passed(new.place, near))
+        new.retrace(self._affected(new.place, near))
         return new
 
-    def _passed(self, place: Places, near: Sequence[int]) -> list[int]:
+    def _affected(self, place: Places, near: Sequence[int]) -> list[int]:
         """Variables whose relevant predecessors changed by a move."""
         changed = np.zeros(len(place), dtype=bool)
         changed[list(near)] = True
@@ -187,7 +187,7 @@ def boss(
     best = _widened(best, screen, random)
     waited = 0
     for _ in range(rounds):
-        new = best.shaken(random, int(random.integers(2, MOST_MOVED_VARIABLES + 1)))
+        new = best.perturbed(random, int(random.integers(2, MOST_MOVED_VARIABLES + 1)))
         new.settle(random)
         best, waited = (new, 0) if new.total > best.total + LEAST_GAIN else (best, waited + 1)
         if waited >= patience:

@@ -60,7 +60,7 @@ class Climber:
         with gain 0 are never the best: a constant column would take any parents.
         """
         gains = np.where(self.above | (np.abs(self.added) <= TIE), -np.inf, self.added)
-        arrows, others = self._shorter
+        arrows, others = self._deletions_and_reversals
         if tabu:
             others = others.copy()
             place = {(parent, child): i for i, (parent, child) in enumerate(arrows.T.tolist())}
@@ -76,7 +76,7 @@ class Climber:
         if added >= best - TIE:
             parent, child = divmod(int((gains >= best - TIE).argmax()), len(gains))
             return Move("add", parent, child, float(gains[parent, child]))
-        return _shortening(arrows, others, int((others >= best - TIE).argmax()))
+        return _deletion_or_reversal(arrows, others, int((others >= best - TIE).argmax()))
 
     def step(self, move: Move) -> None:
         """Make an allowed change."""
@@ -101,12 +101,12 @@ class Climber:
     def legal(self) -> list[Move]:
         """All allowed changes, whatever their gain."""
         found = np.argwhere(~self.above & np.isfinite(self.added)).tolist()
-        arrows, others = self._shorter
-        shorter = [_shortening(arrows, others, i) for i in np.flatnonzero(np.isfinite(others)).tolist()]
+        arrows, others = self._deletions_and_reversals
+        shorter = [_deletion_or_reversal(arrows, others, i) for i in np.flatnonzero(np.isfinite(others)).tolist()]
         return [Move("add", y, x, float(self.added[y, x])) for y, x in found] + shorter
 
     @property
-    def _shorter(self) -> tuple[NDArray[np.intp], Array]:
+    def _deletions_and_reversals(self) -> tuple[NDArray[np.intp], Array]:
         """The arrows that aren't required (2, arrows); the gains of deleting each, then of reversing each, -inf for
         cycles."""
         arrows = np.array(np.nonzero(self._arrows & self._free))
@@ -133,7 +133,7 @@ class Climber:
             self.deleted[above, node] = self.score.families(node, fewer) - now
 
 
-def _shortening(arrows: NDArray[np.intp], gains: Array, i: int) -> Move:
+def _deletion_or_reversal(arrows: NDArray[np.intp], gains: Array, i: int) -> Move:
     """The move with this index among the deletions and then the reversals."""
     change: Change = "delete" if i < arrows.shape[1] else "reverse"
     parent, child = arrows[:, i % arrows.shape[1]].tolist()

@@ -62,7 +62,7 @@ class GrowShrinkTree:
                 break
             missed.append(branches[:at])
             vertex = vertex.children[int(branches[at])]
-        score, parents = self._ended(vertex)
+        score, parents = self._shrunk(vertex)
         return Trace(score, parents, vertex.added, np.concatenate(missed))
 
     def _grown(self, vertex: Vertex) -> Numbers:
@@ -96,7 +96,7 @@ class GrowShrinkTree:
         some[[*vertex.added, *vertex.passed]] = False
         return np.flatnonzero(some)
 
-    def _ended(self, vertex: Vertex) -> tuple[float, tuple[int, ...]]:
+    def _shrunk(self, vertex: Vertex) -> tuple[float, tuple[int, ...]]:
         """Shrink: remove parents that no longer pay."""
         if vertex.ended is None:
             kept, score = list(vertex.added), vertex.score

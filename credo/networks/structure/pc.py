@@ -37,10 +37,10 @@ def pc_parents(test: IndependenceTest, constraints: Constraints, alpha: float = 
     near, separations = skeleton(test, constraints, alpha)
     graph = oriented(near, separations, constraints)
     found = extension(graph) or acyclic(graph)
-    return tuple(tuple(_strongest(test, v, above, constraints)) for v, above in enumerate(found))
+    return tuple(tuple(_strongest_parents(test, v, above, constraints)) for v, above in enumerate(found))
 
 
-def _strongest(test: IndependenceTest, v: int, above: Sequence[int], constraints: Constraints) -> list[int]:
+def _strongest_parents(test: IndependenceTest, v: int, above: Sequence[int], constraints: Constraints) -> list[int]:
     """The allowed number of parents: the one that is most independent given the others is dropped repeatedly."""
     left, required = [*above], constraints.required_parents[v]
     while len(left) > constraints.most:
@@ -92,14 +92,14 @@ def oriented(near: list[set[int]], separations: dict[Pair, Separation], known: C
     found = _colliders(near, separations)
     graph = base.copy()
     for a, b, child in found:
-        _collide(graph, a, b, child)
+        _direct_collider(graph, a, b, child)
     close(graph)
     if extension(graph) is not None:
         return graph
     graph = base.copy()
     for a, b, child in found:
         tried = graph.copy()
-        if _collide(tried, a, b, child):
+        if _direct_collider(tried, a, b, child):
             closed = tried.copy()
             close(closed)
             if not _has_cycle(closed):
@@ -129,7 +129,7 @@ def _colliders(near: list[set[int]], separations: dict[Pair, Separation]) -> lis
     return [(a, b, child) for _, a, b, child in sorted(found)]
 
 
-def _collide(graph: PartialOrientation, a: int, b: int, child: int) -> bool:
+def _direct_collider(graph: PartialOrientation, a: int, b: int, child: int) -> bool:
     """Direct a -> child <- b, unless one of the edges already points the other way."""
     if child in graph.parents[a] or child in graph.parents[b]:
         return False

@@ -42,7 +42,7 @@ class GivenTables(Surface):
 
     def query(self, variable: str, given: Given = None) -> Posterior:
         """P(variable of a member | the tables, and further findings), as in query("Patient.Infected[ann]")."""
-        more = self._further(given)
+        more = self._further_findings(given)
         net, evidence = self.relevant([variable, *more])
         return net.query(variable, {**evidence, **more})
 
@@ -79,11 +79,11 @@ class GivenTables(Surface):
     def any(self, variable: str, value: object, where: Given = None, *, given: Given = None) -> float:
         """P(the variable has this value for at least one member | the tables), for all members, or for those selected
         by `where`, {column of their table: value}: any("Patient.Infected", "yes", where={"ward": 3})."""
-        return 1.0 - self._none(variable, value, where, given, holds=True)
+        return 1.0 - self._probability_of_none(variable, value, where, given, holds=True)
 
     def all(self, variable: str, value: object, where: Given = None, *, given: Given = None) -> float:
         """P(the variable has this value for every such member | the tables)."""
-        return self._none(variable, value, where, given, holds=False)
+        return self._probability_of_none(variable, value, where, given, holds=False)
 
     def count(self, variable: str, value: object, where: Given = None, *, given: Given = None) -> dict[int, float]:
         """The distribution of the number of such members for which the variable has this value, given the tables:
@@ -95,10 +95,10 @@ class GivenTables(Surface):
             shares = np.convolve(shares, each)
         return dict(enumerate(np.append(shares, np.zeros(1 + len(asked.codes) - len(shares))).tolist()))
 
-    def _none(self, variable: str, value: object, where: Given, given: Given, *, holds: bool) -> float:
+    def _probability_of_none(self, variable: str, value: object, where: Given, given: Given, *, holds: bool) -> float:
         """P(no member has the value) or, if `holds` is false, P(no member has another value)."""
         asked = self._asked(variable, value, where, holds)
-        self._further(given)  # an error even if the tables alone give the answer
+        self._further_findings(given)  # an error even if the tables alone give the answer
         if ((asked.codes >= 0) & ((asked.codes == asked.code) == holds)).any():
             return 0.0
         return prod(float(each[0]) for each in self._components(asked, given, counting=False))
@@ -116,7 +116,7 @@ class GivenTables(Surface):
         """P(number of members with the value), or P(none) and P(some), in each component; components are independent.
         Components with the same structure and the same queried members are answered together."""
         unknown = asked.numbers[asked.codes < 0]
-        more = self._further(given)
+        more = self._further_findings(given)
         touched = {int(self.ground.components[self._number(name)]) for name in more} - {-1}
         parts = {*self.ground.components[unknown].tolist()}
         for part in sorted(parts & touched):
@@ -183,7 +183,7 @@ class GivenTables(Surface):
         tied = {self.ground.named(number): self.ground.variable_of(number) for number in range(size)}
         return Network(parents, tables, states, tied)
 
-    def _further(self, given: Given) -> dict[str, Any]:
+    def _further_findings(self, given: Given) -> dict[str, Any]:
         """Findings in addition to the tables; None is no finding. Findings about known cells are refused."""
         more = {name: value for name, value in (given or {}).items() if value is not None}
         for name, value in more.items():

@@ -51,7 +51,7 @@ def slice_parents(arrows: Arrows) -> dict[str, tuple[str, ...]]:
     elif isinstance(arrows, Mapping):
         found = arrows
     else:
-        found = graph.checked([_pair(each) for each in arrows])
+        found = graph.checked([_checked_arrow(each) for each in arrows])
     for name in found:
         if before(str(name)) is not None and [*found[name]]:
             raise NetworkError(f"arrows can't lead to {name!r}: the previous slice is given")
@@ -83,7 +83,7 @@ def _check_previous(name: str, parent: str, parents: Mapping[str, object]) -> No
     raise NetworkError(f"{name!r} has the parent {parent!r}, but {meant!r} is no variable; {suggest(meant, parents)}")
 
 
-def _pair(given: Any) -> tuple[str, str]:
+def _checked_arrow(given: Any) -> tuple[str, str]:
     """((cause, slice), (effect, slice)), or (cause, effect) in the spelling of text."""
     try:
         cause, effect = given
