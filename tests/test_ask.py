@@ -681,7 +681,7 @@ def test_joint_families() -> None:
     close(credo.ask(pair, "P(u > 1.5)"), 0.5)
     rows = credo.DirichletMultinomial([1, 1]).update([[3, 0], [1, 2]])  # Beta(5, 3)
     close(credo.ask(rows, "E(theta[x0])"), 0.625)
-    assert "ask of theta[x0]" in str(fails(rows, "P(x0)"))
+    assert "ask about theta[x0]" in str(fails(rows, "P(x0)"))
 
 
 def test_numeric_beliefs() -> None:

@@ -116,7 +116,8 @@ class BeliefAdapter(QuantityAdapter):
         if isinstance(law, Distribution) or name.text not in self.columns:
             return Quantity(law, columns=self.columns)
         if not hasattr(law, "columns"):
-            raise question.error(f"{name} is counted in rows of several columns: ask {THETA}[{name}]", name.word.at)
+            what = f"{name} is counted in rows of several columns: ask about {THETA}[{name}]"
+            raise question.error(what, name.word.at)
         return Quantity(entry_of(law.columns(), self.columns.index(name.text)))
 
     def _entries(self, law: Distribution) -> Sequence[Any]:

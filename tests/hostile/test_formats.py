@@ -220,7 +220,7 @@ LONE = "".join(f"variable v{i} {{ type discrete [1] {{ a }}; }} probability (v{i
             bif,
             LONE.replace("probability (v0) { table 1; }", "")
             + f"probability (v0 | {', '.join(f'v{i}' for i in range(1, 70))}) {{ table 1; }}",
-            "63 is the most",
+            "more than 63",
         ),
         (hugin, WIDE_NET + f"potential (c | {' '.join(PARENTS)}) {{ data = (1 1); }}", "numbers, but has 2"),
         (
@@ -319,7 +319,7 @@ FAULTS: list[tuple[Any, str, str, str, str]] = [  # format, text, what is replac
     (hugin, NET, "(0.2 0.8)", "(-1 2)", "must be probabilities"),
     (hugin, NET, "(0.2 0.8)", "(1e308 1e308)", "it sums to inf"),
     (bif, BIF + BIF_ROWS, "0.4, 0.6", "1e308, 1e308", "must sum to 1, but sums to inf"),
-    (xdsl, XDSL, "</nodes>", "<mystery/></nodes>", "unknown kind 'mystery'"),
+    (xdsl, XDSL, "</nodes>", "<mystery/></nodes>", "unknown kind, 'mystery'"),
     (hugin, NET, "(0.2 0.8)", "(0.2 0.8", "don't match"),
     (hugin, NET, "(0.2 0.8)", "(0.2 0.4 0.4)", "must have 2 numbers, but has 3"),
     (dsl, DSL, "Camp { TYPE = CPT", "Camp { TYPE = NOISY_MAX", "'Camp' is of the type 'NOISY_MAX'"),
