@@ -23,7 +23,7 @@ from credo.data import Batch, Source, source
 from credo.data.fingerprints import fingerprints
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, suggest
-from credo.models.copies import LOOKED_AT, Repeats
+from credo.models.copies import MOST_ROWS_SEARCHED, Repeats
 from credo.models.decisions import Loss, loss_matrix
 from credo.models.explaining import Reasons, Step, TextContributions
 from credo.models.jobs import (
@@ -50,17 +50,17 @@ if TYPE_CHECKING:
     from credo.models.explaining import Explanation
     from credo.models.summed_scores import SummedScores
 
-NOTHING = "nothing was learned yet: fit(data, target=...) first"
+NOT_FITTED = "nothing was learned yet: fit(data, target=...) first"
 NO_CLASS = "no row has a class: every cell of {!r} is missing, or has weight 0"
-Shares = Mapping[Any, float]  # of classes: they sum to 1
+Shares = Mapping[Any, float]  # {class: probability}
 
 
 class ClassPredictor(Surface, ABC):
     """P(class | row), and the verbs that follow from it.
 
-    A model is a frozen dataclass with the fields `target` and `class_prior`. It says which `classes` it knows, of how
-    many rows each (`class_weights`), which columns it reads (`features`), and log P(class | row) of a batch up to what
-    all classes share (`_log_joint`).
+    A model is a frozen dataclass with the fields `target` and `class_prior`. It provides its `classes`, the weight of
+    each class's rows (`class_weights`), the columns it reads (`features`), and log P(class | row) of a batch up to a
+    constant (`_log_joint`).
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
@@ -81,7 +81,7 @@ class ClassPredictor(Surface, ABC):
     @property
     @abstractmethod
     def classes(self) -> tuple[Any, ...]:
-        """In the order of the probabilities' columns."""
+        """The classes, in the order of the columns of `predict_proba`."""
 
     @property
     @abstractmethod
@@ -91,14 +91,14 @@ class ClassPredictor(Surface, ABC):
     @property
     @abstractmethod
     def features(self) -> Mapping[str, Column]:
-        """The columns that it reads: their kinds, and the levels of categories."""
+        """The columns that the model reads: their kinds, and the levels of categories."""
 
     @abstractmethod
     def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
-        """log P(class | row), up to what all classes share, under `class_prior` where it is given; and the ignored
-        cells, for a notice. (rows, classes)
+        """log P(class | row) up to a constant per row, under `class_prior` if given; and the ignored cells, for a
+        notice. (rows, classes)
 
-        Columns of the model that the batch lacks count as missing. A model that doesn't read P(class) by itself adds
+        Columns that the batch lacks count as missing. A model that doesn't use `class_prior` itself adds
         `_prior_shift`.
         """
 
@@ -117,7 +117,7 @@ class ClassPredictor(Surface, ABC):
         )
 
     def _scores_left_out(self, data: object, target: object, weight: Weight) -> Scores:
-        """Of each row that was learned, what `_left_out` says of it."""
+        """The scores of `_left_out` for each learned row."""
         table = self._labelled(data, target)
         if table.once:
             raise DataError(
@@ -141,8 +141,8 @@ class ClassPredictor(Surface, ABC):
         return Scores(self.classes, log_shares, truth, mass, how, held_out_ratio=fold_ratio(len(truth)))
 
     def _summed(self, job: Any, partitions: Iterable[Partition[Batch]]) -> SummedScores:
-        """The scores of a frame's rows, added up where they are, by a job that finds log P(class) of each row, its
-        class and its weight."""
+        """The scores of a frame's rows, summed by its workers. The job gives log P(class), class and weight of each
+        row."""
         from credo.core.summed_scores import summed_scores
         from credo.models.summed_scores import SummedScores, summed_batch
 
@@ -152,15 +152,15 @@ class ClassPredictor(Surface, ABC):
         return found
 
     def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
-        """log P(class | row) without the row itself, of a batch's rows that have a class; and their classes."""
+        """Leave-one-out log P(class | row) of the batch's labelled rows, and their classes."""
         raise NotImplementedError
 
     def _held(self, how: str) -> str:
-        """What a figure is called."""
+        """The description of leave-one-out scores."""
         return how
 
     def _check_rows(self, there: Array) -> None:
-        """Given the weight of each class's rows."""
+        """Raise an error unless the data has as many rows of each class as the evidence."""
         if not np.allclose(there, self.class_weights, rtol=1e-9):
             raise EvidenceError(
                 f"leave-one-out needs the rows that were learned: the evidence has {self.n:g} of them, the data "
@@ -168,7 +168,7 @@ class ClassPredictor(Surface, ABC):
             )
 
     def _alone(self, own: Hard) -> NDArray[np.intp]:
-        """The rows that are the only ones of their class."""
+        """Which rows are the only ones of their class."""
         n = self.class_weights[own.codes]
         return np.flatnonzero(n - own.weight <= ALONE * n)
 
@@ -178,22 +178,22 @@ class ClassPredictor(Surface, ABC):
 
     @property
     def word_columns(self) -> Sequence[str]:
-        """Columns whose values are words, though all those of a table could be numbers."""
+        """Columns whose values are strings, even where all strings of a table spell numbers."""
         return ()
 
     @property
     def currencies(self) -> Mapping[str, str]:
-        """The signs of columns of amounts."""
+        """The currency sign of each column of amounts."""
         return {}
 
     @property
     def text_columns(self) -> frozenset[str]:
-        """Columns that are read as texts."""
+        """The columns read as text."""
         return frozenset()
 
     def _copied(self, table: Source, weight: Weight) -> Together | None:
-        """Rows that have copies; None where rows are too many to look."""
-        if table.rows is None or table.rows > LOOKED_AT:
+        """The rows that have copies; None if there are too many rows to search."""
+        if table.rows is None or table.rows > MOST_ROWS_SEARCHED:
             return None
         names = tuple(self.needs(table.without(weight)))
         texts = np.array([name in self.text_columns for name in names])
@@ -205,11 +205,11 @@ class ClassPredictor(Surface, ABC):
 
     @property
     def lone_text(self) -> str | None:
-        """The only column, where it is a text: an unnamed list of texts is read as it."""
+        """The only column, if it is a text column: an unnamed list of texts stands for it."""
         return None
 
     def replaced(self, **values: object) -> Self:
-        """The same model with other fields, those that aren't the constructor's among them."""
+        """The same model with some fields replaced, including those that the constructor doesn't take."""
         return with_fields(self, **values)
 
     @property
@@ -220,9 +220,9 @@ class ClassPredictor(Surface, ABC):
     # Tables
 
     def opened(self, data: object) -> Source:
-        """The table; texts that have no name of their own, as in a list, are the one column that the model reads.
+        """The opened table. An unnamed list of texts becomes the one column that the model reads.
 
-        Columns whose values are words have words here, too, though all of these could be numbers.
+        Columns of strings stay strings, even where all of them spell numbers.
         """
         table = source(data).as_words(self.word_columns).in_currencies(self.currencies)
         if table.unnamed and (name := self.lone_text) is not None and name not in table.names:
@@ -231,22 +231,22 @@ class ClassPredictor(Surface, ABC):
 
     def _labelled(self, data: object, target: object) -> Source:
         if self.target is None:
-            raise EvidenceError(NOTHING)
+            raise EvidenceError(NOT_FITTED)
         return with_known_target(self.opened(data), self.target, target, "the classes were")
 
     def needs(self, data: Source) -> Sequence[str]:
-        """The columns of a labelled table that it reads."""
+        """The columns that the model reads of a labelled table."""
         assert self.target is not None
         return (self.target, *self._present(data))
 
     def _present(self, table: Source) -> list[str]:
-        """The columns that the table has; the others' cells count as missing."""
+        """The model's columns that the table has; the others count as missing."""
         if not self.feature_names:
-            raise EvidenceError(NOTHING)
+            raise EvidenceError(NOT_FITTED)
         return columns_found(table, self.feature_names, self.target)
 
     def codes_of(self, batch: Batch) -> Codes:
-        """Which class each row is in, -1 where it has none."""
+        """The code of each row's class, -1 where it has none."""
         assert self.target is not None
         own, levels = class_codes(batch, self.target)
         places = {value: k for k, value in enumerate(self.classes)}
@@ -258,7 +258,7 @@ class ClassPredictor(Surface, ABC):
         return codes
 
     def members(self, batch: Batch, weights: RowWeights) -> tuple[Batch, Hard]:
-        """The rows that have a class and a weight, and which class."""
+        """The rows with a class and a positive weight, and their classes."""
         codes, weight = self.codes_of(batch), weights.of_rows(batch)
         kept = (codes >= 0) & (weight > 0)
         if kept.all():
@@ -280,7 +280,7 @@ class ClassPredictor(Surface, ABC):
         P′(class | row) ∝ P(class | row) P′(class)/P(class)
         """
         found = self.replaced(class_prior=dict(class_prior))
-        _ = found._given_prior  # refused, where it isn't one
+        _ = found._given_prior  # an error if it isn't one
         return found
 
     def adapt(self, data: object) -> Self:
@@ -299,12 +299,12 @@ class ClassPredictor(Surface, ABC):
 
     @property
     def _share_smoothing(self) -> float:
-        """What a class is worth, in rows, before any row of it comes."""
+        """The Dirichlet concentration of each class."""
         return 1.0
 
     @property
     def _log_prior(self) -> Array:
-        """log P(class) that predictions rest on: as given, or as among the rows that were learned. (classes,)"""
+        """log P(class) behind the predictions: the given prior, or the learned class shares. (classes,)"""
         return self._learned_log_shares if self.class_prior is None else self._given_prior
 
     @property
@@ -360,7 +360,7 @@ class ClassPredictor(Surface, ABC):
         return found
 
     def _found(self, data: object, job: Job, form: str) -> Array:
-        """An array; or a frame of the engine that the data lives on, which its type doesn't tell."""
+        """An array, or for a distributed frame the frame with new columns (typed as an array, too)."""
         table = self.opened(data)
         if table.frame is None:
             return self._collected(table, job)
@@ -414,7 +414,7 @@ class ClassPredictor(Surface, ABC):
         return np.array([*self.classes, None], dtype=object)[codes]
 
     def _collected(self, data: object, job: Job, width: int | None = None) -> Array:
-        """What a job finds of each row, one after another. (rows, width: one column a class, unless said)"""
+        """A job's results for all rows, in order. (rows, width), by default one column per class"""
         table, ignored, found = self.opened(data), Ignored(), Stacked()
         shape = table.rows or 0, len(self.classes) if width is None else width
         shared = table.near and engines.current().shares_memory
@@ -428,7 +428,7 @@ class ClassPredictor(Surface, ABC):
         return found.whole((0, shape[1])) if placed is None else placed.found
 
     def streamed(self, data: object) -> Iterator[tuple[Batch, Array]]:
-        """Batches of a table with their probabilities, one after another, in constant memory."""
+        """Batches of a table with their class probabilities, in constant memory."""
         table = self.opened(data)
         self._present(table)
         ignored: Ignored = {}
@@ -440,20 +440,20 @@ class ClassPredictor(Surface, ABC):
         self._tell_ignored(ignored)
 
     def _tell_ignored(self, ignored: Ignored) -> None:
-        """One notice for all columns whose cells hold such values."""
+        """One notice for all columns with ignored cells."""
         for what in dict.fromkeys(what for _, what in ignored):
             of = {name: cells for (name, each), cells in ignored.items() if each == what}
             tell_of_columns((name, f"{counted(sum(of.values()), 'cell')} with {what}, ignored") for name in of)
 
     def impossible(self, batch: Batch) -> str:
-        """Why one row is impossible under every class."""
+        """The error for a row that is impossible under every class."""
         return f"row {batch.number(0)} is impossible under every class"
 
     # Validation
 
     def scores(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """Scores on labelled rows that weren't used for training. Those of a Dask or Spark DataFrame are added up on
-        the workers: they have all figures, and no rows."""
+        """Scores on labelled rows that weren't used for training. For a Dask or Spark DataFrame, the workers sum the
+        scores: all figures, but no single rows."""
         table, weights = self._labelled(data, target), Weights.of(weight)
         partitions = weights.partitions(table, self.needs(table.without(weight)))
         job = Scored(self, weights.of_a_row)
@@ -477,9 +477,9 @@ class ClassPredictor(Surface, ABC):
         return explained(self, row, of, against, unit)
 
     def _reasons(self, one: Batch) -> Reasons:
-        """Of a batch of one row: what is said before any cell is read, what each column adds, and the sum.
+        """For a batch of one row: the prior log-odds, what each column adds, and the sum.
 
-        Unless a model knows better, a column adds to those before it: its cell is uncovered after theirs.
+        By default, a column's contribution is the change when its cell is revealed after those before it.
         """
         rows = [self._uncovered(one, few) for few in range(len(self.feature_names) + 1)]
         steps = [self._log_joint(row, count_ignored=False)[0][0] for row in rows]
@@ -488,24 +488,24 @@ class ClassPredictor(Surface, ABC):
         return Reasons(logs[0], terms, logs[-1])
 
     def _uncovered(self, one: Batch, few: int) -> Batch:
-        """With the cells of the first few columns, the others missing."""
+        """The row with the first columns only, the others missing."""
         known = set(one.names)
         return one.only([name for name in self.feature_names[:few] if name in known]).filled(self.feature_names)
 
     def _word_contributions(self, one: Batch, first: int, second: int, size: float) -> TextContributions:  # noqa: ARG002
-        """Of each text column of a batch of one row, what its words say for the first class against the second."""
+        """For a batch of one row: the words' weights for the first class against the second, by text column."""
         return {}
 
     def _steps(self, one: Batch, first: int, second: int, size: float) -> tuple[Step, ...]:  # noqa: ARG002
-        """Of a batch of one row, what was asked one after another, where the model does."""
+        """For a batch of one row: the steps of a model that asks about one column after another."""
         return ()
 
     def _unseen(self, one: Batch) -> frozenset[str]:  # noqa: ARG002 - of use to those who override
-        """The columns of a batch of one row whose values no row had."""
+        """For a batch of one row: the columns with unseen values."""
         return frozenset()
 
 
 def _array_of(classes: Sequence[object]) -> NDArray[Any]:
-    """NumPy's own type where it can hold them: it drops a NUL at a string's end."""
+    """Values as an array; of objects if they end in NUL, which NumPy's string type drops."""
     found = np.array(classes)
     return found if found.tolist() == list(classes) else np.array([*classes, None], dtype=object)[:-1]

@@ -1,4 +1,4 @@
-"""Blocks of columns: how columns in the forms that a classifier reads are counted."""
+"""The blocks of a classifier: columns in the forms that it reads, and how they are counted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from credo.models.forms import CALENDAR_FORMS, FAMILY_FORM, GAUSSIAN_FORMS, PAIR
 
 
 class FamilySettings(NamedTuple):
-    """The parents of columns; those that don't depend on the class; and what chooses again where rows are taken out."""
+    """The parents of columns; the columns independent of the class; and the choice that is repeated when rows are held
+    out."""
 
     parents: Parents
     free: frozenset[str] = frozenset()
@@ -37,10 +38,10 @@ def blocks_of(
     views: Views, asked: Mapping[str, object] | None, cuts: Cuts | None = None, tree: Mapping[str, str] | None = None,
     families: FamilySettings | None = None,
 ) -> list[tuple[str, Block]]:  # fmt: skip
-    """A block for each form, of all columns that are read in it; of texts, for each column.
+    """A block for each form, with all columns read in it; texts have a block per column.
 
-    A column in several forms is in several blocks: tuning weights them. `cuts` are those of numbers that are read in
-    cells, `tree` the parent of each column, where it is given, `families` those of columns that may have several.
+    A column in several forms is in several blocks: tuning weights them. `cuts` are the cut points of binned numbers,
+    `tree` the given parent of each column, `families` the columns with several parents.
     """
     kinds: dict[str, Any] = {
         "category": Categories,
@@ -91,7 +92,7 @@ def blocks_of(
 
 
 def with_covariance(blocks: list[tuple[str, Block]], covariance: Covariance) -> list[tuple[str, Block]]:
-    """With number columns together, as one Gaussian with that covariance; "diagonal" leaves them apart."""
+    """The blocks with all number columns in one Gaussian of that covariance; "diagonal" keeps them independent."""
     if covariance == "diagonal":
         return blocks
     together = Spherical if covariance == "spherical" else partial(Joint, covariance=covariance)

@@ -10,7 +10,7 @@ from credo.notices import tell
 
 
 def columns_found(table: Source, wanted: Sequence[str], target: str | None) -> list[str]:
-    """Those of a model's columns that the table has; a notice names the others, whose cells count as missing."""
+    """The model's columns that the table has; a notice names the others, which count as missing."""
     known = set(table.names)
     absent = [name for name in wanted if name not in known]
     if wanted and len(absent) == len(wanted):

@@ -17,7 +17,7 @@ from credo.core.summed_scores import SummedValidation, summed_scores
 from credo.data import Batch, Source, source
 from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.errors import DataError, EvidenceError, check_whole
-from credo.models.copies import LOOKED_AT, Repeats
+from credo.models.copies import MOST_ROWS_SEARCHED, Repeats
 from credo.networks.inference.rows import Score
 from credo.networks.inference.sizes import ROW_SAMPLES
 from credo.networks.learning import BY_EM, ROUNDING, TableLearner
@@ -132,7 +132,7 @@ class CellPrints:
 def _copied(network: Network, table: Source, names: Sequence[str], found: Observed) -> Together | None:
     """Rows that have copies: more than the network expects. None where rows are too many to
     look."""
-    if table.rows is None or not 0 < table.rows <= LOOKED_AT or not names:
+    if table.rows is None or not 0 < table.rows <= MOST_ROWS_SEARCHED or not names:
         return None
     cells = np.concatenate([*engines.map(CellPrints(tuple(names)), table.partitions(names))], axis=-1)
     prints, one_class = fingerprints(cells), np.zeros(cells.shape[1], dtype=np.int32)

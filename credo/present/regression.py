@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo.errors import EvidenceError, counted
-from credo.models.regression.features import TIMES
+from credo.models.regression.features import PRODUCT_SIGN
 from credo.present.content import GAP, MORE, Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.numbers import CELL, count_of, one_line
 
@@ -145,7 +145,8 @@ def contributions_content(found: Contributions, title: str, top: int) -> list[Co
     head = f"{one_line(found.target)} = {found.prediction:.5g} (95% interval {low:.5g} to {high:.5g})"
     rows = [("average row", "", found.average)]
     rows += [
-        (TIMES.join(name), TIMES.join(map(found.cell, name)), found.columns[name]) for name in found.strongest[:top]
+        (PRODUCT_SIGN.join(name), PRODUCT_SIGN.join(map(found.cell, name)), found.columns[name])
+        for name in found.strongest[:top]
     ]
     if rest := found.strongest[top:]:
         rows.append((count_of(len(rest), "more column"), "", sum(found.columns[name] for name in rest)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from credo.models.tree.describing import NAMES, outline_lines
+from credo.models.tree.describing import PRUNING_TITLES, outline_lines
 from credo.present.content import GAP, Content, Paragraph
 from credo.present.numbers import count_of, one_line, whole
 
@@ -25,7 +25,7 @@ def tree_content(tree: DecisionTree, top: int | None = None) -> list[Content]:
     more = f", ... ({len(found):,} classes)" if len(found) > CLASSES else ""
     size = f"{count_of(tree.n_leaves, 'leaf').replace('leafs', 'leaves')}, depth {tree.depth}"
     contents: list[Content] = [
-        Paragraph(f"{NAMES[tree.prune]}: {size}", "title"),
+        Paragraph(f"{PRUNING_TITLES[tree.prune]}: {size}", "title"),
         Paragraph(f"{target}: {count_of(tree.n, 'row')}, {few}{more}"),
     ]
     if tree.unlabelled:

@@ -81,7 +81,7 @@ def test_kinds_may_say_nothing_else_of_the_target() -> None:
 
 
 def test_an_iterator_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.models.targets.LARGEST", 100)
+    monkeypatch.setattr("credo.models.targets.MOST_CLASSES", 100)
     parts = (table(prices(500)) for _ in range(3))
     with pytest.warns(Notice, match="the first"), pytest.raises(DataError, match="too many to be classes"):
         NaiveBayes().fit(parts, target="y")

@@ -68,14 +68,14 @@ def _noise_holds(noise: StudentNoise) -> bool:
     from credo.blocks.one_hot import LABEL
     from credo.core.moments import CrossMoments
     from credo.core.statistics import Totals
-    from credo.models.regression.robust import NOISE
+    from credo.models.regression.robust import NOISE_LABEL
 
     width, kept, parts = noise.features.width, noise.kept, noise.expected.parts
     inside = bool(((kept >= 0) & (kept < width)).all()) and len(np.unique(kept)) == len(kept)
     scaled = noise.scales.shape == (width,) and bool((np.isfinite(noise.scales) & (noise.scales > 0)).all())
-    if not (inside and scaled and noise.ridge >= 0 and noise.degrees > 0 and parts.keys() == {LABEL, NOISE}):
+    if not (inside and scaled and noise.ridge >= 0 and noise.degrees > 0 and parts.keys() == {LABEL, NOISE_LABEL}):
         return False
-    sums, hidden = parts[LABEL].statistics, parts[NOISE].statistics
+    sums, hidden = parts[LABEL].statistics, parts[NOISE_LABEL].statistics
     shaped = isinstance(sums, CrossMoments) and sums.first.shape == (1, len(kept) + 1)
     return shaped and isinstance(hidden, Totals) and hidden.n.shape == (1,)
 
