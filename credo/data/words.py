@@ -38,14 +38,17 @@ Keys = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
-PATTERN = r"(?u)\b\w\w+\b"
-MANY_WORDS, SEARCHES = 1 << 14, 8  # of so many words, those of a few documents are found sooner without an index
-LITTLE = 1 << 16  # bytes of a document that are kept, or read alone
-PIECE = 8192  # bytes that a kernel processes at a time, so that its output stays in the cache
-PLANES = 0x40000  # code points from here on belong to no word: tags, private use, unassigned
-STEPS = 0.2  # that Python takes for a byte
-KEPT_BYTES, KEPT_COLUMNS = 1 << 20, 16  # of columns whose words are kept
-MOST_WORDS = 2**31 - 1  # words that codes can tell apart, and bytes of Arrow's usual strings
+TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+INDEXED_WORDS, MOST_SEARCHES = (
+    1 << 14,
+    8,
+)  # of so many words, those of a few documents are found sooner without an index
+SHORT_DOCUMENT = 1 << 16  # bytes of a document that are kept, or read alone
+PIECE_BYTES = 8192  # bytes that a kernel processes at a time, so that its output stays in the cache
+WORD_CODE_POINTS = 0x40000  # code points from here on belong to no word: tags, private use, unassigned
+STEPS_PER_BYTE = 0.2  # that Python takes for a byte
+CACHED_BYTES, CACHED_COLUMNS = 1 << 20, 16  # of columns whose words are kept
+LARGEST_INT32 = 2**31 - 1  # words that codes can tell apart, and bytes of Arrow's usual strings
 
 NO_ALPHABET = np.zeros(0, np.bool_)  # for documents that are ASCII
 
@@ -72,7 +75,7 @@ class Reading:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        pattern = re.compile(PATTERN if self.token_pattern is None else self.token_pattern)
+        pattern = re.compile(TOKEN_PATTERN if self.token_pattern is None else self.token_pattern)
         if pattern.groups > 1:
             raise DataError(f"a token pattern must have at most one capturing group, but {pattern.pattern!r} has more")
         return pattern
@@ -193,7 +196,7 @@ class Vocabulary:
         self.words = words
         self.how = how
         self._latest: tuple[str, Codes] = "", np.zeros(0, np.int32)  # several ask for the same document in turn
-        self._searches = 0 if len(words) > MANY_WORDS else SEARCHES  # that came before it was indexed
+        self._searches = 0 if len(words) > INDEXED_WORDS else MOST_SEARCHES  # that came before it was indexed
         self._indexed = False
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -209,7 +212,7 @@ class Vocabulary:
             return self.recoded(*cut)
         if _plainly(array.nbytes, self.how):
             return self.recoded(*_latest.keep(array, self.how, _counted_plainly(array, self.how)))
-        if len(array) == 1 and array.nbytes < LITTLE:
+        if len(array) == 1 and array.nbytes < SHORT_DOCUMENT:
             return self._read_alone(array[0].as_py() or "")
         table, rules, codes = self._index
         documents, _ = _counted(array, self.how.lowercase, rules, table)
@@ -230,13 +233,13 @@ class Vocabulary:
         """The code of each of its words, one after another; -1 where it isn't known."""
         latest, codes = self._latest
         if document is not latest:
-            if self._searches < SEARCHES and not self._indexed:
+            if self._searches < MOST_SEARCHES and not self._indexed:
                 codes = self._searched(document)
             elif _plainly(len(document), self.how):
                 codes = np.array([self._codes.get(word, -1) for word in self.how.words(document)], np.int32)
             else:
                 codes = self._codes_by_kernel(document)
-            if len(document) < LITTLE:
+            if len(document) < SHORT_DOCUMENT:
                 self._latest = document, codes
         return codes
 
@@ -349,8 +352,8 @@ class _Latest:
         return next((found for known, _, found in self._found if known == where), None)
 
     def keep(self, array: pa.Array, how: Reading, found: tuple[Documents, object]) -> tuple[Documents, Any]:
-        if array.nbytes <= KEPT_BYTES:
-            self._found = (*self._found[1 - KEPT_COLUMNS :], (self._where(array, how), array, found))
+        if array.nbytes <= CACHED_BYTES:
+            self._found = (*self._found[1 - CACHED_COLUMNS :], (self._where(array, how), array, found))
         return found
 
     @staticmethod
@@ -365,9 +368,9 @@ _latest = _Latest()
 
 def _plainly(length: int, how: Reading) -> bool:
     """Whether Python's `re` reads so much: because it must, or because kernels wouldn't be ready sooner."""
-    if how.token_pattern not in (None, PATTERN):
+    if how.token_pattern not in (None, TOKEN_PATTERN):
         return True
-    steps = STEPS * how.ngrams * length
+    steps = STEPS_PER_BYTE * how.ngrams * length
     if _price.pays(steps):
         return False
     _price.spend(steps)
@@ -391,7 +394,7 @@ def _counted_plainly(array: pa.Array, how: Reading) -> tuple[Documents, Any]:
         np.array(known, np.bool_),
         np.zeros(len(known), np.int64),
     )
-    kind = pa.string() if sum(map(len, codes)) <= MOST_WORDS // 4 else pa.large_string()
+    kind = pa.string() if sum(map(len, codes)) <= LARGEST_INT32 // 4 else pa.large_string()
     return documents, string_array(list(codes), kind)
 
 
@@ -402,7 +405,7 @@ def _counted(array: pa.Array, lowercase: bool, rules: Rules, table: Table) -> tu
     text = _text(array, lowercase)
     lengths = text[3] - text[2]
     room = int(lengths.sum()) // (4 if rules.pairs else 8) + 64
-    desk = new_desk(PIECE)
+    desk = new_desk(PIECE_BYTES)
     counted = Counted(
         np.zeros(len(array) + 1, np.int64),
         np.empty(room, np.int32),
@@ -414,10 +417,10 @@ def _counted(array: pa.Array, lowercase: bool, rules: Rules, table: Table) -> tu
     while (state := count_documents(text, (*rules,), (*table,), desk, (*counted,))) != DONE:
         if state == FULL:
             table, counted = _with_room(table, counted, rules)
-        elif len(desk[0]) < MOST_WORDS // 2:
+        elif len(desk[0]) < LARGEST_INT32 // 2:
             desk = new_desk(2 * len(desk[0]))
         else:
-            raise DataError(f"a document has a word of more than {MOST_WORDS // 2} bytes: it isn't text")
+            raise DataError(f"a document has a word of more than {LARGEST_INT32 // 2} bytes: it isn't text")
     end = int(counted.starts[-1])
     words, counts = counted.words[:end].copy(), counted.counts[:end].copy()
     return Documents(counted.starts, words, counts, lengths > 0, counted.unseen), table
@@ -464,9 +467,9 @@ def _letters(lowercase: bool) -> Bytes:
 @cache
 def _alphabet() -> Truths:
     """Which code points belong to words."""
-    every = np.arange(PLANES, dtype="<u4")
+    every = np.arange(WORD_CODE_POINTS, dtype="<u4")
     every[0xD800:0xE000] = 0  # surrogates, which aren't characters
-    found = np.zeros(PLANES, np.bool_)
+    found = np.zeros(WORD_CODE_POINTS, np.bool_)
     for match in re.finditer(r"\w+", every.tobytes().decode("utf-32-le")):
         found[match.start() : match.end()] = True
     return found
@@ -476,7 +479,7 @@ def _started(how: Reading) -> tuple[Table, Rules]:
     """A table that knows the stop words only, and how to go on."""
     seeds = np.frombuffer(bytearray(os.urandom(32)), np.uint64)
     empty = np.zeros(2, np.uint64), np.zeros((1, 2), np.uint64), np.zeros(0, np.uint8), np.zeros(2, np.int64)
-    stops = [word for word in sorted(how.stop_words) if re.fullmatch(PATTERN, word)]
+    stops = [word for word in sorted(how.stop_words) if re.fullmatch(TOKEN_PATTERN, word)]
     _, table = _counted(pa.array(stops, pa.string()), False, Rules(True, False, 0, 0), Table(*empty, seeds))
     return table, Rules(not how.buckets, how.ngrams == 2, how.buckets or 0, len(stops))
 
@@ -490,9 +493,9 @@ def _with_room(table: Table, counted: Counted, rules: Rules) -> tuple[Table, Cou
     if not rules.learns:
         return table, counted
     numbers = int(table.used[0]) + words
-    if numbers > MOST_WORDS:
+    if numbers > LARGEST_INT32:
         raise DataError(
-            f"the documents have more than {MOST_WORDS} different words: read them in parts, or use buckets"
+            f"the documents have more than {LARGEST_INT32} different words: read them in parts, or use buckets"
         )
     table = table._replace(keys=_grown(table.keys, numbers), arena=_grown(table.arena, int(table.used[1]) + length))
     if 2 * numbers > len(table.slots):
@@ -533,7 +536,7 @@ def _spelt(keys: Keys, arena: Bytes, first: int = 0) -> pa.Array:
     measure_words(keys, first, ends)
     text = np.empty(int(ends[-1]), np.uint8)
     spell_words(keys, first, arena, ends, text)
-    if len(text) > MOST_WORDS:
+    if len(text) > LARGEST_INT32:
         return pa.LargeStringArray.from_buffers(len(keys), pa.py_buffer(ends), pa.py_buffer(text))
     return pa.StringArray.from_buffers(len(keys), pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(text))
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.core.membership import Codes
-from credo.data.fingerprints import MISSING, Fingerprints, mixed
+from credo.data.fingerprints import MISSING_PRINT, Fingerprints, mixed
 from credo.numerics.exact import Array
 
 MOST_ROWS_SEARCHED = 20_000  # larger tables aren't searched for copies
@@ -102,7 +102,7 @@ def _shares(codes: Codes, cells: Fingerprints, texts: NDArray[np.bool_]) -> Arra
     for j, (column, text) in enumerate(zip(cells, texts, strict=True)):
         pairs = mixed(column) ^ mixed(codes.astype(np.uint64), salt=3)
         _, which, count = np.unique(pairs, return_inverse=True, return_counts=True)
-        found[j] = np.where((column == MISSING) | (not text), count[which] / n, 0.0)
+        found[j] = np.where((column == MISSING_PRINT) | (not text), count[which] / n, 0.0)
     return found
 
 

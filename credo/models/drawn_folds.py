@@ -11,7 +11,7 @@ from credo import engines
 from credo.core.folds import FoldDraw, Groups, Together, check_groups, grouped_by, with_groups
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.data import Batch, Source
-from credo.data.fingerprints import MISSING, Fingerprints, cell_prints, mixed
+from credo.data.fingerprints import MISSING_PRINT, Fingerprints, cell_prints, mixed
 from credo.errors import DataError, check_whole
 from credo.models.metrics import Scores, fold_ratio
 from credo.models.regression.scores import NumberScores
@@ -33,8 +33,8 @@ class GroupsOfRows:
     def __call__(self, batch: Batch) -> Fingerprints:
         target, own = cell_prints(batch, [self.target, self.name])
         alone = mixed(np.arange(batch.start, batch.start + batch.rows, dtype=np.uint64))
-        kept = (target != MISSING) & (self.weights.of_rows(batch) > 0)
-        return np.asarray(np.where(own == MISSING, alone, own)[kept])
+        kept = (target != MISSING_PRINT) & (self.weights.of_rows(batch) > 0)
+        return np.asarray(np.where(own == MISSING_PRINT, alone, own)[kept])
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from credo.blocks.tally import ClassWeights, PredictingTally, Row, Tally, tally_
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED
 from credo.data import BATCH_ROWS, Batch
-from credo.data.cells import LARGEST
+from credo.data.cells import LARGEST_NUMBER
 from credo.data.schema import Schema
 from credo.data.tables import array_of
 from credo.errors import DataError, SchemaError, suggest
@@ -300,7 +300,7 @@ def _checked(weight: float) -> float:
         found = float(weight)
     except (TypeError, ValueError):
         found = np.nan
-    if not 0 <= found <= LARGEST:
+    if not 0 <= found <= LARGEST_NUMBER:
         raise DataError(f"a weight must be a number of 0 or more, but is {weight!r:.60}")
     return found
 

@@ -56,7 +56,7 @@ def test_an_unknown_engine_is_refused(files: Path) -> None:
 
 
 def test_a_folder_of_predictions_is_whole_or_not_there(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    monkeypatch.setattr("credo.data.partitions.PARTITION_BYTES", 1)
     monkeypatch.setattr("credo.data.files.BATCH_ROWS", 175)
     model, data = credo.load(files / "m.credo"), str(files / "*.parquet")
     assert write_predictions(model, data, files / "out", each=True) == 700
@@ -84,7 +84,7 @@ class Repeating(engines.Serial):
 
 
 def test_repeated_tasks_write_each_row_once(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    monkeypatch.setattr("credo.data.partitions.PARTITION_BYTES", 1)
     monkeypatch.setattr("credo.data.files.BATCH_ROWS", 175)
     model, data = credo.load(files / "m.credo"), str(files / "*.parquet")
     with engines.using(Repeating()):

@@ -32,7 +32,7 @@ def test_prices_are_no_classes(learn: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert "cut it into bins" in text
     assert "credo.LinearRegression" in text
     assert "kinds" not in text  # there are more of them than any classes may be
-    with pytest.raises(DataError, match=r"kinds=\{'y': 'category'\} says so"):
+    with pytest.raises(DataError, match=r"use kinds=\{'y': 'category'\}"):
         learn(table(prices(2000)), target="y")
 
 

@@ -63,7 +63,7 @@ def by(path: str) -> Iterator[None]:
     """Whatever is read now takes this path, unless only one is open to it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(w, "_plainly", lambda _, how: path == "plain" or how.token_pattern is not None)
-        patch.setattr(w, "PIECE", PATHS[path] or w.PIECE)
+        patch.setattr(w, "PIECE_BYTES", PATHS[path] or w.PIECE_BYTES)
         yield
 
 
@@ -88,7 +88,7 @@ def by_sklearn(texts: list[str], how: Reading, vocabulary: list[str] | None = No
         lowercase=how.lowercase,
         ngram_range=(1, how.ngrams),
         stop_words=list(how.stop_words) or None,
-        token_pattern=how.token_pattern or w.PATTERN,
+        token_pattern=how.token_pattern or w.TOKEN_PATTERN,
         vocabulary=vocabulary,
     )
     with warnings.catch_warnings():
@@ -173,7 +173,7 @@ def test_words_are_those_of_re() -> None:
 
 def test_order_of_first_appearance(path: str) -> None:
     first, second = ["b a b", "c a"], ["a d", "b c"]
-    how = Reading(ngrams=2, token_pattern=None if path != "plain" else w.PATTERN)
+    how = Reading(ngrams=2, token_pattern=None if path != "plain" else w.TOKEN_PATTERN)
     documents, words = learned(pa.array([text.replace(" ", "x x").join("xx") for text in first]), how)
     assert words.to_pylist() == ["xbx", "xax", "xbx xax", "xax xbx", "xcx", "xcx xax"]
     assert documents.words.tolist() == [0, 1, 2, 3, 4, 1, 5]
@@ -215,7 +215,7 @@ def test_what_lies_under_a_null(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"\w+", r"(\w)\w*", r"[^,]+", r"(?i)[a-c]*", r"#(\w+)|@\w+", w.PATTERN, r"(?u)\S{3}"]
+    "pattern", [r"\w+", r"(\w)\w*", r"[^,]+", r"(?i)[a-c]*", r"#(\w+)|@\w+", w.TOKEN_PATTERN, r"(?u)\S{3}"]
 )
 @pytest.mark.parametrize("ngrams", [1, 2])
 def test_patterns_beside_sklearn(path: str, pattern: str, ngrams: int) -> None:
@@ -299,7 +299,7 @@ def test_one_document_as_many(path: str) -> None:
 
 
 def test_few_documents_are_searched_for_without_an_index(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.data.words.MANY_WORDS", 0)
+    monkeypatch.setattr("credo.data.words.INDEXED_WORDS", 0)
     for how in WAYS:
         words = learned(pa.array([*SCRIPTS[::2], "word"]), how)[1]
         searching, indexed = Vocabulary.of(words, how), Vocabulary.of(words, how)

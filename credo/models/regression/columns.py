@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from credo.core.learning import Weight
 from credo.data import Source, cells
-from credo.data.typed import FIRST_ROWS
+from credo.data.typed import SPELLING_ROWS
 from credo.errors import DataError, SchemaError
 from credo.models.forms import TEXT_FORMS, Kinds, settled_views
 from credo.models.regression.features import Interactions, Readings
@@ -27,7 +27,7 @@ def settled_readings(
     others = without_target(kinds, target)
     names = tuple(name for name in table.without(weight).names if name != target)
     if not table.once:
-        first = table.first([target, *names], FIRST_ROWS)
+        first = table.first([target, *names], SPELLING_ROWS)
         if first is not None:
             check_target(first.column(target), target)
             if as_numbers:

@@ -21,7 +21,7 @@ from credo.core.membership import Hard
 from credo.core.moments import CrossMoments
 from credo.core.statistics import Counts, Positions
 from credo.data import Batch
-from credo.data.cells import LARGEST
+from credo.data.cells import LARGEST_NUMBER
 from credo.errors import DataError
 from credo.models.regression.features import Features, Readings, features_of
 from credo.numerics.exact import Array, Exact
@@ -183,7 +183,7 @@ def require_squares(features: Features, sums: CrossMoments, target: str) -> None
     centres = {name: float(features.centre[i]) for name, i in numbers.items()}
     centres[target], numbers[target] = float(sums.mean[0, -1]), len(scatter) - 1
     for name, i in numbers.items():
-        lost = 0 < scatter[i] < SMALLEST_SQUARES if scatter[i] else 0 < abs(centres[name]) < 1 / LARGEST
+        lost = 0 < scatter[i] < SMALLEST_SQUARES if scatter[i] else 0 < abs(centres[name]) < 1 / LARGEST_NUMBER
         if lost:
             raise DataError(
                 f"the numbers of column {name!r} are about {centres[name]:.3g}, so small that their squares can't be "

@@ -9,7 +9,7 @@ import numpy as np
 from credo.blocks.capabilities import Ignored
 from credo.core.learning import RowWeights
 from credo.data import Batch
-from credo.data.batches import TILE
+from credo.data.batches import TILE_ROWS
 from credo.models.regression.fitted import FittedLine
 from credo.models.regression.left_out import LeftOut
 from credo.numerics.exact import Array
@@ -44,8 +44,8 @@ class Means:
         weights[basis.kept] = self.line.posterior.location[1:] / basis.scales[basis.kept]
         start += float(weights[len(names) :] @ basis.origin[len(names) :])  # no cell is missing
         for first, part in batch.tiles(names):
-            for i in range(0, len(part), TILE):
-                few = part[i : i + TILE] - basis.features.centre
+            for i in range(0, len(part), TILE_ROWS):
+                few = part[i : i + TILE_ROWS] - basis.features.centre
                 found[first + i : first + i + len(few)] = few @ weights[: len(names)] + start
         return found
 
