@@ -44,7 +44,8 @@ def forget(model: str, data: str, weight: str | None, output: str | None) -> Non
 
 
 def remaining(updates: list[str], forgotten: str | None) -> list[str]:
-    """The record of updates without the one that is forgotten. Of other rows no trace must stay: none is kept."""
+    """The record of updates without the forgotten one. If other rows were forgotten, no record is kept: no trace must
+    stay."""
     if forgotten not in updates:
         return []
     place = updates.index(forgotten)

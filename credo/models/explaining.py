@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
 NATS_IN_UNIT = {"nats": 1.0, "bits": float(np.log(2))}
-PRINTED_COLUMNS, PRINTED_WORDS, CELL_CHARACTERS = 12, 8, 60  # limits of a printed explanation
+PRINTED_COLUMNS, PRINTED_WORDS, PRINTED_CHARACTERS = 12, 8, 60  # limits of a printed explanation
 HIDDEN_CELLS = 100_000  # cells hidden one by one: the more columns, the fewer rows
 UNSEEN_REMARK = " (unseen value, ignored)"
 ALL_COLUMNS = "(all)"  # stands for the column of a parameter that all columns of a block share
@@ -133,7 +133,7 @@ def cell_text(value: object) -> str:
     if value is None:
         return "missing"
     shown = f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())
-    return shown if len(shown) <= CELL_CHARACTERS else f"{shown[: CELL_CHARACTERS - 4]} ..."
+    return shown if len(shown) <= PRINTED_CHARACTERS else f"{shown[: PRINTED_CHARACTERS - 4]} ..."
 
 
 def explained(model: ClassPredictor, row: object, of: object, against: object, unit: str) -> Explanation:

@@ -76,7 +76,7 @@ def test_what_may_be_classes_all_the_same() -> None:
 
 
 def test_kinds_may_say_nothing_else_of_the_target() -> None:
-    with pytest.raises(SchemaError, match="kinds says 'number' of 'y', which holds the classes"):
+    with pytest.raises(SchemaError, match="kinds has 'number' for 'y', which holds the classes"):
         NaiveBayes(kinds={"y": "number"}).fit(table([0, 1, 2]), target="y")
 
 

@@ -167,7 +167,7 @@ def test_union_laws(a: Schema, b: Schema, c: Schema) -> None:
 
 def test_parts_that_disagree_raise() -> None:
     words = Schema.infer({"x": ["a", "b"]})
-    with pytest.raises(SchemaError, match="column 'x' is number in one part of the data and category in another; say"):
+    with pytest.raises(SchemaError, match="column 'x' is number in one part of the data and category in another; give"):
         Schema.infer({"x": [1.5, 2.5, 3.5]}) | words
     with pytest.raises(SchemaError, match=r"'x' is int64 in one part .* string in another; .*kinds={'x': \.\.\.}"):
         Schema.infer({"x": [1, 2]}) | words

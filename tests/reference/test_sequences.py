@@ -134,7 +134,9 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         read({"id": ["a", None, "a"], "x": [1, 2, 3]})
     with pytest.raises(DataError, match="column 't' has no value in row 3: rows can't be put in order by it"):
         read({"id": ["a", "a", "b"], "x": [1, 2, 3], "t": [1.0, 2.0, None]}, order="t")
-    with pytest.raises(DataError, match=r"say by=\.\.\. which column identifies sequences, or give a list of tables"):
+    with pytest.raises(
+        DataError, match=r"name the column that identifies sequences, by=\.\.\., or give a list of tables"
+    ):
         read({"x": [1]}, by=None)
     with pytest.raises(SchemaError, match="table 2 and the first have different columns: x, y"):
         source([{"x": [1]}, {"y": [1]}])
