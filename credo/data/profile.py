@@ -20,7 +20,7 @@ from credo.data.schema import Column, Kind, Schema, checked_kinds, common_type
 from credo.data.spelling import dates
 from credo.data.tables import NO_DATA
 from credo.errors import DataError
-from credo.notices import COLUMN, tell_of_columns
+from credo.notices import FIRST_COLUMN, tell_of_columns
 from credo.numerics.arrays import Codes
 
 MOST_DISTINCT = 2_000_000  # values kept of a column
@@ -287,5 +287,5 @@ def why_ignored(found: Profile) -> str:
     if not found.known:
         return "every cell is missing"
     if found.identifies:
-        return f"all values are different, as in a row identifier; kinds={{{COLUMN}: 'category'}} keeps it"
+        return f"all values are different, as in a row identifier; kinds={{{FIRST_COLUMN}: 'category'}} keeps it"
     return f"the type is {found.values.type}, which credo doesn't read"

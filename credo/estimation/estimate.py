@@ -13,7 +13,7 @@ from credo.core.membership import Hard
 from credo.data import Batch, Source, source
 from credo.data.schema import Schema
 from credo.errors import DataError, counted
-from credo.estimation.belief import VALUES, Belief
+from credo.estimation.belief import OBSERVATIONS, Belief
 from credo.estimation.beliefs import Beliefs, summarise_groups
 from credo.estimation.observations import ObservedColumns
 from credo.families import BetaBernoulli, Family, priors
@@ -23,7 +23,7 @@ from credo.families.linear_gaussian import LinearGaussian
 from credo.families.normal_inverse_wishart import NormalInverseWishart
 from credo.numerics.exact import Array
 
-JointFamily = NormalInverseWishart | DirichletMultinomial | LinearGaussian | HasFamily  # about rows of columns
+JointFamily = NormalInverseWishart | DirichletMultinomial | LinearGaussian | HasFamily  # families of whole rows
 Prior = Family | HasFamily | Literal["default", "empirical"] | None
 Names = list[str] | tuple[str, ...]
 
@@ -122,13 +122,13 @@ def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule
     if by is not None:
         return Beliefs(names, by, family, rule, success=success)
     if rule == "empirical":
-        raise DataError("an empirical prior is fitted to groups: say by=... which column they are in")
+        raise DataError("an empirical prior is fitted to groups: name their column, by=...")
     return Belief(family, rule, columns=names, success=success)
 
 
 @dataclass(frozen=True, eq=False)
 class SeveralColumns:
-    """The statistics of several columns, of each group if rows are in groups."""
+    """The statistics of several columns, by group if there are groups."""
 
     readings: tuple[ObservedColumns, ...]
     by: str | None
@@ -153,5 +153,6 @@ def _together(each: Mapping[str, Any], by: str | None, table: Source, weight: We
     if by is not None:
         return {name: one.with_evidence(whole.only(one.label, ROWS, UNGROUPED)) for name, one in each.items()}
     return {
-        name: one.with_evidence(whole.only(Label("column", name)).renamed(name, VALUES)) for name, one in each.items()
+        name: one.with_evidence(whole.only(Label("column", name)).renamed(name, OBSERVATIONS))
+        for name, one in each.items()
     }

@@ -307,7 +307,7 @@ class Classifier(Labelled):
         )
 
     def live(self) -> Live:
-        """A mutable twin for streams of single rows."""
+        """A mutable version of the model, for streams of single rows."""
         from credo.streaming.live import Live
 
         return Live(self)

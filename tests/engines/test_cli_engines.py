@@ -20,7 +20,7 @@ from click.testing import CliRunner
 import credo
 from credo import engines
 from credo.cli.group import main
-from credo.streaming.predictions import UNFINISHED, predictions, write_predictions
+from credo.streaming.predictions import UNFINISHED_PREFIX, predictions, write_predictions
 from tests.engines.conftest import need_spark
 from tests.engines.verbs import table
 
@@ -79,7 +79,7 @@ class Repeating(engines.Serial):
 
     def map(self, job: Any, partitions: Any, /) -> Iterator[Any]:
         for found in super().map(job, [own for own in partitions for _ in range(2)]):
-            (Path(job.folder) / f"{UNFINISHED}of a worker that died").write_text("half")
+            (Path(job.folder) / f"{UNFINISHED_PREFIX}of a worker that died").write_text("half")
             yield found / 2
 
 

@@ -78,7 +78,7 @@ def test_many_partitions_are_added_by_the_workers(spark: Any, monkeypatch: pytes
 @pytest.mark.parametrize("what", ["number", "category"])
 def test_shards_of_groups_give_the_same_bits(what: str, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most rows have a group of their own: shards of groups are added up by themselves, by the workers."""
-    monkeypatch.setattr("credo.estimation.beliefs.FIRST_ROWS", 200)
+    monkeypatch.setattr("credo.estimation.beliefs.GROUPED_ROWS", 200)
     monkeypatch.setattr("credo.engines.spark.FEW", 1)
     parts, shards = parts_of(many_groups()), list[int]()
 

@@ -246,7 +246,7 @@ class Mixture(Surface):
         mixture_page(self, path)
 
     def live(self) -> LiveMixture:
-        """A mutable twin for streams: rows are observed one by one and learned in small batches."""
+        """A mutable version of the mixture, for streams: rows are observed one by one and learned in small batches."""
         from credo.streaming.live_mixture import LiveMixture
 
         return LiveMixture(self)

@@ -467,7 +467,7 @@ class LinearRegression(Additive):
         return drawn.scores_of_numbers(found[0], weight)
 
     def live(self) -> LiveRegression:
-        """A mutable twin that learns one row at a time: see credo.streaming.live_regression."""
+        """A mutable version that learns one row at a time: see credo.streaming.live_regression."""
         from credo.streaming.live_regression import LiveRegression
 
         return LiveRegression(self)

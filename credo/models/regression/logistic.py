@@ -185,7 +185,7 @@ class LogisticRegression(ClassPredictor):
         self.__add__(None)
 
     def live(self) -> LiveLogistic:
-        """A mutable twin that learns one row at a time: see credo.streaming.live_regression."""
+        """A mutable version that learns one row at a time: see credo.streaming.live_regression."""
         from credo.streaming.live_regression import LiveLogistic
 
         return LiveLogistic(self)

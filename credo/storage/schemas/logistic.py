@@ -31,7 +31,7 @@ def _encoding_holds(encoding: RowEncoding) -> bool:
 
 
 def _posterior_holds(posterior: LaplacePosterior) -> bool:
-    """Whether mode and precision are finite, and of sizes that go together."""
+    """Whether mode and precision are finite and of matching sizes."""
     mode, precision = posterior.mode, posterior.precision
     sizes = mode.ndim == 2 and precision.shape in (mode.shape, (mode.size, mode.size))
     return sizes and bool(np.isfinite(mode).all() and np.isfinite(precision).all()) and posterior.log_likelihood <= 1e-6
@@ -83,7 +83,7 @@ LEARNED = {
 
 
 def _without_signs(values: Values) -> Values:
-    """Earlier versions didn't keep the signs of amounts."""
+    """An upgrade: earlier versions didn't store currency signs."""
     return {**values, "signs": {}}
 
 
