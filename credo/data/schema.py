@@ -20,7 +20,8 @@ from credo.errors import SchemaError, suggest
 from credo.numerics.arrays import Positions
 
 if TYPE_CHECKING:
-    from credo.data.words import Reading, Vocabulary
+    from credo.data.tokens import Tokeniser
+    from credo.data.words import Vocabulary
 
 PYTHON_SORTED = 100  # levels: for fewer, Python sorts faster than Arrow
 ADDED_SHARE = 1 / 16  # of a column's levels that may be added without a new index
@@ -61,14 +62,14 @@ class Column:
         """The levels as Python values."""
         return () if self.levels is None else tuple(self.levels.to_pylist())
 
-    def vocabulary(self, reading: Reading) -> Vocabulary:
+    def vocabulary(self, reading: Tokeniser) -> Vocabulary:
         """The words of a text column as a vocabulary, indexed once for all likelihoods."""
         from credo.data.words import Vocabulary
 
         return self._vocabularies.setdefault(reading, Vocabulary.of(self.levels, reading))  # indexed at first use
 
     @cached_property
-    def _vocabularies(self) -> dict[Reading, Vocabulary]:
+    def _vocabularies(self) -> dict[Tokeniser, Vocabulary]:
         return {}
 
     def __eq__(self, other: object) -> bool:

@@ -197,7 +197,7 @@ def word_contributions(model: Classifier, one: Batch, first: int, second: int, s
 
 def placed_words(text: str, weights: dict[str, float], reading: Any) -> tuple[WordContribution, ...]:
     """The weight and positions of each word, the strongest first."""
-    from credo.data.words import places
+    from credo.data.tokens import places
 
     at = defaultdict[str, list[tuple[int, int]]](list)
     for start, end, word in places(text, reading):

@@ -113,12 +113,12 @@ class Text:
         from credo.blocks.text.column import Cuts
         from credo.blocks.text.log_odds import Odds, Pairs
         from credo.blocks.text.multinomial import Binary, Logs, Words
-        from credo.data.words import Reading
+        from credo.data.tokens import Tokeniser
 
         buckets = None if self.hashed is False else BUCKETS if self.hashed is True else int(self.hashed)
         stop = frozenset(self.stop_words or ())
         ngrams = 2 if form == "pairs" else self.ngrams
-        reading = Reading(self.lowercase, ngrams, stop, self.token_pattern, buckets)
+        reading = Tokeniser(self.lowercase, ngrams, stop, self.token_pattern, buckets)
         cuts = Cuts(self.min_count, self.drop_most_common, self.max_words)
         kinds: dict[str, Any] = {
             "words": Words, "binary": Binary, "logs": Logs, "presences": Presences, "odds": Odds, "pairs": Pairs,

@@ -20,7 +20,7 @@ from credo.core.evidence import Evidence
 from credo.core.labels import ROWS
 from credo.data import Batch
 from credo.data.arrow_arrays import number_array, numpy_array
-from credo.data.words import Reading
+from credo.data.tokens import Tokeniser
 from credo.models.forms import ODDS_FORMS, Text
 from credo.models.regression.features import MOST_FEATURES, Features, Readings
 from credo.numerics.exact import Array
@@ -144,7 +144,7 @@ def _words(model: Any, name: str, parts: Sequence[Batch]) -> tuple[LinearWords, 
     return replace(term, typical=typical), matrix
 
 
-def _counted(name: str, reading: Reading, parts: Sequence[Batch]) -> tuple[Any, Any]:
+def _counted(name: str, reading: Tokeniser, parts: Sequence[Batch]) -> tuple[Any, Any]:
     """How often each text has each word, as a CSR matrix, and the words."""
     from scipy.sparse import csr_matrix
 

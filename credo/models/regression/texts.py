@@ -13,7 +13,8 @@ from credo.blocks.text.column import NEW_WORDS, KnownWords, Texts
 from credo.blocks.text.tf_idf import idf, to_unit_length
 from credo.core.evidence import Evidence
 from credo.data import Batch
-from credo.data.words import Reading, Vocabulary
+from credo.data.tokens import Tokeniser
+from credo.data.words import Vocabulary
 from credo.models.forms import TEXT_FORMS, Kinds, Text, Views
 from credo.numerics.exact import Array
 from credo.numerics.softmax import SparseRows
@@ -64,7 +65,7 @@ class TextFeatures:
         return len(self.idf)
 
     @cached_property
-    def reading(self) -> Reading:
+    def reading(self) -> Tokeniser:
         return block_of(self.name, self.how).reading
 
     @cached_property
