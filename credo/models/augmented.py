@@ -19,7 +19,7 @@ from credo.core.labels import Label
 from credo.core.learning import Weight
 from credo.data import Source
 from credo.errors import DataError, PriorError, SchemaError, check_positive_number, check_whole, suggest
-from credo.models.class_predictor import Shares
+from credo.models.class_reader import Shares
 from credo.models.classifier import PlainClassifier
 from credo.models.description import cut_bits, forest_bits
 from credo.models.form_blocks import blocks_of

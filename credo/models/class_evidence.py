@@ -15,7 +15,8 @@ from credo.core.membership import Hard
 from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
-from credo.models.class_predictor import NOT_FITTED, ClassPredictor
+from credo.models.class_predictor import ClassPredictor
+from credo.models.class_reader import NOT_FITTED
 from credo.models.forms import Kinds, Views, settled_views
 from credo.models.targets import check_classes, class_codes, with_target
 from credo.notices import tell

@@ -13,7 +13,7 @@ from credo.blocks.dependence.cells import Cuts
 from credo.blocks.dependence.families import Parents
 from credo.blocks.dependence.parents import StrongestParents
 from credo.errors import PriorError, check_positive_number, suggest
-from credo.models.class_predictor import Shares
+from credo.models.class_reader import Shares
 from credo.models.classifier import PlainClassifier
 from credo.models.form_blocks import FamilySettings, blocks_of
 from credo.models.forms import CELL_FORMS, FAMILY_FORM, Kinds, Views

@@ -17,7 +17,7 @@ from credo.core.learning import Weight
 from credo.data import Source
 from credo.errors import DataError, PriorError, check_whole
 from credo.models.augmented import Augmented, Bins, OneDependence, check_arrows, check_dependent
-from credo.models.class_predictor import Shares
+from credo.models.class_reader import Shares
 from credo.models.classifier import Classifier
 from credo.models.form_blocks import FamilySettings, blocks_of
 from credo.models.forms import FAMILY_FORM, Kinds, Views

@@ -21,7 +21,7 @@ from credo.core.summed_scores import summed_scores
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
-from credo.models.class_predictor import NOT_FITTED
+from credo.models.class_reader import NOT_FITTED
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.forms import Kinds
 from credo.models.known_columns import columns_found

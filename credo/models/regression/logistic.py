@@ -20,7 +20,8 @@ from credo.data import Batch, source
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, PriorError, check_positive_number, check_whole, counted, suggest
 from credo.models.class_evidence import labelled_table
-from credo.models.class_predictor import NOT_FITTED, ClassPredictor, Shares
+from credo.models.class_predictor import ClassPredictor
+from credo.models.class_reader import NOT_FITTED, Shares
 from credo.models.description import target_length
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.explaining import Reasons, TextContributions, placed_words

@@ -22,7 +22,7 @@ from credo.data import Batch, source
 from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_whole, suggest
 from credo.models.class_evidence import NO_COLUMN, ClassEvidence, labelled_rows, labelled_table
-from credo.models.class_predictor import NOT_FITTED, Shares
+from credo.models.class_reader import NOT_FITTED, Shares
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.explaining import Reasons, Step
 from credo.models.forms import TEXT_FORMS, Kinds, Views
