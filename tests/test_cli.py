@@ -494,7 +494,7 @@ SLOW = """
 import time
 from credo.cli import progress
 from credo.engines import local
-progress.PATIENCE = 0.2
+progress.BAR_SECONDS = 0.2
 with progress.shown_progress("reading"):
     for _ in range(8):
         time.sleep(0.1)

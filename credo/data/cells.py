@@ -216,7 +216,7 @@ def truths(array: pa.Array, name: str, number: Numbering, success: object = None
             row = number(int(np.flatnonzero(codes == wrong)[0]))
             raise DataError(
                 f"column {name!r} has the value {values[wrong]!r:.60} (row {row}) where yes or no is needed "
-                f"(true/false, yes/no, 1/0). Name the value that counts as a success, {option}=..."
+                f"(true/false, yes/no, 1/0). Name the value that counts with {option}=..."
             )
     return np.asarray([*table, -1], dtype=np.int32)[codes]
 

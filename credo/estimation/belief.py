@@ -43,7 +43,7 @@ class Belief(Additive):
     0.75
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("reading", "statistics")
+    _internal: ClassVar[tuple[str, ...]] = ("log_predictive", "reading", "statistics")
 
     family: Family  # the conjugate pair; its hyperparameters are used if the rule is "given"
     rule: Rule = "given"

@@ -56,7 +56,7 @@ def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[Ob
 class Beliefs(Additive):
     """A belief per group. `beliefs["a7"]` is one of them; `mean()`, `interval()` and `table()` cover all groups."""
 
-    _internal: ClassVar[tuple[str, ...]] = ("label", "reading", "seen", "statistics")
+    _internal: ClassVar[tuple[str, ...]] = ("label", "log_predictive", "reading", "seen", "statistics")
 
     columns: tuple[str, ...]
     by: str

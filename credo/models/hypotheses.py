@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,8 @@ class Hypotheses(Shown):
 
     A NumPy array of hypotheses is handed to a likelihood function whole, so that a million of them take no loop.
     """
+
+    _internal: ClassVar[tuple[str, ...]] = ("evidence", "impossible")
 
     hypotheses: Sequence[Any] | NDArray[Any]
     prior: Array  # (hypotheses,)

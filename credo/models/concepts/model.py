@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, product
 from math import exp, log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,8 @@ class Concepts(Shown):
     >>> days.vote({"sky": "sunny", "air": "cold"})
     {'yes': 0.5, 'no': 0.5}
     """
+
+    _internal: ClassVar[tuple[str, ...]] = ("attributes", "labels", "rows")
 
     attributes: Attributes | None  # None: taken from the data by fit
     target: str | None  # the column of the labels

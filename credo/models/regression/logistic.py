@@ -64,7 +64,7 @@ class LogisticRegression(ClassPredictor):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "class_column", "encoding", "fitted", "posterior", "seen", "signs", "views",
+        "class_column", "class_sizes", "encoding", "fitted", "integrates", "posterior", "seen", "signs", "views",
     )  # fmt: skip
 
     strength: float | Choice = "auto"
