@@ -37,6 +37,7 @@ from credo.models.jobs import (
     Scored,
     WithProbabilities,
 )
+from credo.models.known_columns import add_ignored
 from credo.models.metrics import Scores, fold_ratio
 from credo.notices import tell_of_columns
 from credo.numerics.arrays import Stacked
@@ -250,8 +251,7 @@ class ClassPredictor(ClassReader, ABC):
         for part, unseen in engines.map(placed or job, table.partitions(self._present(table))):
             if placed is None:
                 found.add(part, table.rows)
-            for name, cells in unseen.items():
-                ignored[name] = ignored.get(name, 0) + cells
+            add_ignored(ignored, unseen)
         self._tell_ignored(ignored)
         return found.whole((0, shape[1])) if placed is None else placed.found
 
@@ -262,8 +262,7 @@ class ClassPredictor(ClassReader, ABC):
         ignored: Ignored = {}
         partitions = table.partitions([*table.keys, *table.names])
         for batch, probabilities, unseen in engines.map(WithProbabilities(self), partitions):
-            for name, cells in unseen.items():
-                ignored[name] = ignored.get(name, 0) + cells
+            add_ignored(ignored, unseen)
             yield batch, probabilities
         self._tell_ignored(ignored)
 

@@ -218,8 +218,50 @@ class ScoreFigures(ABC):
         return f" ({self.unknown} of classes that no other row showed: counted as wrong, left out of the log-loss)"
 
 
+class ScoredRows:
+    """The figures that follow from the log-probability of each row's truth, for classes and numbers alike."""
+
+    if TYPE_CHECKING:  # fields of the dataclasses, or properties
+
+        @property
+        def weights(self) -> Array: ...
+
+        @property
+        def held_out_ratio(self) -> float: ...
+
+        @property
+        def groups(self) -> Positions | None: ...
+
+        @property
+        def known(self) -> NDArray[np.bool_]: ...
+
+        @property
+        def of_truth(self) -> Array: ...
+
+    @property
+    def rows(self) -> int:
+        return len(self.weights)
+
+    @property
+    def n(self) -> float:
+        return float(self.weights.sum())
+
+    @property
+    def unknown(self) -> int:
+        return int((~self.known).sum())
+
+    @property
+    def log_likelihood(self) -> float:
+        return float(self.weights @ self.of_truth)
+
+    def _variance_of_loss(self, least: float = 0.0) -> float:
+        loss, weight = -self.of_truth[self.known], self.weights[self.known]
+        groups = None if self.groups is None else self.groups[self.known]
+        return variance_of_mean(loss, weight, self.held_out_ratio, least, groups)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Scores(ScoreFigures):
+class Scores(ScoredRows, ScoreFigures):
     """Predicted class probabilities and the true classes.
 
     >>> log_probabilities = np.log([[0.8, 0.2], [0.4, 0.6]])
@@ -236,18 +278,6 @@ class Scores(ScoreFigures):
     estimated: float = 0.0  # variance of the log-loss due to parameters estimated once for all rows
     held_out_ratio: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
     groups: Positions | None = None  # (rows,) the group of each row, where groups are held out whole
-
-    @property
-    def rows(self) -> int:
-        return len(self.truth)
-
-    @property
-    def n(self) -> float:
-        return float(self.weights.sum())
-
-    @property
-    def unknown(self) -> int:
-        return int((~self.known).sum())
 
     @property
     def class_weights(self) -> Array:
@@ -296,14 +326,7 @@ class Scores(ScoreFigures):
 
     @property
     def log_loss_error(self) -> float:
-        loss, weight = -self.of_truth[self.known], self.weights[self.known]
-        groups = None if self.groups is None else self.groups[self.known]
-        variance = variance_of_mean(loss, weight, self.held_out_ratio, self._implied_variance, groups)
-        return float(np.sqrt(variance + self.estimated))
-
-    @property
-    def log_likelihood(self) -> float:
-        return float(self.weights @ self.of_truth)
+        return float(np.sqrt(self._variance_of_loss(self._implied_variance) + self.estimated))
 
     @property
     def _implied_variance(self) -> float:

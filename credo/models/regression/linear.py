@@ -24,14 +24,14 @@ from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.class_reader import NOT_FITTED
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.forms import Kinds
-from credo.models.known_columns import columns_found
+from credo.models.known_columns import add_ignored, columns_found
 from credo.models.metrics import fold_ratio
 from credo.models.regression.columns import settled_readings
 from credo.models.regression.design import Design
 from credo.models.regression.features import Interactions, Readings
 from credo.models.regression.fitted import FittedLine, Settings
 from credo.models.regression.jobs import Means, Predictives, Scored
-from credo.models.regression.scores import NumberScores, SummedNumberScores, add_ignored
+from credo.models.regression.scores import NumberScores, SummedNumberScores
 from credo.models.targets import with_known_target, with_target
 from credo.notices import quietly, tell, tell_of_columns
 from credo.numerics.distributions import InverseGamma, Seed, StudentT, plain

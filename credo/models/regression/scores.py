@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from credo.blocks.capabilities import Ignored
 from credo.core.records import Shown
 from credo.core.summed_scores import WithoutRows
-from credo.models.metrics import variance_of_mean
+from credo.models.known_columns import add_ignored
+from credo.models.metrics import ScoredRows
 from credo.numerics.arrays import Positions
 from credo.numerics.distributions import LOG_2PI
 from credo.numerics.exact import Array
@@ -97,7 +98,7 @@ class NumberFigures(Shown, ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NumberScores(NumberFigures):
+class NumberScores(ScoredRows, NumberFigures):
     """Predictions of numbers, and the true values.
 
     >>> scores = NumberScores(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, 2.5]), np.full(3, -1.0), np.ones(3))
@@ -118,18 +119,6 @@ class NumberScores(NumberFigures):
         """From columns of truth, prediction, log p(truth) and weight. (rows, 4)"""
         truth, predicted, log_probabilities, weights = np.ascontiguousarray(columns.T)
         return cls(truth, predicted, log_probabilities, weights, how, held_out_ratio)
-
-    @property
-    def rows(self) -> int:
-        return len(self.truth)
-
-    @property
-    def n(self) -> float:
-        return float(self.weights.sum())
-
-    @property
-    def unknown(self) -> int:
-        return int((~self.known).sum())
 
     @property
     def of_truth(self) -> Array:
@@ -160,13 +149,7 @@ class NumberScores(NumberFigures):
 
     @property
     def log_loss_error(self) -> float:
-        loss, weight = -self.log_probabilities[self.known], self.weights[self.known]
-        groups = None if self.groups is None else self.groups[self.known]
-        return float(np.sqrt(variance_of_mean(loss, weight, self.held_out_ratio, groups=groups)))
-
-    @property
-    def log_likelihood(self) -> float:
-        return float(self.weights @ self.log_probabilities)
+        return float(np.sqrt(self._variance_of_loss()))
 
     @property
     def baseline_rmse(self) -> float:
@@ -243,8 +226,3 @@ class SummedNumberScores(WithoutRows, NumberFigures):
     @property
     def baseline_rmse(self) -> float:
         return float(np.sqrt(self.truth_spread.variance))
-
-
-def add_ignored(total: Ignored, more: Ignored) -> None:
-    for key, cells in more.items():
-        total[key] = total.get(key, 0) + cells
