@@ -164,7 +164,7 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True)
 class FindEnds:
-    """The job that finds the first and last sequences of a partition, which may continue in others."""
+    """The job that lists a partition's sequences, which may continue in other partitions, and the rows of the first."""
 
     sequences: Sequences
 

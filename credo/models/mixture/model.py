@@ -44,9 +44,9 @@ class Mixture(Surface):
 
     Number columns of a component covary (covariance "full", or "tied": one for all components) or don't ("diagonal",
     "spherical"); columns of other kinds are independent of them given the component. components="auto" chooses their
-    number, and the covariance unless given, by approximate evidence. Priors worth `strength` rows at the pooled means
-    and variances keep components from collapsing; unless given, it is chosen by evidence, and by held-out rows for the
-    predictions of full covariances.
+    number, and the covariance unless given, by approximate evidence. Priors with the weight of `strength` rows at the
+    pooled means and variances keep components from collapsing; unless given, it is chosen by evidence, and by held-out
+    rows for the predictions of full covariances.
 
     >>> rows = {"x": [0.0, 0.2, 0.1, 0.1, 5.0, 5.3, 5.1], "colour": ["red"] * 4 + ["blue"] * 3}
     >>> mixture = Mixture(2).fit(rows)
@@ -58,7 +58,7 @@ class Mixture(Surface):
 
     components: int | Literal["auto"] = "auto"
     covariance: Covariance | Literal["auto"] | None = None  # None: "full", or "auto" where components are
-    strength: float | None = None  # of the numbers' prior; None: it is chosen
+    strength: float | None = None  # of the numbers' prior; None: chosen
     smoothing: float = 1.0
     share_smoothing: float = 1.0
     estimate: Estimate = "bayes"
@@ -150,13 +150,13 @@ class Mixture(Surface):
 
     @property
     def n(self) -> float:
-        """The weight of the rows: responsibilities add up to it but for rounding."""
+        """The weight of the rows."""
         n = self.classifier.n
         return float(round(n)) if abs(n - round(n)) < ROUNDING * n else n
 
     @property
     def log_evidence(self) -> float:
-        """log p(rows), approximately: of the model that was chosen."""
+        """log p(rows) under the chosen model, approximately."""
         return self._tried[0].log_evidence
 
     @property
