@@ -31,7 +31,7 @@ class Computed:
 
 @lru_cache(2)
 def task_of(sent: bytes) -> Task:
-    """The same task for several partitions: a model's derived values are computed once per worker."""
+    """The task, unpickled once per worker, so that what a model derives from its evidence is derived once."""
     task: Task = pickle.loads(sent)
     return task
 

@@ -106,7 +106,7 @@ class Conditional:
         return self.expected(batch, member, levels), log_prob
 
     def _added(self, likelihoods: Sequence[Likelihood], rows: Batch, logs: Array | None) -> Array:
-        """The sum of both log-likelihoods, or the only one. (rows, groups)"""
+        """logs, if given, plus the blocks' log-likelihoods. (rows, groups)"""
         out = np.zeros((rows.rows, len(self.weights))) if logs is None else logs
         for likelihood in likelihoods:
             _add_again(likelihood, rows, out)
@@ -219,6 +219,6 @@ def _add_again(likelihood: Likelihood, batch: Batch, out: Array) -> None:
 
 
 def _side_by_side(schemas: Sequence[Schema]) -> Schema:
-    """The evidence of all parts; levels of a column that is in several parts (in several forms) are united."""
+    """The schema of all columns; a column in several schemas (in several forms) has the levels of all."""
     columns = tuple(column for schema in schemas for column in schema)
     return Schema(columns) if len({column.axis for column in columns}) == len(columns) else unite(schemas)[0]

@@ -150,7 +150,7 @@ class BeliefScreen:
 
 
 def _first(belief: Belief) -> Distribution:
-    """The interval of the first parameter; for a Dirichlet distribution, of all probabilities."""
+    """The marginal distribution of the first parameter; for a Dirichlet distribution, of all probabilities."""
     return belief.posterior.marginals()[0]
 
 
@@ -175,7 +175,7 @@ def _under(prior: Family, belief: Belief) -> Belief:
 
 
 def _called_under(prior: Family, belief: Belief) -> str:
-    """Python code for it."""
+    """Python code for that belief."""
     given = {"columns": belief.columns, "success": belief.success}
     return (
         f"credo.Belief({', '.join([f'credo.{prior!r}', *(f'{k}={v!r}' for k, v in given.items() if v is not None)])})"

@@ -101,7 +101,7 @@ def answered(screen: Screen, action: str, asked: object) -> Answer:
 
 
 def shown(screen: Screen) -> Answer:
-    """The data of all screens when the page opens."""
+    """The data for the page when it opens, without notices."""
     with quietly():
         return screen.opened()
 

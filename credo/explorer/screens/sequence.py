@@ -48,7 +48,8 @@ class SequenceScreen:
         return {"decode": self.decode}
 
     def decode(self, asked: Asked) -> Answer:
-        """The most probable path, P(state) of each row, and forecasts, for the rows of the request or of --data."""
+        """The most probable path, P(state) of each row, and forecasts, for the rows of the request or the given
+        ones."""
         rows = asked.get("rows")
         data: Any = rows if rows else self.subject.data
         if data is None:

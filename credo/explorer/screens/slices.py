@@ -44,7 +44,7 @@ class SlicesScreen:
         }
 
     def _first_rows(self) -> list[dict[str, Any]]:
-        """The first rows of --data, as text."""
+        """The first of the given rows, as text."""
         from credo.data import source
 
         table = source(self.subject.data)

@@ -40,7 +40,7 @@ class TrustScreen:
 
     @cached_property
     def scores(self) -> Scores:
-        """Scores of the rows in --data, else of the report."""
+        """Scores of the given rows, else of the report."""
         if self.subject.data is not None:
             return held_out_scores(self.model, self.subject.data)
         report = getattr(self.model, "report", None)

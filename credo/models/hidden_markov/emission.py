@@ -92,7 +92,8 @@ class Emission:
         return np.asarray(states * self.components + np.minimum(own, self.components - 1))
 
     def begun(self, member: Membership, rng: np.random.Generator) -> Membership:
-        """The rows' groups before any parameters are known: a random component of each row's state."""
+        """The rows' groups before any parameters are known: each state's rows are divided among its components at
+        random."""
         if self.components == 1:
             return member
         states = member.soft().weights if isinstance(member, Hard) else member.weights

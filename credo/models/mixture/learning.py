@@ -142,7 +142,7 @@ def continued(mixture: Mixture, data: object, target: object, weight: Weight) ->
 
 
 def _in_currencies(fit: Fit, table: Source, columns: Iterable[str]) -> Fit:
-    """The mixture with the currency signs of its columns."""
+    """The fit with the currency signs of its columns."""
     return replace(fit, evidence=fit.evidence.in_currencies(table.currencies([*columns])))
 
 

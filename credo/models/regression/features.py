@@ -74,7 +74,7 @@ class Readings:
         return self.beside(batch, member, features, {ROWS: Part((None,), Counts.of_rows(member)), LABEL: moments})
 
     def checked(self, batch: Batch) -> Batch:
-        """These readings; an error if there are too many features, before any is built."""
+        """The batch with all columns; an error if there are too many features, before any is built."""
         batch = batch.filled(self.names)
         sizes = {name: len(batch.categories(name)[1]) if name in self.categories else 1 for name in self.names}
         width = sum(sizes.values()) + sum(sizes[a] * sizes[b] for a, b in self.interactions)

@@ -114,17 +114,17 @@ class Prunings:
         return out
 
     def most_probable(self) -> NDArray[np.bool_]:
-        """The leaves of the pruning with the largest prior · evidence. (nodes,)"""
+        """Which nodes are leaves of the pruning with the largest prior · evidence. (nodes,)"""
         leaf = self.log_stop + self.log_evidence
         return np.asarray(leaf >= climbed(self.structure, leaf, self.log_split, np.maximum))
 
     def most_evident(self) -> NDArray[np.bool_]:
-        """The leaves of the most probable pruning if every node, also an unsplit one, is a leaf with probability ½."""
+        """The same if every node, also an unsplit one, is a leaf with probability ½."""
         leaf = self.log_evidence - LN2
         return np.asarray(leaf >= climbed(self.structure, leaf, -LN2 - self.structure.charge, np.maximum))
 
     def shortest(self) -> NDArray[np.bool_]:
-        """The leaves of the pruning with the shortest description. (nodes,)"""
+        """Which nodes are leaves of the pruning with the shortest description. (nodes,)"""
         leaf = leaf_bits(self.counts)
         return np.asarray(leaf <= climbed(self.structure, leaf, split_bits(self.structure), np.minimum))
 
