@@ -11,7 +11,7 @@ import pytest
 from pyarrow import csv
 
 import credo
-from credo.present.page import SORTING_SCRIPT
+from credo.present.classifier_page import SORTING_SCRIPT
 from tests.test_cli import ran, refused
 from tests.test_report_page import scripts_of
 

@@ -10,8 +10,8 @@ import pytest
 
 import credo
 from credo.networks.network import Network
+from credo.present.classifier_page import SORTING_SCRIPT
 from credo.present.model_page import model_page_of
-from credo.present.page import SORTING_SCRIPT
 from credo.present.plotting import Figure
 from tests.laws.test_decisions import OIL
 from tests.test_cli import ran

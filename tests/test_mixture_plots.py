@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import credo
-from credo.present.page import SORTING_SCRIPT
+from credo.present.classifier_page import SORTING_SCRIPT
 from tests.hostile.refusals import refused
 from tests.test_report_page import scripts_of
 

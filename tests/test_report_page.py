@@ -19,10 +19,10 @@ import credo
 from credo.asking import waterfall
 from credo.errors import CredoError, EvidenceError, Notice
 from credo.families.normal_inverse_wishart import Covariance
+from credo.present.classifier_page import SORTING_SCRIPT, classifier_page, page_of
 from credo.present.coloured_text import NOT_IN_HTML, TEXT_CHARACTERS, pieces
 from credo.present.demo import PUMPS
 from credo.present.densities import shape_of
-from credo.present.page import SORTING_SCRIPT, classifier_page, page_of
 from credo.present.texts import EXPLAINED_DOCUMENTS
 
 EVIL = "<script>alert(1)</script>\"'&$\\frac{"

@@ -29,7 +29,7 @@ def forget(model: str, data: str, weight: str | None, output: str | None) -> Non
       credo forget ads.credo bots.csv -o clean.credo
     """
     from credo.cli.arguments import check_order
-    from credo.cli.repeats import digest_of
+    from credo.cli.repeated_updates import digest_of
     from credo.cli.saved import changed
 
     check_order("forget", model, data)

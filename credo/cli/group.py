@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from credo import __version__
-from credo.cli.ending import Stops, in_one_sentence
+from credo.cli.failures import Stops, in_one_sentence
 from credo.cli.imports import without_pandas
 from credo.cli.streams import open_streams, remark
 from credo.errors import Notice, suggest

@@ -10,10 +10,10 @@ from click.core import ParameterSource
 from credo.cli.engine import runs_on_engines
 from credo.cli.network_tables import learn_tables, learns_tables
 from credo.cli.options import as_kinds, grouped, read_as, top, weighted
-from credo.cli.predictors import SINGLE_MODELS, learn_single, remark_written, write_learned
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.sequences import learn_sequences, learns_sequences
+from credo.cli.single_models import SINGLE_MODELS, learn_single, remark_written, write_learned
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -153,7 +153,7 @@ def _write_classifier(
     if output:
         save(model, output)
     if report:
-        from credo.present.page import classifier_page
+        from credo.present.classifier_page import classifier_page
 
         classifier_page(model, report, examples=table, curve=curve, file=data)
     if plot:

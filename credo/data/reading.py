@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from os import PathLike
 
 from credo.data import Source, opened
-from credo.data.typed import typed
+from credo.data.string_columns import typed
 from credo.errors import DataError
 
 

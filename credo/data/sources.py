@@ -334,7 +334,7 @@ def source(data: object) -> Source:
     """The source of a table in any of credo's forms."""
     if isinstance(data, Source):
         return data
-    from credo.data.typed import typed
+    from credo.data.string_columns import typed
 
     found = opened(data)
     return found if found.plain else typed(found)

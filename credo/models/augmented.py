@@ -21,7 +21,7 @@ from credo.data import Source
 from credo.errors import DataError, PriorError, SchemaError, check_positive_number, check_whole, suggest
 from credo.models.class_reader import Shares
 from credo.models.classifier import PlainClassifier
-from credo.models.description import cut_bits, forest_bits
+from credo.models.description_length import cut_bits, forest_bits
 from credo.models.form_blocks import blocks_of
 from credo.models.forms import DEPENDENT_KINDS, Kinds, Views
 from credo.models.naive_bayes import NaiveBayes, check_settings

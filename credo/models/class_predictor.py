@@ -21,11 +21,7 @@ from credo.core.statistics import ALONE
 from credo.data import Batch, Source
 from credo.data.fingerprints import fingerprints
 from credo.errors import DataError, EvidenceError, counted
-from credo.models.class_reader import ClassReader, Shares
-from credo.models.copies import MOST_ROWS_SEARCHED, Repeats
-from credo.models.decisions import Loss, loss_matrix
-from credo.models.explaining import Reasons, Step, TextContributions
-from credo.models.jobs import (
+from credo.models.class_jobs import (
     Job,
     LeastLoss,
     LeftOut,
@@ -37,8 +33,12 @@ from credo.models.jobs import (
     Scored,
     WithProbabilities,
 )
+from credo.models.class_reader import ClassReader, Shares
+from credo.models.explaining import Reasons, Step, TextContributions
 from credo.models.known_columns import add_ignored
+from credo.models.loss_matrix import Loss, loss_matrix
 from credo.models.metrics import Scores, fold_ratio
+from credo.models.repeated_rows import MOST_ROWS_SEARCHED, Repeats
 from credo.notices import tell_of_columns
 from credo.numerics.arrays import Stacked
 from credo.numerics.exact import Array

@@ -20,12 +20,12 @@ from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.cells import instants
 from credo.errors import DataError, EvidenceError, check_seed
+from credo.models.class_jobs import LogJoint, LogProb, to_log_shares
 from credo.models.conditional import add_log_likelihoods
-from credo.models.description import classifier_evidence, classifier_length
+from credo.models.description_length import classifier_evidence, classifier_length
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.explaining import Reasons, TextContributions
 from credo.models.forms import TEXT_FORMS, Views
-from credo.models.jobs import LogJoint, LogProb, to_log_shares
 from credo.models.labelled import Labelled
 from credo.models.metrics import Scores, fold_ratio
 from credo.numerics.exact import Array

@@ -13,11 +13,11 @@ from credo.blocks.numbers.independent_likelihood import NumbersLikelihood
 from credo.blocks.numbers.spherical import SphericalLikelihood
 from credo.errors import EvidenceError, PriorError, SchemaError, suggest
 from credo.families.normal_inverse_wishart import Covariance
+from credo.models.class_jobs import Distances
 from credo.models.class_reader import Shares
 from credo.models.classifier import PlainClassifier
 from credo.models.form_blocks import blocks_of, with_covariance
 from credo.models.forms import Kinds, Views
-from credo.models.jobs import Distances
 from credo.models.naive_bayes import check_settings
 from credo.numerics.exact import Array
 

@@ -17,7 +17,7 @@ from credo.core.summed_scores import SummedValidation, summed_scores
 from credo.data import Batch, Source, source
 from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.errors import DataError, EvidenceError, check_whole
-from credo.models.copies import MOST_ROWS_SEARCHED, Repeats
+from credo.models.repeated_rows import MOST_ROWS_SEARCHED, Repeats
 from credo.networks.inference.rows import Score
 from credo.networks.inference.sizes import ROW_SAMPLES
 from credo.networks.learning import BY_EM, ROUNDING, TableLearner

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo.present import figures, html
+from credo.present.classifier_page import columns_by_class, decision_regions, footer, whole_page
 from credo.present.content import Paragraph, Table
 from credo.present.html import named
 from credo.present.limits import DRAWN_CLASSES
 from credo.present.mixtures import choices_table, components_table, traits_tables
 from credo.present.numbers import whole
-from credo.present.page import columns_by_class, decision_regions, footer, whole_page
 from credo.storage.files import FilePath, explained, write_whole
 
 if TYPE_CHECKING:

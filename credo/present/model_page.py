@@ -8,14 +8,14 @@ from typing import Any
 
 from credo.asking.protocol import registered
 from credo.errors import DataError, EvidenceError
+from credo.present.classifier_page import made, whole_page
 from credo.present.content import Content, Paragraph
 from credo.present.html import contents_html, image, named
 from credo.present.models import model_content, short_title
-from credo.present.page import made, whole_page
 from credo.storage.files import FilePath, explained, write_whole
 
 PAGE_OF_KIND = {  # kinds of models with a page of their own
-    "credo.models.classifier.Classifier": "credo.present.page.page_of",
+    "credo.models.classifier.Classifier": "credo.present.classifier_page.page_of",
     "credo.models.mixture.model.Mixture": "credo.present.mixture_page.mixture_page_of",
 }
 

@@ -41,7 +41,7 @@ CONTENT_OF_KIND = {
     "credo.networks.nodes.logistic_of_numbers.LogisticOfNumbers": "credo.present.network_answers.node_content",
     "credo.networks.templates.plate_network.PlateNetwork": "credo.present.templates.plates_content",
     "credo.networks.answers.Marginals": "credo.present.network_answers.marginals_content",
-    "credo.networks.structure.confidence.EdgeConfidence": "credo.present.confidence.confidence_content",
+    "credo.networks.structure.confidence.EdgeConfidence": "credo.present.edge_confidence.confidence_content",
     "credo.models.hypotheses.Hypotheses": "credo.present.hypotheses.hypotheses_content",
     "credo.models.hypotheses.Evolution": "credo.present.hypotheses.evolution_content",
     "credo.models.concepts.evolution.ConceptEvolution": "credo.present.hypotheses.concept_evolution_content",

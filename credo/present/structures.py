@@ -59,7 +59,7 @@ def _notes(
     confidence: EdgeConfidence | None,
     compelled: Collection[tuple[str, str]],
 ) -> list[str]:
-    from credo.present.confidence import how
+    from credo.present.edge_confidence import how
 
     notes = list[str]()
     if arrows:

@@ -7,7 +7,7 @@ from typing import Any
 
 from credo.models.mixture.model import Mixture
 from credo.notices import quietly
-from credo.streaming.waiting_rows import LearnsInTurns, table_of
+from credo.streaming.row_buffer import LearnsInTurns, table_of
 
 
 class LiveMixture(LearnsInTurns[Mixture]):

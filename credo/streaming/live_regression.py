@@ -9,7 +9,7 @@ from credo.models.regression.linear import LinearRegression
 from credo.models.regression.logistic import LogisticRegression
 from credo.notices import quietly
 from credo.numerics.distributions import StudentT
-from credo.streaming.waiting_rows import LearnsInTurns
+from credo.streaming.row_buffer import LearnsInTurns
 
 Model = TypeVar("Model", LinearRegression, LogisticRegression)
 

@@ -245,7 +245,7 @@ def _uses_of_classifier(model: Classifier) -> Iterator[tuple[str, Callable[[], A
 
 
 def _page(model: Any) -> str:
-    from credo.present.page import page_of
+    from credo.present.classifier_page import page_of
 
     return page_of(model)
 

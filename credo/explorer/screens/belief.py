@@ -11,8 +11,8 @@ import numpy as np
 from credo.errors import DataError, PriorError
 from credo.estimation.belief import Belief
 from credo.estimation.comparison import difference_interval
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, number_in
+from credo.explorer.screens.snippets import called
 from credo.families import (
     BetaBernoulli,
     DirichletCategorical,

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from credo.asking.protocol import waterfall
 from credo.errors import DataError
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
+from credo.explorer.screens.snippets import called
 from credo.models.mixture.model import Mixture
 from credo.present.content import plain
 from credo.present.mixture_plot import ELLIPSE_DEVIATIONS, ellipse, gaussian_of, points_of

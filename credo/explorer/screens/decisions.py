@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from credo.errors import DataError, EvidenceError
 from credo.explorer.screens.cards import MOST_CARDS, laid_out
 from credo.explorer.screens.contents import tabled
-from credo.explorer.screens.copied import call, called
 from credo.explorer.screens.questions import priced
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in
+from credo.explorer.screens.snippets import call, called
 from credo.networks.decisions.influence_diagram import InfluenceDiagram
 from credo.networks.network import Network
 from credo.present.decisions import decision_table, decision_title

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from credo.errors import DataError, EvidenceError, suggest
 from credo.estimation.belief import Belief
 from credo.estimation.beliefs import Beliefs
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.saved import changed, in_file
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, number_in, text_in
+from credo.explorer.screens.snippets import called
 from credo.families.dirichlet import Dirichlet
 from credo.numerics.exact import Array
 

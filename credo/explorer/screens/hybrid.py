@@ -9,9 +9,9 @@ import numpy as np
 
 from credo.errors import DataError, EvidenceError
 from credo.explorer.screens.cards import MOST_CARDS, laid_out
-from credo.explorer.screens.copied import call, called, question, word
 from credo.explorer.screens.questions import gains, priced
 from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, number_in, text_in
+from credo.explorer.screens.snippets import call, called, question, word
 from credo.networks.answers import estimate_notice
 from credo.networks.hybrid.answers import NumberAnswer
 from credo.networks.hybrid.network import HybridNetwork

@@ -12,9 +12,9 @@ import numpy as np
 from credo.errors import DataError, EvidenceError
 from credo.explorer.screens.cards import MOST_CARDS, laid_out
 from credo.explorer.screens.contents import tabled
-from credo.explorer.screens.copied import call, called, question, word
 from credo.explorer.screens.questions import gains, priced
 from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, text_in
+from credo.explorer.screens.snippets import call, called, question, word
 from credo.networks.answers import estimate_notice
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.network import Network

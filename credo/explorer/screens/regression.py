@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credo.errors import DataError, suggest
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
+from credo.explorer.screens.snippets import called
 from credo.models.regression.linear import LinearRegression
 from credo.models.regression.scores import NumberScores
 from credo.present.content import plain

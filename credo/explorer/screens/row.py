@@ -13,9 +13,9 @@ import numpy as np
 
 from credo.asking.protocol import waterfall
 from credo.errors import DataError, suggest
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.saved import changed, in_file
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
+from credo.explorer.screens.snippets import called
 from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
 from credo.models.explaining import WordContribution

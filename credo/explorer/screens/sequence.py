@@ -10,8 +10,8 @@ import numpy as np
 from credo.data import source
 from credo.errors import DataError
 from credo.explorer.screens.contents import tabled
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, number_in
+from credo.explorer.screens.snippets import called
 from credo.models.hidden_markov.forecasting import Forecast
 from credo.models.hidden_markov.model import HiddenMarkov
 from credo.present.content import plain

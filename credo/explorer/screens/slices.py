@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credo.errors import DataError, suggest
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, number_in
+from credo.explorer.screens.snippets import called
 from credo.networks.templates.dynamic_network import DynamicNetwork
 from credo.present.templates import template_lines
 
@@ -110,7 +110,7 @@ class SlicesScreen:
 
     def _question(self, file: str, data: list[dict[str, Any]]) -> str:
         """A question about the first variable of the interface, in the last slice."""
-        from credo.explorer.screens.copied import question, word
+        from credo.explorer.screens.snippets import question, word
 
         name = next((each for each in (*self.net.interface, *self.net.parents) if each not in data[-1]), None)
         if name is None:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from credo.asking.protocol import waterfall
 from credo.errors import DataError, suggest
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, number_in, text_in
+from credo.explorer.screens.snippets import called
 from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
-from credo.models.decisions import loss_matrix
+from credo.models.loss_matrix import loss_matrix
 from credo.models.metrics import Scores
 from credo.models.mistakes import explained_rows, held_out_scores, worst_first, wrong
 from credo.numerics.exact import Array

@@ -27,7 +27,7 @@ from credo.errors import DataError, EvidenceError, PriorError, SchemaError, chec
 from credo.families.family import Family
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
-from credo.models.description import rows_length
+from credo.models.description_length import rows_length
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.forms import Views
 from credo.models.hidden_markov.chain import INITIAL, TRANSITIONS, ChainPrior, seen_in

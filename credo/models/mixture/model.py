@@ -16,7 +16,7 @@ from credo.core.learning import Weight
 from credo.core.records import Surface, with_fields
 from credo.errors import DataError, EvidenceError, PriorError, check_seed, suggest
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.description import rows_length
+from credo.models.description_length import rows_length
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.mixture.choices import Choice
 from credo.models.naive_bayes import check_settings

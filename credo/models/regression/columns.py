@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from credo.core.learning import Weight
 from credo.data import Source, cells
-from credo.data.typed import SPELLING_ROWS
+from credo.data.string_columns import SPELLING_ROWS
 from credo.errors import DataError, SchemaError
 from credo.models.forms import TEXT_FORMS, Kinds, settled_views
 from credo.models.regression.features import Interactions, Readings

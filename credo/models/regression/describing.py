@@ -10,7 +10,7 @@ import pyarrow as pa
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.models.regression.fitted import Basis
+    from credo.models.regression.fitted_line import Basis
     from credo.models.regression.linear import LinearRegression
 
 AVERAGE_ROW = "(average row)"

@@ -21,7 +21,7 @@ from credo.data.schema import Schema
 from credo.models.conditional import Conditional
 from credo.models.forms import Text
 from credo.models.regression.features import Features, Readings
-from credo.models.regression.texts import TextFeatures, block_of
+from credo.models.regression.tf_idf import TextFeatures, block_of
 from credo.models.targets import class_codes
 from credo.numerics.exact import Array, Exact
 from credo.numerics.softmax import FeatureRows, SparseRows

@@ -10,8 +10,8 @@ from credo.blocks.capabilities import Ignored
 from credo.core.learning import RowWeights
 from credo.data import Batch
 from credo.data.batches import TILE_ROWS
-from credo.models.regression.fitted import FittedLine
-from credo.models.regression.left_out import LeftOut
+from credo.models.regression.fitted_line import FittedLine
+from credo.models.regression.leave_one_out import LeftOut
 from credo.numerics.exact import Array
 
 

@@ -29,7 +29,7 @@ from credo.models.metrics import fold_ratio
 from credo.models.regression.columns import settled_readings
 from credo.models.regression.design import Design
 from credo.models.regression.features import Interactions, Readings
-from credo.models.regression.fitted import FittedLine, Settings
+from credo.models.regression.fitted_line import FittedLine, Settings
 from credo.models.regression.jobs import Means, Predictives, Scored
 from credo.models.regression.scores import NumberScores, SummedNumberScores
 from credo.models.targets import with_known_target, with_target
@@ -297,7 +297,7 @@ class LinearRegression(Additive):
         """Bits of the target's numbers given the other columns: free weights, intercept and noise variance take ½ log₂
         n each. Numbers are coded to one unit: only lengths of the same target can be compared."""
         from credo.core.description import arrow_bits
-        from credo.models.description import target_length
+        from credo.models.description_length import target_length
 
         scores, features = self.scores(data, target=target, weight=weight), self.fitted.basis.features
         kept = {features.sources[i] for i in self.fitted.basis.kept.tolist()}

@@ -22,7 +22,7 @@ from credo.errors import DataError, EvidenceError, PriorError, check_positive_nu
 from credo.models.class_evidence import labelled_table
 from credo.models.class_predictor import ClassPredictor
 from credo.models.class_reader import NOT_FITTED, Shares
-from credo.models.description import target_length
+from credo.models.description_length import target_length
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.explaining import Reasons, TextContributions, placed_words
 from credo.models.forms import Kinds, Views, kind_of_form
@@ -32,7 +32,7 @@ from credo.models.regression.features import Interactions, Readings
 from credo.models.regression.laplace import LaplacePosterior
 from credo.models.regression.logistic_fitting import Fitting, Method
 from credo.models.regression.logistic_validation import cross_validated, left_out
-from credo.models.regression.texts import text_settings
+from credo.models.regression.tf_idf import text_settings
 from credo.notices import tell
 from credo.numerics.exact import Array
 

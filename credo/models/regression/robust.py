@@ -32,7 +32,7 @@ from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.metrics import fold_ratio
 from credo.models.regression.features import Features
-from credo.models.regression.fitted import Basis, FittedLine, Settings, reference_prior
+from credo.models.regression.fitted_line import Basis, FittedLine, Settings, reference_prior
 from credo.models.regression.ridge import RidgeEvidence
 from credo.models.regression.scores import NumberScores, SummedNumberScores
 from credo.notices import quietly, tell

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from credo.models.regression.encoding import RowEncoding
     from credo.models.regression.laplace import LaplacePosterior
     from credo.models.regression.logistic import LogisticRegression
-    from credo.models.regression.texts import TextFeatures
+    from credo.models.regression.tf_idf import TextFeatures
 
 
 def _words_hold(text: TextFeatures) -> bool:
@@ -52,7 +52,7 @@ def _model_holds(model: LogisticRegression) -> bool:
 
 TEXT_FEATURES = Stored(
     "TextFeatures",
-    "credo.models.regression.texts:TextFeatures",
+    "credo.models.regression.tf_idf:TextFeatures",
     {"name": t.TEXT, "how": t.class_at("credo.models.forms:Text"), "words": t.ANYTHING, "idf": t.FLOATS},
     consistent=_words_hold,
 )

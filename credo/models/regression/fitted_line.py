@@ -17,7 +17,7 @@ from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.regression.design import Design, require_squares, scales_of
 from credo.models.regression.features import Features
 from credo.models.regression.ridge import RidgeEvidence
-from credo.models.regression.subsets import Inclusion, inclusion
+from credo.models.regression.variable_selection import Inclusion, inclusion
 from credo.notices import tell
 from credo.numerics.distributions import InverseGamma, StudentT
 from credo.numerics.exact import Array

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.core.statistics import ALONE
-from credo.models.regression.fitted import FittedLine
+from credo.models.regression.fitted_line import FittedLine
 from credo.numerics.distributions import StudentT
 from credo.numerics.exact import Array
 
