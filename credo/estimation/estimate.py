@@ -94,14 +94,7 @@ def estimate(
     table = source(data)
     if column is None and len(table.names) == 1:
         column = table.names[0]
-    names = (column,) if isinstance(column, str) else tuple(column) if isinstance(column, Sequence) else ()
-    if not names or not all(isinstance(name, str) for name in names):
-        raise DataError(f"the column must be a name, or a list of names, but is {column!r}")
-    if not (by is None or isinstance(by, str)):
-        raise DataError(f"by must be the name of one column, but is {by!r}; join several into one column first")
-    table.require([*names, *([by] if by else []), *([weight] if isinstance(weight, str) else [])])
-    if by in names:
-        raise DataError(f"column {by!r} can't be both the groups and what is estimated in them")
+    names = _checked_names(table, column, by, weight)
     prior = prior.as_family if isinstance(prior, HasFamily) else prior
     if isinstance(prior, Family) and prior.reads in ("numbers", "counts"):
         if prior.width is not None and len(names) != prior.width:
@@ -116,6 +109,19 @@ def estimate(
     if success is not None and isinstance(found.family, BetaBernoulli) and not found.statistics.n.value[..., 1].any():
         raise DataError(f"column {names[0]!r} has no value {success!r}: nothing would count as a success")
     return found
+
+
+def _checked_names(table: Source, column: object, by: object, weight: Weight) -> tuple[str, ...]:
+    """The columns to estimate; an error unless they, and those of groups and weights, are columns of the table."""
+    names = (column,) if isinstance(column, str) else tuple(column) if isinstance(column, Sequence) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise DataError(f"the column must be a name, or a list of names, but is {column!r}")
+    if not (by is None or isinstance(by, str)):
+        raise DataError(f"by must be the name of one column, but is {by!r}; join several into one column first")
+    table.require([*names, *([by] if by else []), *([weight] if isinstance(weight, str) else [])])
+    if by in names:
+        raise DataError(f"column {by!r} can't be both the groups and what is estimated in them")
+    return names
 
 
 def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule, success: object) -> Belief | Beliefs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -43,6 +43,16 @@ def blocks_of(
     A column in several forms is in several blocks: tuning weights them. `cuts` are the cut points of binned numbers,
     `tree` the given parent of each column, `families` the columns with several parents.
     """
+    joint = _gaussian_blocks(views) + _cell_blocks(views, cuts or {}, tree, families)
+    return _column_blocks(views) + _requested_blocks(views, asked or {}) + joint
+
+
+def _in_form(views: Views, form: str) -> tuple[str, ...]:
+    return tuple(name for name, forms in views.items() if form in forms)
+
+
+def _column_blocks(views: Views) -> list[tuple[str, Block]]:
+    """The blocks of columns that are independent given the class and need no settings."""
     kinds: dict[str, Any] = {
         "category": Categories,
         "count": CountColumns,
@@ -53,42 +63,52 @@ def blocks_of(
         "date": lambda names: Numbers(names, dates=True),
         **{part: partial(Calendar, part=part) for part in CALENDAR_FORMS},
     }
-    found: list[tuple[str, Block]] = []
-    for form, block in kinds.items():
-        names = tuple(name for name, forms in views.items() if form in forms)
-        if names:
-            found.append((form, block(names)))
-    found += [
-        (form, how.block(name))
-        for name, (form, *_) in views.items()
-        if isinstance(how := (asked or {}).get(name), Word)
+    return [(form, block(names)) for form, block in kinds.items() if (names := _in_form(views, form))]
+
+
+def _requested_blocks(views: Views, asked: Mapping[str, object]) -> list[tuple[str, Block]]:
+    """The blocks of single words, of conjugate families and of texts, each column with its own settings."""
+    found: list[tuple[str, Block]] = [
+        (form, how.block(name)) for name, (form, *_) in views.items() if isinstance(how := asked.get(name), Word)
     ]
     found += [
         (form, ConjugateColumn((name,), how))
         for name, (form, *_) in views.items()
-        if form == "conjugate" and isinstance(how := (asked or {}).get(name), Family)
+        if form == "conjugate" and isinstance(how := asked.get(name), Family)
     ]
     for name, forms in views.items():
-        texts = [form for form in forms if form in TEXT_FORMS]
-        if texts:
-            how = (asked or {}).get(name)
-            text = how if isinstance(how, Text) else Text()
-            found += [(form, text.block(name, form)) for form in texts]
+        how = asked.get(name)
+        text = how if isinstance(how, Text) else Text()
+        found += [(form, text.block(name, form)) for form in forms if form in TEXT_FORMS]
+    return found
+
+
+def _gaussian_blocks(views: Views) -> list[tuple[str, Block]]:
+    """Joint Gaussians of one-hot features."""
+    found: list[tuple[str, Block]] = []
     for covariance in GAUSSIAN_FORMS:
-        names = tuple(name for name, forms in views.items() if covariance in forms)
-        if names:
+        if names := _in_form(views, covariance):
             categories = frozenset(name for name in names if "category" in views[name])
             found.append((covariance, OneHotGaussian(names, categories, covariance)))
-    for reading in PAIR_FORMS:
-        names = tuple(name for name, forms in views.items() if reading in forms)
-        if names:
-            own = {name: (cuts or {})[name] for name in names if "category" not in views[name]}
-            found.append((reading, Dependence(names, own, reading, tree)))
-    names = tuple(name for name, forms in views.items() if FAMILY_FORM in forms)
-    if names and families is not None:
-        own = {name: (cuts or {})[name] for name in names if "category" not in views[name]}
-        found.append((FAMILY_FORM, Families(names, own, *families)))
     return found
+
+
+def _cell_blocks(
+    views: Views, cuts: Cuts, tree: Mapping[str, str] | None, families: FamilySettings | None
+) -> list[tuple[str, Block]]:
+    """Columns counted together: pairs, and columns with several parents."""
+    found: list[tuple[str, Block]] = [
+        (reading, Dependence(names, _own_cuts(views, names, cuts), reading, tree))
+        for reading in PAIR_FORMS
+        if (names := _in_form(views, reading))
+    ]
+    if families is not None and (names := _in_form(views, FAMILY_FORM)):
+        found.append((FAMILY_FORM, Families(names, _own_cuts(views, names, cuts), *families)))
+    return found
+
+
+def _own_cuts(views: Views, names: Sequence[str], cuts: Cuts) -> Cuts:
+    return {name: cuts[name] for name in names if "category" not in views[name]}
 
 
 def with_covariance(blocks: list[tuple[str, Block]], covariance: Covariance) -> list[tuple[str, Block]]:
