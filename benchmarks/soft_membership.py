@@ -18,7 +18,7 @@ from credo.blocks.text.column import Cuts
 from credo.blocks.text.multinomial import Words
 from credo.core.membership import Hard, Soft
 from credo.data import Batch
-from credo.data.words import Reading
+from credo.data.tokens import Tokeniser
 from credo.engines.local import one_blas_thread
 
 ROWS, COLUMNS, LEVELS, GROUPS = 1_000_000, 10, 20, 10
@@ -44,7 +44,7 @@ def run() -> Iterator[Any]:
 def _text(rng: np.random.Generator) -> Limit:
     """The words are read beforehand: that takes the same time for both, and most of it."""
     drawn = np.minimum(rng.zipf(1.3, (DOCUMENTS, LENGTH)), WORDS)
-    block = Words("text", Reading(), Cuts())
+    block = Words("text", Tokeniser(), Cuts())
     batch = Batch(0, DOCUMENTS, {"text": pa.array([" ".join(f"w{v}" for v in row) for row in drawn])})
     block.read(batch)
     return _line(f"words, {DOCUMENTS // 1000}k documents of {LENGTH}", block, lambda: batch)

@@ -84,7 +84,7 @@ _PUBLIC = {
     "sum_rule": "credo.numerics.probability_rules",
     "total_probability": "credo.numerics.probability_rules",
 }
-# modules whose names are public, too
+# public submodules
 _ROOMS = {"engines": "credo.engines", "errors": "credo.errors", "nodes": "credo.networks.nodes"}
 __all__ = sorted(_PUBLIC)
 
@@ -181,7 +181,7 @@ def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
-if "IPython" in sys.modules:  # in a notebook, the tables that methods return are shown as tables
+if "IPython" in sys.modules:  # in a notebook, Arrow tables are displayed as HTML tables
     from credo.present.arrow_tables import show_arrow_tables
 
     show_arrow_tables(sys.modules["IPython"].get_ipython())

@@ -9,15 +9,15 @@ from math import inf
 from numbers import Integral, Real
 from typing import Any
 
-SHOWN = 60  # characters of a question that an error repeats
-LONGEST = 1200  # characters of an error
-SEARCHED = 10_000  # names among which a similar one is looked for
+QUOTED_CHARACTERS = 60  # of a question that an error repeats
+ERROR_CHARACTERS = 1200  # longer messages are shortened
+SEARCHED_NAMES = 10_000  # for a similar one
 # Control characters but line feed and tab; marks that change the direction of writing; halves of surrogate pairs.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    """The text with a replacement character for each control character: a terminal shows it, and obeys nothing in it.
+    """The text with a replacement character for each control character: safe to show on a terminal.
 
     >>> printable("caf\u00e9 \\x1b[31mred\\n")
     'café �[31mred\\n'
@@ -30,8 +30,8 @@ class CredoError(Exception):
 
     def __str__(self) -> str:
         said = super().__str__()
-        if len(said) > LONGEST:  # a long name or value: keep the beginning and the end
-            said = f"{said[: LONGEST * 2 // 3]} ... {said[-LONGEST // 3 :]}"
+        if len(said) > ERROR_CHARACTERS:  # a long name or value: keep the beginning and the end
+            said = f"{said[: ERROR_CHARACTERS * 2 // 3]} ... {said[-ERROR_CHARACTERS // 3 :]}"
         return printable(said)
 
 
@@ -81,14 +81,14 @@ class QuestionError(CredoError, ValueError):
         self.what, self.question, self.at = what, question, at
 
     def pointed(self) -> str:
-        """The part of the question that is wrong, with a caret below the place.
+        """The part of the question around the error, with a caret below it.
 
         >>> print(QuestionError("expected a name", "P()", 2).pointed())
         P()
           ^
         """
-        first = max(0, min(self.at - SHOWN // 2, len(self.question) - SHOWN))
-        part = self.question[first : first + SHOWN]
+        first = max(0, min(self.at - QUOTED_CHARACTERS // 2, len(self.question) - QUOTED_CHARACTERS))
+        part = self.question[first : first + QUOTED_CHARACTERS]
         shown = "".join(letter if letter.isprintable() else " " for letter in part)
         return f"{shown}\n{' ' * (self.at - first)}^"
 
@@ -98,7 +98,7 @@ class StorageError(CredoError):
 
 
 def suggest(name: object, known: Iterable[object], limit: int = 8) -> str:
-    """The end of an error about an unknown name: known names, and the one that was probably meant.
+    """The end of an error about an unknown name: known names, and the one probably meant.
 
     >>> suggest("petl", ["petal", "sepal"])
     "known: petal, sepal. Did you mean 'petal'?"
@@ -118,7 +118,7 @@ def nearest(name: str, names: Sequence[str]) -> list[str]:
     (['HR'], ['Thunder'], [])
     """
     same = [each for each in names if each.casefold() == name.casefold()]
-    return same[:1] or get_close_matches(name, names[:SEARCHED], n=1)
+    return same[:1] or get_close_matches(name, names[:SEARCHED_NAMES], n=1)
 
 
 def counted(n: float, noun: str) -> str:

@@ -11,8 +11,8 @@ from threading import local
 
 from credo.errors import Notice, printable
 
-NAMED = 3  # columns that stand for all
-COLUMN = "{column}"  # in a message about columns: the first of them
+NOTICE_COLUMNS = 3  # listed in a notice about several columns
+FIRST_COLUMN = "{column}"  # a placeholder in messages about columns
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
@@ -30,7 +30,7 @@ warnings.filterwarnings("once", category=Notice, append=True)
 
 
 def tell(message: str) -> None:
-    """A warning at the line outside this package that led here, unless notices are silenced."""
+    """Issue a notice: a warning at the calling line outside this package, unless notices are silenced."""
     if _quiet.get():
         return
     if _kept.told is not None:
@@ -59,7 +59,7 @@ class Once:
 def tell_of_columns(said: Iterable[tuple[str, str]], state: str = "") -> None:
     """Messages about columns: one notice for all columns with the same message.
 
-    `state` is what they are, such as "ignored"; the message is then the reason.
+    `state` is the columns' state, such as "ignored"; the message is then the reason.
 
     >>> with warnings.catch_warnings(record=True, action="always") as told:
     ...     tell_of_columns((name, "no cell is known") for name in "abcde")
@@ -71,7 +71,7 @@ def tell_of_columns(said: Iterable[tuple[str, str]], state: str = "") -> None:
         columns.setdefault(what, []).append(name)
     for what, names in columns.items():
         are = f" {'is' if len(names) == 1 else 'are'} {state}" if state else ""
-        tell(f"{listed(names)}{are}: {what.replace(COLUMN, repr(names[0]))}")
+        tell(f"{listed(names)}{are}: {what.replace(FIRST_COLUMN, repr(names[0]))}")
 
 
 def listed(columns: Sequence[str]) -> str:
@@ -81,7 +81,7 @@ def listed(columns: Sequence[str]) -> str:
     """
     if len(columns) == 1:
         return f"column {columns[0]!r:.80}"
-    most = len(columns) if len(columns) <= NAMED else NAMED + 1
+    most = len(columns) if len(columns) <= NOTICE_COLUMNS else NOTICE_COLUMNS + 1
     shown = [f"{name!r:.80}" for name in columns[: most - 1]]
     last = f"{columns[most - 1]!r:.80}" if most == len(columns) else f"{len(columns) - len(shown)} more"
     return f"columns {', '.join(shown)} and {last}"
@@ -99,7 +99,7 @@ def quietly() -> Iterator[None]:
 
 @contextmanager
 def recorded() -> Iterator[list[str]]:
-    """What is told inside the block, in this thread, in place of warnings: other threads may record theirs.
+    """Record this thread's notices inside the block instead of issuing warnings.
 
     >>> with recorded() as told:
     ...     tell("a column is empty")

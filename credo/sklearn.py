@@ -1,6 +1,6 @@
-"""credo's models as scikit-learn estimators: for pipelines, grid searches and the rest of that world.
+"""credo's models as scikit-learn estimators, for pipelines and grid searches.
 
-What was learned is in the credo model behind each, `model_`, which also explains, forgets and merges.
+The fitted credo model is `model_`; it also explains, forgets and merges.
 """
 
 from __future__ import annotations
@@ -53,27 +53,27 @@ __all__ = [
 
 
 class _Reader(BaseEstimator):  # type: ignore[misc]
-    """How arrays and tables become credo's columns."""
+    """The base of all estimators: reads arrays and tables as credo's columns."""
 
     _sparse: ClassVar[bool] = True  # whether it takes sparse arrays
     kinds: Mapping[Any, Any] | None
-    model_: Any  # the credo model, once there is one
+    model_: Any  # the fitted credo model
 
     def __sklearn_tags__(self) -> Any:
-        """Strings and categories come as columns of tables; scikit-learn's tags for them are about whole arrays."""
+        """scikit-learn's tags. Its tags for strings and categories are about whole arrays, so they aren't set."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan, tags.input_tags.sparse = True, self._sparse
         return tags
 
     def _kinds_of(self, X: object, table: Source) -> dict[str, Any]:
-        """As the columns' types tell, and as asked for."""
+        """The kinds of columns, by their types or as requested."""
         positions: dict[Any, str] = dict(enumerate(table.names))
         asked = {positions.get(column, column): kind for column, kind in (self.kinds or {}).items()}
         return {**_usual_kinds(X, table), **asked}
 
     def _table(self, X: object, reset: bool = False) -> Source:
-        """X as credo reads it; its columns are called as they were at the beginning."""
-        if hasattr(X, "columns"):  # a table: each column has a type of its own
+        """X as credo's table, with the column names of the first fit."""
+        if hasattr(X, "columns"):  # a table, with a type for each column
             table = source(validate_data(self, X, reset=reset, skip_check_array=True))
         else:
             dtype = "numeric" if self.kinds is None else None
@@ -89,15 +89,15 @@ class _Reader(BaseEstimator):  # type: ignore[misc]
     def _said(self, question: str, X: object) -> NDArray[Any]:
         check_is_fitted(self)
         table = self._table(X)
-        with quietly():  # that values are new is no news here: it is so in every cross-validation
+        with quietly():  # unseen values are expected in every cross-validation
             answer: NDArray[Any] = getattr(self.model_, question)(table)
         return answer
 
 
 class _Classifier(ClassifierMixin, _Reader):  # type: ignore[misc]
-    """A credo model, `model_`, that learns and is asked the way scikit-learn does it."""
+    """A classifier around a credo model, `model_`."""
 
-    _model: ClassVar[Any]  # the class of credo models that the parameters are for
+    _model: ClassVar[Any]  # the credo class that takes the parameters
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from these rows alone. Rows of weight 0, and classes of such rows only, are ignored."""
@@ -117,7 +117,7 @@ class _Classifier(ClassifierMixin, _Reader):  # type: ignore[misc]
         return self._said("predict_log_proba", X)
 
     def _begun(self, X: object, y: object, weight: object) -> tuple[Any, Source, NDArray[Any], Array | None]:
-        """A model of these rows, and what it learned from."""
+        """A model fitted to these rows, and its table."""
         table, labels, weight = self._labelled(X, y, weight, reset=True)
         settings = {name: value for name, value in self.get_params(deep=False).items() if name != "tune"}
         settings["kinds"] = self._kinds_of(X, table)
@@ -143,7 +143,7 @@ class _Classifier(ClassifierMixin, _Reader):  # type: ignore[misc]
 
 
 class _AdditiveClassifier(_Classifier):
-    """One whose evidence adds: it learns part by part, and can be tuned."""
+    """A classifier with additive evidence: it learns in parts, and can be tuned."""
 
     tune: bool
 
@@ -157,7 +157,7 @@ class _AdditiveClassifier(_Classifier):
     def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self:
         """Learn from more rows: the same as fitting all of them at once, but never tuned again.
 
-        `classes` have a probability before any row of them comes; classes that weren't announced may come, too.
+        `classes` have a prior probability before their first row; other classes may appear later, too.
         """
         known = []
         if hasattr(self, "model_"):
@@ -176,7 +176,7 @@ class NaiveBayesClassifier(_AdditiveClassifier):
     """credo.NaiveBayes for scikit-learn: columns of any kind, independent of each other given the class.
 
     Columns of an array are numbers. Of a table, numbers are numbers, booleans and the category type are categories, and
-    of strings credo finds out what they are (mostly categories). `kinds` overrides, by name or by position: kinds={0:
+    the kinds of strings are inferred (mostly categories). `kinds` overrides, by name or by position: kinds={0:
     "category"}. NaN and None are missing cells. `tune=True` tunes after fitting.
 
     >>> model = NaiveBayesClassifier().fit([[1.4], [1.3], [4.7], [4.5]], ["setosa", "setosa", "virginica", "virginica"])
@@ -419,7 +419,7 @@ class MixtureClusterer(DensityMixin, ClusterMixin, _Reader):  # type: ignore[mis
 
 
 def _usual_kinds(X: object, table: Source) -> dict[str, str]:
-    """The kinds of the columns whose type tells them."""
+    """The kinds of columns that follow from their types."""
     if not hasattr(X, "columns"):
         return dict.fromkeys(table.names, "number")
     kinds = {}
@@ -432,7 +432,7 @@ def _usual_kinds(X: object, table: Source) -> dict[str, str]:
 
 
 def _knowing(model: Classifier, classes: NDArray[Any]) -> Classifier:
-    """The model with these classes, whether or not rows of them came."""
+    """The model with these classes, with or without rows."""
     assert model.target is not None
     _, levels = cells.categories(array_of(classes, model.target))
     return model.with_evidence(model.seen.knowing(Evidence(Schema((Column(model.target, "category", levels),)))))

@@ -22,7 +22,7 @@ from pyarrow import ipc, parquet
 import credo
 from credo.cli import main
 from credo.cli.group import COMMANDS, in_options, notices_told
-from credo.cli.prior import KINDS, NUMBERS, class_name
+from credo.cli.prior import FAMILY_KINDS, PRIOR_NUMBERS, class_name
 from credo.errors import Notice
 from credo.families import FAMILIES
 from credo.present.content import TableColumn
@@ -97,11 +97,11 @@ def test_an_unknown_command_is_a_usage_error_with_a_suggestion() -> None:
 
 def test_the_families_of_the_help_are_those_of_the_library() -> None:
     text = ran("estimate", "--help")
-    for name, numbers in NUMBERS.items():
+    for name, numbers in PRIOR_NUMBERS.items():
         parameters = list(signature(FAMILIES[class_name(name)]).parameters)
         assert numbers.split(",") == [p for p in parameters if p != "levels"]
         assert re.search(rf"{name} +{numbers} ", text)
-    assert set(KINDS) < set(NUMBERS)
+    assert set(FAMILY_KINDS) < set(PRIOR_NUMBERS)
 
 
 # estimate
@@ -377,7 +377,7 @@ def test_a_column_must_be_named() -> None:
 
 def test_advice_names_options() -> None:
     assert in_options("say kinds={'zip': 'category'}") == "say --kind category"
-    assert in_options("say what it is with kinds={'zip': ...}, or") == "say what it is with --kind, or"
+    assert in_options("give its kind with kinds={'zip': ...}, or") == "give its kind with --kind, or"
     assert in_options("kinds={'a=b': 'category'} keeps it", "learn") == "--kind a=b=category keeps it"
     assert in_options("use kinds={'zip': 'category'}", "update") == "use credo learn --kind zip=category"
 
@@ -494,7 +494,7 @@ SLOW = """
 import time
 from credo.cli import progress
 from credo.engines import local
-progress.PATIENCE = 0.2
+progress.BAR_SECONDS = 0.2
 with progress.shown_progress("reading"):
     for _ in range(8):
         time.sleep(0.1)

@@ -680,11 +680,11 @@ def test_bars_never_fail() -> None:
 
 def test_the_command_offers_all_kinds_of_models() -> None:
     """It lists them itself, since importing them would keep `credo --help` waiting."""
-    from credo.cli.learn import MODELS, NETWORK
-    from credo.cli.predictors import SINGLE
+    from credo.cli.learn import MODELS, NETWORK_MODEL
+    from credo.cli.single_models import SINGLE_MODELS
     from credo.selection.learn import KINDS
 
-    assert set(KINDS) == {*MODELS, NETWORK, *SINGLE}
+    assert set(KINDS) == {*MODELS, NETWORK_MODEL, *SINGLE_MODELS}
 
 
 @pytest.mark.parametrize("stdout", [">&-", "> /dev/full"])

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import csv
 
 import credo
-from credo.present.page import SORTING
+from credo.present.classifier_page import SORTING_SCRIPT
 from tests.test_cli import ran, refused
 from tests.test_report_page import scripts_of
 
@@ -51,7 +51,7 @@ def test_cluster_writes_a_model_a_page_and_a_picture(table: str, tmp_path: Path)
     assert all(path.stat().st_size for path in paths)
     page = paths[1].read_text()
     assert "What distinguishes the clusters" in page
-    assert scripts_of(page) <= {SORTING}
+    assert scripts_of(page) <= {SORTING_SCRIPT}
     assert isinstance(credo.load(paths[0]), credo.Mixture)
 
 

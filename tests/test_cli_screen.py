@@ -11,7 +11,7 @@ import pytest
 
 import credo
 from credo.cli.group import COMMANDS
-from credo.cli.repeats import repeats
+from credo.cli.repeated_updates import repeats
 from credo.errors import Notice
 from credo.present.demo import ADS, PUMPS
 from tests.test_cli import CREDO, groups_of, ran, refused, run, terminal_output

@@ -63,7 +63,7 @@ def test_options_that_trees_have_not(table: str) -> None:
 
 
 def test_pictures() -> None:
-    from credo.present.tree_plot import MOST_LEAVES, tree_picture
+    from credo.present.tree_plot import DRAWN_LEAVES, tree_picture
 
     tree = credo.DecisionTree(prune=None).fit(PLAY_TENNIS, target="play")
     found = tree_picture(tree.outline)
@@ -76,5 +76,5 @@ def test_pictures() -> None:
     many = credo.DecisionTree(prune=None, min_rows=1).fit(
         {"x": list(range(400)), "y": [i // 2 % 2 for i in range(400)]}, target="y"
     )
-    assert sum(bool(box.shares) for box in tree_picture(many.outline).boxes) <= MOST_LEAVES
+    assert sum(bool(box.shares) for box in tree_picture(many.outline).boxes) <= DRAWN_LEAVES
     assert "more nodes" in repr(many)

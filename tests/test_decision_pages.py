@@ -10,8 +10,8 @@ import pytest
 
 import credo
 from credo.networks.network import Network
+from credo.present.classifier_page import SORTING_SCRIPT
 from credo.present.model_page import model_page_of
-from credo.present.page import SORTING
 from credo.present.plotting import Figure
 from tests.laws.test_decisions import OIL
 from tests.test_cli import ran
@@ -43,7 +43,7 @@ def test_shown(name: str) -> None:
     assert "script" not in {tag for tag, _ in page.seen}
     page_of_its_own = model_page_of(made)
     assert [tag for tag, _ in Reader(page_of_its_own).seen].count("h1") == 1
-    assert scripts_of(page_of_its_own) <= {SORTING}
+    assert scripts_of(page_of_its_own) <= {SORTING_SCRIPT}
 
 
 @pytest.mark.parametrize("name", ["causal graph", "confounded", "effect", "learned effect", "diagram", "sensitivity"])

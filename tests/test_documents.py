@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import credo
 from credo.data import Batch, cutting, documents, mail, source
-from credo.data.documents import LARGEST
+from credo.data.documents import DOCUMENT_BYTES
 from credo.data.documents import documents as documents_of
 from credo.data.mail import message_text, messages, stripped
 from credo.errors import DataError, Notice, SchemaError
@@ -145,8 +145,8 @@ def test_only_the_columns_that_are_wanted_are_read(tmp_path: Path) -> None:
 def test_documents_are_read_when_they_are_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches by what they weigh: long documents after short ones don't lie in memory together."""
     for module in (cutting, documents):
-        monkeypatch.setattr(module, "HEAVY", 10_000)
-    monkeypatch.setattr("credo.data.cutting.LONGEST", 20_000)
+        monkeypatch.setattr(module, "BATCH_BYTES", 10_000)
+    monkeypatch.setattr("credo.data.cutting.BATCH_TEXT_BYTES", 20_000)
     for i in range(2000):
         write(tmp_path / "a" / f"{i:04}", f"short {i}")
     for i in range(50):
@@ -210,7 +210,7 @@ def mbox(*contents: bytes) -> bytes:
 
 
 def split(content: bytes) -> list[bytes]:
-    return list(messages(BytesIO(content), "x.mbox", LARGEST))
+    return list(messages(BytesIO(content), "x.mbox", DOCUMENT_BYTES))
 
 
 def test_messages_begin_at_from_lines() -> None:
@@ -247,7 +247,7 @@ def test_it_doesnt_matter_where_chunks_end(monkeypatch: pytest.MonkeyPatch, size
     content = mbox(*(b"Subject: %d\n\n" % i + b"line\n" * i for i in range(60)))
     whole = split(content)
     assert len(whole) == 60
-    monkeypatch.setattr(mail, "CHUNK", size)
+    monkeypatch.setattr(mail, "CHUNK_BYTES", size)
     assert split(content) == whole
 
 

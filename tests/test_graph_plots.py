@@ -10,7 +10,7 @@ import pytest
 import credo
 from credo.networks.mixed_graph import MixedGraph
 from credo.networks.structure.confidence import EdgeConfidence
-from credo.present.confidence_plot import confidence_picture
+from credo.present.edge_confidence_plot import confidence_picture
 from credo.present.graph_plot import comparison_picture, graph_picture
 from credo.present.network_plot import NetworkPicture
 

@@ -85,7 +85,7 @@ def test_what_processes_learn_and_merge_at_once_is_all_there(path: Path) -> None
 
 @pytest.mark.parametrize("verb", ["update", "forget", "merge"])
 def test_one_that_waits_too_long_says_so(verb: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "PATIENCE", 0.1)
+    monkeypatch.setattr(locks, "LOCK_SECONDS", 0.1)
     before = path.read_bytes()
     args = ("merge", path, path, "-o", path) if verb == "merge" else (verb, path, path.with_name("one.csv"))
     with held(path):
@@ -113,7 +113,7 @@ def test_one_that_waits_says_so_and_goes_on(path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_killed_process_leaves_no_lock(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "PATIENCE", 0.1)
+    monkeypatch.setattr(locks, "LOCK_SECONDS", 0.1)
     with held(path) as other:
         other.kill()
         other.wait()
@@ -123,7 +123,7 @@ def test_a_killed_process_leaves_no_lock(path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_links_are_one_file_and_other_names_are_others(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "PATIENCE", 0.05)
+    monkeypatch.setattr(locks, "LOCK_SECONDS", 0.05)
     link = path.with_name("link.credo")
     link.symlink_to(path)
     with changing(path), changing(path.with_name("other.credo")), pytest.raises(StorageError, match="another process"):

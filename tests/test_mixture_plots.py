@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import credo
-from credo.present.page import SORTING
+from credo.present.classifier_page import SORTING_SCRIPT
 from tests.hostile.refusals import refused
 from tests.test_report_page import scripts_of
 
@@ -60,7 +60,7 @@ def test_the_page_escapes_names_and_runs_nothing(mixture: credo.Mixture, tmp_pat
     assert "&lt;y&gt;" in page
     assert "<y>" not in page
     assert "blue &amp; green" in page
-    assert scripts_of(page) <= {SORTING}
+    assert scripts_of(page) <= {SORTING_SCRIPT}
 
 
 def test_a_live_mixture_learns_row_by_row(mixture: credo.Mixture) -> None:

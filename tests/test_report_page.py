@@ -19,11 +19,11 @@ import credo
 from credo.asking import waterfall
 from credo.errors import CredoError, EvidenceError, Notice
 from credo.families.normal_inverse_wishart import Covariance
-from credo.present.coloured_text import LONGEST, NOT_IN_HTML, pieces
+from credo.present.classifier_page import SORTING_SCRIPT, classifier_page, page_of
+from credo.present.coloured_text import NOT_IN_HTML, TEXT_CHARACTERS, pieces
 from credo.present.demo import PUMPS
 from credo.present.densities import shape_of
-from credo.present.page import SORTING, classifier_page, page_of
-from credo.present.texts import DOCUMENTS
+from credo.present.texts import EXPLAINED_DOCUMENTS
 
 EVIL = "<script>alert(1)</script>\"'&$\\frac{"
 VOID = {"meta", "br", "img", "input", "link"}
@@ -86,7 +86,7 @@ def check_alone(page: str) -> None:
     found = Reader(page)
     tags = {tag for tag, _ in found.seen}
     assert not tags & {"link", "iframe", "object", "embed", "form", "base"}
-    assert scripts_of(page) <= {SORTING}
+    assert scripts_of(page) <= {SORTING_SCRIPT}
     assert "svg" in tags
     for tag, attributes in found.seen:
         for name in ("src", "href", "xlink:href", "action"):
@@ -141,7 +141,7 @@ def test_names_from_the_data_are_only_text() -> None:
     words, classes = ([f"{EVIL}{cell}" for cell in data[name]] for name in ("colour", "y"))
     page = page_of(learned({EVIL: data["size"], f"{EVIL}2": words, "y": classes}))
     found = Reader(page)
-    assert scripts_of(page) == {SORTING}
+    assert scripts_of(page) == {SORTING_SCRIPT}
     assert f"{EVIL}a" in found.text
     assert f"{EVIL}2" in found.text
 
@@ -280,7 +280,7 @@ def test_words_and_documents_are_shown(of_messages: Any) -> None:
         why = of_messages.explain({"text": data["text"][row]})
         assert f"P({why.of}) = {why.probability:.4g}, labelled {data['y'][row]}" in text
         assert data["text"][row] in text
-    assert page.count('class="document"') == DOCUMENTS
+    assert page.count('class="document"') == EXPLAINED_DOCUMENTS
     parts = coloured(page)
     assert {side for side, _, _ in parts} == {"for", "against"}
     assert all((side == "for") == (weight > 0) for side, weight, _ in parts)
@@ -303,7 +303,7 @@ def test_a_document_is_only_text(of_messages: Any) -> None:
     page = page_of(of_messages, {"text": [text], "y": ["prize"]})
     found = Reader(page)
     assert not {"img", "a"} & {tag for tag, _ in found.seen}
-    assert scripts_of(page) <= {SORTING}
+    assert scripts_of(page) <= {SORTING_SCRIPT}
     assert not any(name.startswith("on") for _, attributes in found.seen for name in attributes)
     assert "\x00" not in page
     assert "\x1b" not in page
@@ -316,15 +316,15 @@ def test_words_of_every_kind_are_only_text() -> None:
     texts = [f"{text} <script>{y}</script>" for text, y in zip(data["text"], data["y"], strict=True)]
     evil = {EVIL: texts, "y": [f"{EVIL}{y}" for y in data["y"]]}
     page = page_of(model.fit(evil, "y"), evil)
-    assert scripts_of(page) <= {SORTING}
+    assert scripts_of(page) <= {SORTING_SCRIPT}
     assert "<script>prize</script>" in Reader(page).text
 
 
 def test_a_long_document_is_cut(of_messages: Any) -> None:
     text = "prize " * 1000
     found = Reader(page_of(of_messages, {"text": [text]})).text
-    assert f"{text[:LONGEST]} …" in found
-    assert text[: LONGEST + 1] not in found
+    assert f"{text[:TEXT_CHARACTERS]} …" in found
+    assert text[: TEXT_CHARACTERS + 1] not in found
 
 
 def test_pieces_are_the_text_and_add_up_to_the_weights_of_its_words(of_messages: Any) -> None:
@@ -344,7 +344,7 @@ def test_each_class_has_a_document_however_the_rows_are_ordered(of_messages: Any
     ordered = {name: [cells[i] for i in order] for name, cells in data.items()}
     text = Reader(page_of(of_messages, ordered)).text
     for value in ABOUT:
-        assert text.count(f"labelled {value}") == DOCUMENTS // len(ABOUT)
+        assert text.count(f"labelled {value}") == EXPLAINED_DOCUMENTS // len(ABOUT)
 
 
 def test_a_wrong_label_stands_out(of_messages: Any) -> None:
@@ -368,7 +368,7 @@ def test_texts_of_every_kind_have_a_page(model: Any, data: Any) -> None:
     for examples in (data, {name: data[name] for name in data if name != "y"}):
         page = page_of(fitted, examples)
         Reader(page)
-        assert page.count('class="document"') == DOCUMENTS
+        assert page.count('class="document"') == EXPLAINED_DOCUMENTS
         assert "nan" not in page
         assert coloured(page)
 

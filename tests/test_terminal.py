@@ -178,7 +178,7 @@ def test_what_is_said_of_many_columns_is_said_once() -> None:
     table |= {f"c{j}": ["p", "q", "q"] * 20 for j in range(80)}
     with pytest.warns(Notice) as notices:
         model = credo.NaiveBayes().fit(table, "y")
-    advice = "all values are different, as names of rows are; kinds={'id0': 'category'} keeps it"
+    advice = "all values are different, as in a row identifier; kinds={'id0': 'category'} keeps it"
     assert told(notices) == [f"columns 'id0', 'id1', 'id2' and 77 more are ignored: {advice}"]
     with pytest.warns(Notice) as notices:
         model.predict({f"c{j}": ["new", "p"] for j in range(80)})

@@ -1,4 +1,4 @@
-"""Arguments that can't be meant, and what was probably meant."""
+"""Checks for arguments that are probably mistaken, with suggestions."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import click
 from credo.cli.output import MODEL
 from credo.errors import CredoError
 
-NAMED = 12  # columns in an error
-QUESTION = re.compile(r"\s*(P|E|argmax|explain)\b.*\(")
+NAMED_COLUMNS = 12  # in an error
+QUESTION_START = re.compile(r"\s*(P|E|argmax|explain)\b.*\(")
 
 
 def check_order(command: str, model: str, data: str) -> None:
-    """Refuse swapped arguments: the data first, the model second."""
+    """Raise an error if the data comes before the model."""
     if data.lower().endswith(MODEL) and not model.lower().endswith(MODEL):
         raise click.UsageError(f"the model comes first: credo {command} {quote(data)} {quote(model)}")
 
 
 def check_question_order(file: str, questions: tuple[str, ...]) -> None:
-    if QUESTION.match(file) and len(questions) == 1 and not QUESTION.match(questions[0]):
+    if QUESTION_START.match(file) and len(questions) == 1 and not QUESTION_START.match(questions[0]):
         raise click.UsageError(f"the file comes first: credo ask {quote(questions[0])} {quote(file)}")
 
 
 def check_no_model(command: str, data: str) -> None:
-    """Refuse a model where a table is needed."""
+    """Raise an error for a model where a table is needed."""
     if data.lower().endswith(MODEL):
         raise click.UsageError(
             f"{data} is a model: credo {command} needs a table. To see its contents: credo show {quote(data)}"
@@ -34,7 +34,7 @@ def check_no_model(command: str, data: str) -> None:
 
 
 def column_asked_for(data: str, name: str | None, option: str, what: str) -> str:
-    """The column; if none was named, an error that lists them."""
+    """The column; an error that lists the columns if none was named."""
     if name is not None:
         return name
     from credo.data import source
@@ -43,8 +43,8 @@ def column_asked_for(data: str, name: str | None, option: str, what: str) -> str
     try:
         with quietly():
             names = source(data).names
-    except CredoError:  # another error is raised where the data is read
+    except CredoError:  # reading the data will raise its own error
         names = ()
-    more = f", ... ({len(names)} in all)" if len(names) > NAMED else ""
-    known = f"; the columns are {', '.join(map(str, names[:NAMED]))}{more}" if names else ""
+    more = f", ... ({len(names)} in all)" if len(names) > NAMED_COLUMNS else ""
+    known = f"; the columns are {', '.join(map(str, names[:NAMED_COLUMNS]))}{more}" if names else ""
     raise click.UsageError(f"use {option} to say {what}{known}")

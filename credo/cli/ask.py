@@ -12,8 +12,7 @@ import click
 from credo.cli.progress import shown_progress
 from credo.cli.streams import echo, remark
 from credo.networks.inference.sizes import SAMPLES, Method
-
-TOP = 20  # lines of a table
+from credo.present.limits import TABLE_LINES
 
 
 @click.command()
@@ -32,7 +31,10 @@ TOP = 20  # lines of a table
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the samples.")
 @click.option(
-    "--top", type=click.IntRange(min=1), metavar="N", help=f"Number of lines to print  [default: {TOP}; argmax: all]"
+    "--top",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Number of lines to print  [default: {TABLE_LINES}; argmax: all]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each answer.")
 def ask(file: str, questions: Sequence[str], top: int | None, as_json: bool, **inference: Any) -> None:

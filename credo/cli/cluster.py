@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from credo.cli.options import FORMS, read_as, top, weighted
+from credo.cli.options import FORM_NAMES, read_as, top, weighted
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
@@ -74,11 +74,11 @@ def cluster(
 
     check_no_model("cluster", data)
     check_outputs(output, report, plot)
-    asked = {name: credo.Number(kind) if kind in FORMS else kind for name, kind in kinds.items()}  # type: ignore[arg-type]
+    asked = {name: credo.Number(kind) if kind in FORM_NAMES else kind for name, kind in kinds.items()}  # type: ignore[arg-type]
     with shown_progress("clustering"):
         table = opened_data(data)
         mixture = credo.Mixture(**how, kinds=asked or None).fit(table, target, weight=weight)
-        if output:  # before printing, which a reader may cut short
+        if output:  # before printing, which a closed pipe may interrupt
             save(mixture, output)
         if report:
             mixture.report(report)
@@ -90,7 +90,7 @@ def cluster(
 
 
 def _plot(mixture: Mixture, table: object, path: str) -> None:
-    """Ellipses over the first two number columns; profiles, where there aren't two."""
+    """Ellipses over the first two number columns; profiles if there aren't two."""
     from credo.present.plotting import save_figure
 
     numbers = [name for name, forms in mixture.classifier.views.items() if forms[0] == "gaussian"]

@@ -38,7 +38,7 @@ def compare(
       credo compare iris.csv --target Species --draws 20 --plot curves.png
     """
     from credo.cli.arguments import check_no_model, column_asked_for
-    from credo.cli.output import PICTURES, check
+    from credo.cli.output import PICTURE_ENDINGS, check
     from credo.present.comparison import comparison_content
     from credo.present.terminal import show
     from credo.selection.comparison import compare as compared
@@ -46,7 +46,7 @@ def compare(
     check_no_model("compare", data)
     target = column_asked_for(data, target, "--target", "which column holds the classes")
     if plot:
-        check(plot, PICTURES)
+        check(plot, PICTURE_ENDINGS)
     with shown_progress("comparing"):
         found = compared(
             opened_data(data), target, draws=draws, kinds=as_kinds(kinds) or None, weight=weight, seed=seed

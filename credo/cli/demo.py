@@ -27,13 +27,13 @@ def demo() -> None:
     def show_step(step: tour.Step) -> None:
         title, contents = step
         show([GAP, Paragraph(title, "step")], screen)
-        show(contents, screen, tour.INDENT)
+        show(contents, screen, tour.TOUR_INDENT)
 
     show([tour.welcome()], screen)
     pumps = pyarrow.csv.read_csv(tour.PUMPS, convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True))
     show_step(tour.table(pumps))
-    with quietly():  # the tables show what was left out
+    with quietly():  # the tables show it, too
         with shown_progress("learning"):
-            model = learn(pumps, tour.TARGET)
+            model = learn(pumps, tour.DEMO_TARGET)
         for step in tour.steps(model, pumps):
             show_step(step)

@@ -14,8 +14,10 @@ from credo.cli.options import Command
 if TYPE_CHECKING:
     from credo.engines import Engine
 
-KEPT = "credo.cli.engine"  # the option's key in the context of the command
-HELP = "Engine: dask or spark (a local cluster), or the address of a cluster, dask://host:8786, spark://host:7077."
+ENGINE_KEY = "credo.cli.engine"  # the option's key in the context of the command
+ENGINE_HELP = (
+    "Engine: dask or spark (a local cluster), or the address of a cluster, dask://host:8786, spark://host:7077."
+)
 
 
 def runs_on_engines(command: Command) -> Command:
@@ -24,20 +26,20 @@ def runs_on_engines(command: Command) -> Command:
     def keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
         if value is not None and value.partition("://")[0] not in STARTS:
             raise click.BadParameter(f"{value!r} is neither dask nor spark, nor an address of one", ctx, param)
-        ctx.meta[KEPT] = value
+        ctx.meta[ENGINE_KEY] = value
 
-    return click.option("--engine", metavar="ENGINE", expose_value=False, callback=keep, help=HELP)(command)
+    return click.option("--engine", metavar="ENGINE", expose_value=False, callback=keep, help=ENGINE_HELP)(command)
 
 
 def asked_for(ctx: click.Context) -> bool:
-    """Whether the command was told where to run."""
-    return ctx.meta.get(KEPT) is not None
+    """Whether --engine was given."""
+    return ctx.meta.get(ENGINE_KEY) is not None
 
 
 def start(ctx: click.Context) -> None:
-    """Start the engine that was asked for, until the command ends."""
-    if (value := ctx.meta.get(KEPT)) is not None:
-        ctx.meta[KEPT + ".started"] = ctx.meta.get(KEPT + ".started") or ctx.with_resource(_used(value))
+    """Start the requested engine; it stops when the command ends."""
+    if (value := ctx.meta.get(ENGINE_KEY)) is not None:
+        ctx.meta[ENGINE_KEY + ".started"] = ctx.meta.get(ENGINE_KEY + ".started") or ctx.with_resource(_used(value))
 
 
 @contextmanager
@@ -69,7 +71,7 @@ def _dask(address: str) -> Iterator[Engine]:
     own = {"n_workers": workers(), "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     try:
         cluster = LocalCluster(**own, silence_logs=50)
-    except BaseException:  # half a cluster can't be closed: Dask would say so with a traceback when the process ends
+    except BaseException:  # Dask would print a traceback at exit for a half-started cluster
         from distributed.deploy.spec import close_clusters
 
         atexit.unregister(close_clusters)
@@ -83,7 +85,7 @@ def _spark(address: str) -> Iterator[Engine]:
     from credo import engines
     from credo.cli.imports import with_pandas
 
-    with_pandas()  # Spark looks for it before it hands rows over as Arrow's
+    with_pandas()  # Spark checks for it before it transfers rows as Arrow
     engine = engines.Spark
     from credo.engines.spark_session import BRIEF, HERE, started
 

@@ -8,7 +8,7 @@ import click
 
 from credo.cli.engine import runs_on_engines
 from credo.cli.options import top, weighted
-from credo.cli.prior import NUMBERS, asked_kinds, class_name, parse_prior, with_numbers
+from credo.cli.prior import PRIOR_NUMBERS, asked_kinds, class_name, parse_prior, with_numbers
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
@@ -28,7 +28,7 @@ from credo.cli.streams import remark
 )
 @click.option(
     "--family",
-    type=click.Choice(list(NUMBERS)),
+    type=click.Choice(list(PRIOR_NUMBERS)),
     metavar="FAMILY",
     help="One of the families above; by default chosen by the column's kind.",
 )
@@ -87,7 +87,7 @@ def estimate(
     with shown_progress("estimating"):
         found = learned(opened_data(data), column, by, **reading)
         table = found.table(mass) if by else parameter_table(found, mass)
-        if output:  # before printing, which a reader may cut short
+        if output:  # before printing, which a closed pipe may interrupt
             write(found, table, output)
     if by:
         show(groups_content(found, table, mass, top, sort))

@@ -29,7 +29,7 @@ def forget(model: str, data: str, weight: str | None, output: str | None) -> Non
       credo forget ads.credo bots.csv -o clean.credo
     """
     from credo.cli.arguments import check_order
-    from credo.cli.repeats import digest_of
+    from credo.cli.repeated_updates import digest_of
     from credo.cli.saved import changed
 
     check_order("forget", model, data)
@@ -44,7 +44,8 @@ def forget(model: str, data: str, weight: str | None, output: str | None) -> Non
 
 
 def remaining(updates: list[str], forgotten: str | None) -> list[str]:
-    """The record of updates without the one that is forgotten. Of other rows no trace must stay: none is kept."""
+    """The record of updates without the forgotten one. If other rows were forgotten, no record is kept: no trace must
+    stay."""
     if forgotten not in updates:
         return []
     place = updates.index(forgotten)

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from credo import __version__
-from credo.cli.ending import Stops, in_one_sentence
+from credo.cli.failures import Stops, in_one_sentence
 from credo.cli.imports import without_pandas
 from credo.cli.streams import open_streams, remark
 from credo.errors import Notice, suggest
@@ -42,12 +42,12 @@ COMMANDS = {
 }
 
 # The library's errors name its arguments; on the command line these are options.
-KIND = re.compile(r"kinds=\{('[^']*'|\"[^\"]*\"): (?:'(\w+)'|\.\.\.)\}")
-CHOSEN = "KIND"  # where an error names no kind
-MISSING = re.compile(r"credo\.read\(data, missing=\[('[^']*'|\"[^\"]*\")\]\)")
-HIDDEN = re.compile(r"hidden=\{('[^']*'|\"[^\"]*\"): (\d+)\}")
-SETTING = re.compile(r"\b(score|search|bins|max_parents)=['\"]?([\w-]*)['\"]?")
-OPTION = re.compile(r"\b(by|success|target|weight)=\.\.\.")
+KIND_ADVICE = re.compile(r"kinds=\{('[^']*'|\"[^\"]*\"): (?:'(\w+)'|\.\.\.)\}")
+KIND_PLACEHOLDER = "KIND"  # if an error names no kind
+MISSING_ADVICE = re.compile(r"credo\.read\(data, missing=\[('[^']*'|\"[^\"]*\")\]\)")
+HIDDEN_ADVICE = re.compile(r"hidden=\{('[^']*'|\"[^\"]*\"): (\d+)\}")
+SETTING_ADVICE = re.compile(r"\b(score|search|bins|max_parents)=['\"]?([\w-]*)['\"]?")
+OPTION_ADVICE = re.compile(r"\b(by|success|target|weight)=\.\.\.")
 
 
 class Commands(click.Group):
@@ -76,11 +76,11 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def main(self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **settings: Any) -> Any:  # type: ignore[override]
-        """As click's, but a closed or full stream, or a signal, never ends in a traceback."""
+        """As click's `main`, but a closed or full stream, or a signal, never ends in a traceback."""
         if not standalone_mode:
             return super().main(args, standalone_mode=False, **settings)
         open_streams()
-        if args is None:  # the process is ours
+        if args is None:  # a process of its own
             without_pandas()
         self.stops = Stops()
         with self.stops.heard(to_the_end=args is None):
@@ -113,7 +113,7 @@ class Commands(click.Group):
 
 
 def in_options(sentence: str, command: str | None = "estimate") -> str:
-    """An error's advice, in terms of the command line.
+    """An error's advice in terms of command-line options.
 
     >>> in_options("Say which value counts with success=...")
     'Say which value counts with --success'
@@ -127,19 +127,19 @@ def in_options(sentence: str, command: str | None = "estimate") -> str:
         name, how = found[1][1:-1], found[2]
         if command == "estimate":
             return f"--kind {how}" if how else "--kind"
-        option = f"--kind {quote(f'{name}={how or CHOSEN}')}"
+        option = f"--kind {quote(f'{name}={how or KIND_PLACEHOLDER}')}"
         return option if command in ("learn", "structure", "cluster") else f"credo learn {option}"
 
     if command == "structure":
-        sentence = SETTING.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}".rstrip(), sentence)
-    sentence = MISSING.sub(lambda found: f"--missing {quote(found[1][1:-1])}", sentence)
-    sentence = HIDDEN.sub(lambda found: f"--hidden {quote(f'{found[1][1:-1]}={found[2]}')}", sentence)
-    return OPTION.sub(r"--\1", KIND.sub(kind, sentence))
+        sentence = SETTING_ADVICE.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}".rstrip(), sentence)
+    sentence = MISSING_ADVICE.sub(lambda found: f"--missing {quote(found[1][1:-1])}", sentence)
+    sentence = HIDDEN_ADVICE.sub(lambda found: f"--hidden {quote(f'{found[1][1:-1]}={found[2]}')}", sentence)
+    return OPTION_ADVICE.sub(r"--\1", KIND_ADVICE.sub(kind, sentence))
 
 
 @contextmanager
 def notices_told() -> Iterator[None]:
-    """Notices as `note: ...` on stderr, each once; other warnings as usual."""
+    """A block in which notices are printed as `note: ...` on stderr, each once; other warnings as usual."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", Notice)
         otherwise, told = warnings.showwarning, set[str]()

@@ -1,4 +1,4 @@
-"""What a process of the command line needn't import: files are read without pandas."""
+"""Import blocking for the command line, which reads files without pandas."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from types import ModuleType
 
 
 class WithoutPandas(MetaPathFinder):
-    """Pandas isn't there, for a process that never has a DataFrame.
+    """An import hook that hides pandas, for a process without DataFrames.
 
-    Arrow imports it, which takes a fifth of a second, only to find that a list is no Series.
+    Arrow would import it, taking a fifth of a second, only to check that a list isn't a Series.
     """
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:  # noqa: ARG002
@@ -20,11 +20,11 @@ class WithoutPandas(MetaPathFinder):
 
 
 def without_pandas() -> None:
-    """From now on, and unless it is imported already."""
+    """Hide pandas from now on, unless it is already imported."""
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, WithoutPandas())
 
 
 def with_pandas() -> None:
-    """For an engine that insists on it."""
+    """Allow pandas again, for an engine that needs it."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, WithoutPandas)]

@@ -27,10 +27,10 @@ def impute(model: str, data: str, output: str | None) -> None:
       credo impute alarm.bif patients.csv | head
       credo impute geyser.credo eruptions.csv -o whole.csv
     """
-    from credo.cli.output import TABLES, check, check_apart, put
+    from credo.cli.output import TABLE_ENDINGS, check, check_apart, put
     from credo.cli.saved import imputed
 
     if output:
-        check(output, TABLES)
+        check(output, TABLE_ENDINGS)
         check_apart(output, data)
     put(imputed(model, opened_data(data)), output, data, "filling in")

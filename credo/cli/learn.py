@@ -10,22 +10,22 @@ from click.core import ParameterSource
 from credo.cli.engine import runs_on_engines
 from credo.cli.network_tables import learn_tables, learns_tables
 from credo.cli.options import as_kinds, grouped, read_as, top, weighted
-from credo.cli.predictors import SINGLE, learn_single, remark_written, write_learned
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.sequences import learn_sequences, learns_sequences
+from credo.cli.single_models import SINGLE_MODELS, learn_single, remark_written, write_learned
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
     from credo.models.regression.linear import LinearRegression
 
 MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "linear")
-NETWORK = "network"  # with a target: whose arrows are learned; without: whose tables are
-HMM = "hmm"  # a hidden Markov model is about sequences
+NETWORK_MODEL = "network"  # with a target, its arrows are learned; without, its tables
+HMM_MODEL = "hmm"  # for sequences
 TABLE_OPTIONS = ("network", "table_prior", "strength", "hidden", "method", "starts")
 SEQUENCE_OPTIONS = ("states", "sequence", "order")
 CLASSIFIER_OPTIONS = {"target", "groups", "kinds", "top", "report", "curve", "plot"}
-GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+GIVEN_SOURCES = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 
 @click.command()
@@ -33,11 +33,11 @@ GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 @click.option("--target", "-t", metavar="COLUMN", help="The column to predict: classes, or numbers.  [required]")
 @click.option(
     "--model",
-    type=click.Choice((*MODELS, NETWORK, HMM, *SINGLE)),
+    type=click.Choice((*MODELS, NETWORK_MODEL, HMM_MODEL, *SINGLE_MODELS)),
     metavar="MODEL",
     default="auto",
     show_default=True,
-    help=f"Candidate models: {', '.join((*MODELS, NETWORK, HMM, *SINGLE))}.",
+    help=f"Candidate models: {', '.join((*MODELS, NETWORK_MODEL, HMM_MODEL, *SINGLE_MODELS))}.",
 )
 @weighted
 @grouped
@@ -110,18 +110,18 @@ def learn(
     tables = {name: how.pop(name) for name in TABLE_OPTIONS}
     sequences = {name: how.pop(name) for name in SEQUENCE_OPTIONS}
     ctx = click.get_current_context()
-    given = {each.name for each in ctx.command.params if ctx.get_parameter_source(each.name or "") in GIVEN}
-    if how["model"] == HMM:
+    given = {each.name for each in ctx.command.params if ctx.get_parameter_source(each.name or "") in GIVEN_SOURCES}
+    if how["model"] == HMM_MODEL:
         others = {*TABLE_OPTIONS, "groups", "top", "report", "curve", "plot"}
         refuse_options(given & others, "a hidden Markov model has no")
         asked = as_kinds(how["kinds"])
         return learn_sequences(data, target=target, weight=how["weight"], kinds=asked, output=output, **sequences)
     refuse_options(given & {*SEQUENCE_OPTIONS}, "only a hidden Markov model (--model hmm) has")
-    if tables["network"] is not None or (how["model"] == NETWORK and target is None):
+    if tables["network"] is not None or (how["model"] == NETWORK_MODEL and target is None):
         refuse_options(given & CLASSIFIER_OPTIONS, "a network's tables are learned without")
         return learn_tables(data, weight=how["weight"], output=output, **tables)
     refuse_options(given & {*TABLE_OPTIONS}, "only a network (--network) has")
-    if how["model"] in SINGLE:
+    if how["model"] in SINGLE_MODELS:
         refuse_options(given & {"curve"}, f"--model {how['model']} has no")
         how["kinds"], shown = as_kinds(how["kinds"]), top if "top" in given else None
         return learn_single(data, target, top=shown, output=output, report=report, plot=plot, **how)
@@ -147,13 +147,13 @@ def learn(
 def _write_classifier(
     model: Classifier, data: str, table: object, curve: Any, output: str | None, report: str | None, plot: str | None
 ) -> None:
-    """Before printing, which a reader may cut short."""
+    """Write the files, before printing, which a closed pipe may interrupt."""
     from credo.storage.files import save
 
     if output:
         save(model, output)
     if report:
-        from credo.present.page import classifier_page
+        from credo.present.classifier_page import classifier_page
 
         classifier_page(model, report, examples=table, curve=curve, file=data)
     if plot:
@@ -171,7 +171,7 @@ def refuse_options(names: set[str], why: str) -> None:
 def learned(
     data: Any, target: str, *, model: Any, weight: str | None, kinds: dict[str, str], groups: str | None = None
 ) -> Classifier | LinearRegression:
-    """The pooled model of all kinds, or of one; of a number to predict, a regression."""
+    """The pooled model of all kinds or of one; for a numeric target, a regression."""
     import credo
 
     found: Classifier | LinearRegression = credo.learn(

@@ -1,4 +1,4 @@
-"""Options of credo learn that are about a network of known arrows, and the learning of its tables."""
+"""credo learn --network: its options, and the learning of a network's tables."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
     from credo.networks.table_priors import BDeu
 
-METHODS = ("em", "gradient", "lbfgs")
-BDEU = "bdeu:"
+FITTING_METHODS = ("em", "gradient", "lbfgs")
+BDEU_PREFIX = "bdeu:"
 
 
 def parse_table_prior(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | BDeu | None:
     """A concentration, ml, or bdeu:N."""
     if value is None or value == "ml":
         return value
-    number = value.removeprefix(BDEU)
+    number = value.removeprefix(BDEU_PREFIX)
     try:
         size = float(number)
     except ValueError:
         message = f"{value!r} is neither a concentration (as in 1), nor ml, nor an equivalent sample size (bdeu:10)"
         raise click.BadParameter(message, ctx, param) from None
-    if not value.startswith(BDEU):
+    if not value.startswith(BDEU_PREFIX):
         return size
     import credo
 
@@ -34,7 +34,7 @@ def parse_table_prior(ctx: click.Context, param: click.Parameter, value: str | N
 
 
 def parse_hidden(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
-    """variable=2, or variable=yes,no, as often as needed."""
+    """Hidden variables, each as variable=2 or variable=yes,no."""
     found: dict[str, Any] = {}
     for value in values:
         name, _, states = value.rpartition("=")
@@ -64,7 +64,7 @@ def learns_tables(command: Command) -> Command:
             help="A hidden variable, and the number or names of its states.",
         ),
         click.option(
-            "--method", type=click.Choice(METHODS), default="em", show_default=True,
+            "--method", type=click.Choice(FITTING_METHODS), default="em", show_default=True,
             help="Fitting method if cells are missing.",
         ),
         click.option(
@@ -76,7 +76,7 @@ def learns_tables(command: Command) -> Command:
 
 
 def opened_network(given: str) -> Network:
-    """From a file, or from arrows."""
+    """The network from a file or from arrows."""
     from credo.cli.saved import loaded_network
     from credo.formats import is_network
     from credo.networks.network import Network

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-KINDS = ("category", "number", "count", "date", "text", "ignore")
-FORMS = ("log", "binned")  # of a number
-WORD = "word"  # a category whose new values are judged by their spelling
+KIND_NAMES = ("category", "number", "count", "date", "text", "ignore")
+FORM_NAMES = ("log", "binned")  # of a number column
+WORD_KIND = "word"  # a category whose unseen values are predicted from their spelling
 
 
 class Option(Protocol):
-    """What adds an option to a command."""
+    """A decorator that adds an option to a command."""
 
     def __call__(self, command: Command, /) -> Command: ...
 
 
 def with_options(command: Command, options: Sequence[Option]) -> Command:
-    """The command with options that are listed in this order."""
+    """A decorator that adds options, listed in this order."""
     for option in reversed(options):
         command = option(command)
     return command
@@ -38,7 +38,7 @@ def grouped(command: Command) -> Command:
 
 
 def top(default: int, what: str) -> Option:
-    """How many lines of something to print."""
+    """The option --top: the number of lines to print."""
     return click.option(
         "--top", metavar="N", type=click.IntRange(min=1), default=default, show_default=True,
         help=f"Number of {what} to print.",
@@ -46,7 +46,7 @@ def top(default: int, what: str) -> Option:
 
 
 def read_as(kinds: str) -> Option:
-    """How columns are read; the kinds that make sense for the command."""
+    """The option --kind, with the kinds that make sense for the command."""
     return click.option(
         "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
         help=f"How to read a column: {kinds}.",
@@ -54,12 +54,12 @@ def read_as(kinds: str) -> Option:
 
 
 def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    """column=kind, as often as needed; the column's name may have = in it, too."""
+    """Kinds, each as column=kind; the column's name may contain =."""
     asked: dict[str, str] = {}
     for value in values:
         name, _, kind = value.rpartition("=")
-        if not name or kind not in (*KINDS, *FORMS, WORD):
-            known = ", ".join((*KINDS, *FORMS, WORD))
+        if not name or kind not in (*KIND_NAMES, *FORM_NAMES, WORD_KIND):
+            known = ", ".join((*KIND_NAMES, *FORM_NAMES, WORD_KIND))
             message = f"{value!r} isn't a column and a kind, as in zip=category; the kinds are {known}"
             raise click.BadParameter(message, ctx, param)
         asked[name] = kind
@@ -67,8 +67,8 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 
 
 def as_kinds(kinds: dict[str, str]) -> dict[str, Any]:
-    """Names of forms as what they stand for."""
+    """Kinds with names of forms replaced by their objects."""
     import credo
 
-    forms = {form: credo.Number(form) for form in FORMS}  # type: ignore[arg-type]
-    return {name: credo.Word() if kind == WORD else forms.get(kind, kind) for name, kind in kinds.items()}
+    forms = {form: credo.Number(form) for form in FORM_NAMES}  # type: ignore[arg-type]
+    return {name: credo.Word() if kind == WORD_KIND else forms.get(kind, kind) for name, kind in kinds.items()}

@@ -1,4 +1,4 @@
-"""Results in files, each written whole or not at all, batch by batch: a table may be larger than memory."""
+"""Results in files, written atomically and batch by batch: a table may be larger than memory."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MODEL, PAGE = ".credo", ".html"
-TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
-ENDINGS = (*TABLES, MODEL)
-PICTURES = (".png", ".svg", ".pdf")
+TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
+OUTPUT_ENDINGS = (*TABLE_ENDINGS, MODEL)
+PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 
 
-def check(path: str, endings: tuple[str, ...] = ENDINGS) -> None:
-    """Refuse an output that can't be written before the work, not after it."""
+def check(path: str, endings: tuple[str, ...] = OUTPUT_ENDINGS) -> None:
+    """Raise an error for an output that can't be written, before the work starts."""
     place = Path(path)
     if place.suffix.lower() not in endings:
         known = f"one of {', '.join(endings)}" if len(endings) > 1 else endings[0]
@@ -36,14 +36,14 @@ def check(path: str, endings: tuple[str, ...] = ENDINGS) -> None:
 
 
 def check_outputs(model: str | None, page: str | None, picture: str | None) -> None:
-    """The same for those that are asked for."""
-    for path, endings in ((model, (MODEL,)), (page, (PAGE,)), (picture, PICTURES)):
+    """Check all outputs that were requested."""
+    for path, endings in ((model, (MODEL,)), (page, (PAGE,)), (picture, PICTURE_ENDINGS)):
         if path:
             check(path, endings)
 
 
 def check_apart(path: str, data: str) -> None:
-    """Refuse to write to the file that is read."""
+    """Raise an error if the output is the input file."""
     place, source = Path(path).expanduser(), Path(data).expanduser()
     if place.exists() and source.exists() and place.samefile(source):
         raise StorageError(f"can't write {path}: it is the input file; give another name")
@@ -60,7 +60,7 @@ def write(model: object, table: object, path: str) -> None:
 
 
 def write_tables(tables: Iterable[object], path: str) -> None:
-    """Arrow tables, one after another, in the format of the name's ending."""
+    """Write a stream of Arrow tables in the format of the name's ending."""
     from credo.storage.files import explained, write_whole
 
     with explained("save to", path):
@@ -68,7 +68,7 @@ def write_tables(tables: Iterable[object], path: str) -> None:
 
 
 def put(tables: Generator[Any], output: str | None, data: str, task: str) -> None:
-    """Tables in a file; or, without one, the first rows on a terminal, and all of them as CSV in a pipe."""
+    """Write tables to a file; without one, show the first rows on a terminal, or write all rows as CSV to a pipe."""
     if output:
         with shown_progress(task):
             write_tables(tables, output)
@@ -86,7 +86,7 @@ def put(tables: Generator[Any], output: str | None, data: str, task: str) -> Non
 
 
 def write_folder(model: str, data: object, path: str, how: tuple[str | None, bool, str | None]) -> None:
-    """Predictions in a new folder of Parquet files, which workers write, each that of a partition."""
+    """Write predictions to a new folder of Parquet files; workers write one for each partition."""
     from credo.cli.saved import classifier_for
     from credo.storage.files import explained
     from credo.streaming.predictions import write_predictions
@@ -101,12 +101,12 @@ def write_folder(model: str, data: object, path: str, how: tuple[str | None, boo
 
 
 def encoded(tables: Iterable[object], ending: str) -> Iterator[bytes]:
-    """The bytes of a file, as the tables come; all have the columns of the first."""
+    """The bytes of a file, streamed; all tables have the columns of the first."""
     return _ENCODERS[ending](_plain(table, nested=ending in (".parquet", ".arrow", ".jsonl")) for table in tables)
 
 
 def _plain(table: Any, nested: bool) -> pa.Table:
-    """In the format's types: lists and structs become JSON where the format has none."""
+    """The table in types of the format; lists and structs become JSON if the format has none."""
     import pyarrow as pa
 
     for i, field in enumerate(table.schema):
@@ -170,7 +170,7 @@ def _through(writer_to: Callable[[Any, Any], Any], tables: Iterator[Any]) -> Ite
 
 
 class _Pending(io.RawIOBase):
-    """A file that keeps what was written until it is taken."""
+    """A file-like buffer that keeps what was written until it is taken."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -193,7 +193,7 @@ class _Pending(io.RawIOBase):
 
 
 def _of_types(table: Any, wanted: Any) -> pa.Table:
-    """A table cast to the first one's types: its file may have had others."""
+    """A table cast to the first one's types; its file may have had others."""
     import pyarrow as pa
 
     if table.schema.equals(wanted):

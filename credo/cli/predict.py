@@ -57,7 +57,7 @@ def predict(
       credo predict weather.credo days.csv --target Weather --sequence town
     """
     from credo.cli.arguments import check_order
-    from credo.cli.output import TABLES, check, check_apart, put, write_folder
+    from credo.cli.output import TABLE_ENDINGS, check, check_apart, put, write_folder
     from credo.cli.saved import predicted
 
     check_order("predict", model, data)
@@ -65,7 +65,7 @@ def predict(
         write_folder(model, opened_data(data), output, (target, proba, class_prior))
         return
     if output:
-        check(output, TABLES)
+        check(output, TABLE_ENDINGS)
         check_apart(output, data)
     found = predicted(model, opened_data(data), target, proba, class_prior, (sequence, order))
     put(found, output, data, "predicting")

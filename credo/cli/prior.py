@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from credo.families import Family
 
 # The families of one column, and the numbers of their priors.
-NUMBERS = {
+PRIOR_NUMBERS = {
     "beta-bernoulli": "a,b",
     "dirichlet-categorical": "concentration",
     "gamma-exponential": "shape,rate",
@@ -21,7 +21,7 @@ NUMBERS = {
     "pareto-uniform": "scale,shape",
 }
 # The families with default priors, and their kinds of columns.
-KINDS = {
+FAMILY_KINDS = {
     "beta-bernoulli": "category",
     "dirichlet-categorical": "category",
     "gamma-poisson": "count",
@@ -41,20 +41,22 @@ def parse_prior(ctx: click.Context, param: click.Parameter, value: str) -> str |
 
 
 def asked_kinds(column: str, kind: str | None, family: str | None, prior: object) -> dict[str, str]:
-    """The kind of the column, by --kind or by a --family without numbers."""
+    """The column's kind, from --kind or from a --family without numbers."""
     if family is None or isinstance(prior, tuple):
         return {column: kind} if kind else {}
-    if family not in KINDS:
-        raise click.UsageError(f"--family {family} has no default prior: give its numbers, --prior {NUMBERS[family]}")
-    if kind not in (None, KINDS[family]):
-        raise click.UsageError(f"--family {family} is for a {KINDS[family]}, but --kind says {kind}")
-    return {column: KINDS[family]}
+    if family not in FAMILY_KINDS:
+        raise click.UsageError(
+            f"--family {family} has no default prior: give its numbers, --prior {PRIOR_NUMBERS[family]}"
+        )
+    if kind not in (None, FAMILY_KINDS[family]):
+        raise click.UsageError(f"--family {family} is for a {FAMILY_KINDS[family]}, but --kind says {kind}")
+    return {column: FAMILY_KINDS[family]}
 
 
 def with_numbers(
     data: object, column: str, family: str | None, numbers: Sequence[float], kinds: Mapping[str, str], success: object
 ) -> Family:
-    """The family with those numbers: the one named, or the one that fits the column."""
+    """The named family, or the one that fits the column, with those numbers."""
     from credo.data import source
     from credo.families import FAMILIES, priors
 
@@ -62,10 +64,10 @@ def with_numbers(
         table = source(data)
         table.require([column])
         fitting = type(priors.families(table, [column], "default", kinds, success)[column])
-        family = next(name for name in NUMBERS if class_name(name) == fitting.__name__)
-    if len(numbers) != NUMBERS[family].count(",") + 1:
+        family = next(name for name in PRIOR_NUMBERS if class_name(name) == fitting.__name__)
+    if len(numbers) != PRIOR_NUMBERS[family].count(",") + 1:
         given = ",".join(f"{number:g}" for number in numbers)
-        raise click.UsageError(f"--prior {given}: {family} takes {NUMBERS[family]}")
+        raise click.UsageError(f"--prior {given}: {family} takes {PRIOR_NUMBERS[family]}")
     return FAMILIES[class_name(family)](*numbers)
 
 

@@ -11,12 +11,12 @@ from credo.cli.streams import live
 from credo.engines.local import progress
 from credo.engines.remote import partition_progress
 
-PATIENCE = 1.0  # seconds: a bar for less would only flicker
+BAR_SECONDS = 1.0  # shorter work has no bar, which would only flicker
 
 
 @contextmanager
 def shown_progress(task: str) -> Iterator[None]:
-    """Shown on stderr while the block runs, if that is a terminal; then removed."""
+    """Show a progress bar on stderr, if that is a terminal, while the block runs."""
     if not sys.stderr.isatty():
         yield
         return
@@ -46,10 +46,10 @@ def shown_progress(task: str) -> Iterator[None]:
         bar.update(rows, partitions=f"partition {done}{of}, ")
 
     def begin() -> None:
-        live.append(console)  # from here on, remarks are printed above the bar
+        live.append(console)  # remarks are now printed above the bar
         bar.start()
 
-    start = Timer(PATIENCE, begin)
+    start = Timer(BAR_SECONDS, begin)
     start.daemon = True
     token = progress.set(lambda count: bar.advance(rows, count))
     watch = partition_progress.set(partition_done)

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from credo.data import Source
 
 STANDARD_INPUT = "-"
-FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
-MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
-BEGINNINGS = {b"{": "jsonl", b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
-KEPT = "credo.cli.reading"  # the options' key in the context of the command
-HEAD = 4096  # bytes by which a format is recognised
+FORMAT_NAMES = ("csv", "tsv", "jsonl", "parquet", "arrow")
+COMPRESSION_MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
+FORMAT_BEGINNINGS = {b"{": "jsonl", b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+READING_KEY = "credo.cli.reading"  # the options' key in the context of the command
+FORMAT_BYTES = 4096  # that determine the format
 
 
 def reads_data(command: Command) -> Command:
-    """The options of a command whose argument is data, for `opened_data`."""
+    """A decorator with the options of a command that reads data, for `opened_data`."""
 
     def keep(ctx: click.Context, param: click.Parameter, value: object) -> None:
-        ctx.meta.setdefault(KEPT, {})[param.name] = value
+        ctx.meta.setdefault(READING_KEY, {})[param.name] = value
 
     options = [
         click.option(
@@ -39,7 +39,7 @@ def reads_data(command: Command) -> Command:
             help="The delimiter of a .csv: a character, or tab.",
         ),
         click.option(
-            "--format", type=click.Choice(FORMATS), expose_value=False, callback=keep,
+            "--format", type=click.Choice(FORMAT_NAMES), expose_value=False, callback=keep,
             help="The format, if the file's name doesn't show it, or for - (standard input).",
         ),
     ]  # fmt: skip
@@ -47,12 +47,12 @@ def reads_data(command: Command) -> Command:
 
 
 def opened_data(data: str) -> Source:
-    """The data that an argument names, read by the command's options; `-` is standard input."""
+    """The data named by an argument, read with the command's options; `-` is standard input."""
     from credo.data.reading import read
 
     ctx = click.get_current_context()
     start(ctx)
-    how = ctx.meta.get(KEPT, {})
+    how = ctx.meta.get(READING_KEY, {})
     missing, delimiter, form = how.get("missing", ()), how.get("delimiter"), how.get("format")
     if data != STANDARD_INPUT:
         return read(data, missing=missing, delimiter=delimiter, format=form)
@@ -77,14 +77,14 @@ def _saved_input(ctx: click.Context, form: str | None, delimiter: str | None) ->
         start = stream.read(4)
     if not start:
         raise DataError("standard input is empty")
-    packed = next((ending for magic, ending in MAGIC.items() if start.startswith(magic)), "")
+    packed = next((ending for magic, ending in COMPRESSION_MAGIC.items() if start.startswith(magic)), "")
     path = path.rename(folder / f"stdin{packed}")
     if form is None:
         try:
             with opened(path) as stream:
-                head = stream.read(HEAD).lstrip()
+                head = stream.read(FORMAT_BYTES).lstrip()
         except (OSError, EOFError):
-            head = b""  # the reader will raise the error
-        found = (form for beginning, form in BEGINNINGS.items() if head.startswith(beginning))
+            head = b""  # reading will raise its own error
+        found = (form for beginning, form in FORMAT_BEGINNINGS.items() if head.startswith(beginning))
         form = "csv" if delimiter else next(found, "csv")
     return path.rename(folder / f"stdin.{form}{packed}")

@@ -36,7 +36,7 @@ def report(model: str, output: str, data: str | None) -> None:
     else:
         from credo.cli.reading import opened_data
         from credo.models.classifier import Classifier
-        from credo.present.page import classifier_page
+        from credo.present.classifier_page import classifier_page
 
         if not isinstance(found, Classifier):
             raise click.UsageError(f"--data is for classifiers, and {model} is a {type(found).__name__}")

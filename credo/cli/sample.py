@@ -25,10 +25,10 @@ def sample(model: str, rows: int, given: tuple[str, ...], seed: int | None, outp
       credo sample alarm.bif --given 'HR=HIGH, BP!=LOW' --seed 0 -o rows.csv
       credo sample pumps.credo --rows 20
     """
-    from credo.cli.output import TABLES, check, put
+    from credo.cli.output import TABLE_ENDINGS, check, put
     from credo.cli.saved import drawn
 
     if output:
-        check(output, TABLES)
+        check(output, TABLE_ENDINGS)
     tables = (drawn(model, rows, ", ".join(given), seed) for _ in range(1))
     put(tables, output, model, "drawing")

@@ -1,4 +1,4 @@
-"""Models in files: loaded, changed, merged, asked for predictions and samples."""
+"""Models in files: loading, changing, merging, predicting and sampling."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from credo.errors import EvidenceError, PriorError, SchemaError, StorageError, s
 if TYPE_CHECKING:
     from credo.models.class_predictor import ClassPredictor
 
-MOST_UPDATES = 1000  # of which a file keeps a record
-FINDINGS = {  # how --given is read, by the kind of network
+MOST_UPDATES = 1000  # recorded in a file
+FINDINGS_PARSERS = {  # parsers of --given, by the kind of network
     "credo.networks.graphical_model.GraphicalModel": "credo.asking.networks.findings_in",
     "credo.networks.hybrid.network.HybridNetwork": "credo.asking.hybrid.hybrid_findings_in",
 }
-PREDICTIONS = {  # of one variable of a network
+PREDICTION_OF_KIND = {  # predictors of a network's variable, by the kind of network
     "credo.networks.graphical_model.GraphicalModel": "credo.streaming.network_predictions.network_predictions",
     "credo.networks.hybrid.network.HybridNetwork": "credo.streaming.network_predictions.hybrid_predictions",
     "credo.networks.templates.dynamic_network.DynamicNetwork": "credo.streaming.network_predictions.slice_predictions",
@@ -24,7 +24,7 @@ PREDICTIONS = {  # of one variable of a network
 
 
 def as_classifier(model: object, path: str) -> ClassPredictor:
-    """Anything that predicts classes; a mixture does, whose classes are its components."""
+    """The model as a predictor of classes; a mixture predicts its components."""
     from credo.models.class_predictor import ClassPredictor
     from credo.models.mixture.model import Mixture
 
@@ -36,8 +36,8 @@ def as_classifier(model: object, path: str) -> ClassPredictor:
 
 
 def loaded_learner(path: str) -> Any:
-    """A belief, beliefs by group, a classifier, a mixture, a hidden Markov model or a learned network: a model that has
-    learned from rows."""
+    """The model in a file that has learned from rows: a belief, beliefs by group, a classifier, a mixture, a hidden
+    Markov model or a learned network."""
     from credo.core.learning import Additive
     from credo.models.class_predictor import ClassPredictor
     from credo.models.hidden_markov.model import HiddenMarkov
@@ -67,7 +67,7 @@ class Change(NamedTuple):
 def changed(
     path: str, output: str | None, change: Callable[[Any], Any], verb: str, recorded: Callable[[list[str]], list[str]]
 ) -> Change:
-    """Change a file's model and its record of updates, in its place or into another file."""
+    """Change a file's model and its record of updates, in place or into another file."""
     from credo.cli.output import MODEL, check
     from credo.present.numbers import count_of
     from credo.storage.files import describe, save
@@ -118,7 +118,7 @@ def predicted(
     model = loaded(path) if is_network(path) else load(path)
     if any(reading) and not isinstance(model, DynamicNetwork):
         raise StorageError(f"{path} holds a {type(model).__name__}: --sequence and --order are for dynamic networks")
-    of_variable = registered(model, PREDICTIONS)
+    of_variable = registered(model, PREDICTION_OF_KIND)
     if of_variable is not None:
         if target is None:
             known = ", ".join(model.variables[:3])
@@ -174,7 +174,7 @@ def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
     from credo.networks.templates.dynamic_network import DynamicNetwork
 
     model = loaded(path)
-    findings_in = registered(model, FINDINGS)
+    findings_in = registered(model, FINDINGS_PARSERS)
     if findings_in is not None:
         if not hasattr(model, "sample"):
             raise StorageError(f"{path} holds a network without arrows, from which no rows can be drawn")
@@ -189,7 +189,7 @@ def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
 
 
 def loaded_network(path: str) -> Any:
-    """From a file of any format that holds networks."""
+    """The network in a file of any network format."""
     return _net(loaded(path), path)
 
 

@@ -1,4 +1,4 @@
-"""Options of credo learn that are about sequences, and the learning of a hidden Markov model."""
+"""credo learn --model hmm: its options, and the learning of a hidden Markov model."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def learn_sequences(
     with shown_progress("learning"):
         model = credo.HiddenMarkov("auto" if states is None else states, kinds=kinds or None)
         model = model.fit(opened_data(data), target=target, sequence=sequence, order=order, weight=weight)
-        if output:  # before printing, which a reader may cut short
+        if output:  # before printing, which a closed pipe may interrupt
             save(model, output)
     show(states_content(model))
     if output:

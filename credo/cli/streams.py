@@ -15,17 +15,17 @@ from credo.errors import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-live: list[Console] = []  # of the progress bar that is shown now, if there is one
+live: list[Console] = []  # the console of the current progress bar, if any
 
 
 def echo(text: str) -> None:
-    """A line of the result."""
+    """Print a line of the result."""
     sys.stdout.write(f"{printable(text)}\n")
     sys.stdout.flush()
 
 
 def echo_done(text: str) -> None:
-    """A line about what is done already: the run has succeeded, even if nobody can be told on standard output."""
+    """Print a line about completed work: the run has succeeded, even if standard output can't be written."""
     try:
         echo(text)
     except (OSError, ValueError):
@@ -34,7 +34,7 @@ def echo_done(text: str) -> None:
 
 
 def remark(text: str) -> None:
-    """A line on stderr, above the progress bar if there is one. If stderr can't be written, the run goes on."""
+    """Print a line on stderr, above the progress bar if there is one. The run goes on if stderr can't be written."""
     with suppress(OSError, ValueError):  # a full device, a stream that was closed
         if live:
             from rich.text import Text
@@ -46,7 +46,7 @@ def remark(text: str) -> None:
 
 
 def _in_lines(text: str) -> str:
-    """Wrapped between words, where a terminal would break within them."""
+    """The text wrapped between words for a terminal."""
     if not sys.stderr.isatty():
         return text
     width = max(20, get_terminal_size().columns - 1)
@@ -79,6 +79,6 @@ def _fill(descriptor: int, mode: int) -> None:
 def drop_output() -> None:
     """The reader is gone (as in `credo ... | head`): Python must not raise again when it flushes at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    with suppress(OSError, ValueError):  # no descriptor: a test's stream
+    with suppress(OSError, ValueError):  # a stream without a descriptor, as in tests
         os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -67,7 +67,7 @@ def structure(data: str, top: int, output: str | None, plot: str | None, confide
     with shown_progress("searching"):
         table = opened_data(data).held()
         net, strengths, sure, compelled, title = learned(table, data, confidence, **how)
-        if output:  # before printing, which a reader may cut short
+        if output:  # before printing, which a closed pipe may interrupt
             _write(net, output)
         if plot:
             from credo.present.plotting import save_figure
@@ -113,7 +113,7 @@ class Learned(NamedTuple):
 
 
 def parsed_tiers(given: str | None) -> list[list[str]] | None:
-    """Names between commas, tiers between semicolons.
+    """Tiers from text: names separated by commas, tiers by semicolons.
 
     >>> parsed_tiers("age, sex; income")
     [['age', 'sex'], ['income']]
@@ -124,7 +124,7 @@ def parsed_tiers(given: str | None) -> list[list[str]] | None:
 
 
 def _check_outputs(data: str, output: str | None, plot: str | None) -> None:
-    from credo.cli.output import MODEL, PICTURES, check, check_apart
+    from credo.cli.output import MODEL, PICTURE_ENDINGS, check, check_apart
     from credo.formats import FORMATS
     from credo.formats.files import PACKED
 
@@ -133,7 +133,7 @@ def _check_outputs(data: str, output: str | None, plot: str | None) -> None:
         check(output[: -len(PACKED)] if packed else output, tuple(FORMATS) if packed else (*FORMATS, MODEL))
         check_apart(output, data)
     if plot:
-        check(plot, PICTURES)
+        check(plot, PICTURE_ENDINGS)
 
 
 def _write(net: Network | HybridNetwork, output: str) -> None:

@@ -31,7 +31,7 @@ def update(model: str, data: str, weight: str | None, output: str | None) -> Non
       credo update ads.credo 'visits/*.parquet' -o ads2.credo
     """
     from credo.cli.arguments import check_order
-    from credo.cli.repeats import digest_of, repeats
+    from credo.cli.repeated_updates import digest_of, repeats
     from credo.cli.saved import changed
 
     check_order("update", model, data)

@@ -19,7 +19,7 @@ from credo.core.lazy import lazy
 from credo.core.statistics import Positions, Statistics, exceeds
 from credo.data.arrow_arrays import number_array
 from credo.data.fingerprints import column_prints
-from credo.data.schema import LITTLE, Axis, Column, Schema, agree, currencies, currency, unite
+from credo.data.schema import ADDED_SHARE, Axis, Column, Schema, agree, currencies, currency, unite
 from credo.engines.partitions import SHARDS
 from credo.errors import EvidenceError
 from credo.numerics.exact import Array
@@ -82,7 +82,7 @@ class Evidence:
     def grown(self, new: Evidence) -> Evidence:
         """The sum, levels in their natural order; a lazy one where `new` is little evidence beside this."""
         much, *little = self.waiting or (self,)
-        if much.size < MANY_LEVELS or new.size + sum(each.size for each in little) > LITTLE * much.size:
+        if much.size < MANY_LEVELS or new.size + sum(each.size for each in little) > ADDED_SHARE * much.size:
             return self._added_up().grown(new) if little else (self + new).ordered()
         for each in (much, *little):
             agree([each.schema, new.schema])

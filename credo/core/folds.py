@@ -12,7 +12,7 @@ import numpy as np
 
 from credo import engines
 from credo.data import Batch, Source
-from credo.data.fingerprints import MISSING, Fingerprints, cell_prints, fingerprints
+from credo.data.fingerprints import MISSING_PRINT, Fingerprints, cell_prints, fingerprints
 from credo.errors import DataError, SchemaError
 from credo.numerics.arrays import Positions
 
@@ -62,7 +62,7 @@ class GroupPrints:
 
     def __call__(self, batch: Batch) -> Fingerprints:
         cells = cell_prints(batch, [self.name])
-        return np.unique(fingerprints(cells[:, cells[0] != MISSING]))
+        return np.unique(fingerprints(cells[:, cells[0] != MISSING_PRINT]))
 
 
 def with_groups(table: Source, groups: Groups) -> tuple[Source, str | None]:

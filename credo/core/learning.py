@@ -22,7 +22,7 @@ from credo.core.labels import Label
 from credo.core.records import Surface
 from credo.core.statistics import ROUNDING, Positions
 from credo.data import Batch, Source, cells, source
-from credo.data.tables import EMPTY
+from credo.data.tables import NO_DATA
 from credo.engines import Partition
 from credo.engines.partitions import Split
 from credo.errors import DataError, EvidenceError, check_discount, check_whole
@@ -146,7 +146,7 @@ def gather(
     else:
         found = engines.reduce_by_key(job, partitions, total, split)
     if found is None:
-        raise DataError(EMPTY)
+        raise DataError(NO_DATA)
     return found
 
 
@@ -179,7 +179,7 @@ class RowWeights:
             found = batch.numbers(self.column)
         else:
             found = np.full(batch.rows, self.every) if batch.weight is None else batch.weight
-        wrong = ~((found >= 0) & (found <= cells.LARGEST))
+        wrong = ~((found >= 0) & (found <= cells.LARGEST_NUMBER))
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise DataError(f"a weight must be 0 or more, but that of row {batch.number(row)} is {found[row]:g}")
@@ -264,7 +264,7 @@ def summed_validation(
 
     found = summed_scores(job, partitions, SummedValidation, SummedValidation.of)
     if found is None:
-        raise DataError(EMPTY)
+        raise DataError(NO_DATA)
     return cast("Validation", replace(found, fold_count=found.rows) if left_out else found)
 
 

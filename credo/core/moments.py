@@ -14,7 +14,7 @@ from credo.core import soft_sums
 from credo.core.few_products import FEW_PRODUCTS, add_few_products
 from credo.core.membership import Codes, Hard, Membership, Soft
 from credo.core.statistics import ROUNDING, Statistics
-from credo.data.cells import LARGEST
+from credo.data.cells import LARGEST_NUMBER
 from credo.numerics.exact import Array, Exact
 
 CLOSE = 2.0**-30  # of a sum of squares: below it, sums are taken about the mean
@@ -130,7 +130,7 @@ class CrossMoments(Statistics):
         if _many_whole(lanes.T, member):
             found = cls._of_lanes(lanes)
         else:
-            found = cls._of_products(lanes.T, member) if _all_within(lanes, LARGEST) else None
+            found = cls._of_products(lanes.T, member) if _all_within(lanes, LARGEST_NUMBER) else None
         return None if found is None else found._about_means(lanes.T, member)
 
     def _about_means(self, cells: Array, member: Hard) -> CrossMoments:

@@ -12,7 +12,16 @@ Record = TypeVar("Record")
 
 
 class Shown:
-    """Shown in a notebook as tables, from the same parts as on the terminal."""
+    """Displayed in a notebook as tables, with the same contents as on the terminal.
+
+    `dir` lists what users call, without `_internal`: the names that only other rooms of the package use.
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = ()
+
+    def __dir__(self) -> list[str]:
+        hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}
+        return sorted(set(super().__dir__()) - hidden)
 
     def _repr_html_(self) -> str:
         from credo.present.models import in_notebook
@@ -21,13 +30,7 @@ class Shown:
 
 
 class Surface(Shown):
-    """`dir` of a model shows what users call. What only other rooms of the package call, each class lists itself."""
-
-    _internal: ClassVar[tuple[str, ...]] = ()
-
-    def __dir__(self) -> list[str]:
-        hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}
-        return sorted(set(super().__dir__()) - hidden)
+    """A model with a page of its own in the explorer."""
 
     def explore(self, data: object = None) -> Explorer:
         """A page about it, optionally with rows: a notebook displays it, and `start()` serves it to a browser."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from credo._kernels.core.sparse import add_entries, add_lists, add_lists_soft, collect_cells, order_by
 from credo.core.membership import Codes, Membership, Soft
 from credo.core.statistics import ROUNDING, Counts, Positions, Statistics
-from credo.data.schema import LITTLE
+from credo.data.schema import ADDED_SHARE
 from credo.numerics.exact import Array, Exact
 
 SLICED_ENTRIES = 2**16  # entries: above this, they are sorted slice by slice; so many take 4 MB meanwhile
@@ -225,7 +225,7 @@ class Sparse:
     def gather(cls, parts: Sequence[Sparse], places: Sequence[Sequence[Positions]], shape: Sequence[int]) -> Sparse:
         """The sum of parts whose rows and columns lie at these places of a larger table."""
         first, rest = parts[0], parts[1:]
-        if sum(len(part.high) for part in rest) <= LITTLE * len(first.high) and all(map(_in_order, places[0])):
+        if sum(len(part.high) for part in rest) <= ADDED_SHARE * len(first.high) and all(map(_in_order, places[0])):
             wide = first._widened(shape)
             return wide._with_few(cls._gathered(rest, places[1:], (0, shape[0]), shape[1])) if rest else wide
         slices = min(1 + sum(len(part.high) for part in parts) // SLICED_ENTRIES, SLICES)

@@ -1,6 +1,6 @@
-"""NumPy's arrays and lists of strings as Arrow arrays, from their buffers.
+"""NumPy arrays and lists of strings as Arrow arrays, made from their buffers.
 
-`pa.array` would import pandas first, where it is installed, which takes longer than learning from a small table.
+`pa.array` would first import pandas if installed, which takes longer than learning from a small table.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-SHORT = 2**20  # characters of a list of strings: up to here, copying them all is cheap
+CHEAP_CHARACTERS = 2**20  # of a list of strings: up to here, one copy of all is cheap
 
 
 def number_array(values: NDArray[Any]) -> pa.Array:
-    """Integers, floats or truths, none missing.
+    """An Arrow array of integers, floats or booleans, none missing.
 
     >>> number_array(np.array([3, 1])).to_pylist(), number_array(np.array([True, False])).to_pylist()
     ([3, 1], [True, False])
@@ -27,12 +27,12 @@ def number_array(values: NDArray[Any]) -> pa.Array:
 
 
 def string_array(values: Sequence[str], kind: object = None) -> pa.Array:
-    """Strings, none missing; kind: pa.string() or pa.large_string().
+    """An Arrow array of strings, none missing; kind: pa.string() or pa.large_string().
 
     >>> string_array(["to", "", "be"]).to_pylist()
     ['to', '', 'be']
     """
-    if sum(map(len, values)) > SHORT:
+    if sum(map(len, values)) > CHEAP_CHARACTERS:
         return pa.array(values, kind or pa.string())
     joined = "".join(values)
     parts: Sequence[str | bytes] = values if joined.isascii() else [each.encode() for each in values]
@@ -43,7 +43,7 @@ def string_array(values: Sequence[str], kind: object = None) -> pa.Array:
 
 
 def numpy_array(array: pa.Array) -> NDArray[Any]:
-    """Numbers or truths of an Arrow array; NaN where they are missing.
+    """An Arrow array of numbers or booleans as a NumPy array, NaN where missing.
 
     >>> numpy_array(number_array(np.array([3, 1]))), numpy_array(number_array(np.array([True, False])))
     (array([3, 1]), array([ True, False]))
@@ -52,7 +52,7 @@ def numpy_array(array: pa.Array) -> NDArray[Any]:
     plain, truths = _is_plain(kind), pa.types.is_boolean(kind)
     known_kind = pa.types.is_float64(kind) or ((plain or truths) and not array.null_count)
     if isinstance(array, pa.ChunkedArray) or not known_kind:
-        return np.asarray(array.to_numpy(zero_copy_only=False))  # which imports pandas, too
+        return np.asarray(array.to_numpy(zero_copy_only=False))  # to_numpy would import pandas, too
     if not len(array):
         return np.empty(0, kind.to_pandas_dtype())
     known, data = array.buffers()
@@ -63,7 +63,7 @@ def numpy_array(array: pa.Array) -> NDArray[Any]:
 
 
 def scalar(value: str | int | None, kind: object) -> pa.Scalar:
-    """One value, of a type.
+    """An Arrow scalar of that type.
 
     >>> scalar(-1, pa.int32()).as_py(), scalar(None, pa.string()).is_valid
     (-1, False)

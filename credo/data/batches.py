@@ -1,4 +1,4 @@
-"""A batch of rows: Arrow columns, or a dense block of floats that is neither copied nor transposed."""
+"""A batch of rows: Arrow columns, or a dense block of floats that needs no copy."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from credo.engines.partitions import Loaded
 from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
-TILE = 2000  # rows transposed at a time; no power of two, like BATCH_ROWS: lanes a power of two apart share cache lines
+TILE_ROWS = 2000  # transposed at a time; no power of two, like BATCH_ROWS: such strides share cache lines
 
 Encoded = TypeVar("Encoded")
 Made = TypeVar("Made", covariant=True)
 
 
 class Encoding(Hashable, Protocol[Made]):
-    """A way to encode rows. Equal encodings give equal results."""
+    """A cacheable transformation of a batch's rows. Equal encodings give equal results."""
 
     def of(self, batch: Batch) -> Made: ...
 
 
 class Encodings:
-    """The encodings of a batch's rows that were made so far."""
+    """The cache of a batch's encodings."""
 
     def __init__(self) -> None:
         self._found: dict[Encoding[Any], Any] = {}
@@ -50,8 +50,7 @@ class Encodings:
 
 @dataclass(frozen=True)
 class CategoryCodes:
-    """A column as codes, -1 where a cell is missing, and its levels, ordered: those of other batches are mostly the
-    same."""
+    """A column as codes (-1: missing), and its ordered levels, which mostly equal those of other batches."""
 
     name: str
 
@@ -65,8 +64,8 @@ class CategoryCodes:
 
 @dataclass(frozen=True, eq=False)
 class CodesAmong:
-    """A column as codes among given levels (an Arrow array), -1 where a cell is missing or holds another value; and how
-    many do."""
+    """A column as codes among given levels (an Arrow array), -1 where a cell is missing or has another value; and the
+    number of other values."""
 
     name: str
     levels: pa.Array
@@ -83,7 +82,7 @@ class CodesAmong:
 
 @dataclass(frozen=True)
 class NumberMatrix:
-    """Columns as floats beside each other, NaN where a cell is missing; the block itself where it holds them."""
+    """Columns as a matrix of floats, NaN where a cell is missing; the block itself if it has just these columns."""
 
     names: tuple[str, ...]
 
@@ -93,7 +92,7 @@ class NumberMatrix:
 
 @dataclass(frozen=True, eq=False)
 class Inside:
-    """Where rows lie in a larger batch, from which they may take what was encoded there."""
+    """The position of rows in a larger batch, whose encodings they can reuse."""
 
     whole: Batch
     rows: NDArray[np.intp]
@@ -109,7 +108,7 @@ class Batch(Loaded):
     block: Array | NDArray[np.int64] | None = None  # (rows, columns)
     block_names: tuple[str, ...] = ()
     taken: NDArray[np.intp] | None = None  # offsets of the rows from the start, if they aren't consecutive
-    weight: Array | None = None  # (rows,) where weights were given beside the table
+    weight: Array | None = None  # (rows,) if weights were given as an array
     encodings: Encodings = field(default_factory=Encodings, repr=False)
     inside: Inside | None = field(default=None, repr=False)
 
@@ -122,7 +121,7 @@ class Batch(Loaded):
         return (*self.columns, *self.block_names)
 
     def only(self, names: Sequence[str]) -> Batch:
-        """Some of the columns."""
+        """The batch with only these columns."""
         columns = {name: self.columns[name] for name in names if name in self.columns}
         block = set(self.block_names)
         inside = tuple(name for name in names if name in block)
@@ -134,7 +133,7 @@ class Batch(Loaded):
         return self.only([other for other in self.names if other != name])
 
     def take(self, rows: NDArray[np.intp]) -> Batch:
-        """Some of the rows; if these are all, in order, the batch itself, which may be encoded already."""
+        """Some of the rows; the batch itself (with its cached encodings) if these are all, in order."""
         if len(rows) == self.rows and np.array_equal(rows, np.arange(self.rows)):
             return self
         positions = number_array(rows)
@@ -145,7 +144,7 @@ class Batch(Loaded):
         return Batch(self.start, len(rows), columns, block, self.block_names, taken, weight)
 
     def part(self, rows: NDArray[np.intp]) -> Batch:
-        """Some of the rows, where many such parts are read: what takes long to encode is encoded once for all."""
+        """Some of the rows, for callers that read many such parts: slow encodings are made once, on the whole batch."""
         return replace(self.take(rows), inside=Inside(self, rows))
 
     def slice(self, offset: int, rows: int) -> Batch:
@@ -162,11 +161,11 @@ class Batch(Loaded):
         return Batch(self.start, rows, columns, block, self.block_names, taken, weight)
 
     def with_columns(self, columns: Mapping[str, object]) -> Batch:
-        """With columns added or replaced."""
+        """The batch with columns added or replaced."""
         return replace(self, columns={**self.columns, **columns}, encodings=Encodings(), inside=None)
 
     def encoded(self, encoding: Encoding[Encoded]) -> Encoded:
-        """The rows in another form, made once: several blocks, or all steps of EM, may ask for it."""
+        """A cached encoding of the rows, shared by several blocks or by all steps of EM."""
         return self.encodings.of(encoding, self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -176,13 +175,13 @@ class Batch(Loaded):
         return _unpickled, own
 
     def column(self, name: str) -> pa.Array:
-        """As an Arrow array."""
+        """A column as an Arrow array."""
         if name in self.columns:
             return cells.entered(self.columns[name], name)
         return pa.array(self._lane(name), from_pandas=True)
 
     def numbers(self, name: str) -> Array:
-        """Floats, NaN where a cell is missing."""
+        """A column as floats, NaN where a cell is missing."""
         x = self._raw_numbers(name)
         cells.check_finite(x, name, self.number)
         return x
@@ -195,15 +194,15 @@ class Batch(Loaded):
         return cells.numbers(self.column(name), name, self.number)
 
     def matrix(self, names: Sequence[str]) -> Array:
-        """(rows, columns) floats; the block itself where those are its columns."""
+        """Columns as a matrix of floats (rows, columns); the block itself if those are its columns."""
         x = self.raw_matrix(names)
-        if count_beyond(x, cells.LARGEST):
+        if count_beyond(x, cells.LARGEST_NUMBER):
             for j, name in enumerate(names):
                 cells.check_finite(x[:, j], name, self.number)
         return x
 
     def raw_matrix(self, names: Sequence[str]) -> Array:
-        """The same, not checked for infinities."""
+        """`matrix`, without the check for infinities."""
         if self._in_block(names):
             return np.asarray(self._block_of(tuple(names)), dtype=np.float64)
         if not names or not self.rows:
@@ -212,14 +211,14 @@ class Batch(Loaded):
         return np.asarray(whole)
 
     def tiles(self, names: Sequence[str]) -> Iterator[tuple[int, Array]]:
-        """The same in tiles that fit the cache, each with the position of its first row."""
+        """The rows of `matrix` in tiles that fit the cache, each with the position of its first row."""
         if self._in_block(names):
             yield 0, np.asarray(self._block_of(tuple(names)), dtype=np.float64)
         else:
             yield from self._turned(map(self._doubles, names))
 
     def lanes(self, names: Sequence[str], out: Array) -> None:
-        """The same, column by column, written to out (columns, rows)."""
+        """`matrix` transposed, written to out (columns, rows)."""
         if self._in_block(names):
             turn_block(self._block_of(tuple(names)), out)
             return
@@ -227,7 +226,7 @@ class Batch(Loaded):
             lane[:] = numpy_array(self._doubles(name))
 
     def integer_tiles(self, names: Sequence[str]) -> Callable[[], Iterator[tuple[int, NDArray[np.int64]]]] | None:
-        """What gives the same of whole numbers; None if one of the columns holds others, or a cell is missing."""
+        """A function that gives tiles of integers; None unless all columns hold integers without missing cells."""
         if self._in_block(names):
             block = self.integer_block(names)
             return None if block is None else (lambda: iter([(0, block)]))
@@ -245,8 +244,8 @@ class Batch(Loaded):
     def _in_block(self, names: Sequence[str]) -> bool:
         return bool(names) and set(names) <= set(self.block_names)
 
-    def _turned(self, columns: Iterable[Any], size: int = TILE) -> Iterator[tuple[int, Any]]:
-        """Columns of one type, transposed a few rows at a time."""
+    def _turned(self, columns: Iterable[Any], size: int = TILE_ROWS) -> Iterator[tuple[int, Any]]:
+        """Tiles of columns of one type, transposed a few rows at a time."""
         lanes = list(columns)
         beside = pa.RecordBatch.from_arrays(lanes, names=list(map(str, range(len(lanes)))))
         absent = any(lane.null_count for lane in lanes)
@@ -261,7 +260,7 @@ class Batch(Loaded):
         return pa.array(self._raw_numbers(name))
 
     def categories(self, name: str) -> tuple[Codes, Any]:
-        """Codes, -1 where a cell is missing, and this batch's levels."""
+        """A column's codes (-1: missing), and this batch's levels."""
         column = self.column(name)
         codes, levels = cells.categories(column)
         if cells.holds_floats(column):
@@ -269,9 +268,10 @@ class Batch(Loaded):
         return codes, levels
 
     def codes_among(self, name: str, levels: pa.Array) -> tuple[Codes, int]:
-        """Codes by these levels, -1 where a cell is missing or holds another value; and how many hold another one.
+        """A column's codes among these levels, -1 where a cell is missing or has another value; and the number of other
+        values.
 
-        Words, and numbers that EM has encoded already, are encoded once for all who ask.
+        Strings, and numbers that EM has already encoded, are cached.
         """
         array = self.column(name)
         words = pa.types.is_string(array.type) or pa.types.is_dictionary(array.type)
@@ -280,14 +280,14 @@ class Batch(Loaded):
         return self.encoded(CodesAmong(name, levels))
 
     def integers(self, name: str) -> NDArray[np.int64] | None:
-        """The column as it lies in memory, if it holds whole numbers and no cell is missing."""
+        """A column's integers without a copy, if no cell is missing."""
         if name in self._block_places:
             return self._lane(name) if self.block is not None and self.block.dtype == np.int64 else None
         array = self.column(name)
         return numpy_array(array) if pa.types.is_int64(array.type) and not array.null_count else None
 
     def missing_share(self, names: Sequence[str]) -> Array:
-        """Of each row, the share of these columns whose cells are missing. (rows,)"""
+        """The share of missing cells among these columns, for each row. (rows,)"""
         found = np.zeros(self.rows)
         inside = [name for name in names if name in self._block_places]
         if inside and self.block is not None and self.block.dtype != np.int64:
@@ -298,14 +298,14 @@ class Batch(Loaded):
         return found / max(len(names), 1)
 
     def filled(self, names: Iterable[str]) -> Batch:
-        """With a column of missing cells for each name that the batch lacks."""
+        """The batch with a column of missing cells for each name that it lacks."""
         known = set(self.names)
         absent = {name: pa.nulls(self.rows) for name in names if name not in known}
         return self.with_columns(absent) if absent else self
 
     @cached_property
     def _lanes(self) -> Any:
-        """The block, column by column."""
+        """The columns of the block."""
         assert self.block is not None
         lanes = np.empty(self.block.shape[::-1], dtype=self.block.dtype)
         turn_block(self.block, lanes)
@@ -328,7 +328,7 @@ class Batch(Loaded):
 
 
 def packed(columns: Mapping[str, object]) -> bytes:
-    """Arrow columns as bytes; of a slice, only its own rows."""
+    """Arrow columns as bytes; a slice without the rest of its buffers."""
     if not columns:
         return b""
     stream = pa.BufferOutputStream()

@@ -1,4 +1,4 @@
-"""Cells of an Arrow column as numbers, truths, counts or codes; a wrong cell is an error that names its place."""
+"""Cells of an Arrow column as numbers, booleans, counts or codes; an error about a wrong cell names its row."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from credo.errors import DataError
 from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
-Numbering = Callable[[int], int]  # the number of a row of a batch, for errors
+Numbering = Callable[[int], int]  # gives the number of a batch's row, for errors
 
-LARGEST = 1e150  # squares of larger numbers overflow
-DAY = 86_400e6  # microseconds
-WHOLE = 2.0**53  # from here on, floats skip whole numbers
-FIRST_ROWS = 2000  # rows sampled to find the range of integers
-FIRST_CODES = 256  # rows in which most values occur, if there are few
-FEW_LEVELS = 100  # values compared one by one
-NARROW = 4096  # cells of a lookup table that pays however few the rows
-TEXTS = (
+LARGEST_NUMBER = 1e150  # squares of larger numbers overflow
+DAY_MICROSECONDS = 86_400e6  # microseconds
+EXACT_INTEGERS = 2.0**53  # below this, floats represent all integers
+RANGE_ROWS = 2000  # first rows that suggest the range of integers
+EARLY_CODES = 256  # first codes in which most values occur, if there are few
+COMPARED_LEVELS = 100  # levels that are compared one by one
+LOOKUP_CELLS = 4096  # a lookup table of this size always pays
+TEXT_TYPES = (
     pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
     pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view,
 )  # fmt: skip
-TRUTHS = {"true": 1, "yes": 1, "t": 1, "y": 1, "1": 1, "false": 0, "no": 0, "f": 0, "n": 0, "0": 0}
+TRUTH_WORDS = {"true": 1, "yes": 1, "t": 1, "y": 1, "1": 1, "false": 0, "no": 0, "f": 0, "n": 0, "0": 0}
 
 
 def numbered(start: int) -> Numbering:
@@ -41,7 +41,7 @@ def numbered(start: int) -> Numbering:
 
 
 def entered(array: pa.Array, name: str) -> pa.Array:
-    """An Arrow array of bools, int64 (uint64 where they don't fit), doubles or strings, or a dictionary of these."""
+    """The array as bools, int64 (or uint64 if needed), doubles or strings, or a dictionary of these."""
     if isinstance(array, pa.ChunkedArray):
         array = in_one(array)
     kind = array.type
@@ -63,7 +63,7 @@ def entered(array: pa.Array, name: str) -> pa.Array:
 
 
 def in_one(array: pa.Array) -> pa.Array:
-    """Of several chunks; copied into memory that is given back at once, where Arrow's own would keep it for a while."""
+    """Chunks as one array, from an allocator that frees memory at once (Arrow's default pool keeps it for a while)."""
     if array.num_chunks < 2:
         return array.chunk(0) if array.num_chunks else array.combine_chunks()
     return pa.concat_arrays(array.chunks, pa.system_memory_pool())
@@ -72,7 +72,7 @@ def in_one(array: pa.Array) -> pa.Array:
 def _cast(array: pa.Array) -> pa.Array:
     kind = array.type
     if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
-        try:  # exactly, since integers may be names of groups
+        try:  # exactly, since integers may be identifiers
             return array.cast(pa.int64())
         except pa.ArrowInvalid:
             return array if pa.types.is_uint64(kind) else array.cast(pa.float64())
@@ -82,13 +82,13 @@ def _cast(array: pa.Array) -> pa.Array:
         return array.cast(pa.float64())
     if isinstance(kind, pa.BaseExtensionType):
         array, kind = array.storage, kind.storage_type
-    if any(is_text(kind) for is_text in TEXTS):
+    if any(is_text(kind) for is_text in TEXT_TYPES):
         return array.cast(pa.string())
     raise pa.ArrowNotImplementedError(f"nothing that credo reads: {kind}")
 
 
 def _moments(array: pa.Array) -> Any:
-    """Dates and times as ISO writes them, with no more digits than needed: in what units they came doesn't matter."""
+    """Dates and times in ISO 8601, with only as many digits as needed, whatever their unit."""
     encoded = array.dictionary_encode()
     words = encoded.dictionary.cast(pa.string())
     for surplus in (r"(\.\d*?)0+($|[-+Z])", r"()\.($|[-+Z])", r"() 00:00:00($)"):
@@ -119,7 +119,7 @@ def numbers(array: pa.Array, name: str, number: Numbering) -> Array:
 
 
 def _parsed(array: pa.Array, name: str, number: Numbering) -> pa.Array:
-    """Strings as numbers, if all spell numbers or missing values."""
+    """Strings as numbers; an error if one spells neither a number nor a missing value."""
     array = pc.utf8_trim_whitespace(without_tokens(array))
     try:
         return array.cast(pa.float64())
@@ -140,11 +140,11 @@ def is_moment(kind: object) -> bool:
 
 
 def days(array: pa.Array) -> pa.Array:
-    """Dates and moments as days since 1970, those with a zone in UTC: doubles."""
+    """Dates and timestamps as days since 1970 (doubles), in UTC if they have a time zone."""
     if isinstance(array, pa.ChunkedArray):
         array = in_one(array)
     moments = array.cast(pa.timestamp("us"), safe=False)
-    return pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), DAY)
+    return pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), DAY_MICROSECONDS)
 
 
 def instants(x: Array) -> pa.Array:
@@ -163,16 +163,16 @@ def _spells_number(cell: Any) -> bool:
 
 
 def check_finite(x: Array, name: str, number: Numbering) -> None:
-    """Refuse what can't be summed: infinities, and numbers whose squares are infinite."""
+    """Raise an error for infinities, and for numbers whose squares overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
-        # One fast look at all cells (not by BLAS, whose threads would compete with ours); else a closer one.
-        if np.einsum("i,i->", x, x) < LARGEST**2:
+        # A fast check first (not by BLAS, whose threads would compete with ours).
+        if np.einsum("i,i->", x, x) < LARGEST_NUMBER**2:
             return
-    if max(np.fmax.reduce(x, initial=0.0), -np.fmin.reduce(x, initial=0.0)) > LARGEST:
-        row = int(np.flatnonzero(np.abs(x) > LARGEST)[0])
+    if max(np.fmax.reduce(x, initial=0.0), -np.fmin.reduce(x, initial=0.0)) > LARGEST_NUMBER:
+        row = int(np.flatnonzero(np.abs(x) > LARGEST_NUMBER)[0])
         raise DataError(
             f"column {name!r} has the value {x[row]:g} (row {number(row)}); numbers must be finite "
-            f"and below {LARGEST:g}. Leave the cell empty if it is unknown"
+            f"and below {LARGEST_NUMBER:g}. Leave the cell empty if it is unknown"
         )
 
 
@@ -182,10 +182,10 @@ def holds_floats(array: pa.Array) -> bool:
 
 
 def check_distinct(levels: pa.Array, name: str) -> None:
-    """Refuse floats that several different integers were rounded to."""
+    """Raise an error for floats so large that several integers round to them."""
     if not len(levels) or not (pa.types.is_integer(levels.type) or pa.types.is_floating(levels.type)):
         return
-    large = np.abs(numpy_array(levels).astype(np.float64)) >= WHOLE
+    large = np.abs(numpy_array(levels).astype(np.float64)) >= EXACT_INTEGERS
     if large.any():
         raise DataError(
             f"column {name!r} has the value {levels[int(np.argmax(large))].as_py():.17g} as a float, which can't be "
@@ -194,7 +194,7 @@ def check_distinct(levels: pa.Array, name: str) -> None:
 
 
 def check_positive(x: Array, name: str, number: Numbering, whole: bool = False) -> None:
-    """Refuse negative numbers and, where counts are wanted, fractions."""
+    """Raise an error for negative numbers and, if counts are needed, fractions."""
     wrong = (x < 0) | ((x != np.floor(x)) & ~np.isnan(x) if whole else False)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -203,20 +203,20 @@ def check_positive(x: Array, name: str, number: Numbering, whole: bool = False) 
 
 
 def truths(array: pa.Array, name: str, number: Numbering, success: object = None, option: str = "success") -> Codes:
-    """1 and 0, -1 where a cell is missing; true/false, yes/no and 1/0 are understood, others need `success`, which is
-    given as the option of that name."""
+    """1 and 0, -1 where a cell is missing. true/false, yes/no and 1/0 are recognised; other values need `success`.
+    `option`: its name in errors."""
     codes, levels = categories(array)
     values = levels.to_pylist()
     if success is not None:
         table = [1 if value == success or str(value) == str(success) else 0 for value in values]
     else:
-        table = [TRUTHS.get(_truth_word(value), -1) for value in values]
+        table = [TRUTH_WORDS.get(_truth_word(value), -1) for value in values]
         if -1 in table:
             wrong = table.index(-1)
             row = number(int(np.flatnonzero(codes == wrong)[0]))
             raise DataError(
                 f"column {name!r} has the value {values[wrong]!r:.60} (row {row}) where yes or no is needed "
-                f"(true/false, yes/no, 1/0). Say which value counts with {option}=..."
+                f"(true/false, yes/no, 1/0). Name the value that counts with {option}=..."
             )
     return np.asarray([*table, -1], dtype=np.int32)[codes]
 
@@ -226,7 +226,7 @@ def _truth_word(value: object) -> str:
 
 
 def categories(array: pa.Array) -> tuple[Codes, Any]:
-    """Codes (-1 where a cell is missing) and the values that they stand for."""
+    """Codes (-1 where a cell is missing) and their levels."""
     if pa.types.is_int64(array.type) and (found := _narrow_integers(array)):
         return found
     made_elsewhere = pa.types.is_dictionary(array.type)
@@ -253,14 +253,14 @@ def filled(indices: Any) -> Codes:
 
 
 def _used(codes: Codes, size: int) -> tuple[Codes, NDArray[np.intp]]:
-    """Codes by those of `size` values that occur, in their order of first appearance; and which these are.
+    """Codes among the values that occur, by first appearance; and the indices of these among all `size` values.
 
     >>> _used(np.array([3, -1, 3, 0], dtype=np.int32), 4)
     (array([ 0, -1,  0,  1], dtype=int32), array([3, 0]))
     """
     seen, used = np.zeros(size + 1, dtype=bool), list[int]()
     seen[-1] = True  # nothing
-    start, step = 0, FIRST_CODES
+    start, step = 0, EARLY_CODES
     while start < len(codes) and len(used) < size:  # usually all values occur early
         some = codes[start : start + step]
         new = some[~seen[some]]
@@ -280,20 +280,20 @@ def _used(codes: Codes, size: int) -> tuple[Codes, NDArray[np.intp]]:
 
 
 def _are_proper_words(levels: pa.Array) -> bool:
-    """Whether they are a few strings, none of them missing or twice there, which Arrow takes longer to see."""
-    if not pa.types.is_string(levels.type) or len(levels) > FEW_LEVELS:
+    """Whether the levels are a few distinct strings, none missing: for few, faster than asking Arrow."""
+    if not pa.types.is_string(levels.type) or len(levels) > COMPARED_LEVELS:
         return False
     values = levels.to_pylist()
     return "" not in values and None not in values and len({*values}) == len(values)
 
 
 def _narrow_integers(array: pa.Array) -> tuple[Codes, Any] | None:
-    """The same for integers in a narrow range: a lookup table is several times faster than hashing."""
+    """`categories` for integers in a narrow range: a lookup table is several times faster than hashing."""
     return None if array.null_count else integers(numpy_array(array))
 
 
 def integers(x: NDArray[np.int64]) -> tuple[Codes, Any] | None:
-    """The same for an array of integers, if their range is narrow."""
+    """`categories` for an array of integers, if their range is narrow."""
     low, high = (int(x.min()), int(x.max())) if len(x) else (0, 0)
     if not len(x) or high - low >= 2 * len(x):
         return None
@@ -304,12 +304,12 @@ def integers(x: NDArray[np.int64]) -> tuple[Codes, Any] | None:
 
 
 def narrow_counts(x: NDArray[np.int64], groups: Codes, size: int) -> tuple[Any, NDArray[np.int64]] | None:
-    """The values of whole numbers that lie close together, and how often each group (of `size`) shows each.
+    """The distinct integers of a narrow range, and their counts in each of `size` groups.
 
-    Counting them where they are is several times faster than coding them first.
+    Counting them directly is several times faster than coding them first.
     """
     low, high = (int(x.min()), int(x.max())) if len(x) else (0, 0)
-    if not len(x) or (high - low + 1) * size > max(len(x), NARROW):
+    if not len(x) or (high - low + 1) * size > max(len(x), LOOKUP_CELLS):
         return None
     table = np.zeros((high - low + 1, size), dtype=np.int64)
     count_values(x, low, groups, table)
@@ -320,11 +320,11 @@ def narrow_counts(x: NDArray[np.int64], groups: Codes, size: int) -> tuple[Any, 
 def block_counts(
     tiles: Callable[[], Iterator[tuple[int, NDArray[np.int64]]]], groups: Codes, size: int
 ) -> list[tuple[Any, Array]] | None:
-    """The same for several columns, of which a few rows come after others, if there aren't too many values in all.
+    """`narrow_counts` for several columns in tiles of rows, if there aren't too many values in all.
 
-    The first rows tell mostly between which bounds all lie: only where others don't, all are looked at beforehand.
+    The first rows suggest the bounds; only if other rows exceed them, all rows are scanned beforehand.
     """
-    head = next((x[:FIRST_ROWS] for _, x in tiles()), np.empty((0, 0), dtype=np.int64))
+    head = next((x[:RANGE_ROWS] for _, x in tiles()), np.empty((0, 0), dtype=np.int64))
     if not head.size:
         return None
     found = _counts_within(tiles(), *_bounds(head), groups, size)
@@ -350,7 +350,7 @@ def _counts_within(
 ) -> list[tuple[Any, Array]] | None:
     """None if a number lies outside the bounds, or their range is too wide."""
     most = len(low) * len(groups)
-    if (high - low >= most).any() or (high - low < 0).any():  # the latter where a distance is beyond integers
+    if (high - low >= most).any() or (high - low < 0).any():  # negative: the range overflows int64
         return None
     starts = np.append(0, np.cumsum(high - low + 1))
     if starts[-1] * size > most:
@@ -368,7 +368,7 @@ def _counts_within(
 
 
 def codes_among(array: pa.Array, levels: pa.Array) -> tuple[Codes, int]:
-    """Codes by these levels, -1 where a cell is missing or holds another value; and how many hold another value."""
+    """Codes among these levels, -1 where a cell is missing or has another value; and the number of other values."""
     if pa.types.is_int64(array.type) and not array.null_count and (found := integers_among(numpy_array(array), levels)):
         return found
     return recoded(*categories(array), levels)
@@ -429,7 +429,7 @@ class IntegerLevels:
             return None
         known = [numpy_array(each) for each in levels]
         low, high = (np.array([f(each) for each in known], dtype=np.int64) for f in (np.min, np.max))
-        if (high - low > NARROW * len(levels)).any() or (high - low < 0).any():  # the latter: beyond integers
+        if (high - low > LOOKUP_CELLS * len(levels)).any() or (high - low < 0).any():  # the latter: beyond integers
             return None
         starts = np.append(0, np.cumsum(high - low + 1))
         table = np.full(int(starts[-1]), -1, dtype=np.int32)

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 
 from credo import engines
 from credo.data.batches import Batch
-from credo.data.cutting import FIRST_ROWS
+from credo.data.cutting import ROW_SIZE_ROWS
 from credo.data.partitions import Partition, RowCounts, Stored, grouped
 from credo.data.queries import (
-    LONGEST,
+    LINE_BYTES,
     Database,
     compression,
     literal,
@@ -28,35 +28,35 @@ from credo.data.queries import (
     path_literal,
     rows_of,
 )  # fmt: skip
-from credo.data.spelling import NUMBER, WHOLE
+from credo.data.spelling import NUMBER, WHOLE_NUMBER
 from credo.errors import DataError
 from credo.notices import tell
 
-SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n')  # the first line, as Excel has it
-LINES = 100  # rows by which the delimiter is recognised
-HEAD = 2**16  # bytes by which text and its delimiter are recognised
+SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n')  # the first line, as Excel has it
+DELIMITER_ROWS = 100  # rows that determine the delimiter
+DELIMITER_BYTES = 2**16  # bytes that determine whether a file is text, and its delimiter
 
-TYPES = ("BIGINT", "DOUBLE", "VARCHAR")
+COLUMN_TYPES = ("BIGINT", "DOUBLE", "VARCHAR")
 
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A file, and what its first line says."""
+    """A CSV file: its column names and its dialect."""
 
     path: Path
     delimiter: str
     names: tuple[str, ...]
     filled: bool  # whether rows follow the header
-    quote: str = '"'  # empty where quotes are ordinary characters
+    quote: str = '"'  # empty if quotes are ordinary characters
     skipped: int = 0  # lines before the header
 
     def table(self, types: Mapping[str, str]) -> str:
-        """For DuckDB: columns c0, c1, ... since it takes `A` and `a` for the same name."""
+        """The table function for DuckDB, with columns c0, c1, ... because DuckDB's names ignore case."""
         columns = (f"'c{j}': '{types.get(name, 'VARCHAR')}'" for j, name in enumerate(self.names))
         return (
             f"read_csv({path_literal(self.path)}, auto_detect=false, header=true, skip={self.skipped}, "
             f"delim={literal(self.delimiter)}, quote={literal(self.quote)}, escape={literal(self.quote)}, "
-            f"strict_mode=true, max_line_size={LONGEST}, buffer_size={2 * LONGEST}, "
+            f"strict_mode=true, max_line_size={LINE_BYTES}, buffer_size={2 * LINE_BYTES}, "
             f"{compression(self.path)}, columns={{{', '.join(columns)}}})"
         )
 
@@ -71,7 +71,7 @@ class CsvFile:
 
 @dataclass(frozen=True, eq=False)
 class CsvRows(Stored):
-    """The rows of some files, with columns of these types; the others are words."""
+    """The rows of some files, with columns of these types; the others are strings."""
 
     database: Database
     files: tuple[CsvFile, ...]
@@ -88,7 +88,8 @@ class CsvRows(Stored):
 
 
 def open_csv(paths: Sequence[Path], delimiter: str | None = None) -> tuple[dict[Path, tuple[str, ...]], Any]:
-    """The columns of each file, in whatever order, and partitions of some that all have, some of these as words."""
+    """The columns of each file, and a function that gives partitions with some of the columns, some of them as
+    strings."""
     database = Database()
     files = [_with_quotes(database, _opened(path, delimiter)) for path in paths]
     if not any(file.filled for file in files):
@@ -106,14 +107,16 @@ def open_csv(paths: Sequence[Path], delimiter: str | None = None) -> tuple[dict[
 
 def _opened(path: Path, delimiter: str | None) -> CsvFile:
     with opened(path) as stream:
-        start = stream.read(HEAD)
+        start = stream.read(DELIMITER_BYTES)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise DataError(f"{path} is UTF-16 text: save it as UTF-8")
     if b"\0" in start:
         raise DataError(f"{path} is a binary file, not text")
     head = start.decode("utf-8-sig", "replace")
-    told = SEPARATOR.match(head)
-    delimiter = delimiter or (told[1] if told else "\t" if _is_tsv(path) else _delimiter(head, len(start) == HEAD))
+    told = SEPARATOR_LINE.match(head)
+    delimiter = delimiter or (
+        told[1] if told else "\t" if _is_tsv(path) else _delimiter(head, len(start) == DELIMITER_BYTES)
+    )
     try:
         with opened_text(path) as stream:
             if told:
@@ -139,9 +142,9 @@ def _is_tsv(path: Path) -> bool:
 
 
 def _with_quotes(database: Database, file: CsvFile) -> CsvFile:
-    """As it is, or with quotes as characters: in a .tsv they are that, unless some program quoted all that needs it.
+    """The file with quoting on or off. In a .tsv it is off, unless all fields that need quotes have them.
 
-    They are, where they don't pair; or where pairs would join lines that each have a field for every column.
+    It is off if quotes are unbalanced, or if pairing them would join lines that each have all fields.
     """
     if not _is_tsv(file.path) or not _has_quotes(file.path):
         return file
@@ -163,8 +166,8 @@ def _has_quotes(path: Path) -> bool:
 
 
 def _count(database: Database, file: CsvFile) -> int:
-    """How many rows it has; -1 if it can't be read so."""
-    ends = f"count(c0) + count(c{len(file.names) - 1})"  # so that lines are cut
+    """The number of rows; -1 if the file can't be read that way."""
+    ends = f"count(c0) + count(c{len(file.names) - 1})"  # so that DuckDB splits the lines into fields
     try:
         return rows_of(database, f"SELECT count(*), {ends} FROM {file.table({})}", file.path)
     except DataError:
@@ -180,10 +183,10 @@ def _delimiter(head: str, cut: bool) -> str:
     def fields(delimiter: str) -> tuple[float, int]:
         rows = csv.reader(StringIO(head, newline=""), delimiter=delimiter)
         try:
-            sizes = [len(row) for row in islice(rows, LINES) if row]
+            sizes = [len(row) for row in islice(rows, DELIMITER_ROWS) if row]
         except csv.Error:  # a field too long for it
             return 0.0, 0
-        sizes = sizes[:-1] if cut and len(sizes) < LINES else sizes
+        sizes = sizes[:-1] if cut and len(sizes) < DELIMITER_ROWS else sizes
         width = sizes[0] if sizes else 0
         alike = sum(size == width for size in sizes[1:]) / max(len(sizes) - 1, 1)
         return (alike if len(sizes) > 1 else 1.0, width) if width > 1 else (0.0, 0)
@@ -194,12 +197,12 @@ def _delimiter(head: str, cut: bool) -> str:
 def _types(contents: Sequence[CsvRows], names: Sequence[str]) -> dict[str, str]:
     """BIGINT, DOUBLE or VARCHAR: the narrowest that every cell of a column can be read as without loss."""
     narrowest = dict.fromkeys(names, 0)
-    for limit in (f"LIMIT {FIRST_ROWS}", ""):  # the first rows show most columns of words to be that
-        undecided = tuple(name for name in names if TYPES[narrowest[name]] != "VARCHAR")
+    for limit in (f"LIMIT {ROW_SIZE_ROWS}", ""):  # the first rows settle most columns of strings
+        undecided = tuple(name for name in names if COLUMN_TYPES[narrowest[name]] != "VARCHAR")
         rows = [Partition(replace(content, limit=limit), undecided) for content in contents if undecided]
         for found in engines.map(Narrowest(), rows):
             narrowest |= {name: max(narrowest[name], place) for name, place in found.items()}
-    return {name: TYPES[place] for name, place in narrowest.items()}
+    return {name: COLUMN_TYPES[place] for name, place in narrowest.items()}
 
 
 @dataclass(frozen=True)
@@ -211,7 +214,7 @@ class Narrowest:
 
 
 def _place(array: object) -> int:
-    for place, spelling in enumerate((WHOLE, NUMBER)):
+    for place, spelling in enumerate((WHOLE_NUMBER, NUMBER)):
         if pc.all(pc.match_substring_regex(array, spelling)).as_py() is not False:
             return place
     return 2

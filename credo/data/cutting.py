@@ -1,4 +1,4 @@
-"""Batches of one size, however the rows arrive."""
+"""Cutting rows into batches of one size, whatever the sizes of the parts they arrive in."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from credo.data.arrow_arrays import numpy_array, scalar
 from credo.data.batches import Batch, Encodings
 
-BATCH_ROWS = 60_000  # of a batch: fixed, so that results don't depend on how many workers ran
-HEAVY = 2**25  # bytes of a batch: above this, it gets fewer rows
-STRINGS = 8  # texts weigh this many times their bytes, as their words do
-LONGEST = 2 * HEAVY // STRINGS  # bytes of all texts of a batch, if it isn't one row
-FIRST_ROWS = 1024  # rows by which the bytes of a row are estimated
+BATCH_ROWS = 60_000  # fixed, so that results don't depend on the number of workers
+BATCH_BYTES = 2**25  # above this, a batch gets fewer rows
+STRING_FACTOR = 8  # the memory of texts and their words, relative to the bytes of the texts
+BATCH_TEXT_BYTES = 2 * BATCH_BYTES // STRING_FACTOR  # of a batch with more than one row
+ROW_SIZE_ROWS = 1024  # rows from which the bytes of a row are estimated
 
 
 def batch_rows(row_bytes: float) -> int:
@@ -28,7 +28,7 @@ def batch_rows(row_bytes: float) -> int:
     (60000, 234)
     """
     rows = BATCH_ROWS
-    while rows > 1 and rows * row_bytes > HEAVY:
+    while rows > 1 and rows * row_bytes > BATCH_BYTES:
         rows //= 2
     return rows
 
@@ -54,7 +54,7 @@ def _cut(parts: Iterable[Batch], size: int) -> Iterator[Batch]:
         waiting.append(part)
         rows += part.rows
         weight += sum(array.nbytes for array in _texts(part))
-        if rows >= size or weight > LONGEST:
+        if rows >= size or weight > BATCH_TEXT_BYTES:
             whole = joined(waiting)
             ends = _ends(whole, size)
             yield from (whole.slice(start, end - start) for start, end in pairwise([0, *ends]))
@@ -66,8 +66,8 @@ def _cut(parts: Iterable[Batch], size: int) -> Iterator[Batch]:
 
 
 def _ends(batch: Batch, size: int) -> list[int]:
-    """Where batches of so many rows end, or of fewer where their texts would be longer than LONGEST in all; only those
-    that no further row can belong to. What they are doesn't depend on where this batch ends."""
+    """Where batches of so many rows end, or of fewer where their texts would be longer than BATCH_TEXT_BYTES in all;
+    only those that no further row can belong to. What they are doesn't depend on where this batch ends."""
     texts = [pc.binary_length(array) for array in _texts(batch)]
     if not texts:
         return list(range(size, batch.rows + 1, size))
@@ -75,7 +75,7 @@ def _ends(batch: Batch, size: int) -> list[int]:
     start, ends = 0, list[int]()
     while True:
         before = reached[start - 1] if start else 0
-        end = min(start + size, max(start + 1, int(np.searchsorted(reached, before + LONGEST, side="right"))))
+        end = min(start + size, max(start + 1, int(np.searchsorted(reached, before + BATCH_TEXT_BYTES, side="right"))))
         if end > batch.rows or (end == batch.rows and end < start + size):
             return ends
         ends.append(start := end)
@@ -117,12 +117,12 @@ def _types(batch: Batch) -> tuple[object, ...]:
 
 def _row_bytes(batch: Batch) -> float:
     """The bytes of a row, estimated from the first rows; a dictionary counts 0, since batches share it."""
-    head = batch.slice(0, FIRST_ROWS)
+    head = batch.slice(0, ROW_SIZE_ROWS)
     total = 0 if head.block is None else head.block.nbytes
     for array in head.columns.values():
         if pa.types.is_dictionary(array.type):
             total += sum(chunk.indices.nbytes for chunk in chunks_of(array))
         else:  # a slice of a view array would count the whole buffer
             array = array.cast(pa.string()) if pa.types.is_string_view(array.type) else array
-            total += array.nbytes * (STRINGS if not pa.types.is_primitive(array.type) else 1)
+            total += array.nbytes * (STRING_FACTOR if not pa.types.is_primitive(array.type) else 1)
     return total / head.rows

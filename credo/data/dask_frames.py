@@ -30,10 +30,10 @@ CHANGED = (
 
 @dataclass(frozen=True, eq=False)
 class DaskRows:
-    """One partition of a DataFrame: pandas', where it is computed."""
+    """One partition of a DataFrame, a pandas DataFrame once computed."""
 
     piece: DaskPieces | DaskPiece | Computed
-    counted: int | None = None  # how many rows it had when they were counted
+    counted: int | None = None  # the counted number of rows
 
     @property
     def home(self) -> Engine:
@@ -83,7 +83,7 @@ def open_frame(frame: Any) -> Source:
 
     def files(wanted: Sequence[str]) -> Sequence[Any]:
         own = any_partition(tuple(wanted))
-        if frame.npartitions == 1:  # it needs not be counted
+        if frame.npartitions == 1:  # it needn't be counted
             return [own.at(0, 0, None)]
         return OfFrame(own, chosen(tuple(wanted)), counts())
 
@@ -95,7 +95,7 @@ def open_frame(frame: Any) -> Source:
 
 @dataclass(frozen=True, eq=False)
 class Uncounted(Loaded):
-    """The rows of any partition, to be counted."""
+    """A partition's rows, before they are counted."""
 
     content: DaskRows
     rows: int = 0  # none are read yet
@@ -110,7 +110,7 @@ class Uncounted(Loaded):
 
 @dataclass(frozen=True)
 class CountRows:
-    """How many rows a partition has."""
+    """The number of rows of a partition."""
 
     def __call__(self, own: Uncounted) -> NDArray[np.int64]:
         return np.array([own.content.count()])
@@ -118,7 +118,7 @@ class CountRows:
 
 @dataclass(frozen=True, eq=False)
 class DaskFrame:
-    """The frame itself, for what is made of it."""
+    """The frame itself, from which frames with further columns are made."""
 
     frame: Any
     template: Filing
@@ -145,7 +145,7 @@ class DaskFrame:
 
 @dataclass(frozen=True, eq=False)
 class Added:
-    """The rows of a partition, pandas', with further columns."""
+    """A pandas partition with further columns."""
 
     job: AddColumns
     wanted: tuple[str, ...]
@@ -170,7 +170,7 @@ class Added:
 
 
 def _of_type(parts: Sequence[Any], before: Any) -> Any:
-    """Arrow arrays as a column of the type that it had."""
+    """Arrow arrays as a column of the original type."""
     import pandas as pd
 
     values = [cell for part in parts for cell in part.to_pylist()]
@@ -178,7 +178,7 @@ def _of_type(parts: Sequence[Any], before: Any) -> Any:
 
 
 def _series(values: Any, kind: Any, index: Any = None) -> Any:
-    """Of the kind of some values: strings as Dask has them, Arrow's."""
+    """A series of the values, with the dtype of `kind`; strings are Arrow's, as in Dask."""
     import pandas as pd
 
     words = kind.dtype == object and all(isinstance(value, str) for value in kind)

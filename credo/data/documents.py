@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import pyarrow as pa
 
 from credo.data.batches import Batch
-from credo.data.cutting import BATCH_ROWS, HEAVY, STRINGS
+from credo.data.cutting import BATCH_BYTES, BATCH_ROWS, STRING_FACTOR
 from credo.data.files import FORMATS, matches
 from credo.data.partitions import Partition, RowCounts, Stored, grouped
 from credo.data.queries import opened
@@ -27,11 +27,11 @@ Invalid = Literal["replace", "refuse"]
 Row = tuple[str, str | None, str]  # the text, the label, the file's path
 
 EML, MBOX = ".eml", (".mbox", "mbox")  # the latter is how Apple names them, in folders whose names end in .mbox
-FILE = "file"
+FILE_COLUMN = "file"
 TXT, UTF16 = ".txt", (b"\xff\xfe", b"\xfe\xff")
-LARGEST = 2**29  # bytes of a document: at three for each that isn't UTF-8, it still fits into an Arrow string
-HEAD = 2**16  # bytes in which a NUL marks a binary file
-LABELS = (
+DOCUMENT_BYTES = 2**29  # with three bytes for each invalid one, a document still fits into an Arrow string
+HEAD_BYTES = 2**16  # a NUL in these marks a binary file
+LABEL_ADVICE = (
     "These are documents: each one's label is the name of its folder, as in mail/spam/1.txt when "
     "'mail/' is read; in a folder of .mbox files only, it is the file's name. (A table ends in .csv, .tsv, "
     ".jsonl, .parquet or .arrow.)"
@@ -77,7 +77,7 @@ def open_documents(path: str) -> Source | None:
 def _is_folder(path: str) -> bool:
     try:
         return Path(path).expanduser().is_dir()
-    except (OSError, RuntimeError):  # what is wrong with it is said where files are looked for
+    except (OSError, RuntimeError):  # the error is raised where files are matched
         return False
 
 
@@ -152,7 +152,7 @@ def _listed(folder: str, label: str | None, seen: set[tuple[int, int]]) -> list[
 
 @dataclass(frozen=True, eq=False)
 class Texts(Stored):
-    """Some files of documents; `path` is what the user named them by."""
+    """Some files of documents; `path` is the user's name for them."""
 
     files: Sequence[File]
     invalid: Invalid
@@ -163,7 +163,7 @@ class Texts(Stored):
         odd: list[str] = []
         for rows in _parts(_rows(self.files, self.invalid, odd) if "text" in wanted else _without_texts(self.files)):
             texts, labels, paths = zip(*rows, strict=True)
-            columns = {"text": texts, "label": labels, FILE: [_shown(path) for path in paths]}
+            columns = {"text": texts, "label": labels, FILE_COLUMN: [_shown(path) for path in paths]}
             yield Batch(0, len(rows), {name: pa.array(columns[name], pa.string()) for name in wanted})
         if odd:
             which = f"{counted(len(odd), 'document')} in {_shown(self.path)}, the first of them {odd[0]}"
@@ -185,9 +185,9 @@ def _source(found: Sequence[File], invalid: Invalid, path: str) -> Source:
         lambda wanted: rows.numbered([Partition(content, tuple(wanted)) for content in contents]),
         rows=counts and len(files),
         unnamed="text",
-        advice=LABELS if len(names) == 1 else "",
+        advice=LABEL_ADVICE if len(names) == 1 else "",
         plain=True,
-        keys=(FILE,),
+        keys=(FILE_COLUMN,),
     )
 
 
@@ -204,14 +204,14 @@ def _readable(files: Sequence[File], path: str) -> Sequence[File]:
 
 
 def _head(path: str) -> bytes:
-    """The beginning of a file, by system calls: for many small files, streams take longer than reading."""
+    """The beginning of a file, by system calls, which are faster than streams for many small files."""
     if path.lower().endswith(".gz"):
         with _opened(path) as stream:
-            return bytes(stream.read(HEAD))
+            return bytes(stream.read(HEAD_BYTES))
     with _explained(path):
         number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
-            return os.read(number, HEAD)
+            return os.read(number, HEAD_BYTES)
         finally:
             os.close(number)
 
@@ -226,7 +226,7 @@ def _parts(rows: Iterator[Row]) -> Iterator[list[Row]]:
     for row in rows:
         part.append(row)
         size += len(row[0])
-        if STRINGS * size >= HEAVY or len(part) == BATCH_ROWS:
+        if STRING_FACTOR * size >= BATCH_BYTES or len(part) == BATCH_ROWS:
             yield part
             part, size = [], 0
     if part:
@@ -256,22 +256,22 @@ def _messages(path: str) -> Iterator[bytes]:
     from credo.data.mail import messages
 
     with _opened(path) as stream:
-        yield from messages(stream, _shown(path), LARGEST)
+        yield from messages(stream, _shown(path), DOCUMENT_BYTES)
 
 
 def _content(path: str) -> bytes:
     with _opened(path) as stream:
-        content: bytes = stream.read(HEAD)
-        if len(content) == HEAD:  # else it is whole: most are short, and to make room for the largest takes time
-            content += stream.read(LARGEST + 1 - HEAD)
-    if len(content) > LARGEST:
-        raise DataError(f"{_shown(path)} is larger than {LARGEST // 2**20} MB, the most that a document may be")
+        content: bytes = stream.read(HEAD_BYTES)
+        if len(content) == HEAD_BYTES:  # most documents are short: a large buffer would cost time
+            content += stream.read(DOCUMENT_BYTES + 1 - HEAD_BYTES)
+    if len(content) > DOCUMENT_BYTES:
+        raise DataError(f"{_shown(path)} is larger than {DOCUMENT_BYTES // 2**20} MB, the most that a document may be")
     return content
 
 
 def _plain_text(path: str, invalid: Invalid, odd: list[str]) -> str:
     content = _content(path)
-    if _is_binary(content[:HEAD]):
+    if _is_binary(content[:HEAD_BYTES]):
         raise DataError(f"{_shown(path)} is a binary file, not text: remove it")
     name, code = ("UTF-16", "utf-16") if content[:2] in UTF16 else ("UTF-8", "utf-8")
     try:
@@ -288,7 +288,7 @@ def _plain_text(path: str, invalid: Invalid, odd: list[str]) -> str:
 
 
 def _shown(path: str) -> str:
-    """For an error, which is a line of text whatever a file is called."""
+    """A path for an error message: one line, whatever the file's name."""
     return path if path.isprintable() else ascii(path)
 
 

@@ -33,7 +33,7 @@ Columns = Mapping[Path, tuple[str, ...]]  # of each file
 def open_files(path: str | PathLike[str], delimiter: str | None = None, form: str | None = None) -> Source:
     """A file, or all that a pattern such as `logs/*.csv` matches, in the order of their names; or documents.
 
-    A delimiter says that a file whose name tells nothing is a .csv.
+    A file without a known extension is a .csv if a delimiter is given.
     """
     from credo.data.documents import open_documents
 
@@ -109,7 +109,7 @@ def _suggested(path: Path) -> str:
 
 
 def _if_text(path: str) -> str:
-    """A hint for a text given in place of a path."""
+    """A hint if a text was given in place of a path."""
     if len(path.split()) < 2 or "/" in path or re.search(r"\.[a-z0-9]{2,7}$", path):
         return ""
     return '. A string is a path: for one text write ["..."]'
@@ -126,7 +126,7 @@ def _format(path: Path, otherwise: str | None = None) -> str:
 
 
 def _check_whole(path: Path) -> None:
-    """Refuse empty files, and compressed ones that are damaged: DuckDB ignores checksums."""
+    """Raise an error for empty files and damaged compressed ones: DuckDB ignores checksums."""
     try:
         if not path.is_file():
             raise DataError(f"{path} isn't a regular file: save its contents to one")
@@ -194,7 +194,7 @@ def _read_json(path: Path, options: str) -> str:
 
 
 def _json_types(database: Database, path: Path) -> dict[str, str]:
-    """The keys of all rows, and what DuckDB makes of their values."""
+    """The keys of all rows, and the types that DuckDB infers for them."""
     with opened(path) as stream:
         start = next((line for line in stream if line.strip()), b"")
     if not start:
@@ -219,7 +219,7 @@ def _check_objects(path: Path) -> None:
 
 
 def _check_keys(database: Database, path: Path) -> None:
-    """DuckDB takes `A` and `a` for one name and calls the second `A_1`, and an object without names `json`."""
+    """Raise an error for keys that differ only in case (DuckDB would rename one) and for values without a key."""
     objects = f"read_ndjson_objects({path_literal(path)}, {compression(path)})"
     query = f"SELECT DISTINCT unnest(json_keys(json)) AS key FROM {objects} ORDER BY key"
     keys = [key for part in database.run(query, path) for key in part["key"].to_pylist()]
@@ -250,7 +250,7 @@ class RowRange(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ParquetRows(Stored):
-    """Ranges of rows: DuckDB opens no row groups but theirs."""
+    """Ranges of rows: DuckDB opens only their row groups."""
 
     database: Database
     ranges: tuple[RowRange, ...]
@@ -268,7 +268,9 @@ class ParquetRows(Stored):
 def _open_parquet(paths: Sequence[Path]) -> tuple[Columns, Filing]:
     facts = {path: _parquet_facts(path) for path in paths}
     size, ends = sum(each.size for each in facts.values()), np.cumsum([0, *(each.rows for each in facts.values())])
-    step = BATCH_ROWS * max(1, partitions.BYTES * int(ends[-1]) // max(size, 1) // BATCH_ROWS)  # batches end there, too
+    step = BATCH_ROWS * max(
+        1, partitions.PARTITION_BYTES * int(ends[-1]) // max(size, 1) // BATCH_ROWS
+    )  # a multiple of the batch size
     database, contents = Database(), list[ParquetRows]()
     for start in range(0, max(int(ends[-1]), 1), step):
         own = np.clip([start, start + step], ends[:-1, None], ends[1:, None]) - ends[:-1, None]  # (files, 2)
@@ -292,7 +294,7 @@ def _parquet_facts(path: Path) -> ParquetFacts:
         names = tuple(about.schema.to_arrow_schema().names)
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise DataError(f"{path} isn't a valid Parquet file: {first_line(error)}") from None
-    check_names([name.lower() for name in names], f"{path}: DuckDB doesn't tell upper from lower case, and ")
+    check_names([name.lower() for name in names], f"{path}: DuckDB doesn't distinguish upper and lower case, and ")
     groups = map(about.row_group, range(about.num_row_groups))
     return ParquetFacts(names, about.num_rows, sum(group.total_byte_size for group in groups))
 
@@ -317,7 +319,7 @@ class ArrowRows(Stored):
                 stored = hasattr(table, "get_batch")
                 for part in map(table.get_batch, range(table.num_record_batches)[chosen]) if stored else table:
                     found = part.select(list(wanted))
-                    found.validate(full=True)  # without this, a damaged file crashes the process
+                    found.validate(full=True)  # an unvalidated damaged file would crash the process
                     yield batch_of(found)
 
     def count(self) -> int:
@@ -329,7 +331,7 @@ def _open_arrow(paths: Sequence[Path]) -> tuple[Columns, Filing]:
     for path in paths:
         with _mapped(path) as table:
             columns[path], size = tuple(table.schema.names), _size(path)
-            large = size > partitions.BYTES and hasattr(table, "get_batch")
+            large = size > partitions.PARTITION_BYTES and hasattr(table, "get_batch")
             count = max(1, table.num_record_batches) if large else 1
         each = [slice(i, i + 1) for i in range(count)] if count > 1 else [slice(None)]
         parts += [ArrowPart(path, chosen, size // count) for chosen in each]

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from credo.data import Batch
 from credo.data.arrow_arrays import numpy_array, scalar
+from credo.data.cells import EXACT_INTEGERS
 
 Fingerprints = NDArray[np.uint64]
-WHOLE = 2.0**53  # below which floats hold all whole numbers
-MISSING = np.uint64(0x5851F42D4C957F2D)
+MISSING_PRINT = np.uint64(0x5851F42D4C957F2D)
 
 
 def cell_prints(batch: Batch, names: Sequence[str]) -> Fingerprints:
-    """Of each cell of these columns. (columns, rows)"""
+    """The fingerprint of each cell of these columns. (columns, rows)"""
     found = np.empty((len(names), batch.rows), dtype=np.uint64)
     for j, name in enumerate(names):
         found[j] = column_prints(batch.column(name))
@@ -30,7 +30,7 @@ def cell_prints(batch: Batch, names: Sequence[str]) -> Fingerprints:
 
 
 def fingerprints(cells: Fingerprints) -> Fingerprints:
-    """Of rows, whose cells have these: columns in their order. (rows,)"""
+    """The fingerprints of rows, from those of their cells in column order. (rows,)"""
     found = np.full(cells.shape[1], 0x243F6A8885A308D3, dtype=np.uint64)
     for column in cells:
         found = mixed(found ^ column)
@@ -46,8 +46,8 @@ def mixed(bits: Fingerprints, salt: int = 0) -> Fingerprints:
 
 
 def apart(prints: Fingerprints, together: int = 1, start: int = 0) -> Fingerprints:
-    """Other fingerprints for repeated rows: the first few share one, each further one gets its own. A sample
-    drawn by these includes every distinct row, where few distinct rows repeat often. start: the rows before these.
+    """Separate fingerprints for repeated rows: the first few share one, each further one gets its own. A sample drawn
+    by these includes every distinct row, even if few distinct rows repeat often. start: the number of earlier rows.
     (rows,)
     """
     times = earlier(np.unique(prints, return_inverse=True)[1])
@@ -69,33 +69,33 @@ def earlier(which: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def column_prints(array: pa.Array) -> Fingerprints:
-    """Of the cells of one column."""
+    """The fingerprints of one column's cells."""
     kind = array.type
     if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return _numbers(array)
     coded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
     values = coded.dictionary.to_pylist()
-    table = np.array([_value(value) for value in values] + [int(MISSING)], dtype=np.uint64)
+    table = np.array([_value(value) for value in values] + [int(MISSING_PRINT)], dtype=np.uint64)
     codes = numpy_array(coded.indices.fill_null(scalar(len(values), coded.indices.type)))
     return np.asarray(table[codes])
 
 
 def _numbers(array: pa.Array) -> Fingerprints:
-    """The bits of whole numbers, or of floats: 1, 1.0 and True are the same."""
+    """Fingerprints of numbers: 1, 1.0 and True have the same."""
     if not pa.types.is_floating(array.type):
         missing = numpy_array(array.is_null())
         whole = array.cast(pa.uint8()) if pa.types.is_boolean(array.type) else array
         bits = numpy_array(whole.fill_null(0).cast(pa.int64(), safe=False)).view(np.uint64)
-        return np.where(missing, MISSING, mixed(bits))
-    x = numpy_array(array.cast(pa.float64(), safe=False)) + 0.0  # which makes -0.0 a plain 0
-    whole_x = (np.floor(x) == x) & (np.abs(x) < WHOLE)
+        return np.where(missing, MISSING_PRINT, mixed(bits))
+    x = numpy_array(array.cast(pa.float64(), safe=False)) + 0.0  # turns -0.0 into 0
+    whole_x = (np.floor(x) == x) & (np.abs(x) < EXACT_INTEGERS)
     bits = np.where(whole_x, np.where(whole_x, x, 0.0).astype(np.int64).view(np.uint64), ~x.view(np.uint64))
-    return np.where(np.isnan(x), MISSING, mixed(bits))
+    return np.where(np.isnan(x), MISSING_PRINT, mixed(bits))
 
 
 def _value(value: object) -> int:
     if value is None:
-        return int(MISSING)
+        return int(MISSING_PRINT)
     return int.from_bytes(blake2b(str(value).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 

@@ -1,4 +1,4 @@
-"""DataFrames that live on a cluster: recognised by the name of their type's module, so that nothing is imported."""
+"""Distributed DataFrames, recognised by their type's module name, so that nothing is imported."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def open_frame(data: object) -> Source | None:
 
 
 def with_columns(table: Source, wanted: Sequence[str], job: AddColumns) -> Any:
-    """A frame of the same engine with further columns, made of those that are wanted when it is computed."""
+    """The frame with further columns, computed lazily from the wanted ones."""
     assert table.frame is not None
     return table.frame.with_columns(wanted, job)
 
 
 def made_columns(job: AddColumns, batches: Iterator[Batch]) -> list[Mapping[str, Any]]:
-    """What a job makes of a partition's rows, part by part."""
+    """A job's new columns for a partition's rows, in parts."""
     parts: Iterator[Any] = batches if job.sequences is None else job.sequences.over(batches)
     return [job(part) for part in parts]
 
 
 def of_any_rows(partition: Partition) -> Partition:
-    """What is done with each partition of a frame, if it doesn't depend on which rows these are."""
+    """The partition as a template for all of a frame; an error if a step has a value for each row."""
     if any(isinstance(step, EachRow) for step in partition.steps):
         raise DataError("an array can't be a column of a distributed frame: make it a column of the frame")
     return partition

@@ -1,4 +1,4 @@
-"""Partitions of files, opened where the work runs, and the steps that turn what is read into what was asked for."""
+"""Partitions of data, opened where the work runs, and the steps applied to their rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from credo.engines.partitions import Engine, Loaded, OfFrame, Sized
 from credo.errors import DataError
 from credo.numerics.exact import Array
 
-BYTES = 2**27  # of files that are one partition, unless it is one file
+PARTITION_BYTES = 2**27  # of the files in one partition, unless it is a single file
 
 Item = TypeVar("Item")
 Read = TypeVar("Read", bound=Sized)
@@ -26,46 +26,46 @@ Somewhere = TypeVar("Somewhere", bound="HasHome")
 
 
 class Content(Protocol):
-    """Files, or parts of them; or rows that an engine holds."""
+    """The content of a partition: files, parts of them, or rows held by an engine."""
 
     @property
     def home(self) -> Engine | None:
-        """The engine that holds them; None: they can be read anywhere."""
+        """The engine that holds the rows; None: they can be read anywhere."""
         ...
 
     def read(self, wanted: Sequence[str], /) -> Iterator[Batch]:
-        """Those columns of their rows, in parts of any size, in order."""
+        """Those columns, in parts of any size, in order."""
         ...
 
     def count(self) -> int:
-        """How many rows they have."""
+        """The number of rows."""
         ...
 
 
 class FrameContent(Content, Protocol):
-    """Rows of any partition of a DataFrame."""
+    """The content of a DataFrame's partitions."""
 
     def at(self, place: int, rows: int | None, /) -> FrameContent:
-        """Those of one, which had so many rows when they were counted, if they were."""
+        """The content of one partition; `rows` is its counted number of rows, if known."""
         ...
 
 
 class HasHome(Protocol):
-    """What may live on an engine."""
+    """Something that may be held by an engine."""
 
     @property
     def home(self) -> Engine | None: ...
 
 
 class PartStep(Protocol):
-    """What is done with rows after they are read."""
+    """A transformation of rows after reading."""
 
     def over(self, parts: Iterator[Batch], /) -> Iterator[Batch]:
-        """The rows after it, of a table or of a partition."""
+        """The transformed rows of a table or a partition."""
         ...
 
     def shared(self, partitions: Sequence[Partition], /) -> Sequence[Partition]:
-        """Those partitions, with this step."""
+        """Those partitions with this step added."""
         ...
 
 
@@ -92,12 +92,12 @@ class Held(Stored):
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Rows of files: what to read, and what is done with it. It is small, and may be pickled."""
+    """A partition: its content, and the steps after reading. Small and picklable."""
 
     content: Content
     wanted: tuple[str, ...]  # columns of the files
-    start: int = 0  # how many rows of the table come before
-    rows: int | None = None  # where known beforehand
+    start: int = 0  # the number of earlier rows of the table
+    rows: int | None = None  # if known beforehand
     steps: tuple[PartStep, ...] = ()
 
     @property
@@ -111,7 +111,7 @@ class Partition:
         return found
 
     def batches(self) -> Iterator[Batch]:
-        """Numbered as rows of the table."""
+        """The batches, with the table's row numbers."""
         return recut(self.parts(), self.start)
 
     def then(self, step: PartStep) -> Partition:
@@ -120,7 +120,7 @@ class Partition:
 
 @dataclass(frozen=True, eq=False)
 class FramePartition(Partition):
-    """The same of a DataFrame; without rows it stands for any of its partitions."""
+    """A partition of a DataFrame; without a row count, a template for any of its partitions."""
 
     content: FrameContent
 
@@ -130,7 +130,7 @@ class FramePartition(Partition):
 
 @dataclass(frozen=True, eq=False)
 class Opened(Generic[Read]):
-    """A partition whose batches are in memory, and stay there, with what they are encoded as."""
+    """A partition whose batches stay in memory, with their cached encodings."""
 
     kept: tuple[Read, ...]
 
@@ -143,32 +143,32 @@ class Opened(Generic[Read]):
 
 
 def grouped(items: Sequence[Item], size: Callable[[Item], int]) -> list[tuple[Item, ...]]:
-    """Consecutive items in groups of at most BYTES in total, or of one item."""
+    """Consecutive items in groups of at most PARTITION_BYTES in total, or of one item."""
     groups: list[list[Item]] = []
     room = 0
     for item in items:
         room -= size(item)
         if not groups or room < 0:
             groups.append([])
-            room = BYTES - size(item)
+            room = PARTITION_BYTES - size(item)
         groups[-1].append(item)
     return [tuple(group) for group in groups]
 
 
 def numbered(partitions: Sequence[Partition], rows: Sequence[int]) -> list[Partition]:
-    """With the rows that they have, and that come before them."""
+    """The partitions with their row counts and starts."""
     starts = np.cumsum([0, *rows]).tolist()
     return [replace(own, start=start, rows=n) for own, start, n in zip(partitions, starts, rows, strict=False)]
 
 
 class RowCounts:
-    """The numbers of rows of partitions; several partitions are counted when they are first read."""
+    """The row counts of partitions; several partitions are counted when they are first read."""
 
     def __init__(self, contents: Sequence[Content], known: Sequence[int] | None = None) -> None:
         self._contents, self._known = contents, known
 
     def numbered(self, partitions: Sequence[Partition]) -> Sequence[Partition]:
-        """With the rows that they have, and that come before them; one alone may be read without being counted."""
+        """The partitions with their row counts and starts; a single one needs no count."""
         if self._known is None:
             if len(partitions) == 1:
                 return partitions
@@ -190,7 +190,7 @@ class Unopened(Loaded, Generic[Somewhere]):
 
 @dataclass(frozen=True)
 class RowCount:
-    """How many rows there are."""
+    """The number of rows."""
 
     def __call__(self, unopened: Unopened[Content]) -> int:
         return unopened.what.count()
@@ -212,7 +212,7 @@ class EachPart(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Renamed(EachPart):
-    """Columns under other names."""
+    """A step that renames columns."""
 
     new: Mapping[str, str]
 
@@ -225,7 +225,7 @@ class Renamed(EachPart):
 
 @dataclass(frozen=True, eq=False)
 class EachRow(ABC):
-    """A step that has a value for each row: of a partition, those of its rows."""
+    """A step with a value for each row of the table; a partition gets the values of its rows."""
 
     values: Any
 
@@ -238,7 +238,7 @@ class EachRow(ABC):
         """The error where the number of values isn't the number of rows."""
 
     def left(self, values: Any) -> int:
-        """How many rows there are after the step."""
+        """The number of rows after the step."""
         return len(values)
 
     def over(self, parts: Iterator[Batch], /) -> Iterator[Batch]:
@@ -266,7 +266,7 @@ class EachRow(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Beside(EachRow):
-    """One more column."""
+    """A step that adds a column."""
 
     name: str
 
@@ -286,7 +286,7 @@ def _beside(column: bytes, name: str) -> Beside:
 
 @dataclass(frozen=True, eq=False)
 class Weighted(EachRow):
-    """A weight for each row."""
+    """A step that adds row weights."""
 
     values: Array
 
@@ -299,7 +299,7 @@ class Weighted(EachRow):
 
 @dataclass(frozen=True, eq=False)
 class Chosen(EachRow):
-    """Some of the rows, by a flag for each, or by the number of copies of each."""
+    """A step that selects rows, by a flag or a number of copies for each."""
 
     values: NDArray[np.bool_] | NDArray[np.intp]
 

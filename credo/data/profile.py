@@ -1,4 +1,4 @@
-"""What a table's columns look like, and so what kind each is: profiles of parts add, like all statistics."""
+"""Profiles of a table's columns, from which their kinds are inferred; profiles add, like all statistics."""
 
 from __future__ import annotations
 
@@ -18,21 +18,19 @@ from credo.data import Batch, Source, cells, source
 from credo.data.arrow_arrays import numpy_array
 from credo.data.schema import Column, Kind, Schema, checked_kinds, common_type
 from credo.data.spelling import dates
-from credo.data.tables import EMPTY
+from credo.data.tables import NO_DATA
 from credo.errors import DataError
-from credo.notices import COLUMN, tell_of_columns
+from credo.notices import FIRST_COLUMN, tell_of_columns
 from credo.numerics.arrays import Codes
 
-MOST_DISTINCT = 2_000_000  # distinct values kept of a column
-KEPT_BYTES = (
-    2**25
-)  # bytes of distinct values, and at most 1/32 of it from one batch: few texts suffice to recognise them
-MANY_ROWS = 50  # from this many rows on, single words that are all different identify rows
-WORD = r"\pL\S*"  # a date and a time are two of something, but not two words
-SPACE = re.compile(r"[\t\n\f\r ]+")  # whitespace to Arrow
-FEW_TO_COUNT = 1000  # values whose words are counted before Arrow has compiled its expression
-BEGINNING = 100  # characters of a cell in which words are counted
-FEW_VALUES, FEW_TIMES = 20, 5  # at most so many values, each so often on average, are a category, however long
+MOST_DISTINCT = 2_000_000  # values kept of a column
+VALUE_BYTES = 2**25  # of distinct values, at most 1/32 of it from one batch: a few texts suffice to recognise a text
+IDENTIFIER_ROWS = 50  # in more rows than this, distinct single words are row identifiers
+WORD_PATTERN = r"\pL\S*"  # a date and a time aren't two words
+WHITESPACE = re.compile(r"[\t\n\f\r ]+")  # whitespace to Arrow
+PYTHON_COUNTED = 1000  # values: for fewer, Python is faster than compiling Arrow's expression
+COUNTED_CHARACTERS = 100  # of a cell, in which words are counted
+LONG_CATEGORY_VALUES, LONG_CATEGORY_REPEATS = 20, 5  # so few values, so often on average, are a category, however long
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,20 +39,20 @@ class Profile:
 
     rows: int
     missing: int
-    words: int  # in the beginnings of all cells
-    longest: int  # of these, the most in a cell
-    values: pa.Array  # the distinct ones, an Arrow array, as far as they are kept; of numbers the ends and one between
+    words: int  # words in the beginnings of all cells
+    longest: int  # the most words in a cell
+    values: pa.Array  # distinct values (an Arrow array), as far as they are kept; for numbers the ends and one between
     repeated: int  # cells whose value was seen before
     dates: int = 0  # cells that spell a date
 
     @classmethod
     def of(cls, array: object, every: bool = False) -> Profile:
-        """`every` value is wanted of a number column, too."""
+        """The profile of an array; with `every`, all values of a number column are kept, too."""
         return cls.coded(array, every)[0]
 
     @classmethod
     def coded(cls, array: pa.Array, every: bool = False) -> tuple[Profile, tuple[Codes, Any] | None]:
-        """And the cells as codes with the values that they stand for, if that is what the profile was read from."""
+        """The profile, and the cells as codes and levels if they had to be coded for it."""
         if not every and _numeric(array.type):
             known = cells.missing(array).drop_null()
             values = cells.categories(_ends(known))[1]
@@ -67,14 +65,14 @@ class Profile:
         words, missing = _words(values), int(np.count_nonzero(codes < 0))
         longest, known = int(words.max(initial=0)), len(codes) - missing
         total = int(np.append(words, 0)[codes].sum()) if longest > int(words.min(initial=longest)) else longest * known
-        few = max(1, int(len(values) * KEPT_BYTES / 32 // max(values.nbytes, 1)))
+        few = max(1, int(len(values) * VALUE_BYTES / 32 // max(values.nbytes, 1)))
         dated = known if _are_dates(values) else 0
         kept = pa.concat_arrays([values[:few]]) if few < len(values) else values
         return cls(len(codes), missing, total, longest, kept, known - len(values), dated)
 
     @classmethod
     def unread(cls, array: pa.Array) -> Profile:
-        """Of lists, structs and the like: only the number of cells."""
+        """The profile of lists, structs and the like: only the number of cells."""
         return cls(len(array), array.null_count, 0, 0, pa.array([], array.type), 0)
 
     @classmethod
@@ -95,11 +93,11 @@ class Profile:
     @property
     def full(self) -> bool:
         """Whether no more values are collected."""
-        return len(self.values) >= MOST_DISTINCT or self.values.nbytes >= KEPT_BYTES
+        return len(self.values) >= MOST_DISTINCT or self.values.nbytes >= VALUE_BYTES
 
     @property
     def is_cut(self) -> bool:
-        """Whether there are values that weren't collected."""
+        """Whether some values weren't collected."""
         return len(self.values) < self.known - self.repeated
 
     @property
@@ -112,8 +110,8 @@ class Profile:
 
     @property
     def kind(self) -> Kind:
-        """category: booleans, strings, integers of at most two values. date: as ISO has them, more than two. text:
-        several words, mostly different."""
+        """category: booleans, strings, integers of at most two values. date: more than two ISO dates. text: several
+        words, mostly different."""
         kind = self.values.type
         if not self.known:
             return "ignore"
@@ -125,7 +123,7 @@ class Profile:
 
     @property
     def dated(self) -> bool:
-        """More than two dates: fewer are names, as few whole numbers are."""
+        """Whether there are more than two dates: fewer are categories, like two integers."""
         return self.dates == self.known and len(self.values) > 2
 
     def _kind_of_strings(self) -> Kind:
@@ -137,7 +135,7 @@ class Profile:
 
     @cached_property
     def _reads_as_text(self) -> bool:
-        """Several words a cell, mostly different; or many words a value, even if values repeat.
+        """Whether cells have several words and mostly differ, or have many words, even if values repeat.
 
         With w words in a value, texts may come w³/16 times each: 4 times with 4 words, 32 times with 8. A few values
         that repeat often are categories, however long.
@@ -146,16 +144,16 @@ class Profile:
         times = self.known / distinct
         if self.words >= 2 * self.known and times < 2:
             return True
-        if distinct <= FEW_VALUES and times >= FEW_TIMES:
+        if distinct <= LONG_CATEGORY_VALUES and times >= LONG_CATEGORY_REPEATS:
             return False
         words = _words(self.values)
         return bool(len(words)) and times < words.mean() ** 3 / 16
 
     @property
     def identifies(self) -> bool:
-        """Over 50 cells, single words, all different: a row identifier."""
+        """Whether this is a row identifier: over 50 distinct single words."""
         different = pa.types.is_string(self.values.type) and self.repeated == 0 and not self.dated
-        return different and self.longest <= 1 and self.known > MANY_ROWS
+        return different and self.longest <= 1 and self.known > IDENTIFIER_ROWS
 
 
 def _are_dates(values: Any) -> bool:
@@ -163,13 +161,13 @@ def _are_dates(values: Any) -> bool:
 
 
 def _words(values: Any) -> Any:
-    """How many words each value begins with."""
+    """The number of words at the beginning of each value."""
     if not pa.types.is_string(values.type):
         return np.zeros(len(values), dtype=np.int64)
-    if len(values) <= FEW_TO_COUNT:
+    if len(values) <= PYTHON_COUNTED:
         return np.array([_words_of(value) for value in values.to_pylist()], dtype=np.int64)
-    beginnings = pc.utf8_slice_codeunits(values, 0, BEGINNING)
-    return numpy_array(pc.count_substring_regex(beginnings, WORD)).astype(np.int64)
+    beginnings = pc.utf8_slice_codeunits(values, 0, COUNTED_CHARACTERS)
+    return numpy_array(pc.count_substring_regex(beginnings, WORD_PATTERN)).astype(np.int64)
 
 
 def _words_of(value: str) -> int:
@@ -177,7 +175,7 @@ def _words_of(value: str) -> int:
     >>> [_words_of(value) for value in ("high", "in the garden", "2024-05-31 17:30", "3 m²")]
     [1, 3, 0, 1]
     """
-    return sum(any(map(str.isalpha, part)) for part in SPACE.split(value[:BEGINNING]))
+    return sum(any(map(str.isalpha, part)) for part in WHITESPACE.split(value[:COUNTED_CHARACTERS]))
 
 
 def _numeric(kind: object) -> bool:
@@ -185,7 +183,7 @@ def _numeric(kind: object) -> bool:
 
 
 def _ends(values: Any) -> pa.Array:
-    """The least value, the greatest, and one between: enough for a range, and to tell two values from more."""
+    """The minimum, the maximum and one value between: enough for a range, and to tell two values from more."""
     if not len(values):
         return values
     ends = pc.min_max(values)
@@ -195,7 +193,7 @@ def _ends(values: Any) -> pa.Array:
 
 
 def _united(parts: Sequence[Any]) -> pa.Array:
-    """The distinct values of all parts; as words, where their types have nothing in common."""
+    """The distinct values of all parts; as strings if their types have nothing in common."""
     types = {part.type for part in parts if len(part)}
     if not types:
         return parts[0]
@@ -213,7 +211,7 @@ def profile(data: object, names: Sequence[str] | None = None, every: Container[s
     job = Profiles(tuple(wanted), frozenset(name for name in wanted if name in every), strict=names is not None)
     found = engines.reduce(job, table.partitions(wanted), job.total)
     if found is None:
-        raise DataError(EMPTY)
+        raise DataError(NO_DATA)
     return found
 
 
@@ -222,14 +220,14 @@ class Profiles:
     """The profile of each column of a batch."""
 
     names: tuple[str, ...]
-    every: frozenset[str]  # those of which all values are wanted
+    every: frozenset[str]  # columns whose values are all kept
     strict: bool  # whether a column that can't be read is an error
 
     def __call__(self, batch: Batch) -> dict[str, Profile]:
         return {name: self.coded(batch, name)[0] for name in self.names}
 
     def coded(self, batch: Batch, name: str) -> tuple[Profile, tuple[Codes, Any] | None]:
-        """Of one column, and its cells as codes if they had to be coded for it."""
+        """One column's profile, and its cells as codes if they had to be coded for it."""
         try:
             return Profile.coded(batch.column(name), name in self.every)
         except DataError:
@@ -243,7 +241,7 @@ class Profiles:
 
 @dataclass(frozen=True)
 class Missing:
-    """How many cells of each column are missing in a batch, and its rows."""
+    """The number of missing cells of each column of a batch, and of its rows."""
 
     names: tuple[str, ...]
 
@@ -266,12 +264,12 @@ def infer_schema(data: object, kinds: Mapping[str, str] | None = None) -> Schema
 
 
 def listed(asked: Mapping[str, Kind]) -> frozenset[str]:
-    """The columns of which every value is wanted."""
+    """The columns whose values are all kept."""
     return frozenset(name for name, kind in asked.items() if kind == "category")
 
 
 def schema_of(profiles: Mapping[str, Profile], asked: Mapping[str, Kind]) -> Schema:
-    """The kinds that were asked for, and of other columns what their profiles say."""
+    """The requested kinds; for other columns, those inferred from their profiles."""
     chosen = {name: asked.get(name, found.kind) for name, found in profiles.items()}
     ignored = [name for name, kind in chosen.items() if kind == "ignore" and name not in asked]
     tell_of_columns(((name, why_ignored(profiles[name])) for name in ignored), "ignored")
@@ -285,9 +283,9 @@ def _column(name: str, kind: Kind, found: Profile) -> Column:
 
 
 def why_ignored(found: Profile) -> str:
-    """The same words for all columns that are ignored for the same reason: one notice for all."""
+    """Why a column is ignored. Equal reasons have equal words, so that they share a notice."""
     if not found.known:
         return "every cell is missing"
     if found.identifies:
-        return f"all values are different, as names of rows are; kinds={{{COLUMN}: 'category'}} keeps it"
+        return f"all values are different, as in a row identifier; kinds={{{FIRST_COLUMN}: 'category'}} keeps it"
     return f"the type is {found.values.type}, which credo doesn't read"

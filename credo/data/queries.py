@@ -1,4 +1,4 @@
-"""DuckDB over one file: run a query, stream what it finds, and say in one sentence what is wrong with the file."""
+"""DuckDB queries over one file: their results as a stream, and their errors in one sentence."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from credo.errors import DataError
 if TYPE_CHECKING:
     import duckdb
 
-FETCHED = 2048  # rows that DuckDB hands over at a time where cells may be long texts
-NUMBERS = {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}
-PACKED = {".gz": "gzip", ".zst": "zstd"}
-LONGEST = 2**24  # bytes of a line of text
+FETCHED_ROWS = 2048  # at a time, if cells may be long texts
+NUMBER_TYPES = {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+LINE_BYTES = 2**24  # bytes of a line of text
 
 
 class Database:
-    """A DuckDB of its own: nothing is shared with other threads, or with the process that this one was forked from.
+    """A private DuckDB database, shared neither with other threads nor with the parent of a forked process.
 
-    Pickled, it is one of the process that it gets to.
+    Unpickled in another process, it is a new one there.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -45,21 +45,21 @@ class Database:
         return duckdb.connect(config={"threads": workers()})
 
     def run(self, query: str, path: Path, columns: int = 1) -> Iterator[Any]:
-        """The record batches of a query, as they come."""
+        """The record batches of a query, streamed."""
         import duckdb
 
         try:
             with self._connection.cursor() as connection:
                 connection.execute("SET enable_progress_bar = false")  # notebooks would show one
                 found = connection.sql(query)
-                light = all(str(kind) in NUMBERS for kind in found.types)
+                light = all(str(kind) in NUMBER_TYPES for kind in found.types)
                 rows = batch_rows(8 * columns)
-                yield from found.to_arrow_reader(rows if light else min(FETCHED, rows))
-        except (duckdb.InterruptException, RuntimeError) as error:  # what DuckDB may make of Ctrl-C
+                yield from found.to_arrow_reader(rows if light else min(FETCHED_ROWS, rows))
+        except (duckdb.InterruptException, RuntimeError) as error:  # DuckDB's form of Ctrl-C
             if "interrupt" not in str(error).lower():
                 raise
             raise KeyboardInterrupt from None
-        except (duckdb.Error, OSError) as error:  # the latter is raised after the first batch
+        except (duckdb.Error, OSError) as error:  # Arrow's error comes after the first batch
             raise DataError(explained(path, str(error))) from None
 
     def described(self, function: str, path: Path) -> dict[str, str]:
@@ -99,7 +99,7 @@ def path_literal(path: Path) -> str:
 
 def packing(path: Path) -> str:
     """The compression of a file, by its name, as DuckDB calls it."""
-    return PACKED.get(path.suffix.lower(), "none")
+    return COMPRESSIONS.get(path.suffix.lower(), "none")
 
 
 def compression(path: Path) -> str:
@@ -126,7 +126,7 @@ def opened_text(path: Path, errors: str = "strict") -> Any:
 
 
 def not_utf8(path: Path) -> str:
-    """Where a text isn't UTF-8."""
+    """The error for a text that isn't UTF-8, with the line."""
     with opened(path) as stream:
         for number, line in enumerate(stream, 1):
             try:
@@ -137,7 +137,7 @@ def not_utf8(path: Path) -> str:
 
 
 def explained(path: Path, text: str) -> str:
-    """One sentence for what DuckDB says in a paragraph."""
+    """DuckDB's error in one sentence."""
     if "not utf-8" in text or "invalid UTF-8" in text:
         return not_utf8(path)
     if found := re.search(r"CSV Error on Line: (\d+)", text):
@@ -156,13 +156,13 @@ def _csv_fault(text: str) -> str:
     if "unterminated quote" in text:
         return 'a quote is opened and not closed (within quotes, a quote is written twice: "")'
     if "Maximum line size" in text:
-        return f"it is longer than {LONGEST // 2**20} MB"
+        return f"it is longer than {LINE_BYTES // 2**20} MB"
     return text.splitlines()[-1].strip()
 
 
 def _line_of(path: Path, record: int) -> int:
-    """The line that a record begins in: they differ where cells span lines."""
-    limit = csv.field_size_limit(LONGEST)
+    """The line in which a record begins: cells may span lines."""
+    limit = csv.field_size_limit(LINE_BYTES)
     try:
         with opened_text(path, "replace") as stream:
             rows = csv.reader(stream)
@@ -175,7 +175,7 @@ def _line_of(path: Path, record: int) -> int:
 
 
 def _json_fault(path: Path, number: int) -> str:
-    """DuckDB counts some lines from 1 and some from 2: the one that isn't JSON is meant."""
+    """The error with the right line: DuckDB counts lines from 1 or from 2."""
     with opened(path) as stream:
         for at, line in enumerate(islice(stream, max(number - 2, 0), number), max(number - 1, 1)):
             try:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from os import PathLike
 
 from credo.data import Source, opened
-from credo.data.typed import typed
+from credo.data.string_columns import typed
 from credo.errors import DataError
 
 
@@ -17,9 +17,10 @@ def read(
     delimiter: str | None = None,
     format: str | None = None,  # noqa: A002 - what everyone calls it
 ) -> Source:
-    """Data for any verb; cells equal to one of `missing` ("unknown", -999) are missing, in all columns.
+    """Data with reading options, for any function that takes data. Cells equal to one of `missing` ("unknown", -999)
+    are missing, in all columns.
 
-    `delimiter` is that of a .csv or .tsv file, if credo would choose another one; `format` that of a file without a
+    `delimiter` is that of a .csv or .tsv file, if it isn't recognised; `format` that of a file without a
     known extension: csv, tsv, jsonl, parquet or arrow.
 
     >>> rows = {"sky": ["sun", "unknown"], "wind": [3.5, -999]}
@@ -43,16 +44,18 @@ def read(
     return found if found.plain and not missing else typed(found, missing)
 
 
-NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 
 
 def checked_delimiter(delimiter: str) -> str:
-    """One character, which may go by its name.
+    """The delimiter, one character, given as such or by its name.
 
     >>> checked_delimiter("tab")
     '\\t'
     """
-    found = NAMES.get(delimiter, delimiter) if isinstance(delimiter, str) else ""
+    found = DELIMITER_NAMES.get(delimiter, delimiter) if isinstance(delimiter, str) else ""
     if len(found) != 1 or found in '"\r\n\0':
-        raise DataError(f"a delimiter is one character, or one of {', '.join(NAMES)}, but is {delimiter!r:.60}")
+        raise DataError(
+            f"a delimiter is one character, or one of {', '.join(DELIMITER_NAMES)}, but is {delimiter!r:.60}"
+        )
     return found

@@ -20,10 +20,11 @@ from credo.errors import SchemaError, suggest
 from credo.numerics.arrays import Positions
 
 if TYPE_CHECKING:
-    from credo.data.words import Reading, Vocabulary
+    from credo.data.tokens import Tokeniser
+    from credo.data.words import Vocabulary
 
-SHORT = 100  # levels that are sorted as Python's strings
-LITTLE = 1 / 16  # of the levels: at most this share is added in place
+PYTHON_SORTED = 100  # levels: for fewer, Python sorts faster than Arrow
+ADDED_SHARE = 1 / 16  # of a column's levels that may be added without a new index
 Kind = Literal["category", "number", "count", "date", "text", "ignore"]
 KINDS = get_args(Kind)
 CalendarPart = Literal["weekday", "month", "hour"]
@@ -31,13 +32,14 @@ Derivation = Literal["", "pairs", "features", "cells", "currency"] | CalendarPar
 
 
 class Derived(NamedTuple):
-    """What is derived from a column: its pairs of words, the weekdays of its dates; or the features of all columns."""
+    """Something derived from a column, such as its pairs of words or the weekdays of its dates; or the features of all
+    columns."""
 
     what: Derivation
     column: str = ""
 
 
-Axis = str | Derived  # what statistics run over the levels of: a column, or something derived from one
+Axis = str | Derived  # an axis of statistics: a column's levels, or those of something derived from one
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +50,11 @@ class Column:
     kind: Kind
     levels: Any = None  # an Arrow array
     declared: int = 0
-    derived: Derivation = ""  # what is derived from the column of that name; "" is the column itself
+    derived: Derivation = ""  # how the levels are derived from the column; "" for the column itself
 
     @property
     def axis(self) -> Axis:
-        """The key that no other column of a schema has."""
+        """The column's key in a schema."""
         return Derived(self.derived, self.name) if self.derived else self.name
 
     @property
@@ -60,14 +62,14 @@ class Column:
         """The levels as Python values."""
         return () if self.levels is None else tuple(self.levels.to_pylist())
 
-    def vocabulary(self, reading: Reading) -> Vocabulary:
-        """Levels that are words, indexed once however many likelihoods read by them."""
+    def vocabulary(self, reading: Tokeniser) -> Vocabulary:
+        """The words of a text column as a vocabulary, indexed once for all likelihoods."""
         from credo.data.words import Vocabulary
 
-        return self._vocabularies.setdefault(reading, Vocabulary.of(self.levels, reading))  # which indexes nothing yet
+        return self._vocabularies.setdefault(reading, Vocabulary.of(self.levels, reading))  # indexed at first use
 
     @cached_property
-    def _vocabularies(self) -> dict[Reading, Vocabulary]:
+    def _vocabularies(self) -> dict[Tokeniser, Vocabulary]:
         return {}
 
     def __eq__(self, other: object) -> bool:
@@ -81,22 +83,22 @@ class Column:
 
     @property
     def _is_short(self) -> bool:
-        """A few strings, none declared."""
-        return len(self.levels) <= SHORT and not self.declared and bool(pa.types.is_string(self.levels.type))
+        """Whether the levels are a few strings, none declared."""
+        return len(self.levels) <= PYTHON_SORTED and not self.declared and bool(pa.types.is_string(self.levels.type))
 
     @cached_property
     def is_ascending(self) -> bool:
-        """Whether levels are numbers that lie in order, none declared: that takes less to see than to sort."""
+        """Whether the levels are ascending numbers, none declared: a check that is faster than sorting."""
         if self.declared or not pa.types.is_floating(self.levels.type):
             return False
         values = numpy_array(self.levels)
         return bool((values[1:] > values[:-1]).all())
 
     def ordered(self) -> tuple[Column, Positions]:
-        """Levels in their natural order after the declared ones, and the former place of each."""
+        """The column with undeclared levels in their natural order, and the former position of each level."""
         if self.is_ascending:
             return self, np.arange(len(self.levels))
-        if self._is_short:  # sorted before Arrow begins
+        if self._is_short:  # faster than Arrow
             few = sorted(range(len(self.levels)), key=self.values.__getitem__)
             return replace(self, levels=self.levels.take(number_array(order := np.array(few, dtype=np.intp)))), order
         fixed, free = self.levels[: self.declared], self.levels[self.declared :]
@@ -200,7 +202,7 @@ def unite(schemas: Sequence[Schema]) -> tuple[Schema, list[dict[Axis, Positions]
 
 
 def agree(schemas: Sequence[Schema]) -> None:
-    """Refuse schemas that don't unite, without uniting their levels."""
+    """Raise an error for schemas that can't be united, without uniting their levels."""
     together: dict[Axis, list[Column]] = {}
     for column in chain.from_iterable(schemas):
         together.setdefault(column.axis, []).append(column)
@@ -262,13 +264,13 @@ def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
 
 
 def _are_few(columns: Sequence[Column], beside: Column) -> bool:
-    """Whether they have few levels compared to a column, of the same type and undeclared."""
-    few = sum(len(column.levels) for column in columns) <= LITTLE * len(beside.levels)
+    """Whether the columns have few levels compared to another, of the same type and undeclared."""
+    few = sum(len(column.levels) for column in columns) <= ADDED_SHARE * len(beside.levels)
     return few and all(column.levels.type == beside.levels.type and not column.declared for column in columns)
 
 
 def _with_few(column: Column, others: Sequence[Column]) -> tuple[Column, list[Positions]]:
-    """A column with a few new levels after its own, without building an index of all its levels."""
+    """A column with a few new levels appended, without an index of all its levels."""
     levels, (few, own) = column.levels, _encoded([other.levels for other in others])
     at = pc.indices_nonzero(pc.is_in(levels, value_set=few))
     places = np.full(len(few), -1, dtype=np.intp)
@@ -280,7 +282,7 @@ def _with_few(column: Column, others: Sequence[Column]) -> tuple[Column, list[Po
 
 
 def _encoded(parts: Sequence[Any]) -> tuple[Any, list[Positions]]:
-    """The distinct values of all parts in their order of first appearance, and the places of each part's values."""
+    """The distinct values of all parts by first appearance, and the positions of each part's values."""
     pool = pa.system_memory_pool()  # Arrow's own pool would keep the temporary memory for a while
     chunks = pc.dictionary_encode(
         pa.chunked_array(parts), memory_pool=pool
@@ -294,10 +296,10 @@ def _same_type(column: Column, parts: Sequence[Any]) -> list[Any]:
     wanted = _type_of(column, parts) or column.levels.type
     try:
         return [part.cast(wanted) if len(part) else pa.nulls(0, wanted) for part in parts]
-    except pa.ArrowInvalid:  # a float stands for several integers from 2^53 on, and uint64 has none below 0
+    except pa.ArrowInvalid:  # floats merge integers from 2^53 on, and uint64 has no negative ones
         raise SchemaError(
             f"column {column.name!r} has whole numbers beyond 2^53 in one part of the data, and {wanted} values in "
-            "another, which can't tell them apart: make them strings"
+            "another, which can't represent them: make them strings"
         ) from None
 
 
@@ -322,12 +324,12 @@ def common_type(types: Collection[object]) -> pa.DataType:
 def _disagreement(column: Column, one: str, other: str) -> str:
     return (
         f"column {column.name!r} is {one} in one part of the data and {other} in another; "
-        f"say what it is with kinds={{{column.name!r}: ...}}, or make the parts alike"
+        f"give its kind with kinds={{{column.name!r}: ...}}, or make the parts alike"
     )
 
 
 def checked_kinds(kinds: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, Kind]:
-    """The kinds that a caller asks for, each of a known column and a known kind."""
+    """The requested kinds; an error for an unknown column or kind."""
     asked: dict[str, Kind] = {}
     known = set(names)
     for name, kind in (kinds or {}).items():

@@ -30,7 +30,7 @@ from credo.errors import DataError
 if TYPE_CHECKING:
     from credo.data.sources import Source
 
-AGAIN = "sequence {!r:.60} of column {!r} continues in row {}, after other sequences: sort the rows by {!r}"
+NOT_CONSECUTIVE = "sequence {!r:.60} of column {!r} continues in row {}, after other sequences: sort the rows by {!r}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,21 +63,21 @@ class Sequences:
     def over(self, batches: Iterator[Batch]) -> Iterator[SequenceBatch]:
         """The same rows, batch by batch; a sequence that continues in the next batch moves there whole."""
         waiting, begun, current, ended = list[Batch](), 0, list[Any](), set[Any]()
-        starts = np.empty(0, dtype=np.intp)  # of the sequences of the last batch that waits
+        starts = np.empty(0, dtype=np.intp)  # the starts of the sequences in the last waiting batch
         for batch in batches:
             before, (values, starts) = starts, self.runs(batch)
             if current and values[0] != current[0]:
                 ended.add(current[0])
-                if sum(part.rows for part in waiting) >= cutting.BATCH_ROWS // 2:  # fewer come with this one
+                if sum(part.rows for part in waiting) >= cutting.BATCH_ROWS // 2:  # else they are joined
                     yield self._whole(waiting, before)
                     waiting = []
-            elif begun:  # rows before the sequence that continues
+            elif begun:  # rows before the sequence that may continue
                 *others, part = waiting
                 yield self._whole([*others, part.slice(0, begun)], before[:-1])
                 waiting = [part.slice(begun, part.rows - begun)]
             for value, start in zip(values, starts.tolist(), strict=True):
                 if value in ended:
-                    raise DataError(AGAIN.format(value, self.by, batch.number(start), self.by))
+                    raise DataError(NOT_CONSECUTIVE.format(value, self.by, batch.number(start), self.by))
                 ended |= {value} if start < starts[-1] else set()
             waiting, begun, current = [*waiting, batch], int(starts[-1]), [values[-1]]
             if self._ends_with(batch):
@@ -87,7 +87,7 @@ class Sequences:
             yield self._whole(waiting, starts)
 
     def _ends_with(self, batch: Batch) -> bool:
-        """Whether a table is known to end where the batch does; of values of a column, the next may be the same."""
+        """Whether the last sequence is known to end with the batch; a column's value may continue in the next batch."""
         after = batch.start + batch.rows
         return self.by is None and self._next_end(after) == after
 
@@ -119,7 +119,7 @@ class Sequences:
         return Runs(levels.take(pa.array(codes[own])).to_pylist(), starts[own])
 
     def _encoded_runs(self, batch: Batch) -> tuple[NDArray[np.intp], Batch]:
-        """Where runs of equal cells end, and one cell of each: strings are compared, and only these few are hashed."""
+        """The ends of runs of equal cells, and one cell of each: only these few strings are hashed."""
         assert self.by is not None
         array = batch.column(self.by)
         if pa.types.is_dictionary(array.type):
@@ -131,7 +131,7 @@ class Sequences:
         return ends, Batch(0, len(values), {self.by: values})
 
     def _whole(self, parts: Sequence[Batch], starts: NDArray[np.intp]) -> SequenceBatch:
-        """Parts as one batch; `starts` are those of the last part's sequences."""
+        """The parts as one batch; `starts` are those of the last part's sequences."""
         batch = joined(parts)
         if len(parts) > 1:
             starts = self.runs(batch).starts
@@ -164,7 +164,7 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True)
 class FindEnds:
-    """Where the sequences of a partition begin, as far as other partitions must know."""
+    """The job that lists a partition's sequences, which may continue in other partitions, and the rows of the first."""
 
     sequences: Sequences
 
@@ -181,7 +181,7 @@ class FindEnds:
 
 @dataclass(frozen=True, eq=False)
 class SequencePartition:
-    """A partition without the end of a sequence that began before it, and with the ends of its own."""
+    """A partition without the end of a sequence that began before it, and with the ends of its own sequences."""
 
     partition: Partition
     skipped: int
@@ -215,7 +215,7 @@ def partitions_of(
 ) -> Iterable[AnyPartition[SequenceBatch]]:
     """The engine's work units: batches of whole sequences, or partitions of files that split no sequence."""
     if by is None and not table.lengths:
-        raise DataError("say by=... which column identifies sequences, or give a list of tables")
+        raise DataError("name the column that identifies sequences, by=..., or give a list of tables")
     sequences = Sequences(by, order, () if by is not None else table.lengths)
     wanted = list(dict.fromkeys([*names, *(name for name in (by, order) if name is not None)]))
     if table.files is None or by is None:
@@ -244,7 +244,7 @@ def whole_sequences(table: Source, by: str) -> Sequences:
 
 
 def _begun(ends: Sequence[Ends], i: int) -> int:
-    """How many rows of a partition belong to a sequence that began before."""
+    """The number of a partition's first rows that belong to a sequence begun before."""
     before = next((own.values[-1] for own in reversed(ends[:i]) if own.values), None)
     return ends[i].head if ends[i].values and i and ends[i].values[0] == before else 0
 
@@ -260,10 +260,10 @@ def _continued(ends: Sequence[Ends], found: Sequence[Partition], i: int) -> tupl
 
 
 def _check_apart(ends: Sequence[Ends], found: Sequence[Partition], by: str) -> None:
-    """Refuse a sequence with rows in two partitions that aren't neighbours."""
+    """Raise an error for a sequence with rows in two partitions that aren't neighbours."""
     seen = dict[Any, int]()
     for i, own in enumerate(ends):
         for value in own.values[1 if _begun(ends, i) else 0 :]:
             if value in seen:
-                raise DataError(AGAIN.format(value, by, f"{found[i].start + 1} or later", by))
+                raise DataError(NOT_CONSECUTIVE.format(value, by, f"{found[i].start + 1} or later", by))
             seen[value] = i

@@ -1,4 +1,4 @@
-"""Any table in, batches out: what is in memory is cut into batches, and files are opened partition by partition."""
+"""Sources of rows: tables in memory are cut into batches, and files are opened partition by partition."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ class Frame(Protocol):
 
     @property
     def template(self) -> Filing:
-        """A partition that stands for all, without a row count: what is read of each, and the steps after it."""
+        """A template of the partitions, without a row count: the columns to read, and the steps after reading."""
         ...
 
     def read_as(self, template: Filing | None, /) -> Self:
-        """The same with another partition to read."""
+        """The frame with another template."""
         ...
 
     def first(self, wanted: Sequence[str], rows: int | None, /) -> Batch | None:
-        """The first batch, or no more than so many of its rows; None if there are no rows."""
+        """The first batch, cut to at most that many rows; None if there are no rows."""
         ...
 
     def with_columns(self, wanted: Sequence[str], job: AddColumns, /) -> Any:
@@ -61,16 +61,16 @@ class Frame(Protocol):
 
 
 class AddColumns(Protocol):
-    """A job that makes columns."""
+    """A job that computes new columns."""
 
     @property
     def sequences(self) -> Sequences | None:
-        """The sequences whose rows it needs together, in order; None if each row is independent."""
+        """The sequences whose rows must be together, in order; None if rows are independent."""
         ...
 
     @property
     def columns(self) -> Mapping[str, Any]:
-        """Of each, an array of its type; None: a column that is there already, and keeps its type."""
+        """For each new column, an array of its type; None for an existing column, which keeps its type."""
         ...
 
     def __call__(self, batch: Any, /) -> Mapping[str, Any]:
@@ -80,7 +80,7 @@ class AddColumns(Protocol):
 
 PartReader = Callable[[Sequence[str]], Iterator[Batch]]
 Filing = Callable[[Sequence[str]], Sequence[Partition]]
-Planned = tuple[Sequence[str], PartStep | None]  # columns to read, and what is done with them
+Planned = tuple[Sequence[str], PartStep | None]  # the columns to read, and the step after reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,15 +93,15 @@ class Source:
     rows: int | None = None  # where known beforehand
     near: bool = False  # whether it is in memory
     unnamed: str = ""  # the default name of an unnamed column: x of a list, text of documents
-    advice: str = ""  # added to an error about an unknown column
-    spelt: Callable[[Collection[str]], Source] | None = None  # the table with those columns as they are written
-    signs: Callable[[Sequence[str]], Mapping[str, str]] | None = None  # of the currencies of amounts in some columns
-    plain: bool = False  # whether cells need no parsing: texts, or an array of numbers
+    advice: str = ""  # appended to the error for an unknown column
+    spelt: Callable[[Collection[str]], Source] | None = None  # the table with those columns as written, unparsed
+    signs: Callable[[Sequence[str]], Mapping[str, str]] | None = None  # the currency sign of each column of amounts
+    plain: bool = False  # whether cells need no parsing, as texts and arrays of numbers
     keys: tuple[str, ...] = ()  # columns that identify rows, and aren't learned from
     lengths: tuple[int, ...] = ()  # lengths of the tables it was made of, each a sequence
     files: Filing | None = None  # if it is in partitions: these, which give the same parts as `read`
     frame: Frame | None = None  # if it is an engine's DataFrame
-    compared: bool = False  # whether models are compared by its rows
+    compared: bool = False  # whether models are compared on its rows
 
     @classmethod
     def of_files(cls, names: tuple[str, ...], files: Filing, **facts: Any) -> Source:
@@ -141,25 +141,25 @@ class Source:
 
     @property
     def home(self) -> Engine | None:
-        """The engine that holds it, if one does."""
+        """The engine that holds the rows, if any."""
         return None if self.frame is None else self.frame.home
 
     @property
     def nearby(self) -> bool:
-        """Whether this process reads it; else jobs read it where they run, and only their results come here."""
+        """Whether this process reads the rows; otherwise only results of jobs come here."""
         return self.files is None or (self.home or engines.current()).shares_memory
 
     def to_compare(self) -> Source:
-        """The same rows, by which models are compared: scores of each come here, even if they are a frame's."""
+        """The same rows for comparing models: scores of each row are collected, even of a frame's."""
         return replace(self, compared=True)
 
     @property
     def sums_scores(self) -> bool:
-        """Whether scores of rows are added up where the rows are; else, those of each row come here."""
+        """Whether workers sum the scores of rows; otherwise each row's scores are collected."""
         return self.frame is not None and not self.compared
 
     def first(self, names: Sequence[str], rows: int | None = None) -> Batch | None:
-        """The first batch, or no more than so many of its rows; None if there are no rows."""
+        """The first batch, cut to at most that many rows; None if there are no rows."""
         if self.frame is not None:
             self.require(names)
             if not any(isinstance(step, EachRow) for own in self.frame.template(names) for step in own.steps):
@@ -171,7 +171,7 @@ class Source:
         return first_of(partitions, rows)
 
     def repeatable(self) -> Source:
-        """In memory, if it can be read only once."""
+        """The table; loaded into memory if it can be read only once."""
         if not self.once:
             return self
         parts = [*self.read(self.names)]
@@ -183,8 +183,8 @@ class Source:
         return replace(self, read=read, once=False, rows=rows, near=True)
 
     def held(self, most: int = 2**28) -> Source:
-        """In memory, if this process can read it and it takes at most so many bytes; else as it is. For callers that
-        read it several times. Partitions stay the same."""
+        """The table in memory, if this process can read it and it fits into that many bytes; else the table itself. For
+        callers that read it several times; partitions stay the same."""
         if self.near or self.once or not self.nearby:
             return self
         parts, rows, size = [], [], 0
@@ -238,7 +238,7 @@ class Source:
         return replace(found, names=tuple(new.get(name, name) for name in self.names), unnamed="")
 
     def then(self, plan: Callable[[Sequence[str]], Planned]) -> Source:
-        """With a step after reading; the plan says which columns it needs for those that are wanted, and what it is."""
+        """The table with one more step. `plan` gives, for the wanted columns, those it needs and the step."""
 
         def read(wanted: Sequence[str]) -> Iterator[Batch]:
             needed, step = plan(wanted)
@@ -258,9 +258,9 @@ class Source:
         return replace(self, read=read, files=after(self.files), frame=frame, spelt=None)
 
     def as_words(self, names: Collection[str]) -> Source:
-        """With some columns as they are written, if they could be numbers: to those who know them as words they are.
+        """The table with some columns as written, for models that know them as strings, even where all spell numbers.
 
-        What was made of the table since it was opened stays as it is.
+        Later steps stay.
         """
         if not names or self.spelt is None:
             return self
@@ -268,11 +268,11 @@ class Source:
         return replace(self, read=found.read, files=found.files, frame=found.frame, signs=found.signs, spelt=None)
 
     def currencies(self, names: Sequence[str]) -> Mapping[str, str]:
-        """The signs of those of the columns that hold amounts."""
+        """The currency sign of each of these columns that holds amounts."""
         return {} if self.signs is None or not names else self.signs(names)
 
     def in_currencies(self, known: Mapping[str, str]) -> Source:
-        """The same; a column of amounts in another currency than the known one is an error."""
+        """The table; an error if a column has amounts in another currency than the known one."""
         there = set(self.names)
         for name, sign in self.currencies([name for name in known if name in there]).items():
             if sign != known[name]:
@@ -307,7 +307,7 @@ class Source:
 
 @dataclass(frozen=True)
 class BatchRows:
-    """How many rows a batch has."""
+    """The number of rows of a batch."""
 
     def __call__(self, batch: Batch) -> int:
         return batch.rows
@@ -331,17 +331,17 @@ def first_of(partitions: Iterable[AnyPartition[Batch]], rows: int | None) -> Bat
 
 
 def source(data: object) -> Source:
-    """Any of the forms that credo takes as a table."""
+    """The source of a table in any of credo's forms."""
     if isinstance(data, Source):
         return data
-    from credo.data.typed import typed
+    from credo.data.string_columns import typed
 
     found = opened(data)
     return found if found.plain else typed(found)
 
 
 def opened(data: object) -> Source:
-    """The same, with cells as they were written."""
+    """The source, with cells as written."""
     if isinstance(data, Source):
         return data
     if isinstance(data, str | PathLike):

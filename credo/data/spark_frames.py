@@ -27,7 +27,7 @@ CHANGED = (
     "there are {} rows, but there were {} when they were counted: a frame must have the same rows, in the same order, "
     "each time that it is computed; keep them with frame.cache()"
 )
-FEW_COLUMNS = 100  # of which the first rows are read with one job, whichever are wanted first
+FEW_COLUMNS = 100  # for fewer columns, the first rows of all are read with one job
 TYPES = {pa.types.is_floating: "double", pa.types.is_integer: "long", pa.types.is_boolean: "boolean"}
 
 
@@ -36,7 +36,7 @@ class SparkRows:
     """One partition of a DataFrame."""
 
     piece: SparkPiece | Streamed
-    counted: int | None = None  # how many rows it had when they were counted
+    counted: int | None = None  # the counted number of rows
 
     @property
     def home(self) -> Engine:
@@ -73,7 +73,7 @@ def open_frame(frame: Any) -> Source:
 
     @cache
     def rows() -> NDArray[np.int64]:
-        """Of each partition; Spark counts them itself, without a Python worker or a column."""
+        """The number of rows of each partition, counted by Spark without Python workers or columns."""
         with explained(frame):
             found = frame.selectExpr("spark_partition_id() as place").groupBy("place").count().toArrow()
         places, counted = (np.asarray(found[name], dtype=np.int64) for name in ("place", "count"))
@@ -97,7 +97,7 @@ def open_frame(frame: Any) -> Source:
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """The first rows, of which each column is read once: every look at them is a job of Spark's."""
+    """The first rows, each column of which is read once, since every reading is a Spark job."""
 
     names: tuple[str, ...]
     chosen: Callable[[tuple[str, ...]], Any]  # those columns
@@ -119,7 +119,7 @@ class Head:
 
 @dataclass(frozen=True, eq=False)
 class SparkFrame:
-    """The frame itself, for what is made of it."""
+    """The frame itself, from which frames with further columns are made."""
 
     frame: Any
     template: Filing
@@ -191,6 +191,6 @@ def _joined(values: Sequence[Any], form: Any) -> Any:
 
 
 def _arrow_type(values: Any) -> Any:
-    """That of a new column, given values of its kind."""
+    """The Arrow type of a new column, given values of its kind."""
     found = pa.array(values).type
     return pa.string() if pa.types.is_null(found) else found

@@ -15,17 +15,17 @@ import pyarrow.compute as pc
 from credo.data.arrow_arrays import scalar
 
 # 01234 and 1_000 are names, and so are integers too long for 64 bits: as floats they would be mixed up with others.
-WHOLE = r"^\s*-?(0|[1-9][0-9]{0,17})\s*$"
+WHOLE_NUMBER = r"^\s*-?(0|[1-9][0-9]{0,17})\s*$"
 DECIMAL = r"((0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+|0|[1-9][0-9]{0,17})([eE][-+]?[0-9]+)?"
 NUMBER = rf"^\s*[-+]?({DECIMAL}|(?i:nan|inf|infinity))\s*$"
 # 3,14 and 1.234,5 have a decimal comma, 1,234.5 has commas between thousands; 1,234 may be either.
 WHOLE_PART = r"(0|[1-9][0-9]{0,17}|[1-9][0-9]{0,2}"  # or groups of three digits
-COMMA = rf"^\s*[-+]?{WHOLE_PART}(\.[0-9]{{3}})+)(,[0-9]+)?\s*$"
+DECIMAL_COMMA = rf"^\s*[-+]?{WHOLE_PART}(\.[0-9]{{3}})+)(,[0-9]+)?\s*$"
 THOUSANDS = rf"^\s*[-+]?{WHOLE_PART}(,[0-9]{{3}})+)(\.[0-9]*)?\s*$"
 DOTTED_THOUSANDS = rf"^\s*[-+]?{WHOLE_PART}(\.[0-9]{{3}})+)\s*$"
 
-# As ISO 8601 has it: 2024-05-31, 2024-05-31 17:30, 2024-05-31T17:30:00.5+02:00; or 31.5.2024 and 2024/5/31, which leave
-# no doubt. 31/05/2024 might be another day.
+# ISO 8601: 2024-05-31, 2024-05-31 17:30, 2024-05-31T17:30:00.5+02:00; or 31.5.2024 and 2024/5/31, which are
+# unambiguous. 31/05/2024 isn't.
 ZONE = r"(Z|[-+][0-9]{2}(:?[0-9]{2})?)"
 TIME = rf"([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,9}})?)?{ZONE}?)?\s*$"
 ISO = rf"^\s*[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{TIME}"
@@ -39,27 +39,27 @@ TO_ISO = (
     (r"^([0-9]{4}-[0-9]{2})-([0-9])($|[T ])", r"\1-0\2\3"),
 )
 
-SIGNS = "$€£¥%"  # that stand before or after an amount
-SIGNED = rf"^\s*([-+]?)\s*[{SIGNS}]\s*|\s*[{SIGNS}]\s*$"
+CURRENCY_SIGNS = "$€£¥%"  # before or after an amount
+SIGN_AT_END = rf"^\s*([-+]?)\s*[{CURRENCY_SIGNS}]\s*|\s*[{CURRENCY_SIGNS}]\s*$"
 
 # Common spellings of missing values, in lower case. Among words they may be ordinary values.
-TOKENS = frozenset(
+MISSING_TOKENS = frozenset(
     ["", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "?", ".", "#n/a", "#na", "<na>", "nat"]
 )
-FEW_CELLS, FIRST_CELLS = 4, 1024  # cells that suffice to tell words from numbers: often, and nearly always
-A_DATE = re.compile(DATE)
-A_SIGN = re.compile(SIGNED)
-READABLE = re.compile(rf"{NUMBER}|{DATE}|{COMMA}|{THOUSANDS}")
+PEEKED_CELLS, SAMPLED_CELLS = 4, 1024  # cells that often, and nearly always, suffice to tell words from numbers
+DATE_EXPRESSION = re.compile(DATE)
+SIGN_EXPRESSION = re.compile(SIGN_AT_END)
+NOT_WORDS = re.compile(rf"{NUMBER}|{DATE}|{DECIMAL_COMMA}|{THOUSANDS}")
 
 Spelt = Literal["whole", "number", "comma", "thousands", "date", "words"]
 
 
 def are_tokens(array: object) -> pa.Array:
     """Which strings spell a missing value."""
-    return pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(array)), pa.array(sorted(TOKENS)))
+    return pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(array)), pa.array(sorted(MISSING_TOKENS)))
 
 
-also_missing: ContextVar[frozenset[str]] = ContextVar("also_missing", default=frozenset())  # while columns are made
+also_missing: ContextVar[frozenset[str]] = ContextVar("also_missing", default=frozenset())  # set while columns are made
 
 
 def is_token(cell: object) -> bool:
@@ -67,7 +67,7 @@ def is_token(cell: object) -> bool:
     >>> is_token(" N/A "), is_token("0"), is_token(None)
     (True, False, False)
     """
-    return isinstance(cell, str) and (cell.strip().lower() in TOKENS or cell.strip() in also_missing.get())
+    return isinstance(cell, str) and (cell.strip().lower() in MISSING_TOKENS or cell.strip() in also_missing.get())
 
 
 def without_tokens(array: object) -> pa.Array:
@@ -78,7 +78,7 @@ def without_tokens(array: object) -> pa.Array:
 class Spelling:
     """How the cells of some rows of a column are spelt; spellings of parts add."""
 
-    cells: int = 0  # that hold something, tokens apart
+    cells: int = 0  # non-empty cells that aren't tokens
     whole: bool = True
     number: bool = True
     date: bool = True
@@ -86,17 +86,19 @@ class Spelling:
     comma: bool = True  # numbers, decimals after a comma, perhaps with dots between thousands
     thousands: bool = True  # numbers, decimals after a dot, perhaps with commas between thousands
     dotted: bool = True  # whole numbers, perhaps with dots between thousands
-    commas: bool = False  # whether a cell has one
+    commas: bool = False  # whether a cell has a fraction
     sign: str = ""  # of a currency, or %, that every cell has
 
     @classmethod
     def of(cls, array: pa.Array) -> Spelling:
-        """Of strings."""
+        """The spelling of an array of strings."""
         try:
-            if any(map(_is_word, array[:FEW_CELLS].to_pylist())) or cls._of(array[:FIRST_CELLS]).is_words:  # as mostly
+            if (
+                any(map(_is_word, array[:PEEKED_CELLS].to_pylist())) or cls._of(array[:SAMPLED_CELLS]).is_words
+            ):  # mostly
                 return ALL_WORDS
             return cls._of(array)
-        except (pa.ArrowInvalid, UnicodeDecodeError):  # not UTF-8, which is an error where the cells are used
+        except (pa.ArrowInvalid, UnicodeDecodeError):  # not UTF-8: an error where the cells are used
             return ALL_WORDS
 
     @classmethod
@@ -105,11 +107,11 @@ class Spelling:
         missing = are_tokens(array)
         known, tokens = array.filter(pc.invert(missing)), Counter[str]()
         for each in pc.value_counts(pc.utf8_trim_whitespace(array.filter(missing))).to_pylist():
-            if each["values"]:  # an empty field is no surprise
+            if each["values"]:  # empty fields are common
                 tokens[each["values"]] = each["counts"]
         sign = _sign(known)
         known = _unsigned(known) if sign else known
-        whole = _all_spelt(known, WHOLE)  # which all but dates may be
+        whole = _all_spelt(known, WHOLE_NUMBER)  # a whole number fits every pattern but dates
         number = whole or _all_spelt(known, NUMBER)
         date = not number and not sign and dates(known) is not None
         dotted = whole or (not date and _all_spelt(known, DOTTED_THOUSANDS))
@@ -119,7 +121,7 @@ class Spelling:
             number,
             date or not len(known),
             tokens,
-            dotted or (not number and not date and _all_spelt(known, COMMA)),
+            dotted or (not number and not date and _all_spelt(known, DECIMAL_COMMA)),
             whole or (not date and _all_spelt(known, THOUSANDS)),
             dotted,
             not number and pc.any(pc.match_substring(known, ",")).as_py() is True,
@@ -148,18 +150,18 @@ class Spelling:
 
     @property
     def kind(self) -> Spelt:
-        """A column of missing-value tokens alone is ambiguous, and stays words."""
+        """What the cells spell; a column of missing-value tokens alone stays words."""
         if not self.cells or self.is_words:
             return "words"
         if self._plainly_numbers or self.date:
             return "whole" if self.whole else "date" if self.date else "number"
-        if self.unclear or not (self.sign or self.commas):  # 12.345.678 may be a name
+        if self.unclear or not (self.sign or self.commas):  # 12.345.678 may be an identifier
             return "words"
         return "comma" if self.comma else "thousands"
 
     @property
     def _plainly_numbers(self) -> bool:
-        """1.234 is one, but 1.234 € may be a thousand."""
+        """Whether cells are unambiguous numbers: 1.234 is one, but 1.234 € may be a thousand."""
         return self.number and (self.whole or not (self.sign and self.dotted))
 
     @property
@@ -172,7 +174,7 @@ ALL_WORDS = Spelling(1, False, False, False, comma=False, thousands=False, dotte
 
 
 def _is_word(cell: str | None) -> bool:
-    return cell is not None and not (READABLE.match(A_SIGN.sub(r"\1", cell)) or is_token(cell))
+    return cell is not None and not (NOT_WORDS.match(SIGN_EXPRESSION.sub(r"\1", cell)) or is_token(cell))
 
 
 def _all_spelt(values: object, spelling: str) -> bool:
@@ -180,15 +182,15 @@ def _all_spelt(values: object, spelling: str) -> bool:
 
 
 def _sign(known: Any) -> str:
-    """The sign of a currency, or %, that every cell has once, at one of its ends."""
+    """The currency sign, or %, that every cell has once, at one of its ends."""
     first = known[0].as_py().strip() if len(known) else ""
-    sign = next((each for each in SIGNS if each in (first[:1], first[-1:], first.lstrip("+-")[:1])), "")
+    sign = next((each for each in CURRENCY_SIGNS if each in (first[:1], first[-1:], first.lstrip("+-")[:1])), "")
     return sign if sign and pc.all(pc.equal(pc.count_substring(known, sign), 1)).as_py() else ""
 
 
 def _unsigned(array: object) -> pa.Array:
-    """The amounts without it, as far as it stands at an end."""
-    return pc.replace_substring_regex(array, SIGNED, r"\1")
+    """The amounts without the sign at either end."""
+    return pc.replace_substring_regex(array, SIGN_AT_END, r"\1")
 
 
 def as_numbers(array: object, kind: Spelt = "number") -> pa.Array:
@@ -205,9 +207,9 @@ def as_numbers(array: object, kind: Spelt = "number") -> pa.Array:
 
 def dates(array: pa.Array) -> Any:
     """Strings that spell dates as timestamps, in UTC where they name a zone; None where one of them isn't a date."""
-    if any(cell is not None and not A_DATE.match(cell) for cell in array[:FEW_CELLS].to_pylist()):
-        return None  # mostly; Arrow takes longer to compile its expression
-    if not (_all_spelt(array[:FIRST_CELLS], DATE) and _all_spelt(array, DATE)):
+    if any(cell is not None and not DATE_EXPRESSION.match(cell) for cell in array[:PEEKED_CELLS].to_pylist()):
+        return None  # mostly decides; faster than compiling Arrow's expression
+    if not (_all_spelt(array[:SAMPLED_CELLS], DATE) and _all_spelt(array, DATE)):
         return None
     words = pc.utf8_trim_whitespace(array)
     if not _all_spelt(words, ISO):
@@ -224,7 +226,7 @@ def dates(array: pa.Array) -> Any:
 
 
 def among(cells: Any, asked: Collection[object]) -> Any:
-    """Which cells of an Arrow array are one of those that were asked for, however they are spelt; None if none is."""
+    """Which cells of an Arrow array equal one of the values, whatever their spelling; None if none does."""
     kind = cells.type
     words = {str(each).strip() for each in asked}
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):

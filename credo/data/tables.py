@@ -15,29 +15,29 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo._kernels.data.codes import code_words
-from credo.data import BATCH_ROWS, LONGEST, Batch, Source, batch_rows, opened
+from credo.data import BATCH_ROWS, BATCH_TEXT_BYTES, Batch, Source, batch_rows, opened
 from credo.data.arrow_arrays import string_array
 from credo.data.spelling import is_token
 from credo.errors import DataError, SchemaError
 
 Read = Callable[[Sequence[str]], Iterator[Batch]]
 
-EMPTY = "the data is empty: there are no rows to learn from"
-READ = "an iterator can be read only once, and this one was read before: make a new one, or give a table"
-NOTHING = "the iterator gives no rows: it is empty, or was read before (an iterator can be read only once)"
+NO_DATA = "the data is empty: there are no rows to learn from"
+READ_BEFORE = "an iterator can be read only once, and this one was read before: make a new one, or give a table"
+NO_ROWS = "the iterator gives no rows: it is empty, or was read before (an iterator can be read only once)"
 
-MANY_WORDS = 4096  # words: from here on, looking for repeated ones pays
-WORTH_COMPILING = 1 << 18  # words: from here on, compiling a kernel for it pays
-FEW_WORDS = 1024
-LONG_RUN = 16  # consecutive equal words, on average: then one of each run is read
-HEAD, LONG = 64, 256  # first cells by which strings count as long, and their least mean length
-MUCH = 2**22  # characters of long strings
+CODED_WORDS = 4096  # from here on, looking for repeated words pays
+COMPILED_WORDS = 1 << 18  # from here on, compiling a kernel for it pays
+DISTINCT_WORDS = 1024
+LONG_RUN = 16  # mean length of runs of equal words, from which one word per run is read
+LENGTH_CELLS, LONG_CHARACTERS = 64, 256  # cells that give the mean length; its least value for long strings
+PIECEWISE_CHARACTERS = 2**22  # of long strings: more are converted piece by piece
 
-_begun: WeakSet[Any] = WeakSet()  # iterators whose first rows are gone
+_begun: WeakSet[Any] = WeakSet()  # iterators whose first rows are consumed
 
 
 def open_table(data: object) -> Source:
-    """Any form but a file."""
+    """The source of a table that isn't a file."""
     for takes, open_form in _FORMS:
         if takes(data):
             return open_form(data)
@@ -49,14 +49,14 @@ def open_table(data: object) -> Source:
 
 
 def check_names(names: Sequence[str], where: str = "") -> None:
-    """No two columns of one name."""
+    """Raise an error if two columns have the same name."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise SchemaError(f"{where}two columns are named {twice!r}; rename one of them")
 
 
 def batch_of(part: Any) -> Batch:
-    """An Arrow table or record batch."""
+    """A batch of an Arrow table or record batch."""
     return Batch(0, part.num_rows, dict(zip(part.schema.names, part.columns, strict=True)))
 
 
@@ -89,7 +89,7 @@ def _from_stream(data: Any) -> Source:
         return _from_relation(data)
     if hasattr(data, "iloc") and data.ndim == 2:  # pandas
         names = [str(name) for name in data.columns]
-        if data.shape[1] > data.shape[0] and (data.dtypes == np.float64).all():  # a column of pandas' takes longer
+        if data.shape[1] > data.shape[0] and (data.dtypes == np.float64).all():  # slower column by column
             x = data.to_numpy()
             return _lazy(names, len(data), lambda j: array_of(x[:, j], names[j]))
         return _lazy(names, len(data), lambda j: array_of(data.iloc[:, j], names[j]))
@@ -151,15 +151,15 @@ def _from_values(data: object) -> Source:
 
 
 def _are_long(values: object) -> bool:
-    """Whether these are Python's strings, many, and the first of them long: copies of all would take much memory."""
+    """Whether these are many long Python strings, whose copies would take much memory."""
     if not isinstance(values, list | tuple | np.ndarray) or getattr(values, "dtype", np.dtype("O")).kind != "O":
         return False
-    mean = np.mean([len(cell) if isinstance(cell, str) else 0 for cell in values[:HEAD]] or [0])
-    return bool(mean > LONG and len(values) * mean > MUCH)
+    mean = np.mean([len(cell) if isinstance(cell, str) else 0 for cell in values[:LENGTH_CELLS]] or [0])
+    return bool(mean > LONG_CHARACTERS and len(values) * mean > PIECEWISE_CHARACTERS)
 
 
 def _in_pieces(whole: Source, long: Mapping[str, Any]) -> Source:
-    """The same table; columns of long strings become Arrow's a few rows at a time, each time they are read."""
+    """The table, whose long strings are converted to Arrow a few rows at a time, at each reading."""
     rows = whole.rows or 0
 
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
@@ -177,13 +177,13 @@ def _in_pieces(whole: Source, long: Mapping[str, Any]) -> Source:
 
 
 def _rows_of(values: Sequence[object]) -> int:
-    """How many rows hold about as much as a batch may."""
-    lengths = [len(cell) if isinstance(cell, str) else 0 for cell in values[:HEAD]]
-    return max(1, int(LONGEST // 8 // np.mean(lengths)))
+    """The number of rows that fit into a batch."""
+    lengths = [len(cell) if isinstance(cell, str) else 0 for cell in values[:LENGTH_CELLS]]
+    return max(1, int(BATCH_TEXT_BYTES // 8 // np.mean(lengths)))
 
 
 def _texts(values: object, name: str, start: int) -> pa.Array:
-    found = array_of(values, name, start, pa.system_memory_pool())  # Arrow's own keeps what a piece leaves for a while
+    found = array_of(values, name, start, pa.system_memory_pool())  # Arrow's pool would keep freed memory
     return found.cast(pa.string()) if pa.types.is_null(found.type) else found
 
 
@@ -211,7 +211,7 @@ def array_of(values: object, name: str, start: int = 0, pool: object = None) -> 
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
             return pa.chunked_array(values)
         if (floats := _complete_floats(values)) is not None:
-            return pa.array(np.ascontiguousarray(floats))  # as it lies in memory, if it can be
+            return pa.array(np.ascontiguousarray(floats))  # without a copy, if possible
         if isinstance(values, list) and values and all(type(cell) is str for cell in values):
             return string_array(values)
         return pa.array(values, from_pandas=True, memory_pool=pool)
@@ -230,8 +230,8 @@ def _complete_floats(values: Any) -> NDArray[np.float64] | None:
 
 
 def _spelt_out(values: Any) -> list[str | None] | None:
-    """Numbers or dates among which tokens such as NA stand, as strings, which are read as such columns of files are;
-    None if there is anything else."""
+    """Numbers or dates mixed with tokens such as NA, as strings, to be parsed like a file's columns; None if there is
+    anything else."""
     known = [cell for cell in values if not is_missing(cell) and not is_token(cell)]
     kinds = {"number" if _type_of(cell) == "number" else "date" if isinstance(cell, date) else "" for cell in known}
     if kinds not in ({"number"}, {"date"}) or not any(map(is_token, values)):
@@ -242,14 +242,14 @@ def _spelt_out(values: Any) -> list[str | None] | None:
 
 
 def _words_in_runs(values: NDArray[Any]) -> Any:
-    """Words in long runs, such as the ids of sequences, as a dictionary: one word of each run is read."""
-    if values.dtype.kind not in "UO" or values.ndim != 1 or len(values) < MANY_WORDS:
+    """Strings in long runs, such as sequence ids, as a dictionary array: one string per run is read."""
+    if values.dtype.kind not in "UO" or values.ndim != 1 or len(values) < CODED_WORDS:
         return None
     try:
-        if not isinstance(values[0], str) or (values[1:MANY_WORDS] != values[: MANY_WORDS - 1]).mean() > 1 / LONG_RUN:
+        if not isinstance(values[0], str) or (values[1:CODED_WORDS] != values[: CODED_WORDS - 1]).mean() > 1 / LONG_RUN:
             return None
         starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
-    except (TypeError, ValueError):  # of cells that can't be compared
+    except (TypeError, ValueError):  # some cells can't be compared
         return None
     words = values[starts]
     if len(words) > len(values) / LONG_RUN or any(map(is_token, words.tolist())):
@@ -263,21 +263,21 @@ def _words_in_runs(values: NDArray[Any]) -> Any:
 
 
 def _coded_words(values: NDArray[np.str_]) -> Any:
-    """Few different words, many times, as a dictionary: several times faster than a string for each."""
-    if len(values) < (MANY_WORDS if code_words.is_ready else WORTH_COMPILING):
+    """Few distinct, often repeated strings as a dictionary array: several times faster than converting each."""
+    if len(values) < (CODED_WORDS if code_words.is_ready else COMPILED_WORDS):
         return None
     if values.ndim != 1 or not values.dtype.isnative or not values.itemsize:
         return None
     words = np.ascontiguousarray(values).view(np.uint32).reshape(len(values), -1)
-    codes, first = np.empty(len(values), dtype=np.int32), np.empty(FEW_WORDS, dtype=np.int64)
+    codes, first = np.empty(len(values), dtype=np.int32), np.empty(DISTINCT_WORDS, dtype=np.int64)
     found = code_words(words, codes, first)
-    if any(map(is_token, values[first[: max(found, 0)]].tolist())):  # it may be numbers with tokens among them
+    if any(map(is_token, values[first[: max(found, 0)]].tolist())):  # it may be numbers mixed with tokens
         return None
     return None if found < 0 else pa.DictionaryArray.from_arrays(codes, pa.array(values[first[:found]]))
 
 
 def _odd_cell(values: Any, name: str, start: int) -> str:
-    """The first cell of another type than those before it."""
+    """The error for the first cell whose type differs from those before it."""
     known = [(row, cell) for row, cell in enumerate(values, start + 1) if not is_missing(cell)]
     first = known[0][1] if known else None
     for row, cell in known:
@@ -323,7 +323,7 @@ def _type_of(cell: object) -> str:
 
 def _from_list(data: Sequence[Any]) -> Source:
     if not len(data):
-        raise DataError(EMPTY)
+        raise DataError(NO_DATA)
     if all(map(_is_table, data)):
         return _from_blocks(data) if _are_blocks(data) else _from_tables([*map(opened, data)])
     if all(isinstance(row, Mapping) for row in data):
@@ -343,13 +343,13 @@ def _is_table(data: object) -> bool:
 
 
 def _are_blocks(data: Sequence[Any]) -> bool:
-    """Whether they are arrays of floats with the same number of columns."""
+    """Whether all tables are arrays of floats with the same number of columns."""
     plain = all(type(each) is np.ndarray and each.dtype == np.float64 for each in data)
     return plain and len({each.shape[1] for each in data}) == 1
 
 
 def _from_blocks(data: Sequence[Any]) -> Source:
-    """The same as _from_tables, without opening each: sequences may be many and short."""
+    """As `_from_tables`, but without opening each: sequences may be many and short."""
     lengths, first = [len(each) for each in data], _from_block(data[0])
     edges = np.cumsum([0, *lengths])
     size, rows = batch_rows(8 * len(first.names)), int(edges[-1])
@@ -368,7 +368,7 @@ def _from_blocks(data: Sequence[Any]) -> Source:
 
 
 def _from_tables(tables: Sequence[Source]) -> Source:
-    """Tables below each other."""
+    """A list of tables, concatenated."""
     names = tables[0].names
     for number, other in enumerate(tables, 1):
         if odd := sorted({*other.names} ^ {*names}):
@@ -415,7 +415,7 @@ def _from_iterator(data: Iterator[Any]) -> Source:
     _begin(data)
     first = next(data, None)
     if first is None:
-        raise DataError(NOTHING)
+        raise DataError(NO_ROWS)
     parts = chain([first], data)
     rowwise = isinstance(first, Mapping) and not any(_is_column(value) for value in first.values())
     tables = _row_tables(parts) if rowwise else map(opened, parts)
@@ -430,7 +430,7 @@ def _from_iterator(data: Iterator[Any]) -> Source:
 
 
 def _row_tables(rows: Iterator[Mapping[Any, object]]) -> Iterator[Source]:
-    """Rows as tables of the columns that the first of them have."""
+    """Tables of rows, with the columns of the first rows."""
     names: list[Any] = []
     for start in count(0, BATCH_ROWS):
         chunk = list(islice(rows, BATCH_ROWS))
@@ -449,28 +449,28 @@ def _is_column(value: object) -> bool:
 
 
 def _begin(data: object) -> None:
-    """Rows taken from an iterator are consumed: a second use would silently miss them."""
+    """Mark an iterator as begun: its rows are consumed, and a second use would silently miss them."""
     try:
         if data in _begun:
-            raise DataError(READ)
+            raise DataError(READ_BEFORE)
         _begun.add(data)
-    except TypeError:  # some can't be remembered
+    except TypeError:  # some can't be weakly referenced
         return
 
 
 def _once(read: Read) -> Read:
-    """The reader; a second reading is an error."""
+    """The reader, with an error at a second reading."""
     unread = iter([True])
 
     def reading(wanted: Sequence[str]) -> Iterator[Batch]:
         if not next(unread, False):
-            raise DataError(READ)
+            raise DataError(READ_BEFORE)
         rows = 0
         for batch in read(wanted):
             rows += batch.rows
             yield batch
         if not rows:
-            raise DataError(NOTHING)
+            raise DataError(NO_ROWS)
 
     return reading
 

@@ -26,7 +26,7 @@ __all__ = ["Dask", "Engine", "Local", "Partition", "Serial", "Spark", "current",
 Rows = TypeVar("Rows", bound=Sized)
 Result = TypeVar("Result")
 
-_LAZY = {"Dask": "credo.engines.dask", "Spark": "credo.engines.spark"}  # of packages that the core does without
+_LAZY = {"Dask": "credo.engines.dask", "Spark": "credo.engines.spark"}  # engines that need optional packages
 
 
 def __getattr__(name: str) -> Any:
@@ -42,7 +42,7 @@ def __getattr__(name: str) -> Any:
 
 
 class Serial:
-    """One batch after another, without threads: for a few small ones, to which starting threads would be the work."""
+    """One batch after another, without threads: for a few small batches, for which starting threads would dominate."""
 
     shares_memory = True
 
@@ -63,7 +63,7 @@ _engine: ContextVar[Engine | None] = ContextVar("engine", default=None)
 
 
 def current() -> Engine:
-    """The engine that jobs run on, unless their rows live on another one."""
+    """The engine that jobs run on, unless their rows are held by another one."""
     return _engine.get() or Local()
 
 
@@ -78,13 +78,15 @@ def using(engine: Engine) -> Iterator[None]:
 
 
 def at_home(partitions: Iterable[Partition[Any]]) -> Engine:
-    """The engine that these partitions live on; else the current one."""
-    first = partitions[0] if isinstance(partitions, Sequence) and partitions else None  # an iterator is of batches here
+    """The engine that holds these partitions, or the current one."""
+    first = (
+        partitions[0] if isinstance(partitions, Sequence) and partitions else None
+    )  # an iterator holds local batches
     return (first and first.home) or current()
 
 
 def map(job: Callable[[Rows], Result], partitions: Iterable[Partition[Rows]]) -> Iterator[Result]:  # noqa: A001
-    """job(batch) for each batch of each partition, in their order, on the engine that they live on."""
+    """job(batch) for each batch of each partition, in order, on the engine that holds them."""
     return at_home(partitions).map(job, partitions)
 
 
@@ -93,7 +95,7 @@ def reduce(
     partitions: Iterable[Partition[Rows]],
     total: Callable[[Sequence[Result]], Result],
 ) -> Result | None:
-    """The sum of these by a fixed tree, on the engine that the partitions live on; None of no batches."""
+    """The sum of job(batch) by a fixed tree, on the engine that holds the partitions; None without batches."""
     return at_home(partitions).reduce(job, partitions, total)
 
 
@@ -103,7 +105,7 @@ def reduce_by_key(
     total: Callable[[Sequence[Result]], Result],
     split: Split,
 ) -> Result | None:
-    """The same sum where results have many keys: other machines add up shards of them, which are put together here."""
+    """The same sum for results with many keys: workers add shards of keys, which are joined here."""
     from credo.engines.remote import Remote
 
     engine = at_home(partitions)

@@ -21,17 +21,17 @@ from credo.errors import CredoError, EngineError
 Rows = TypeVar("Rows", bound=Sized)
 Result = TypeVar("Result")
 Work = TypeVar("Work", bound=tuple[Any, ...])
-Begun = list[Delayed]  # nodes that Dask works on, or that it has worked on
+Begun = list[Delayed]  # nodes of Dask's graph, pending or done
 
-WINDOW = 8 * FAN_IN  # partitions that are handed to Dask at a time: whole trees, so that sums are those of any engine
-AHEAD = 2  # windows that Dask works on at a time
-LARGE = 2**16  # bytes from which on something is sent to a worker, and not to the scheduler with the graph
+WINDOW = 8 * FAN_IN  # partitions submitted at a time: whole trees, so that sums equal those of any engine
+AHEAD = 2  # windows in progress at a time
+LARGE = 2**16  # bytes: larger objects are sent to the workers instead of with the graph
 DIED = "{} can't be computed: several workers died, perhaps for lack of memory"
-THREADS = "threads"  # Dask's scheduler where there is no cluster
+THREADS = "threads"  # Dask's scheduler without a cluster
 
 
 class DaskPieces(Piece):
-    """Rows that Dask computes: those of any partition of a DataFrame."""
+    """The rows of a DataFrame's partitions, computed by Dask."""
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
@@ -39,7 +39,8 @@ class DaskPieces(Piece):
         self._nodes: dict[int, list[Delayed]] = {}
 
     def at(self, place: int) -> DaskPiece:
-        """Nodes are spelt out for runs of partitions, each as long as all before it: the first rows need one node."""
+        """The rows of one partition. Nodes are listed for runs of partitions, each as long as all before it: the first
+        rows need one node."""
         run = place.bit_length()
         start = 1 << run >> 1
         if run not in self._nodes:
@@ -63,7 +64,7 @@ class DaskPiece(Piece):
 
     @property
     def rows(self) -> Any:
-        """The rows themselves, here: not to be asked for by the driver, unless they are few."""
+        """The rows themselves, in this process: for the driver only if they are few."""
         client = _client(None)
         return self.node.compute(scheduler=THREADS) if client is None else client.compute(self.node).result()
 
@@ -90,7 +91,7 @@ class Dask(Remote):
                 yield self._value(node, place + i)
 
     def summed(self, task: Task, partitions: Iterable[Partition[Any]]) -> list[Any]:
-        """By the workers: the driver sees how many rows were read, and the sum."""
+        """The sum, computed by the workers: the driver gets the number of rows and the sum."""
         if task.split is None and isinstance(partitions, OfFrame) and len(partitions):
             return [self._of_frame(task, partitions)]
         sent, name = self._sent(cloudpickle.dumps(task)), _named(task)
@@ -150,7 +151,7 @@ class Dask(Remote):
         except Exception as error:
             if not hasattr(error, "last_worker"):  # of Dask's KilledWorker: reading it again would kill others
                 sent, name = cloudpickle.dumps(Task(_seen)), "credo-search"
-                for place, own in enumerate(partitions):  # which one was it?
+                for place, own in enumerate(partitions):  # find out which partition failed
                     self._value(self._begin([self._leaf(sent, name, place, own)])[0], place)
                 raise EngineError(f"Dask failed: {_said(error)}") from error
             place = getattr(error, "task", (0,))[-1]
@@ -161,7 +162,7 @@ class Dask(Remote):
         self, partitions: Iterable[Partition[Any]], begin: Callable[[int, Sequence[Partition[Any]]], Begun]
     ) -> Iterator[tuple[int, Begun]]:
         """The place of each window's first partition, and its nodes; further ones are begun before."""
-        size = WINDOW if isinstance(partitions, Sequence) else FAN_IN  # what isn't a list are rows of this process
+        size = WINDOW if isinstance(partitions, Sequence) else FAN_IN  # an iterator holds local rows
 
         def begun() -> Iterator[tuple[int, Begun]]:
             rest, place = iter(partitions), 0
@@ -172,8 +173,8 @@ class Dask(Remote):
         return self._ahead(begun())
 
     def _ahead(self, begun: Iterable[Work]) -> Iterator[Work]:
-        """Work that was begun, the last item of each being what Dask works on; the next is begun before one is waited
-        for. What nobody waits for any more, after an error say, is cancelled."""
+        """Submitted work, whose last item is Dask's; the next is submitted before the first is awaited. Abandoned work,
+        as after an error, is cancelled."""
         waiting = deque[Work]()
         try:
             for work in begun:
@@ -226,8 +227,8 @@ class Dask(Remote):
 
 
 def partitions_kept() -> Any:
-    """A block in which Dask doesn't join partitions of files of which few columns are read: rows are counted by
-    partition, whichever columns are."""
+    """A block in which Dask doesn't join partitions of files when few columns are read: row counts are per partition,
+    whatever the columns."""
     return dask.config.set({"optimization.tune.active": False})
 
 
@@ -245,7 +246,7 @@ def _client(given: Any) -> Any:
 
 
 def _named(task: Task) -> str:
-    """What Dask's dashboard calls it."""
+    """The name for Dask's dashboard."""
     return f"credo-{type(task.job).__name__}"
 
 
@@ -261,7 +262,7 @@ def _work(sent: bytes, place: int, blob: bytes, pieces: Sequence[Any]) -> Done:
 
 
 def _seen(_: Any) -> None:
-    """That it can be read is all."""
+    """Nothing: this only checks that a partition can be computed."""
 
 
 def _shard(sent: bytes, done: Done, shard: int) -> Done:
@@ -279,12 +280,13 @@ def _pair(sent: bytes, pair: Sequence[Done]) -> Done:
 
 
 def _summed(found: Any) -> Done:
-    """In a class of our own: of a dict, Dask sends the keys apart, and named tuples among them as plain ones."""
+    """The sum in a class of our own: Dask takes dicts apart, and turns named tuples among their keys into plain
+    ones."""
     return Done([found], 0, [])
 
 
 def _facts(done: Done) -> Done:
-    """What the driver is told of a partition whose sum stays on the worker."""
+    """The driver's facts about a partition whose sum stays on the worker."""
     return done._replace(results=[])
 
 

@@ -1,4 +1,4 @@
-"""What Dask's workers do with partitions, and the tree by which a DataFrame's are added up."""
+"""Tasks of Dask's workers, and the tree that adds a DataFrame's partitions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from credo.errors import CredoError
 
 
 class Computed:
-    """What a piece is where Dask has computed it."""
+    """A piece on the worker that has computed it."""
 
     def __init__(self, rows: Any) -> None:
         self.rows = rows
@@ -31,7 +31,7 @@ class Computed:
 
 @lru_cache(2)
 def task_of(sent: bytes) -> Task:
-    """Of several partitions the same: what a model derives from its evidence is derived once a worker."""
+    """The task, unpickled once per worker, so that what a model derives from its evidence is derived once."""
     task: Task = pickle.loads(sent)
     return task
 
@@ -44,7 +44,7 @@ def total_of(sent: bytes) -> Callable[[Sequence[Any]], Any]:
 
 @dataclass(frozen=True, eq=False)
 class FrameWork:
-    """The task over partitions of a frame, one of which stands for all: a worker gets it once."""
+    """The task for a frame's partitions, with one as a template for all: a worker gets it once."""
 
     sent: bytes
     template: bytes
@@ -54,9 +54,9 @@ class FrameWork:
 
 @dataclass(frozen=True, eq=False)
 class FrameLeaf:
-    """The task over one of them, computed."""
+    """The task for one computed partition."""
 
-    token: str  # what is computed again is another result
+    token: str  # a recomputed result is a different object
 
     def __call__(self, frame: Any, work: FrameWork, partition_info: dict[str, int] | None = None) -> Done:
         assert partition_info is not None
@@ -69,7 +69,7 @@ class FrameLeaf:
 
 
 def frame_tree(frame: Any, work: FrameWork) -> Any:
-    """The sum over a frame's partitions, not computed yet: runs of 32, of these again runs of 32, as trees of pairs."""
+    """The lazy sum over a frame's partitions: by runs of 32, of these again runs of 32, as trees of pairs."""
     import pandas as pd
     from dask.dataframe.dask_expr import new_collection
     from dask.dataframe.dask_expr._reductions import TreeReduce
@@ -81,14 +81,14 @@ def frame_tree(frame: Any, work: FrameWork) -> Any:
 
 
 class Sum(NamedTuple):
-    """Of a run of partitions, or of several runs."""
+    """The sum of a run of partitions, or of several runs."""
 
     done: Done
 
 
 @dataclass(frozen=True, eq=False)
 class Adding:
-    """Adds what up to 32 partitions gave, or up to 32 sums of them."""
+    """Adds the results of up to 32 partitions, or up to 32 sums of them."""
 
     sent: bytes
 

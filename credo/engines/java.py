@@ -12,8 +12,8 @@ from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 
-VARIABLES = "JAVA_HOME", "PYSPARK_PYTHON"  # of the environment
-MISSING = "--add-modules=jdk.incubator.vector"  # Spark asks for it, can do without, and the wheel doesn't have it
+VARIABLES = "JAVA_HOME", "PYSPARK_PYTHON"  # environment variables that may be set
+MISSING = "--add-modules=jdk.incubator.vector"  # optional for Spark, and not in the wheel
 SCRIPT = """#!/bin/sh
 for option do
   shift
@@ -30,8 +30,8 @@ def is_there() -> bool:
 
 @contextmanager
 def provided() -> Iterator[None]:
-    """For sessions that this process starts in the block: Python for their workers, and Java; the wheel's by a script
-    in a folder of its own."""
+    """A block whose Spark sessions find Python for their workers, and Java (the wheel's through a script in a temporary
+    folder)."""
     before = {name: os.environ.get(name) for name in VARIABLES}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with TemporaryDirectory(prefix="credo-java-") as folder:

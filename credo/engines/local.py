@@ -57,7 +57,7 @@ def _blas() -> Any:
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Matrix products on one thread: several of ours with several of BLAS's each would wait for one another."""
+    """A block with single-threaded BLAS: its threads would compete with ours."""
     found: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
     return found
 
@@ -65,7 +65,7 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 def _mapped(job: Callable[[Rows], Result], batches: Generator[tuple[int, Rows]]) -> Iterator[tuple[int, Result]]:
     """job(batch) and the place of its partition, in order, a few batches ahead of the reader."""
     count = workers()
-    with closing(batches):  # a file or a connection behind it is free again at once
+    with closing(batches):  # closes the file or connection behind it at once
         begun = [*islice(batches, 2)]
         every = chain(begun, batches)
         if len(begun) == 1 or count == 1:
@@ -75,7 +75,7 @@ def _mapped(job: Callable[[Rows], Result], batches: Generator[tuple[int, Rows]])
 
 
 def _alone(job: Callable[[Rows], Result], batch: Rows) -> Result:
-    """As a thread would do it: in a context of its own, which neither the caller's settings nor its progress are in."""
+    """The job in a context of its own, as in a thread: without the caller's settings and progress."""
     with one_blas_thread():
         result = Context().run(job, batch)
     if report := progress.get():

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SHARDS = 16  # that results are split into by key
-FAN_IN = 32  # results that are added in one go: uniting levels once for many parts costs little more than once for two
+SHARDS = 16  # of results with many keys
+FAN_IN = 32  # results added at once: uniting the levels of many parts costs little more than of two
 
 
 class Sized(Protocol):
@@ -31,15 +31,15 @@ Node = TypeVar("Node")
 
 
 class Engine(Protocol):
-    """What runs jobs. Results don't depend on which engine does, nor on how many workers it has."""
+    """Runs jobs. Results depend neither on the engine nor on its number of workers."""
 
     @property
     def shares_memory(self) -> bool:
-        """Whether its workers are threads of this process, to which rows in memory need not be sent."""
+        """Whether the workers are threads of this process and share its memory."""
         ...
 
     def map(self, job: Callable[[Rows], Result], partitions: Iterable[Partition[Rows]], /) -> Iterator[Result]:
-        """job(batch) for each batch of each partition, in their order."""
+        """job(batch) for each batch of each partition, in order."""
         ...
 
     def reduce(
@@ -49,34 +49,34 @@ class Engine(Protocol):
         total: Callable[[Sequence[Result]], Result],
         /,
     ) -> Result | None:
-        """The sum of these, first within each partition, then over partitions (see `added`); None of no batches."""
+        """The sum of job(batch), within each partition and then over partitions (see `added`); None without batches."""
         ...
 
 
 class Partition(Protocol[Read]):
-    """Rows that one worker reads; it is pickled to get there."""
+    """Rows that one worker reads; picklable."""
 
     @property
     def home(self) -> Engine | None:
-        """The engine that holds the rows, and that jobs over them run on; None: any engine can open them."""
+        """The engine that holds the rows and runs jobs over them; None: any engine can open them."""
         ...
 
     def batches(self) -> Iterator[Read]:
-        """The rows, batch by batch: what is opened is opened here."""
+        """The rows in batches; files are opened here."""
         ...
 
 
 class AnyOfFrame(Partition[Read], Protocol[Read]):
-    """Stands for all partitions of a DataFrame."""
+    """A template for all partitions of a DataFrame."""
 
     def at(self, place: int, start: int, rows: int | None, /) -> Partition[Read]:
-        """One of them, with how many rows come before it, and how many it has, if they were counted."""
+        """One partition, with its start and its number of rows, if counted."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class OfFrame(Sequence[Partition[Any]]):
-    """The partitions of a DataFrame: one stands for all and is sent once, since they differ in place and rows alone."""
+    """The partitions of a DataFrame, sent once as a template: they differ only in place and rows."""
 
     template: AnyOfFrame[Any]
     frame: Any  # of the engine
@@ -84,11 +84,11 @@ class OfFrame(Sequence[Partition[Any]]):
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Rows that come before each."""
+        """The number of rows before each partition."""
         return self.counts.cumsum() - self.counts
 
     def each(self, changed: Callable[[Any], Any]) -> OfFrame:
-        """All of them changed in the same way."""
+        """The partitions with a changed template."""
         return replace(self, template=changed(self.template))
 
     def __len__(self) -> int:
@@ -108,15 +108,15 @@ class OfFrame(Sequence[Partition[Any]]):
 
 
 class Split(Protocol):
-    """Takes results apart by key: shards of different numbers have no key in common, and add to the whole."""
+    """Splits results by key into disjoint shards, which add up to the whole."""
 
     def __call__(self, result: Any, shard: int, /) -> Any:
-        """What the result has of the keys of a shard, of SHARDS in all."""
+        """The part of the result in one of SHARDS shards."""
         ...
 
 
 class Loaded:
-    """A batch that is in memory is a partition, of itself."""
+    """A batch in memory as a partition."""
 
     @property
     def home(self) -> Engine | None:
@@ -127,7 +127,7 @@ class Loaded:
 
 
 def opened(partitions: Iterable[Partition[Rows]]) -> Generator[tuple[int, Rows]]:
-    """Each batch, and the place of its partition; what is open is closed with it."""
+    """Each batch with the place of its partition; closing the generator closes open files."""
     try:
         for place, partition in enumerate(partitions):
             for batch in partition.batches():
@@ -138,7 +138,7 @@ def opened(partitions: Iterable[Partition[Rows]]) -> Generator[tuple[int, Rows]]
 
 
 def sums(results: Iterable[tuple[int, Result]], total: Callable[[Sequence[Result]], Result]) -> Result | None:
-    """The sum of results, each with the place of its partition: what `Engine.reduce` gives."""
+    """The sum of results, each with the place of its partition, as `Engine.reduce` gives it."""
 
     def by_partition() -> Iterator[Result | None]:
         reached = 0
@@ -151,7 +151,7 @@ def sums(results: Iterable[tuple[int, Result]], total: Callable[[Sequence[Result
 
 
 def subtotal(results: Iterator[Result], total: Callable[[Sequence[Result]], Result]) -> Result | None:
-    """The sum of one partition's results, which is its only result, if there is one."""
+    """The sum of one partition's results; a single result is itself the sum. None without results."""
     begun = [result for _, result in zip(range(2), results, strict=False)]
     if len(begun) < 2:
         return begun[0] if begun else None
@@ -159,7 +159,7 @@ def subtotal(results: Iterator[Result], total: Callable[[Sequence[Result]], Resu
 
 
 def added(results: Iterable[Result | None], total: Callable[[Sequence[Result]], Result]) -> Result | None:
-    """The sum of results by a tree that depends on nothing but their places: runs of 32, then pairs of equal height.
+    """The sum of results by a tree that depends only on their places: runs of 32, then pairs of equal height.
 
     None has a place and adds nothing. At most log₂(results / 32) sums wait, and each result takes part in as many
     additions.
@@ -179,7 +179,7 @@ def run_total(run: Sequence[Result | None], total: Callable[[Sequence[Result]], 
 
 
 def pair_total(pair: Sequence[Result | None], total: Callable[[Sequence[Result]], Result]) -> Result | None:
-    """The sum of two sums; where one of them is of nothing, the other."""
+    """The sum of two sums, either of which may be None."""
     own = [result for result in pair if result is not None]
     return total(own) if len(own) > 1 else own[0] if own else None
 

@@ -1,4 +1,4 @@
-"""Engines whose workers are other processes, here or elsewhere: what is sent there, and what comes back."""
+"""Engines whose workers are other processes: the tasks sent to them, and their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from credo.notices import recorded, tell
 Rows = TypeVar("Rows", bound=Sized)
 Result = TypeVar("Result")
 
-Watch = Callable[[int, int | None], None]  # is told how many partitions of a pass are done, and of how many, if known
+Watch = Callable[[int, int | None], None]  # called with the number of finished partitions, and their total if known
 
 partition_progress: ContextVar[Watch | None] = ContextVar("partition_progress", default=None)
 
@@ -28,19 +28,19 @@ SPLIT_SEQUENCE = (
 
 
 class Done(NamedTuple):
-    """What workers found in a partition, or in several."""
+    """The workers' results for one or several partitions."""
 
-    results: list[Any]  # of each batch; or their sum alone, which is None of no batches
+    results: list[Any]  # of each batch; or only their sum, None without batches
     rows: int
-    notices: list[str]  # that were told there
-    partitions: int = 1  # of which these are
+    notices: list[str]  # given on the workers
+    partitions: int = 1  # the number of partitions
 
 
-NOTHING = Done([None], 0, [])  # of a partition without rows
+NOTHING = Done([None], 0, [])  # the result of a partition without rows
 
 
 def joined(results: list[Any], parts: Sequence[Done]) -> Done:
-    """Those results; and the rows and notices of the parts that they come of, equal notices as one."""
+    """The results, with the rows and the distinct notices of all parts."""
     notices = [*dict.fromkeys(notice for done in parts for notice in done.notices)]
     return Done(results, sum(done.rows for done in parts), notices, sum(done.partitions for done in parts))
 
@@ -51,10 +51,10 @@ class Task:
 
     job: Callable[[Any], Any]
     total: Callable[[Sequence[Any]], Any] | None = None
-    split: Split | None = None  # what the sum is taken apart by, after the worker is done with a partition
+    split: Split | None = None  # splits a partition's sum into shards
 
     def __call__(self, partition: Partition[Any]) -> Done:
-        """To be called by the worker."""
+        """Run by the worker."""
         rows = 0
 
         def results() -> Iterator[Any]:
@@ -69,13 +69,13 @@ class Task:
 
 
 class Remote(ABC):
-    """An engine that has tasks done elsewhere, a partition each."""
+    """An engine whose tasks run elsewhere, one per partition."""
 
     shares_memory = False
 
     @abstractmethod
     def run(self, task: Task, partitions: Iterable[Partition[Any]]) -> Iterator[Done]:
-        """task(partition) for each, in their order; task and partitions are picklable."""
+        """task(partition) for each partition, in order; task and partitions are picklable."""
 
     def map(self, job: Callable[[Rows], Result], partitions: Iterable[Partition[Rows]], /) -> Iterator[Result]:
         done = watched(self.run(Task(job), partitions), partitions)
@@ -88,7 +88,7 @@ class Remote(ABC):
         total: Callable[[Sequence[Result]], Result],
         /,
     ) -> Result | None:
-        """By the same tree as anywhere."""
+        """The sum, by the same tree as on every engine."""
         whole: Result | None = self.summed(Task(job, total), partitions)[0]
         return whole
 
@@ -100,19 +100,19 @@ class Remote(ABC):
         split: Split,
         /,
     ) -> list[Result]:
-        """The sum in shards, each added up by itself: no worker need hold all keys."""
+        """The sum in shards, added separately: no worker holds all keys."""
         return [shard for shard in self.summed(Task(job, total, split), partitions) if shard is not None]
 
     def summed(self, task: Task, partitions: Iterable[Partition[Any]]) -> list[Any]:
-        """The sum over partitions, or those of the shards that the task is split into. Engines of many workers have
-        them add; here the driver does, all keys at once."""
+        """The sum over partitions, or those of the shards that the task is split into. Subclasses let the workers add;
+        here the driver adds all keys at once."""
         assert task.total is not None
         done = watched(self.run(replace(task, split=None), partitions), partitions)
         return [added((each.results[0] for each in done), task.total)]
 
 
 def watched(done: Iterable[Done], partitions: Iterable[Partition[Any]]) -> Iterator[Done]:
-    """What comes back, in order; notices are told, and progress is reported, as it comes."""
+    """The results in order; notices and progress are reported as they arrive."""
     report, watch = progress.get(), partition_progress.get()
     count = len(partitions) if isinstance(partitions, Sequence) else None
     number = 0
@@ -134,10 +134,10 @@ def added_runs(parts: Sequence[Done], total: Callable[[Sequence[Any]], Any], run
 
 
 def of_pairs(sums: Sequence[Any], total: Callable[[Sequence[Any]], Any]) -> Any:
-    """The sum of sums of equal numbers of partitions, but for the last."""
+    """The sum of sums over equal numbers of partitions (except the last)."""
     return tree(sums, lambda one: one[0], lambda pair: pair_total(pair, total), fan_in=1)
 
 
 def in_partition(error: CredoError, place: int) -> CredoError:
-    """The same error, which says in which partition it was found."""
+    """The same error, naming the partition."""
     return type(error)(f"{error} (partition {place + 1})") if len(error.args) == 1 else error

@@ -1,4 +1,4 @@
-"""Partitions as bytes, without the rows that the engine itself brings to where they are unpacked."""
+"""Pickled partitions, without the rows that the engine itself provides on the workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Piece:
-    """Stands for rows that an engine holds, in a partition that is sent to them. It isn't pickled itself."""
+    """A placeholder, in a sent partition, for rows that an engine holds. It isn't pickled itself."""
 
 
 class _Pickler(pickle.Pickler):
@@ -25,7 +25,7 @@ class _Pickler(pickle.Pickler):
         return len(self.pieces) - 1
 
     def reducer_override(self, thing: Any) -> Any:
-        """Workers have working directories of their own: a path is sent whole."""
+        """Paths are sent as absolute ones: workers have other working directories."""
         if isinstance(thing, Path) and not thing.is_absolute():
             return type(thing), (str(thing.absolute()),)
         return NotImplemented
@@ -41,7 +41,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def packed(partition: object) -> tuple[bytes, list[Piece]]:
-    """The partition, and the pieces that were left out of it."""
+    """The pickled partition, and the pieces left out of it."""
     pickler = _Pickler(stream := io.BytesIO())
     pickler.dump(partition)
     return stream.getvalue(), pickler.pieces

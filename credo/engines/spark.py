@@ -36,9 +36,9 @@ from credo.engines.remote import (
 from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, DataError, EngineError
 
-SCHEMA = "place long, shard long, blob binary"  # of what a partition, or several of them, become
-WINDOW = 8 * FAN_IN  # partitions of files that are one job of Spark
-FEW = 2 * FAN_IN  # sums that the driver adds
+SCHEMA = "place long, shard long, blob binary"  # of the result of one or several partitions
+WINDOW = 8 * FAN_IN  # partitions of files per Spark job
+FEW = 2 * FAN_IN  # at most this many sums are added by the driver
 
 
 class SparkPiece(Piece):
@@ -57,7 +57,7 @@ class SparkPiece(Piece):
 
 
 class Streamed:
-    """What a piece is where Spark has it: record batches, to be read once."""
+    """A piece on a Spark worker: record batches, to be read once."""
 
     def __init__(self, batches: Iterator[Any]) -> None:
         self._batches = batches
@@ -71,7 +71,7 @@ class Streamed:
 
 @dataclass(frozen=True, eq=False)
 class Failed:
-    """An error that would be the same each time: Spark needs not try again."""
+    """A deterministic error, for which Spark needn't retry."""
 
     error: CredoError
 
@@ -98,7 +98,7 @@ class Spark(Remote):
             yield from _in_order(self._table(self._mapped(task, window), _frame_of(window)), len(window))
 
     def summed(self, task: Task, partitions: Iterable[Partition[Any]]) -> list[Any]:
-        """By the workers, until few sums are left for the driver."""
+        """The sum, computed by the workers until few sums are left for the driver."""
         assert task.total is not None
         sums: list[list[Any]] = [[] for _ in range(1 if task.split is None else SHARDS)]
 
@@ -114,7 +114,7 @@ class Spark(Remote):
         return [of_pairs(own, task.total) for own in sums]
 
     def _windows(self, partitions: Iterable[Partition[Any]]) -> Iterator[Sequence[Partition[Any]]]:
-        """What is one job of Spark: all of a frame, or some of the partitions that are sent."""
+        """The partitions of each Spark job: a whole frame, or some of the sent partitions."""
         if isinstance(partitions, Sequence) and partitions and partitions[0].home is not None:
             yield partitions
             return
@@ -123,7 +123,7 @@ class Spark(Remote):
             yield window
 
     def _mapped(self, task: Task, window: Sequence[Partition[Any]]) -> Any:
-        """A DataFrame of one row a partition: its number, and what was found there."""
+        """A DataFrame with a row per partition: its number and its result."""
         if isinstance(window, OfFrame):
             leaves = FrameLeaves(pickle.dumps(task), packed(window.template)[0], window.starts, window.counts)
             with explained():
@@ -160,7 +160,7 @@ class Spark(Remote):
         return joined(sums, _in_order(table, left))
 
     def _table(self, mapped: Any, frame: Any) -> Found:
-        """What was found, by place and shard; or the error that the first partition which has one reports."""
+        """The results by place and shard; or the error of the first partition with one."""
         with explained(frame):
             table = mapped.toArrow()
         keys = zip(table["place"].to_pylist(), table["shard"].to_pylist(), strict=True)
@@ -181,8 +181,8 @@ def _in_order(found: Found, count: int, shard: int = 0) -> list[Any]:
 
 @contextmanager
 def explained(frame: Any = None) -> Iterator[None]:
-    """Errors of Spark in one sentence, which says what partition of the frame can't be computed, if it is one. Its
-    warning about pandas is left out, since none is used."""
+    """Turn Spark's errors into one sentence, which names the partition that can't be computed, if any. Its warning
+    about pandas is suppressed, since pandas isn't used."""
     from pyspark.errors import PySparkException
 
     try:
@@ -220,7 +220,7 @@ def _not_computed(frame: Any) -> int | None:
 
 
 def first_failing(fails: Callable[[int, int], bool], count: int) -> int | None:
-    """The first of so many things that fails, found by halves, given whether some of a range do.
+    """The first of `count` items that fails, by bisection; `fails` tells whether a range contains one.
 
     >>> first_failing(lambda start, end: start <= 5 < end, 9), first_failing(lambda start, end: False, 9)
     (5, None)
@@ -245,7 +245,7 @@ def _is_error(line: str) -> bool:
 
 
 def rows_of(place: int, found: Sequence[object], shard: int = 0) -> Any:
-    """A row for each shard, from that one on."""
+    """A row for each shard, from the first one given."""
     blobs = [*map(pickle.dumps, found)]
     shards = range(shard, shard + len(blobs))
     columns = {"place": pa.array([place] * len(blobs), pa.int64()), "shard": pa.array(shards, pa.int64())}
@@ -254,22 +254,22 @@ def rows_of(place: int, found: Sequence[object], shard: int = 0) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """What Spark's workers do with a partition: the task, whose result is a row."""
+    """The work of a Spark worker on a partition: the task, whose result becomes a row."""
 
     task: bytes
-    blobs: dict[int, tuple[int, bytes]]  # by the partition's place in Spark's frame: its number, and what it is
+    blobs: dict[int, tuple[int, bytes]]  # by the partition's place in Spark's frame: its number and the partition
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         if (place := partition_number()) in self.blobs:
             number, blob = self.blobs[place]
             yield done_rows(self.task, number, place, lambda: unpacked(blob, [Streamed(batches)]))
-        for _ in batches:  # Spark starts another worker in place of one that left rows unread
+        for _ in batches:  # read all rows: Spark would replace a worker that left some unread
             pass
 
 
 @dataclass(frozen=True, eq=False)
 class FrameLeaves:
-    """The same of a frame's own partitions: one stands for all."""
+    """The same for a frame's own partitions, from one template."""
 
     task: bytes
     template: bytes
@@ -288,7 +288,7 @@ class FrameLeaves:
 
 
 def partition_number() -> int:
-    """Of the partition that a worker of Spark is at."""
+    """The number of the worker's current partition."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -320,9 +320,9 @@ def done_rows(task: bytes, number: int, place: int, partition: Callable[[], Part
 
 
 def _adding(task: bytes, runs: bool) -> Callable[[tuple[pa.Scalar, ...], pa.Table], pa.Table]:
-    """What Spark's workers do with the results of 32 partitions, or with 32 sums: add them by the tree of `added`.
+    """Add the results of 32 partitions, or 32 sums, on a worker, by the tree of `added`.
 
-    A function, whose annotations Spark reads: of an object that can be called it would count `self` as an argument.
+    This is a function because Spark reads its annotations, and would count `self` of a callable object.
     """
 
     def added_up(key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:

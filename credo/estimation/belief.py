@@ -30,8 +30,8 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VALUES = "x"  # what the column of observations is called in a belief's evidence, whatever it is called in tables
-OBSERVED = Label("column", VALUES)
+OBSERVATIONS = "x"  # the name of the observed column in a belief's evidence, whatever its name in tables
+OBSERVATIONS_LABEL = Label("column", OBSERVATIONS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,23 +43,25 @@ class Belief(Additive):
     0.75
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("reading", "statistics")
+    _internal: ClassVar[tuple[str, ...]] = ("log_predictive", "reading", "statistics")
 
-    family: Family  # the conjugate pair; its numbers count where the rule is "given"
+    family: Family  # the conjugate pair; its hyperparameters are used if the rule is "given"
     rule: Rule = "given"
-    columns: tuple[str, ...] | None = None  # to be read; None: the only one, or all of them
-    success: object = None  # which value counts, of a column that isn't true or false
+    columns: tuple[str, ...] | None = None  # the columns to read; None: the only one, or all
+    success: object = None  # the value that counts as a success, if the column isn't boolean
     evidence: Evidence | None = field(default=None, init=False)
 
     def needs(self, data: Source) -> Sequence[str]:
         return self.reading(data.names).names
 
     def reading(self, names: Sequence[str]) -> ObservedColumns:
-        """How observations are read from a table with those columns."""
+        """The reader of observations from a table with those columns."""
         joint = self._joint
         if self.columns is not None and (joint or self.columns[0] in names or len(names) != 1):
-            return ObservedColumns(self.columns, self.family, VALUES, self.success)
-        return ObservedColumns(tuple(names) if joint else (only_column(names),), self.family, VALUES, self.success)
+            return ObservedColumns(self.columns, self.family, OBSERVATIONS, self.success)
+        return ObservedColumns(
+            tuple(names) if joint else (only_column(names),), self.family, OBSERVATIONS, self.success
+        )
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         return self.reading(batch.names).summarise(batch, Hard.whole(batch.rows, weight), None)
@@ -82,7 +84,8 @@ class Belief(Additive):
         return self.family.reads in ("numbers", "counts")
 
     def fitted_to(self, others: Evidence, held_out: Evidence) -> Belief:
-        """All folds' values are known; a value that occurs only in held-out rows has its prior probability."""
+        """The belief with a fold's evidence: it knows all folds' values, with their prior probability if only held-out
+        rows have them."""
         return self.with_evidence(others.knowing(held_out))
 
     def update(
@@ -109,7 +112,7 @@ class Belief(Additive):
         return super(Belief, believer).cross_validate(table, folds, weight=weight, seed=seed)
 
     def _settled(self, names: Sequence[str], target: str | None) -> Belief:
-        """With the columns of a joint belief, from its first table on: later ones are read by name."""
+        """The belief with the columns of its first table: later tables are read by name."""
         if not self._joint or self.columns is not None:
             return self
         levels = getattr(self.family, "levels", None)
@@ -130,12 +133,12 @@ class Belief(Additive):
         """Unlearn observations exactly, as if they had never been learned."""
         observed, weight = self._observed(data, weight)
         table = source(observed)
-        if observed is data and not table.unnamed:  # any other column would be of other rows
+        if observed is data and not table.unnamed:  # a new column can't have been learned
             table.require(self.columns or ())
         return super().forget(table, weight=weight)
 
     def _observed(self, data: object, weight: Weight) -> tuple[object, Weight]:
-        """{value: count} as values with weights; for rows of counts, as one row."""
+        """The observations: {value: count} as weighted values, or one row for a family of counts."""
         if not isinstance(data, Mapping) or not all(isinstance(count, RealNumber) for count in data.values()):
             return data, weight
         if weight is not None:
@@ -149,7 +152,7 @@ class Belief(Additive):
         """The evidence of the one group."""
         if self.evidence is None:
             raise EvidenceError("no observations yet: update the belief first")
-        return self.evidence[OBSERVED][0]
+        return self.evidence[OBSERVATIONS_LABEL][0]
 
     @property
     def n(self) -> float:
@@ -163,7 +166,7 @@ class Belief(Additive):
             return self.family
         from credo.families.priors import resolved
 
-        return resolved(self.rule, self.family, self.evidence[OBSERVED])
+        return resolved(self.rule, self.family, self.evidence[OBSERVATIONS_LABEL])
 
     @cached_property
     def posterior(self) -> Family:
@@ -180,7 +183,7 @@ class Belief(Additive):
             return None
         if self.evidence is None:
             return self.family.names
-        return self.evidence.schema[VALUES].values if self.family.reads == "category" else self.columns
+        return self.evidence.schema[OBSERVATIONS].values if self.family.reads == "category" else self.columns
 
     def maximum_likelihood(self) -> Any:
         """The maximum-likelihood estimate."""
@@ -216,7 +219,7 @@ class Belief(Additive):
         return self.posterior.predictive(*asked)
 
     def _features(self, given: object) -> Any:
-        """A regression's features, also by their names: one row {name: number}, or a table."""
+        """A regression's features as an array, given as such, as one row {name: number}, or as a table."""
         names = (self.columns or ("",))[:-1]
         if isinstance(given, Mapping) and all(isinstance(value, RealNumber) for value in given.values()):
             source([given]).require(names)
@@ -244,7 +247,7 @@ class Belief(Additive):
         return np.concatenate([np.empty(0), *parts])
 
     def log_predictive(self, batch: Batch) -> Array:
-        """The same of a batch."""
+        """log p(observation) of a batch."""
         x = self.reading(batch.names).known_cells(batch, pa.array(self._levels or ()))
         return np.where(absent(x), np.nan, self.posterior.log_predictive(x)[:, 0])
 
@@ -285,13 +288,13 @@ class Belief(Additive):
         return probability_greater(self.marginal(value), other.marginal(*() if value is None else (value,)))
 
     def plot(self) -> Figure:
-        """Prior, likelihood, posterior and predictive, as the lectures draw them."""
+        """A picture of prior, likelihood, posterior and predictive."""
         from credo.present.belief_charts import plot_belief
 
         return plot_belief(self)
 
     def _named(self, values: Any) -> Any:
-        """Floats for one number; a mapping from each value of a categorical belief; named tuples as they are."""
+        """An estimate for users: a float, a mapping from each value of a categorical belief, or a named tuple."""
         if hasattr(values, "_fields"):
             return type(values)(*(_plain(value) for value in values))
         levels = self._levels

@@ -22,7 +22,7 @@ from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
 from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
-from credo.estimation.belief import VALUES, Belief
+from credo.estimation.belief import OBSERVATIONS, Belief
 from credo.estimation.observations import LogPredictive, ObservedColumns, absent
 from credo.families import Family, priors
 from credo.families.dirichlet import Dirichlet, DirichletCategorical
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from credo.present.plotting import Figure
 
 
-FIRST_ROWS = 4096  # that tell whether groups are many
+GROUPED_ROWS = 4096  # first rows that show whether there are many groups
 
 
 def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[ObservedColumns]) -> Evidence:
@@ -54,13 +54,13 @@ def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[Ob
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Beliefs(Additive):
-    """A belief per group. `beliefs["a7"]` is one of them; `mean()`, `interval()` and `table()` are about all."""
+    """A belief per group. `beliefs["a7"]` is one of them; `mean()`, `interval()` and `table()` cover all groups."""
 
-    _internal: ClassVar[tuple[str, ...]] = ("label", "reading", "seen", "statistics")
+    _internal: ClassVar[tuple[str, ...]] = ("label", "log_predictive", "reading", "seen", "statistics")
 
     columns: tuple[str, ...]
     by: str
-    family: Family  # the conjugate pair; its numbers count where the rule is "given"
+    family: Family  # the conjugate pair; its hyperparameters are used if the rule is "given"
     rule: Rule = "given"
     success: object = None
     evidence: Evidence | None = field(default=None, init=False)
@@ -70,7 +70,7 @@ class Beliefs(Additive):
 
     @property
     def label(self) -> Label:
-        """That of the evidence."""
+        """The label of the evidence."""
         return self.reading.label
 
     @property
@@ -88,15 +88,16 @@ class Beliefs(Additive):
         return gather(self.summarise, table, self.needs(table), weight, self.total, ByLevel(self.by))
 
     def _many_groups(self, table: Source) -> bool:
-        """Whether most of the first rows have a group of their own."""
-        first = table.first([self.by], FIRST_ROWS)
-        return first is not None and len(first.categories(self.by)[1]) > first.rows / 2 >= FIRST_ROWS / 4
+        """Whether most of the first rows have different groups."""
+        first = table.first([self.by], GROUPED_ROWS)
+        return first is not None and len(first.categories(self.by)[1]) > first.rows / 2 >= GROUPED_ROWS / 4
 
     def with_evidence(self, evidence: Evidence) -> Beliefs:
         return with_fields(self, evidence=evidence)
 
     def fitted_to(self, others: Evidence, held_out: Evidence) -> Beliefs:
-        """The values and groups of all folds are known: those of the held-out rows alone have their prior's belief."""
+        """The beliefs with a fold's evidence: they know the values and groups of all folds, at the prior if only
+        held-out rows have them."""
         return self.with_evidence(others.knowing(held_out))
 
     def mergeable(self, other: Beliefs) -> str | None:
@@ -169,7 +170,7 @@ class Beliefs(Additive):
         part = self.seen.parts[self.label]
         own = Part((None, *part.axes[1:]), part.statistics[k : k + 1])
         schema = Schema(tuple(column for column in self.seen.schema if column.name != self.by))
-        evidence = Evidence(schema, {self.label: own}).renamed(self.columns[-1], VALUES)
+        evidence = Evidence(schema, {self.label: own}).renamed(self.columns[-1], OBSERVATIONS)
         columns = self.columns if len(self.columns) > 1 else None
         return Belief(self.prior.group(k), columns=columns, success=self.success).with_evidence(evidence)
 
@@ -212,7 +213,7 @@ class Beliefs(Additive):
         return np.concatenate([np.empty(0), *parts])
 
     def log_predictive(self, batch: Batch) -> Array:
-        """The same of a batch."""
+        """log p(observation) of a batch."""
         codes, levels = batch.categories(self.by)
         group = np.array([*(self._places.get(name, -1) for name in levels.to_pylist()), -1])[codes]
         x = self.reading.known_cells(batch, self.seen.schema[self.columns[-1]].levels)
@@ -228,7 +229,7 @@ class Beliefs(Additive):
 
     @cached_property
     def _unseen(self) -> Family:
-        """A group that has shown nothing yet, with all the values known; it knows a covariance that groups share."""
+        """The predictive of a new group: it knows all values, and a covariance that groups share."""
         others = self.statistics if self._shares else self.statistics[:0]
         prior = priors.of_new_groups(self.family, self.statistics) if self.rule == "default" else self.prior
         return prior.posterior(others.with_new_group()).group(len(others.weight))
@@ -274,7 +275,7 @@ class Beliefs(Additive):
         return pa.table({self.by: self.groups.take(pa.array(group)), **renamed})
 
     def _summaries(self, mass: float) -> dict[str, tuple[Real, Real, Real]]:
-        """Of each parameter: its mean, or median where it has none, and its interval."""
+        """For each parameter: its mean (or median, if it has no mean) and its interval."""
         marginals = self.posterior.marginals()
         names = getattr(self.family.parameters, "_fields", ("mean",))
         if isinstance(self.family, Dirichlet):
@@ -286,7 +287,7 @@ class Beliefs(Additive):
             mean, median, low, high = np.broadcast_arrays(
                 marginal.mean(), marginal.quantile(0.5), *marginal.interval(mass)
             )
-            estimate = np.where(np.isnan(mean), median, mean)  # a t distribution of one degree has no mean
+            estimate = np.where(np.isnan(mean), median, mean)  # a Cauchy distribution has no mean
             if estimate.ndim == 1:
                 found[name] = (estimate, low, high)
                 continue

@@ -12,17 +12,17 @@ from credo.numerics.distributions import Beta, Distribution, Normal, checked_mas
 from credo.numerics.exact import Array
 from credo.numerics.log_distributions import Feature, Unbounded, unbounded
 
-NODES, SHARES = np.polynomial.legendre.leggauss(16)  # on each panel
-PRECISION = 1e-12  # of an integral: panels that change it by more are cut further
-NOISE = 1e-9  # of a panel: halving one that is as near as this gives all digits, and special functions are no better
-MOST_PANELS = 4096  # panels that are cut at once
-ROUNDS = 40  # of cutting panels in two
-MOST_WHOLE = 1000  # of the parameters of Betas that are compared by a sum
-GRID = 1500  # points of the trapezoid rule, which is at its best on smooth integrands that fade at both ends
+PANEL_NODES, PANEL_WEIGHTS = np.polynomial.legendre.leggauss(16)  # of Gauss-Legendre quadrature on each panel
+INTEGRAL_PRECISION = 1e-12  # of an integral: panels that change it by more are halved
+PANEL_PRECISION = 1e-9  # of a panel: special functions are no better
+MOST_PANELS = 4096  # halved at once
+HALVINGS = 40  # of panels
+MOST_SUMMED = 1000  # the largest integer parameters of Betas compared by a sum
+QUANTILE_POINTS = 1500  # of the trapezoidal rule, which is very accurate for smooth integrands that vanish at both ends
 
 
 def probability_greater(a: Distribution, b: Distribution) -> float:
-    """P(A > B) = ∫ P(B < x) p(x) dx, p being A's density, on a line on which neither has an end.
+    """P(A > B) = ∫ P(B < x) p(x) dx, p being A's density, with both transformed to the real line.
 
     >>> from credo.numerics.distributions import Beta, Normal
     >>> round(probability_greater(Normal(1.0, 3.0), Normal(0.0, 4.0)), 6)  # Φ(1/5)
@@ -50,11 +50,12 @@ def _is_certain(law: Distribution) -> bool:
 
 
 def _summed(a: Beta, b: Beta) -> float | None:
-    """Of Betas whose parameters are whole numbers: Σ tᵢ over i < a, t₀ = Π (d + j)/(b + d + j) over j < c and
+    """P(A > B) for Betas with integer parameters: Σ tᵢ over i < a, t₀ = Π (d + j)/(b + d + j) over j < c and
     tᵢ₊₁ = tᵢ (b + i)(c + i)/((i + 1)(b + c + d + i)), for A with a and b, and B with c and d (Miller 2015: tᵢ =
-    B(c + i, b + d)/((b + i) B(1 + i, b) B(c, d))). None of others: SciPy, which they take, is slow to import."""
+    B(c + i, b + d)/((b + i) B(1 + i, b) B(c, d))). None for other distributions: they need SciPy, which is slow to
+    import."""
     whole = np.array([a.a, a.b, b.a, b.b], dtype=np.float64)
-    if not ((whole >= 1) & (whole <= MOST_WHOLE) & (whole == np.floor(whole))).all():
+    if not ((whole >= 1) & (whole <= MOST_SUMMED) & (whole == np.floor(whole))).all():
         return None
     own, against, other, others = whole
     i, j = np.arange(own - 1), np.arange(other)
@@ -64,7 +65,7 @@ def _summed(a: Beta, b: Beta) -> float | None:
 
 
 def _integrated(a: Unbounded, b: Unbounded) -> float:
-    """∫ p_A P(B < t) dt over the same and ∫ p_A P(B > t) dt: what both have in common cancels."""
+    """∫ p_A P(B < t) dt, divided by the sum of itself and ∫ p_A P(B > t) dt: common errors cancel."""
 
     def at(t: Array) -> Array:
         density = a.log_density(t)
@@ -73,7 +74,7 @@ def _integrated(a: Unbounded, b: Unbounded) -> float:
     features = (*a.features, *b.features)
     peaks, found = _peaks(at, _edges(a.reach, features))
     edges = _edges(a.reach, (*features, *found))
-    if not np.isfinite(peaks).all():  # one of the two is 0, as far as floats reach
+    if not np.isfinite(peaks).all():  # one of the two underflows
         return float(peaks[0] > peaks[1])
     below, above = _integrals(lambda t: np.exp(at(t) - peaks[:, None]), edges)
     with np.errstate(over="ignore"):
@@ -81,7 +82,7 @@ def _integrated(a: Unbounded, b: Unbounded) -> float:
 
 
 def _edges(reach: tuple[float, float], features: Sequence[Feature]) -> Array:
-    """Ends of panels: narrow near what happens, and twice as wide each further on."""
+    """The ends of panels: narrow near the peaks, each twice as wide further away."""
     low, high = reach
     found = [np.array([low, high])]
     for place, width in features:
@@ -91,13 +92,13 @@ def _edges(reach: tuple[float, float], features: Sequence[Feature]) -> Array:
 
 
 def _peaks(log_f: Callable[[Array], Array], edges: Array) -> tuple[Array, list[Feature]]:
-    """The largest values of several functions, up to 1, and where they are."""
+    """The maxima of several functions, and their positions."""
     t = np.sort(np.append(_nodes(edges[:-1], edges[1:]).ravel(), edges))
     values = log_f(t)
     peaks, features = [], list[Feature]()
     for own, best in enumerate(values.argmax(1)):
         low, high, peak = t[max(best - 1, 0)], t[min(best + 1, len(t) - 1)], values[own, best]
-        for _ in range(ROUNDS):
+        for _ in range(HALVINGS):
             near = np.linspace(low, high, 9)
             found = log_f(near)[own]
             best = int(found.argmax())
@@ -111,26 +112,26 @@ def _peaks(log_f: Callable[[Array], Array], edges: Array) -> tuple[Array, list[F
 
 
 def _nodes(low: Array, high: Array) -> Array:
-    return low[:, None] + (high - low)[:, None] * (1 + NODES) / 2  # (panels, nodes)
+    return low[:, None] + (high - low)[:, None] * (1 + PANEL_NODES) / 2  # (panels, nodes)
 
 
 def _integrals(f: Callable[[Array], Array], edges: Array) -> Array:
-    """∫ of several functions, f(t) being (functions, points): panels are cut in two until that changes nothing."""
+    """∫ of several functions, f(t) being (functions, points): panels are halved until the integrals don't change."""
 
     def panels(low: Array, high: Array) -> Array:
         nodes = _nodes(low, high)
-        return np.asarray(f(nodes.ravel()).reshape(-1, *nodes.shape) @ SHARES * (high - low) / 2)
+        return np.asarray(f(nodes.ravel()).reshape(-1, *nodes.shape) @ PANEL_WEIGHTS * (high - low) / 2)
 
     low, high = edges[:-1], edges[1:]
     coarse = panels(low, high)
     whole: Array = coarse.sum(1)
     done: Array = np.zeros(len(coarse))
-    for _ in range(ROUNDS):
+    for _ in range(HALVINGS):
         middle = (low + high) / 2
         left, right = panels(low, middle), panels(middle, high)
         change = np.abs(left + right - coarse)
         whole = done + (left + right).sum(1)
-        open_ = ((change > PRECISION * whole[:, None]) & (change > NOISE * (left + right))).any(0)
+        open_ = ((change > INTEGRAL_PRECISION * whole[:, None]) & (change > PANEL_PRECISION * (left + right))).any(0)
         done = done + (left + right)[:, ~open_].sum(1)
         if not open_.any() or open_.sum() > MOST_PANELS:
             break
@@ -140,20 +141,20 @@ def _integrals(f: Callable[[Array], Array], edges: Array) -> Array:
 
 
 def _by_quantiles(a: Distribution, b: Distribution) -> float:
-    """∫ F_B(Q_A(Φ(z))) φ(z) dz, A being the narrower of the two."""
+    """∫ F_B(Q_A(Φ(z))) φ(z) dz, where A is the narrower of the two."""
     from scipy.special import ndtr
 
     if _spread(a) > _spread(b):
         return 1 - _by_quantiles(b, a)
-    z = np.linspace(-9, 9, GRID)
+    z = np.linspace(-9, 9, QUANTILE_POINTS)
     weight = np.exp(-(z**2) / 2)
     below = np.asarray(b.cdf(a.quantile(ndtr(z))))
     return float(below @ weight / weight.sum())
 
 
 def difference_interval(a: Distribution, b: Distribution, mass: float = 0.95) -> tuple[float, float]:
-    """The equal-tailed interval of A - B, the two being independent: P(A - B < d) = ∫ F_A(Q_B(Φ(z)) + d) φ(z) dz, B
-    being the narrower of the two.
+    """The equal-tailed interval of A - B, for independent A and B: P(A - B < d) = ∫ F_A(Q_B(Φ(z)) + d) φ(z) dz, where B
+    is the narrower of the two.
 
     >>> from credo.numerics.distributions import Normal
     >>> low, high = difference_interval(Normal(1.0, 3.0), Normal(0.0, 4.0))  # 1 ± 1.96 · 5
@@ -167,12 +168,12 @@ def difference_interval(a: Distribution, b: Distribution, mass: float = 0.95) ->
         low, high = difference_interval(b, a, mass)
         return -high, -low
     tail = (1 - checked_mass(mass)) / 2
-    z = np.linspace(-9, 9, GRID)
+    z = np.linspace(-9, 9, QUANTILE_POINTS)
     weight = np.exp(-(z**2) / 2)
     places = np.asarray(b.quantile(ndtr(z)))
     outer = np.array([tail / 4, 1 - tail / 4])
     lowest, highest = (np.asarray(a.quantile(outer)) - np.asarray(b.quantile(outer[::-1]))).tolist()
-    if lowest == highest:  # both are certain
+    if lowest == highest:  # both are point masses
         return lowest, highest
 
     def above(d: float, share: float) -> float:

@@ -13,7 +13,7 @@ from credo.core.membership import Hard
 from credo.data import Batch, Source, source
 from credo.data.schema import Schema
 from credo.errors import DataError, counted
-from credo.estimation.belief import VALUES, Belief
+from credo.estimation.belief import OBSERVATIONS, Belief
 from credo.estimation.beliefs import Beliefs, summarise_groups
 from credo.estimation.observations import ObservedColumns
 from credo.families import BetaBernoulli, Family, priors
@@ -23,7 +23,7 @@ from credo.families.linear_gaussian import LinearGaussian
 from credo.families.normal_inverse_wishart import NormalInverseWishart
 from credo.numerics.exact import Array
 
-JointFamily = NormalInverseWishart | DirichletMultinomial | LinearGaussian | HasFamily  # about rows of columns
+JointFamily = NormalInverseWishart | DirichletMultinomial | LinearGaussian | HasFamily  # families of whole rows
 Prior = Family | HasFamily | Literal["default", "empirical"] | None
 Names = list[str] | tuple[str, ...]
 
@@ -94,14 +94,7 @@ def estimate(
     table = source(data)
     if column is None and len(table.names) == 1:
         column = table.names[0]
-    names = (column,) if isinstance(column, str) else tuple(column) if isinstance(column, Sequence) else ()
-    if not names or not all(isinstance(name, str) for name in names):
-        raise DataError(f"the column must be a name, or a list of names, but is {column!r}")
-    if not (by is None or isinstance(by, str)):
-        raise DataError(f"by must be the name of one column, but is {by!r}; join several into one column first")
-    table.require([*names, *([by] if by else []), *([weight] if isinstance(weight, str) else [])])
-    if by in names:
-        raise DataError(f"column {by!r} can't be both the groups and what is estimated in them")
+    names = _checked_names(table, column, by, weight)
     prior = prior.as_family if isinstance(prior, HasFamily) else prior
     if isinstance(prior, Family) and prior.reads in ("numbers", "counts"):
         if prior.width is not None and len(names) != prior.width:
@@ -118,17 +111,30 @@ def estimate(
     return found
 
 
+def _checked_names(table: Source, column: object, by: object, weight: Weight) -> tuple[str, ...]:
+    """The columns to estimate; an error unless they, and those of groups and weights, are columns of the table."""
+    names = (column,) if isinstance(column, str) else tuple(column) if isinstance(column, Sequence) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise DataError(f"the column must be a name, or a list of names, but is {column!r}")
+    if not (by is None or isinstance(by, str)):
+        raise DataError(f"by must be the name of one column, but is {by!r}; join several into one column first")
+    table.require([*names, *([by] if by else []), *([weight] if isinstance(weight, str) else [])])
+    if by in names:
+        raise DataError(f"column {by!r} can't be both the groups and what is estimated in them")
+    return names
+
+
 def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule, success: object) -> Belief | Beliefs:
     if by is not None:
         return Beliefs(names, by, family, rule, success=success)
     if rule == "empirical":
-        raise DataError("an empirical prior is fitted to groups: say by=... which column they are in")
+        raise DataError("an empirical prior is fitted to groups: name their column, by=...")
     return Belief(family, rule, columns=names, success=success)
 
 
 @dataclass(frozen=True, eq=False)
 class SeveralColumns:
-    """The statistics of several columns, of each group if rows are in groups."""
+    """The statistics of several columns, by group if there are groups."""
 
     readings: tuple[ObservedColumns, ...]
     by: str | None
@@ -153,5 +159,6 @@ def _together(each: Mapping[str, Any], by: str | None, table: Source, weight: We
     if by is not None:
         return {name: one.with_evidence(whole.only(one.label, ROWS, UNGROUPED)) for name, one in each.items()}
     return {
-        name: one.with_evidence(whole.only(Label("column", name)).renamed(name, VALUES)) for name, one in each.items()
+        name: one.with_evidence(whole.only(Label("column", name)).renamed(name, OBSERVATIONS))
+        for name, one in each.items()
     }

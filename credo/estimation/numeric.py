@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Numeric"]
 
-CELLS = 1 << 18  # (parameters x observations) evaluated at once: what fits a processor's cache
-SMALL_COUNTS = 100  # whole numbers up to here are taken for counts
-IMPOSSIBLE = "the observations are impossible: their log-likelihood is -inf at every parameter that was tried"
+CELLS_AT_ONCE = 1 << 18  # parameters x observations, so that they fit the cache
+SMALL_COUNTS = 100  # whole numbers up to here are first tried as counts
+IMPOSSIBLE_DATA = "the observations are impossible: their log-likelihood is -inf at every parameter that was tried"
 
 
 def called(function: Function, name: str, error: type[CredoError], *arguments: Array) -> Array:
@@ -66,8 +66,8 @@ def called(function: Function, name: str, error: type[CredoError], *arguments: A
 
 @lru_cache(maxsize=16)
 def normalised(log_prior: Function, axes: tuple[Axis, ...]) -> Mesh:
-    """The prior, integrated."""
-    sizes = (20_001,) if len(axes) == 1 else (121, 401)  # a prior costs little, and may have narrow peaks
+    """The normalised prior."""
+    sizes = (20_001,) if len(axes) == 1 else (121, 401)  # a prior is cheap, and may have narrow peaks
     grids = tuple(axis.grid(size) for axis, size in zip(axes, sizes, strict=True))
     mesh = integrate(lambda *theta: called(log_prior, "log_prior", PriorError, *theta), axes, grids)
     if mesh.log_total == -inf:
@@ -174,17 +174,17 @@ class Numeric(Shown):
 
     def _log_likelihood(self, *theta: Array) -> Array:
         """Σᵢ wᵢ log p(xᵢ | θ), in blocks that bound the memory."""
-        total, rows = np.zeros(theta[0].shape), CELLS // 16
+        total, rows = np.zeros(theta[0].shape), CELLS_AT_ONCE // 16
         for start in range(0, self.values.size, rows):
             x, w = self.values[start : start + rows], self.weights[start : start + rows]
-            size = CELLS // x.size
+            size = CELLS_AT_ONCE // x.size
             for i in range(0, total.size, size):
                 some = [part[i : i + size, None] for part in theta]
                 total[i : i + size] += called(self.log_likelihood, "log_likelihood", DataError, x[None], *some) @ w
         return total
 
     def _log_joint(self, *theta: Array, prior: float = 1.0) -> Array:
-        """log p(x | θ) + log p(θ); with the prior's part times 0, the likelihood where the prior allows θ."""
+        """log p(x | θ) + log p(θ); without the prior's part, the likelihood where the prior is positive."""
         total = np.array(called(self.log_prior, "log_prior", PriorError, *theta))
         possible = total > -inf
         total[possible] = prior * total[possible] + self._log_likelihood(*(part[possible] for part in theta))
@@ -196,7 +196,7 @@ class Numeric(Shown):
 
     @cached_property
     def _grids(self) -> tuple[Array, ...]:
-        """Where to look first: all over, at the prior's quantiles, and where the observations suggest."""
+        """The first grids: over the whole support, at the prior's quantiles, and near the observations."""
         x, guesses, joint, fewer = self.values, np.empty(0), self._prior.joint, len(self.axes) ** 2
         if x.size:
             with np.errstate(all="ignore"):
@@ -216,12 +216,12 @@ class Numeric(Shown):
     def _posterior(self) -> Mesh:
         mesh = integrate(self._log_joint, self.axes, self._grids) if self.values.size else self._prior
         if mesh.log_total == -inf:
-            raise EvidenceError(IMPOSSIBLE)
+            raise EvidenceError(IMPOSSIBLE_DATA)
         return mesh
 
     @cached_property
     def marginals(self) -> tuple[Density, ...]:
-        """Each parameter's distribution by itself; the second's is integrated the other way round."""
+        """The marginal distribution of each parameter."""
         if len(self.axes) == 1:
             return (self._posterior.first,)
         turned = integrate(lambda b, a: self._log_joint(a, b), self.axes[::-1], self._grids[::-1])
@@ -240,7 +240,7 @@ class Numeric(Shown):
     def _largest(self, log_density: Function) -> Any:
         top, theta = summit(log_density, self.axes, self._grids, hopeless(log_density, self.axes, self._grids))
         if top == -inf:
-            raise EvidenceError(IMPOSSIBLE)
+            raise EvidenceError(IMPOSSIBLE_DATA)
         if not np.isfinite(theta).all():
             raise EvidenceError(f"there is no maximum: it still grows towards {self._shaped(theta)}")
         return self._shaped(theta)
@@ -255,11 +255,11 @@ class Numeric(Shown):
         return self._shaped([self._posterior.first.variance(), self._posterior.joint.variance()])
 
     def interval(self, mass: float = 0.95) -> Any:
-        """Equal-tailed, of each parameter by itself."""
+        """Equal-tailed marginal intervals of the parameters."""
         return self._shaped([marginal.interval(mass) for marginal in self.marginals])
 
     def highest_density(self, mass: float = 0.95) -> Any:
-        """The shortest interval, of each parameter by itself."""
+        """The shortest marginal intervals of the parameters."""
         return self._shaped([marginal.highest_density(mass) for marginal in self.marginals])
 
     def log_evidence(self) -> float:
@@ -289,7 +289,7 @@ class Numeric(Shown):
             return first
         t, at, share = outer.axis.t(outer.theta.ravel()), outer.axis.t(first), outer.mass.ravel()
         after = np.clip(np.searchsorted(t, at), 1, t.size - 1)
-        # Of the two lines around a draw, the nearer one is chosen more often.
+        # Of the two grid lines around a draw, the nearer one is chosen more often.
         which = after - (generator.random(size) * (t[after] - t[after - 1]) > at - t[after - 1])
         second = joint.quantile(np.cumsum(share)[which] - share[which] * generator.random(size))
         return np.column_stack([first, second])
@@ -299,7 +299,7 @@ class Numeric(Shown):
         return self._posterior.first
 
     def probability_greater(self, other: Any) -> Any:
-        """P(this parameter > the other's, or a number), the two being independent; of two parameters, for each."""
+        """P(this parameter > the other's, or a number), for independent parameters; for each of two parameters."""
         from credo.estimation.comparison import probability_greater
 
         if isinstance(other, Number):
@@ -349,7 +349,7 @@ class Predictive:
         p, most = self._mixed(array.ravel())
         with np.errstate(divide="ignore"):
             log = np.log(p)
-        for i in np.flatnonzero(p <= 1e-6 * most):  # the nodes say little of what surprises: p(x, data)/p(data)
+        for i in np.flatnonzero(p <= 1e-6 * most):  # surprising values need other nodes: p(x, data)/p(data)
             try:
                 log[i] = self.belief.update(array.flat[i])._posterior.log_total - self.belief._posterior.log_total
             except EvidenceError:
@@ -376,9 +376,9 @@ class Predictive:
 
     @cached_property
     def law(self) -> Categorical | Density:
-        """The whole distribution: the first guess at what x can be whose probabilities sum, or integrate, to 1."""
+        """The whole distribution, on the first guess of x's support on which p(x) sums or integrates to 1."""
         for guess in self._guesses():
-            with suppress(DataError):  # of the likelihood, at values that it isn't meant for
+            with suppress(DataError):  # of the likelihood at values outside its support
                 law = guess()
                 if law is not None:
                     return law
@@ -388,7 +388,7 @@ class Predictive:
         )
 
     def _guesses(self) -> Iterator[Callable[[], Categorical | Density | None]]:
-        """Whole numbers as far as there is mass, if all the observations are whole; the line, or a part of it.
+        """Guesses of the support: whole numbers if all observations are whole; the real line, or a part of it.
 
         Beyond SMALL_COUNTS, where whole numbers lie as close as measurements do, the line is tried first.
         """
@@ -410,14 +410,14 @@ class Predictive:
             yield from measured
 
     def _reach(self, first: int, floor: int) -> int:
-        """How far below the first observation there is mass."""
+        """How far below the first observation the mass extends."""
         step = 1
         while first - step > floor and self._mixed(np.array([float(first - step)]))[0][0] > 1e-20:
             step *= 2
         return max(first - step, floor)
 
     def _counted(self, values: range, most: int = 0) -> Categorical | None:
-        """Masses that sum to 1, on at most that many whole numbers: twice as many, until nothing comes of it."""
+        """Probabilities that sum to 1, on at most that many whole numbers; the range is doubled until they do."""
         p, before = self._mixed(np.array(values, dtype=np.float64))[0], inf
         while len(values) < most and (missing := 1 - p.sum()) > (1e-9 if before == inf else 1e-13):
             values = range(values.start, values.stop + max(8, len(values)))
@@ -435,19 +435,20 @@ class Predictive:
 
         axis, x = Axis(low, high), self.belief.values
         grid = np.append(axis.grid(53), axis.t(np.quantile(x, np.linspace(0, 1, 9)) if x.size else []))
-        # Where p(x | θ) jumps and there are two parameters, p(x) steps from node to node: no use in following it all.
+        # With two parameters, jumps of p(x | θ) make p(x) step from node to node: don't resolve every step.
         most = 400 if len(self.belief.axes) == 1 else 60
         total, rows = line(axis.density(log_density), axis, grid, most=most)
         return Density.of(axis, rows, total) if abs(total) < 1e-4 else None
 
     def _mixed(self, x: Array) -> tuple[Array, Array]:
         """p(x | data), and the largest p(x | θ) at a node; in blocks that bound the memory."""
-        size = max(1, CELLS // self.belief._posterior.joint.value.size)
+        size = max(1, CELLS_AT_ONCE // self.belief._posterior.joint.value.size)
         parts = [self._mixed_few(x[i : i + size]) for i in range(0, x.size, size)]
         return np.hstack([p for p, _ in parts]), np.hstack([most for _, most in parts])
 
     def _mixed_few(self, x: Array) -> tuple[Array, Array]:
-        """Of one parameter, panels are halved where p(x | θ) jumps; of two, a jump makes the largest infinite."""
+        """The same for few x. With one parameter, panels are halved where p(x | θ) jumps; with two, a jump makes the
+        largest infinite."""
         joint, rounds = self.belief._posterior.joint, 50 if len(self.belief.axes) == 1 else 1
         row, panel = (index.ravel() for index in np.indices((x.size, joint.low.size)))
         low, high, series = -np.ones(row.size), np.ones(row.size), (joint.value @ SERIES).T

@@ -21,16 +21,16 @@ from credo.families import Family
 from credo.families.dirichlet import Dirichlet
 from credo.numerics.exact import Array
 
-KIND_OF: dict[str, Kind] = {"truth": "category", "category": "category", "count": "count", "counts": "count"}
+KIND_OF_READING: dict[str, Kind] = {"truth": "category", "category": "category", "count": "count", "counts": "count"}
 
 
 @dataclass(frozen=True)
 class ObservedColumns:
-    """Which columns a family reads, how, and which value counts as a success."""
+    """The columns that a family reads, how it reads them, and the value that counts as a success."""
 
     names: tuple[str, ...]
     family: Family
-    column: str  # what it is called in the evidence
+    column: str  # the name in the evidence
     success: object = None
 
     @property
@@ -43,7 +43,7 @@ class ObservedColumns:
 
     @property
     def kind(self) -> Kind:
-        return KIND_OF.get(self.family.reads, "number")
+        return KIND_OF_READING.get(self.family.reads, "number")
 
     def cells(self, batch: Batch) -> Any:
         """Codes, floats or a matrix, as the family's `statistics` and `log_predictive` take them."""
@@ -74,7 +74,7 @@ class ObservedColumns:
         return x
 
     def categories(self, batch: Batch) -> tuple[Codes, Any, int]:
-        """Codes, levels, and how many of them (the first) the prior declares."""
+        """Codes, levels, and the number of levels (the first) that the prior declares."""
         codes, levels = batch.categories(self.name)
         assert isinstance(self.family, Dirichlet)
         declared = self.family.levels
@@ -94,7 +94,7 @@ class ObservedColumns:
         return table[codes].astype(np.int32), united.dictionary, len(declared)
 
     def known_cells(self, batch: Batch, levels: Any) -> Any:
-        """The same, with categories coded by these levels: a value that isn't among them counts as missing."""
+        """As `cells`, with categories coded by these levels; other values count as missing."""
         if self.family.reads != "category":
             return self.cells(batch)
         codes, own, _ = self.categories(batch)
@@ -131,17 +131,17 @@ class LogPredictive:
 
 
 def absent(x: Any) -> Any:
-    """Which observations are missing, of cells in any form."""
+    """Which observations are missing, for cells in any form."""
     if x.dtype == np.int32:
         return x < 0
     return np.isnan(x) if x.ndim == 1 else np.isnan(x).all(axis=1)
 
 
 def only_column(names: Sequence[str]) -> str:
-    """The one column of a table that is nothing but observations."""
+    """The only column of a table."""
     if len(names) != 1:
         raise SchemaError(
             f"the table has {len(names)} columns ({', '.join(names[:5])}{', ...' if len(names) > 5 else ''}); "
-            "say which one holds the observations, as in credo.estimate(data, column)"
+            "name the one with the observations, as in credo.estimate(data, column)"
         )
     return names[0]

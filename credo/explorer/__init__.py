@@ -1,1 +1,1 @@
-"""The explorer: a page about a model, served to this machine alone."""
+"""The explorer: a web page about a model, served to this machine only."""

@@ -23,21 +23,21 @@ from credo.present.content import json_text
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-STATIC = Path(__file__).parent / "static"
-STYLE = Path(present.__file__).parent / "credo.css"  # that of reports
-NOWHERE = {"error": "there is no such screen"}
-PATIENCE = 60.0  # seconds that an answer may take
+STATIC_FILES = Path(__file__).parent / "static"
+STYLE_FILE = Path(present.__file__).parent / "credo.css"  # shared with reports
+NO_SCREEN = {"error": "there is no such screen"}
+ANSWER_SECONDS = 60.0  # before a request fails
 
 
 def application(subject: Subject, token: str, hosts: tuple[str, ...], framed: bool = False) -> Application:
-    """The page about a model, for those who know the token."""
+    """The web application for a model; requests need the token."""
     screens = screens_of(subject)
 
     async def page(request: Request) -> Response:  # noqa: ARG001 - starlette's signature
-        return FileResponse(STATIC / "index.html", media_type="text/html")
+        return FileResponse(STATIC_FILES / "index.html", media_type="text/html")
 
     async def style(request: Request) -> Response:  # noqa: ARG001
-        return FileResponse(STYLE, media_type="text/css")
+        return FileResponse(STYLE_FILE, media_type="text/css")
 
     async def opened(request: Request) -> Response:  # noqa: ARG001
         listed = [{"kind": kind, "title": each.title} for kind, each in screens.items()]
@@ -45,7 +45,7 @@ def application(subject: Subject, token: str, hosts: tuple[str, ...], framed: bo
 
     async def screened(request: Request) -> Response:
         screen = screens.get(request.path_params["kind"])
-        return _json(NOWHERE, 404) if screen is None else await _answer(lambda: shown(screen))
+        return _json(NO_SCREEN, 404) if screen is None else await _answer(lambda: shown(screen))
 
     async def acted(request: Request) -> Response:
         try:
@@ -54,7 +54,7 @@ def application(subject: Subject, token: str, hosts: tuple[str, ...], framed: bo
             return _json({"error": "a request must be JSON"}, 400)
         screen = screens.get(request.path_params["kind"])
         if screen is None:
-            return _json(NOWHERE, 404)
+            return _json(NO_SCREEN, 404)
         return await _answer(lambda: answered(screen, request.path_params["action"], asked))
 
     routes = [
@@ -63,19 +63,19 @@ def application(subject: Subject, token: str, hosts: tuple[str, ...], framed: bo
         Route("/api/{kind}/opened", screened),
         Route("/api/{kind}/{action}", acted, methods=["POST"]),
         Route("/static/credo.css", style),
-        Mount("/static", StaticFiles(directory=STATIC)),
+        Mount("/static", StaticFiles(directory=STATIC_FILES)),
     ]
     return Guard(Starlette(routes=routes), token, hosts, framed)
 
 
 async def _answer(work: Callable[[], Any]) -> Response:
-    """What was asked for, or a sentence that says why not."""
+    """The answer to a request, or an error in one sentence."""
     try:
-        return _json(await asyncio.wait_for(run_in_threadpool(work), PATIENCE))
+        return _json(await asyncio.wait_for(run_in_threadpool(work), ANSWER_SECONDS))
     except CredoError as error:
         return _json({"error": str(error)}, 400)
     except TimeoutError:
-        return _json({"error": f"no answer within {PATIENCE:.0f} seconds"}, 503)
+        return _json({"error": f"no answer within {ANSWER_SECONDS:.0f} seconds"}, 503)
 
 
 def _json(data: object, status: int = 200) -> Response:

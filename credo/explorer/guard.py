@@ -1,4 +1,4 @@
-"""What keeps others out: only pages of this server, on this machine, with the token of its address, are answered."""
+"""Access control: only requests from this server's own page, on this machine and with the token, are answered."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-MOST_BYTES = 2**23  # of a request
-HEADER = b"x-credo-token"
+REQUEST_BYTES = 2**23  # of a request
+TOKEN_HEADER = b"x-credo-token"
 # Scripts and styles come from this server's own files; nothing else is loaded, framed or sent anywhere.
-POLICY = (
+CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "form-action 'none'; base-uri 'none'; frame-ancestors {ancestors}"
 )
-HEADERS = (
+RESPONSE_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -35,7 +35,10 @@ class Guard:
     def __init__(self, app: Application, token: str, hosts: tuple[str, ...], framed: bool = False) -> None:
         self.app, self.token, self.hosts = app, token.encode(), tuple(host.encode() for host in hosts)
         ancestors = "http://127.0.0.1:* http://localhost:*" if framed else "'none'"
-        self.headers = (*HEADERS, (b"content-security-policy", POLICY.format(ancestors=ancestors).encode()))
+        self.headers = (
+            *RESPONSE_HEADERS,
+            (b"content-security-policy", CONTENT_POLICY.format(ancestors=ancestors).encode()),
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -50,7 +53,7 @@ class Guard:
         await self.app(scope, self._bounded(receive), self._sending(send))
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """Status and reason, if a request isn't answered."""
+        """Status and reason if a request is refused, else None."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         if headers.get(b"host", b"") not in self.hosts:
             return 421, "this server answers to its own address only"
@@ -62,27 +65,27 @@ class Guard:
         if not scope["path"].startswith("/static/") and not self._has_token(scope, headers):
             return 403, "the address lacks its token: open the one that credo explore printed"
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > MOST_BYTES:
-            return 413, f"a request may have {MOST_BYTES} bytes"
+        if not length.isdigit() or int(length) > REQUEST_BYTES:
+            return 413, f"a request may have {REQUEST_BYTES} bytes"
         return None
 
     def _has_token(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
-        """In the header that the page sets; in the address only where the page itself is asked for."""
-        given = headers.get(HEADER)
+        """Whether the token is in the header; in the address only for the page itself."""
+        given = headers.get(TOKEN_HEADER)
         if given is None and scope["path"] == "/" and scope["method"] in ("GET", "HEAD"):
             found = parse_qs(scope["query_string"]).get(b"token", [b""])
             given = found[0]
         return given is not None and compare_digest(given, self.token)
 
     def _bounded(self, receive: Receive) -> Receive:
-        """A body of chunks has no length beforehand."""
+        """Limit the size of a chunked body, whose length isn't known beforehand."""
         seen = 0
 
         async def receiving() -> Message:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            if seen > MOST_BYTES:
+            if seen > REQUEST_BYTES:
                 return {"type": "http.disconnect"}
             return message
 

@@ -1,4 +1,4 @@
-"""What a file holds: a saved model, a network, or a table."""
+"""Opening a file: a saved model, a network, or a table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from credo.explorer.screens.screen import Subject
 
 
 def opened_file(path: str, data: object = None, target: str | None = None) -> Subject:
-    """The model in a file; of a table, the table, or a model that was learned from it to predict a column."""
+    """The model in a file; for a table, the table itself or a model learned from it to predict a column."""
     if path.lower().endswith(".credo"):
         from credo.storage.files import load
 

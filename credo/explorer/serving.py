@@ -17,14 +17,14 @@ from credo.explorer.screens.screen import Subject
 if TYPE_CHECKING:
     import uvicorn
 
-ADDRESS = "127.0.0.1"
-HEIGHT = 640  # pixels in a notebook
-NEEDS = "the explorer needs starlette and uvicorn: pip install 'credo-bayes[explorer]'"
+LOCAL_ADDRESS = "127.0.0.1"
+FRAME_PIXELS = 640  # the height in a notebook
+NEEDS_PACKAGES = "the explorer needs starlette and uvicorn: pip install 'credo-bayes[explorer]'"
 
 
 @dataclass(eq=False)
 class Explorer:
-    """A page about a model, served by a thread of this process. In a notebook it shows itself."""
+    """A page about a model, served by a thread of this process. A notebook displays it."""
 
     subject: Subject
     port: int = 0
@@ -35,7 +35,7 @@ class Explorer:
 
     @property
     def url(self) -> str:
-        return f"http://{ADDRESS}:{self.port}/?token={self.token}"
+        return f"http://{LOCAL_ADDRESS}:{self.port}/?token={self.token}"
 
     def start(self) -> Explorer:
         """Listen, and answer in a thread."""
@@ -45,7 +45,7 @@ class Explorer:
         return self
 
     def wait(self) -> None:
-        """Until it is stopped, or interrupted."""
+        """Wait until the server is stopped or interrupted."""
         while self._thread is not None and self._thread.is_alive():
             self._thread.join(0.5)
 
@@ -58,15 +58,15 @@ class Explorer:
             self._thread = None
 
     def listen(self) -> socket.socket:
-        """A socket of this machine; the port is known then."""
+        """Open a socket on this machine, which fixes the port."""
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listening.bind((ADDRESS, self.port))
-            listening.listen(64)  # at once: the address must work as soon as it is printed
+            listening.bind((LOCAL_ADDRESS, self.port))
+            listening.listen(64)  # now: the address must work as soon as it is printed
         except (OSError, OverflowError) as error:
             listening.close()
-            raise DataError(f"port {self.port} of {ADDRESS} can't be used: {error}") from None
+            raise DataError(f"port {self.port} of {LOCAL_ADDRESS} can't be used: {error}") from None
         self.port = int(listening.getsockname()[1])
         return listening
 
@@ -76,9 +76,9 @@ class Explorer:
 
             from credo.explorer.app import application
         except ImportError:
-            raise CredoError(NEEDS) from None
+            raise CredoError(NEEDS_PACKAGES) from None
         listening = self.listen()
-        hosts = (f"{ADDRESS}:{self.port}", f"localhost:{self.port}")
+        hosts = (f"{LOCAL_ADDRESS}:{self.port}", f"localhost:{self.port}")
         try:
             app = application(self.subject, self.token, hosts, self.framed)
         except CredoError:
@@ -100,7 +100,7 @@ class Explorer:
     def _repr_html_(self) -> str:
         if self._thread is None:
             self.start()
-        style = f"width:100%;height:{HEIGHT}px;border:1px solid #8884;border-radius:6px"
+        style = f"width:100%;height:{FRAME_PIXELS}px;border:1px solid #8884;border-radius:6px"
         return f'<iframe src="{escape(self.url)}" style="{style}" title="credo explorer"></iframe>'
 
 

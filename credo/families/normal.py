@@ -9,7 +9,7 @@ import numpy as np
 
 from credo.core.membership import Membership
 from credo.core.moments import Moments
-from credo.data.cells import LARGEST
+from credo.data.cells import LARGEST_NUMBER
 from credo.errors import EvidenceError
 from credo.families.family import Family
 from credo.numerics.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT, shown
@@ -266,7 +266,7 @@ def require_scale(n: Array, mean: Array, scatter: Array) -> None:
         found = "there are no observations"
     elif spread > 0:
         found = f"the weights of the observations sum to {shown(rows)}, and must exceed 1"
-    elif 0 < abs(place) < 1 / LARGEST:
+    elif 0 < abs(place) < 1 / LARGEST_NUMBER:
         found = f"squares of numbers as small as {shown(place)} can't be told from 0, so they need another unit"
     else:
         found = f"every observation is {shown(place)}"

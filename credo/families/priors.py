@@ -13,7 +13,7 @@ from credo._kernels.core.sums import UNDERFLOW
 from credo.core.moments import Moments
 from credo.core.statistics import Counts, Totals
 from credo.data import Source
-from credo.data.cells import TRUTHS
+from credo.data.cells import TRUTH_WORDS
 from credo.data.profile import Profile, profile
 from credo.data.schema import Kind, checked_kinds
 from credo.errors import DataError, EvidenceError, suggest
@@ -48,7 +48,7 @@ def _fitting(name: str, asked: Kind | None, found: Profile | None, success: obje
         return BetaBernoulli(1, 1)
     if kind == "category" and found:
         words = {str(value).strip().lower() for value in found.values.to_pylist()} if len(found.values) <= 2 else {""}
-        if words <= set(TRUTHS):
+        if words <= set(TRUTH_WORDS):
             return BetaBernoulli(1, 1)
         if len(found.values) == 1:
             tell(

@@ -1,1 +1,1 @@
-"""Models: all share the loop and differ in their inference."""
+"""Models: each has conditional distributions and its own way to infer the group."""

@@ -19,20 +19,20 @@ from credo.core.labels import Label
 from credo.core.learning import Weight
 from credo.data import Source
 from credo.errors import DataError, PriorError, SchemaError, check_positive_number, check_whole, suggest
-from credo.models.class_predictor import Shares
+from credo.models.class_reader import Shares
 from credo.models.classifier import PlainClassifier
-from credo.models.description import cut_bits, forest_bits
+from credo.models.description_length import cut_bits, forest_bits
 from credo.models.form_blocks import blocks_of
 from credo.models.forms import DEPENDENT_KINDS, Kinds, Views
 from credo.models.naive_bayes import NaiveBayes, check_settings
 from credo.notices import tell_of_columns
 
-MOST_CELLS, MOST_PAIRS = 1000, 2**24  # of all columns; and of pairs, class by class
+MOST_VALUES, MOST_PAIR_COUNTS = 1000, 2**24  # of all columns together; counts of all pairs of values, class by class
 Bins = int | Mapping[str, Sequence[float]] | None
 
 
 class Augmented(PlainClassifier):
-    """Columns in cells, which are counted together; numbers are cut into bins."""
+    """A classifier that counts the cells of several columns together; numbers are cut into bins."""
 
     _internal: ClassVar[tuple[str, ...]] = ("form",)
     form: ClassVar[str]
@@ -56,10 +56,10 @@ class Augmented(PlainClassifier):
         return Settings("bayes", self.smoothing, backoff=self.backoff)
 
     def structure_bits(self, n: float) -> float:
-        """Where numbers are cut, and the arrows between columns."""
+        """The bits that cut points and arrows between columns take."""
         return cut_bits(self.cuts, n) + self._arrow_bits([name for name, own in self.views.items() if self.form in own])
 
-    def _arrow_bits(self, columns: Sequence[str]) -> float:  # noqa: ARG002 - of use to those who override
+    def _arrow_bits(self, columns: Sequence[str]) -> float:  # noqa: ARG002 - subclasses use it
         return 0.0
 
     @property
@@ -81,8 +81,7 @@ class Augmented(PlainClassifier):
     def blocks(self, views: Views) -> list[tuple[str, Block]]: ...
 
     def prepared(self, table: Source, target: str, views: Views, weight: Weight) -> Self:
-        """With cut points, and with the columns that depend on each other: a pass over the rows, where cut points have
-        to be chosen."""
+        """The model with its cut points and dependent columns. Choosing cut points takes a pass over the rows."""
         given = self.bins if isinstance(self.bins, Mapping) else {}
         if unknown := [name for name in given if name not in views]:
             raise SchemaError(f"bins names {unknown[0]!r}, which isn't a column; {suggest(unknown[0], [*views])}")
@@ -113,11 +112,11 @@ class Augmented(PlainClassifier):
         return self._held_apart(other) or super().mergeable(other)
 
     def _held_apart(self, other: Any) -> str | None:
-        """What was chosen for each and is held, if it differs."""
+        """The difference between the two models' fixed choices, if there is one."""
         for name in self.cuts.keys() & other.cuts.keys():
             if self.cuts[name] != other.cuts[name]:
                 return (
-                    f"column {name!r} is cut into other bins in each: fit both with the same bins=, as in "
+                    f"column {name!r} has different cut points in the two: fit both with the same bins=, as in "
                     f"bins=first.cuts"
                 )
         return None
@@ -209,7 +208,8 @@ class OneDependence(Augmented):
 
 
 def cut_points(evidence: Evidence, name: str, bins: int | None = None) -> tuple[float, ...]:
-    """Of a number column, from the sketch of its values: so many bins, or the most informative about the class."""
+    """The cut points of a number column: those of `bins` equal-frequency bins, or the most informative about the
+    class."""
     column, order = evidence.schema[name].ordered()
     values = column.levels.to_numpy(zero_copy_only=False)
     counts = evidence[Label("column", name)].n.value[:, order]
@@ -219,15 +219,15 @@ def cut_points(evidence: Evidence, name: str, bins: int | None = None) -> tuple[
 
 
 def dependent_columns(
-    evidence: Evidence, target: str, names: Sequence[str], cuts: Cuts, most: int = MOST_CELLS
+    evidence: Evidence, target: str, names: Sequence[str], cuts: Cuts, most: int = MOST_VALUES
 ) -> set[str]:
-    """The columns for whose pairs of cells there is room, few values first."""
+    """The columns whose pairs of values can all be counted; those with the fewest values come first."""
     classes = max(len(evidence.schema[target].levels), 1)
     sizes = {n: len(cuts[n]) + 1 if n in cuts else len(evidence.schema[n].levels) for n in names}
     chosen, total = set(), 0
     for name in sorted(sizes, key=lambda name: sizes[name]):
         wider = total + sizes[name] + 1  # its missing cells are counted, too
-        if wider <= most and classes * wider**2 <= MOST_PAIRS:
+        if wider <= most and classes * wider**2 <= MOST_PAIR_COUNTS:
             chosen.add(name)
             total = wider
     return chosen
@@ -246,7 +246,7 @@ def check_bins(bins: Bins) -> None:
 
 
 def check_dependent(what: str, named: Iterable[str], views: Views) -> None:
-    """Refuse names of unknown columns, or of columns that can't have parents."""
+    """Raise an error for unknown columns, and for columns that can't have parents."""
     for name in named:
         if views.get(name, ("",))[0] not in DEPENDENT_KINDS:
             known = [other for other, forms in views.items() if forms[0] in DEPENDENT_KINDS]
@@ -254,7 +254,7 @@ def check_dependent(what: str, named: Iterable[str], views: Views) -> None:
 
 
 def check_arrows(what: str, arrows: Mapping[str, Sequence[str]]) -> None:
-    """Refuse what isn't {column: its parents}, and cycles."""
+    """Raise an error if this isn't {column: its parents}, or has a cycle."""
     wrong = f"{what} must be {{column: its parents}}, but is {arrows!r:.60}"
     lists = [own for own in arrows.values() if isinstance(own, list | tuple)] if isinstance(arrows, Mapping) else None
     if lists is None or len(lists) < len(arrows) or any(len({*own}) < len(own) for own in lists):

@@ -17,8 +17,9 @@ from credo.core.learning import Weight, Weights
 from credo.data import Batch, Source, source
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, SchemaError, check_seed, counted
-from credo.models.class_predictor import ClassPredictor, Shares
-from credo.models.description import evidence_about, log_evidence_of, target_length
+from credo.models.class_predictor import ClassPredictor
+from credo.models.class_reader import Shares
+from credo.models.description_length import evidence_about, log_evidence_of, target_length
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.label_shift import shifted_shares
 from credo.models.metrics import Scores, fold_ratio
@@ -26,10 +27,10 @@ from credo.models.targets import with_target
 from credo.numerics.exact import Array
 
 Weighing = Literal["evidence", "loo", "folds"]
-HOW = {"evidence": "by evidence", "loo": "stacked on leave-one-out scores", "folds": "stacked on held-out folds"}
-FOLDS = 10
-MOST_FORGOTTEN = 2_000  # rows that are forgotten one by one, to leave each out
-WORTH = 1.0  # rows that each model is worth before the data: no weight ends at 0
+WEIGHTED = {"evidence": "by evidence", "loo": "stacked on leave-one-out scores", "folds": "stacked on held-out folds"}
+STACKING_FOLDS = 10
+MOST_FORGOTTEN = 2_000  # above this many rows, forgetting each in turn for leave-one-out is too slow
+PRIOR_ROWS_PER_MODEL = 1.0  # the Dirichlet prior of the weights: no weight ends at 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +59,7 @@ class ModelAverage(ClassPredictor):
 
     @classmethod
     def of(cls, named: Mapping[str, object], data: object, by: Weighing) -> ModelAverage:
-        """Of fitted models, with the data that they were fitted on."""
+        """The average of fitted models; `data` are the rows that they were fitted on."""
         models = tuple(named.values())
         _check_alike(models)
         stacked = None if by == "evidence" else stacked_weights(models, data, by)
@@ -111,7 +112,7 @@ class ModelAverage(ClassPredictor):
         return replace(self, models=tuple(getattr(m, verb)(table, **_given(weight)) for m in self.models))
 
     def __add__(self, other: ModelAverage) -> ModelAverage:
-        """What both have learned, model by model; stacked weights stay where they are the same."""
+        """The sum, model by model; stacked weights must be equal, and stay."""
         if not isinstance(other, ModelAverage):
             return NotImplemented
         for what in ("names", "by", "stacked", "class_prior"):
@@ -131,7 +132,7 @@ class ModelAverage(ClassPredictor):
 
     @property
     def evidence(self) -> Any:
-        """What the first model has learned: of the same rows as the others."""
+        """The first model's evidence; the others have learned the same rows."""
         return getattr(self.models[0], "evidence", None)
 
     @property
@@ -162,7 +163,7 @@ class ModelAverage(ClassPredictor):
 
     @cached_property
     def _places(self) -> list[Any]:
-        """Of each model, where it has the classes."""
+        """For each model, the positions of the average's classes among its own."""
         return [np.array([model.classes.index(value) for value in self.classes]) for model in self.models]
 
     # Prediction
@@ -198,7 +199,7 @@ class ModelAverage(ClassPredictor):
         """log P(model | all rows but one): each row is forgotten. (rows, models)"""
         if len(found.truth) > MOST_FORGOTTEN:
             raise EvidenceError(
-                f"weights by evidence change with each row that is left out: which is too slow for "
+                f"weights by evidence change with each left-out row, which is too slow to compute for "
                 f"{len(found.truth):,} rows (more than {MOST_FORGOTTEN:,}). Use cross_validate(data)"
             )
         weights, logs = Weights.of(weight), list[list[float]]()
@@ -212,7 +213,7 @@ class ModelAverage(ClassPredictor):
         return np.asarray(each - np.logaddexp.reduce(each, axis=1, keepdims=True))
 
     def _mixed(self, found: Sequence[Scores], log_weights: Array, how: str) -> Scores:
-        """Of models' scores of the same rows."""
+        """The average's scores, from the models' scores of the same rows."""
         logs = np.stack([each.log_probabilities[:, own] for each, own in zip(found, self._places, strict=True)], axis=2)
         unknown = np.isnan(logs)
         mixed = np.logaddexp.reduce(np.where(unknown, -np.inf, logs) + np.atleast_2d(log_weights)[:, None, :], axis=2)
@@ -243,7 +244,8 @@ class ModelAverage(ClassPredictor):
         return Scores(self.classes, logs[known], truth[known], weights, drawn.how, 0.0, fold_ratio(folds), own)
 
     def _score_fold(self, fitted: Self | ModelAverage, table: Source, rows: Any, logs: Array, truth: Any) -> None:
-        """What is said of some rows, by classes of this average; a class that the others don't show has no score."""
+        """Write the scores of a fold's rows, in the order of this average's classes; NaN for classes absent from the
+        other folds."""
         logs[rows] = np.nan
         logs[np.ix_(rows, [self.classes.index(value) for value in fitted.classes])] = fitted.predict_log_proba(table)
         truth[rows] = np.concatenate([self.codes_of(batch) for batch in table.batches([str(self.target)])])
@@ -251,7 +253,7 @@ class ModelAverage(ClassPredictor):
     def __repr__(self) -> str:
         order = np.argsort(-self.weights, kind="stable")
         lines = [f"  {self.weights[k]:.4f}  {self.names[k]}" for k in order]
-        return "\n".join([f"Average of {len(self.models)} models of {self.target!r}, {HOW[self.by]}", *lines])
+        return "\n".join([f"Average of {len(self.models)} models of {self.target!r}, {WEIGHTED[self.by]}", *lines])
 
 
 def _given(weight: Weight) -> dict[str, Any]:
@@ -259,7 +261,7 @@ def _given(weight: Weight) -> dict[str, Any]:
 
 
 def _check_alike(models: Sequence[Any]) -> None:
-    """Refuse models that predict different things, or have learned different rows."""
+    """Raise an error if the models predict different targets or have learned different rows."""
     if len(models) < 2:
         raise DataError(f"an average needs at least two models, but there is {counted(len(models), 'model')}")
     for model in models:
@@ -277,9 +279,9 @@ def _check_alike(models: Sequence[Any]) -> None:
 
 
 def _check_evidence(models: Sequence[object]) -> None:
-    """Refuse evidences of different things."""
+    """Raise an error if the models' evidences are probabilities of different data."""
     for model in models:
-        log_evidence_of(model)  # refused, where it has none
+        log_evidence_of(model)  # an error if there is none
     first, *others = (evidence_about(model) for model in models)
     for other in others:
         if other != first:
@@ -289,13 +291,13 @@ def _check_evidence(models: Sequence[object]) -> None:
 def stacked_weights(models: Sequence[object], data: object, by: Weighing) -> tuple[float, ...]:
     """The weights w, Σ w = 1, that maximise Σᵢ log Σₘ wₘ P(classᵢ | rowᵢ, model m without row i), by EM.
 
-    The prior is worth one row per model.
+    The prior has the weight of one row per model.
     """
     if data is None:
         raise DataError(f"by={by!r} needs the data that the models were fitted on, to leave rows out")
     table = source(data).to_compare()
     held_out: Callable[[Any], Scores] = (
-        (lambda m: m.leave_one_out(table)) if by == "loo" else (lambda m: m.cross_validate(table, folds=FOLDS))
+        (lambda m: m.leave_one_out(table)) if by == "loo" else (lambda m: m.cross_validate(table, folds=STACKING_FOLDS))
     )
     found = [held_out(model) for model in models]
     truth = [each.of_truth for each in found]
@@ -305,4 +307,4 @@ def stacked_weights(models: Sequence[object], data: object, by: Weighing) -> tup
         raise EvidenceError("no row can be left out: every class has one row")
     logs = np.where(np.isnan(logs), -np.inf, logs)[known]
     uniform = np.full(len(models), -np.log(len(models)))
-    return tuple(shifted_shares(logs, uniform, WORTH).tolist())
+    return tuple(shifted_shares(logs, uniform, PRIOR_ROWS_PER_MODEL).tolist())

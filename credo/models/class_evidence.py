@@ -1,4 +1,4 @@
-"""The common part of generative classifiers and trees: labelled rows are counted as additive evidence."""
+"""The common base of generative classifiers and trees: additive evidence from labelled rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from credo.core.membership import Hard
 from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
-from credo.models.class_predictor import NOTHING, ClassPredictor
+from credo.models.class_predictor import ClassPredictor
+from credo.models.class_reader import NOT_FITTED
 from credo.models.forms import Kinds, Views, settled_views
 from credo.models.targets import check_classes, class_codes, with_target
 from credo.notices import tell
@@ -25,7 +26,7 @@ NO_COLUMN = "there is no column to learn from: all of them are ignored"
 
 
 def labelled_table(data: object, target: object, weight: Weight, kinds: Kinds) -> tuple[Source, str, Views]:
-    """A table with its classes, the name of the column that holds them, and how the others are read."""
+    """The table with its classes, the name of the class column, and the views of the other columns."""
     table, name = with_target(source(data), target)
     if isinstance(weight, str):
         table.require([weight])
@@ -39,7 +40,7 @@ def labelled_table(data: object, target: object, weight: Weight, kinds: Kinds) -
 
 
 def labelled_rows(batch: Batch, target: str, weight: Array) -> tuple[Batch, Hard, Any, Counts]:
-    """Rows that have a class, and which; the classes; and the weight of the rows without one."""
+    """The rows that have a class, their memberships, the classes, and the weight of the rows without one."""
     codes, levels = class_codes(batch, target)
     lost = codes < 0
     unlabelled = Counts.of_rows(Hard.whole(int(lost.sum()), weight[lost]))
@@ -50,7 +51,7 @@ def labelled_rows(batch: Batch, target: str, weight: Array) -> tuple[Batch, Hard
 
 
 def few(names: Sequence[str]) -> str:
-    """The first of them, and how many there are."""
+    """The first few names, and their total number."""
     return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
 
 
@@ -74,11 +75,12 @@ class ClassEvidence(ClassPredictor, Additive):  # type: ignore[misc]
         return super().update(self._labelled(data, target), weight=weight)._checked(self.unlabelled)
 
     def _checked(self, unlabelled: float) -> Self:
-        """The model after more rows, of which some have a class; so much was without one before."""
+        """The model after more rows, some of which must have a class. `before`: the weight of unlabelled rows until
+        now."""
         if left_out := self.unlabelled - unlabelled:
             tell(f"{counted(left_out, 'row')} without {self.target!r} left out")
         if self.class_prior is not None:
-            _ = self._given_prior  # refused, where it has no class
+            _ = self._given_prior  # an error if there is no class
         if not self.class_weights.any():
             why = f"every cell of {self.target!r} is missing" if self.unlabelled else "all weights are zero"
             raise DataError(f"no row has a class: {why}")
@@ -101,7 +103,7 @@ class ClassEvidence(ClassPredictor, Additive):  # type: ignore[misc]
     @property
     def seen(self) -> Evidence:
         if self.evidence is None:
-            raise EvidenceError(NOTHING)
+            raise EvidenceError(NOT_FITTED)
         return self.evidence
 
     @property
@@ -115,7 +117,7 @@ class ClassEvidence(ClassPredictor, Additive):  # type: ignore[misc]
 
     @cached_property
     def classes(self) -> tuple[Any, ...]:
-        """In the order of the probabilities' columns."""
+        """The classes, in the order of the columns of `predict_proba`."""
         return self.seen.column(str(self.target)).values
 
     @property

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -17,16 +17,11 @@ from credo.blocks.capabilities import Ignored
 from credo.core.folds import Groups, Together
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.membership import Codes, Hard
-from credo.core.records import Surface, with_fields
 from credo.core.statistics import ALONE
-from credo.data import Batch, Source, source
+from credo.data import Batch, Source
 from credo.data.fingerprints import fingerprints
-from credo.data.schema import Column
-from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, suggest
-from credo.models.copies import LOOKED_AT, Repeats
-from credo.models.decisions import Loss, loss_matrix
-from credo.models.explaining import Reasons, Step, TextContributions
-from credo.models.jobs import (
+from credo.errors import DataError, EvidenceError, counted
+from credo.models.class_jobs import (
     Job,
     LeastLoss,
     LeftOut,
@@ -38,9 +33,12 @@ from credo.models.jobs import (
     Scored,
     WithProbabilities,
 )
-from credo.models.known_columns import columns_found
+from credo.models.class_reader import ClassReader, Shares
+from credo.models.explaining import Reasons, Step, TextContributions
+from credo.models.known_columns import add_ignored
+from credo.models.loss_matrix import Loss, loss_matrix
 from credo.models.metrics import Scores, fold_ratio
-from credo.models.targets import class_codes, with_known_target
+from credo.models.repeated_rows import MOST_ROWS_SEARCHED, Repeats
 from credo.notices import tell_of_columns
 from credo.numerics.arrays import Stacked
 from credo.numerics.exact import Array
@@ -50,55 +48,25 @@ if TYPE_CHECKING:
     from credo.models.explaining import Explanation
     from credo.models.summed_scores import SummedScores
 
-NOTHING = "nothing was learned yet: fit(data, target=...) first"
 NO_CLASS = "no row has a class: every cell of {!r} is missing, or has weight 0"
-Shares = Mapping[Any, float]  # of classes: they sum to 1
 
 
-class ClassPredictor(Surface, ABC):
+class ClassPredictor(ClassReader, ABC):
     """P(class | row), and the verbs that follow from it.
 
-    A model is a frozen dataclass with the fields `target` and `class_prior`. It says which `classes` it knows, of how
-    many rows each (`class_weights`), which columns it reads (`features`), and log P(class | row) of a batch up to what
-    all classes share (`_log_joint`).
+    A model is a frozen dataclass with the fields `target` and `class_prior`. It provides its `classes`, the weight of
+    each class's rows (`class_weights`), the columns it reads (`features`), and log P(class | row) of a batch up to a
+    constant (`_log_joint`).
     """
 
-    _internal: ClassVar[tuple[str, ...]] = (
-        "codes_of", "currencies", "feature_names", "features", "impossible", "lone_text", "members", "needs", "opened",
-        "probabilities", "replaced", "streamed", "text_columns", "word_columns",
-    )  # fmt: skip
-
-    if TYPE_CHECKING:  # fields of the dataclasses, or properties
-
-        @property
-        def target(self) -> str | None: ...
-
-        @property
-        def class_prior(self) -> Shares | None: ...
-
-    # Descriptions
-
-    @property
-    @abstractmethod
-    def classes(self) -> tuple[Any, ...]:
-        """In the order of the probabilities' columns."""
-
-    @property
-    @abstractmethod
-    def class_weights(self) -> Array:
-        """The weight of each class's rows."""
-
-    @property
-    @abstractmethod
-    def features(self) -> Mapping[str, Column]:
-        """The columns that it reads: their kinds, and the levels of categories."""
+    _internal: ClassVar[tuple[str, ...]] = ("impossible", "probabilities", "streamed")
 
     @abstractmethod
     def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
-        """log P(class | row), up to what all classes share, under `class_prior` where it is given; and the ignored
-        cells, for a notice. (rows, classes)
+        """log P(class | row) up to a constant per row, under `class_prior` if given; and the ignored cells, for a
+        notice. (rows, classes)
 
-        Columns of the model that the batch lacks count as missing. A model that doesn't read P(class) by itself adds
+        Columns that the batch lacks count as missing. A model that doesn't use `class_prior` itself adds
         `_prior_shift`.
         """
 
@@ -117,7 +85,7 @@ class ClassPredictor(Surface, ABC):
         )
 
     def _scores_left_out(self, data: object, target: object, weight: Weight) -> Scores:
-        """Of each row that was learned, what `_left_out` says of it."""
+        """The scores of `_left_out` for each learned row."""
         table = self._labelled(data, target)
         if table.once:
             raise DataError(
@@ -141,8 +109,8 @@ class ClassPredictor(Surface, ABC):
         return Scores(self.classes, log_shares, truth, mass, how, held_out_ratio=fold_ratio(len(truth)))
 
     def _summed(self, job: Any, partitions: Iterable[Partition[Batch]]) -> SummedScores:
-        """The scores of a frame's rows, added up where they are, by a job that finds log P(class) of each row, its
-        class and its weight."""
+        """The scores of a frame's rows, summed by its workers. The job gives log P(class), class and weight of each
+        row."""
         from credo.core.summed_scores import summed_scores
         from credo.models.summed_scores import SummedScores, summed_batch
 
@@ -152,15 +120,15 @@ class ClassPredictor(Surface, ABC):
         return found
 
     def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
-        """log P(class | row) without the row itself, of a batch's rows that have a class; and their classes."""
+        """Leave-one-out log P(class | row) of the batch's labelled rows, and their classes."""
         raise NotImplementedError
 
     def _held(self, how: str) -> str:
-        """What a figure is called."""
+        """The description of leave-one-out scores."""
         return how
 
     def _check_rows(self, there: Array) -> None:
-        """Given the weight of each class's rows."""
+        """Raise an error unless the data has as many rows of each class as the evidence."""
         if not np.allclose(there, self.class_weights, rtol=1e-9):
             raise EvidenceError(
                 f"leave-one-out needs the rows that were learned: the evidence has {self.n:g} of them, the data "
@@ -168,32 +136,13 @@ class ClassPredictor(Surface, ABC):
             )
 
     def _alone(self, own: Hard) -> NDArray[np.intp]:
-        """The rows that are the only ones of their class."""
+        """Which rows are the only ones of their class."""
         n = self.class_weights[own.codes]
         return np.flatnonzero(n - own.weight <= ALONE * n)
 
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return tuple(self.features)
-
-    @property
-    def word_columns(self) -> Sequence[str]:
-        """Columns whose values are words, though all those of a table could be numbers."""
-        return ()
-
-    @property
-    def currencies(self) -> Mapping[str, str]:
-        """The signs of columns of amounts."""
-        return {}
-
-    @property
-    def text_columns(self) -> frozenset[str]:
-        """Columns that are read as texts."""
-        return frozenset()
-
     def _copied(self, table: Source, weight: Weight) -> Together | None:
-        """Rows that have copies; None where rows are too many to look."""
-        if table.rows is None or table.rows > LOOKED_AT:
+        """The rows that have copies; None if there are too many rows to search."""
+        if table.rows is None or table.rows > MOST_ROWS_SEARCHED:
             return None
         names = tuple(self.needs(table.without(weight)))
         texts = np.array([name in self.text_columns for name in names])
@@ -202,86 +151,6 @@ class ClassPredictor(Surface, ABC):
         known, features = codes >= 0, np.array([name != self.target for name in names])
         prints, own = fingerprints(cells)[known], cells[:, known][features]
         return Together(names, Repeats.of(prints, codes[known], own, texts[features]).copied)
-
-    @property
-    def lone_text(self) -> str | None:
-        """The only column, where it is a text: an unnamed list of texts is read as it."""
-        return None
-
-    def replaced(self, **values: object) -> Self:
-        """The same model with other fields, those that aren't the constructor's among them."""
-        return with_fields(self, **values)
-
-    @property
-    def n(self) -> float:
-        """The weight of the rows."""
-        return float(self.class_weights.sum())
-
-    # Tables
-
-    def opened(self, data: object) -> Source:
-        """The table; texts that have no name of their own, as in a list, are the one column that the model reads.
-
-        Columns whose values are words have words here, too, though all of these could be numbers.
-        """
-        table = source(data).as_words(self.word_columns).in_currencies(self.currencies)
-        if table.unnamed and (name := self.lone_text) is not None and name not in table.names:
-            return table.renamed({table.unnamed: name})
-        return table
-
-    def _labelled(self, data: object, target: object) -> Source:
-        if self.target is None:
-            raise EvidenceError(NOTHING)
-        return with_known_target(self.opened(data), self.target, target, "the classes were")
-
-    def needs(self, data: Source) -> Sequence[str]:
-        """The columns of a labelled table that it reads."""
-        assert self.target is not None
-        return (self.target, *self._present(data))
-
-    def _present(self, table: Source) -> list[str]:
-        """The columns that the table has; the others' cells count as missing."""
-        if not self.feature_names:
-            raise EvidenceError(NOTHING)
-        return columns_found(table, self.feature_names, self.target)
-
-    def codes_of(self, batch: Batch) -> Codes:
-        """Which class each row is in, -1 where it has none."""
-        assert self.target is not None
-        own, levels = class_codes(batch, self.target)
-        places = {value: k for k, value in enumerate(self.classes)}
-        table = np.array([*(places.get(value, -2) for value in levels.to_pylist()), -1], dtype=np.int32)
-        codes = table[own]
-        if (codes == -2).any():
-            unseen = levels[int(own[codes == -2][0])].as_py()
-            raise EvidenceError(f"column {self.target!r} has {unseen!r:.60}, which was never learned")
-        return codes
-
-    def members(self, batch: Batch, weights: RowWeights) -> tuple[Batch, Hard]:
-        """The rows that have a class and a weight, and which class."""
-        codes, weight = self.codes_of(batch), weights.of_rows(batch)
-        kept = (codes >= 0) & (weight > 0)
-        if kept.all():
-            return batch, Hard(codes, len(self.classes), weight)
-        rows = np.flatnonzero(kept)
-        return batch.take(rows), Hard(codes[rows], len(self.classes), weight[rows])
-
-    def _code_of(self, value: object) -> int:
-        for k, known in enumerate(self.classes):
-            if known == value:
-                return k
-        raise SchemaError(f"no class {value!r}; {suggest(value, self.classes)}")
-
-    # Class shares
-
-    def with_class_prior(self, class_prior: Shares) -> Self:
-        """The same model under another class prior, by Bayes' rule.
-
-        P′(class | row) ∝ P(class | row) P′(class)/P(class)
-        """
-        found = self.replaced(class_prior=dict(class_prior))
-        _ = found._given_prior  # refused, where it isn't one
-        return found
 
     def adapt(self, data: object) -> Self:
         """The same model with class shares estimated from unlabelled rows by EM (label shift).
@@ -296,46 +165,6 @@ class ClassPredictor(Surface, ABC):
 
         shares = shifted_shares(self._collected(data, LogProbabilities(self)), self._log_prior, self._share_smoothing)
         return self.with_class_prior(dict(zip(self.classes, shares.tolist(), strict=True)))
-
-    @property
-    def _share_smoothing(self) -> float:
-        """What a class is worth, in rows, before any row of it comes."""
-        return 1.0
-
-    @property
-    def _log_prior(self) -> Array:
-        """log P(class) that predictions rest on: as given, or as among the rows that were learned. (classes,)"""
-        return self._learned_log_shares if self.class_prior is None else self._given_prior
-
-    @property
-    def _learned_log_shares(self) -> Array:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.class_weights / self.n))
-
-    @property
-    def _prior_shift(self) -> Array:
-        """log P′(class)/P(class): 0, unless a class prior was given. (classes,)"""
-        if self.class_prior is None:
-            return np.zeros(len(self.classes))
-        return self._given_prior - self._learned_log_shares
-
-    @cached_property
-    def _given_prior(self) -> Array:
-        given = self.class_prior or {}
-        unknown = [value for value in self.classes if value not in given]
-        if unknown:
-            raise PriorError(f"class_prior has no probability for the class {unknown[0]!r}")
-        try:
-            shares = {value: float(share) for value, share in given.items()}
-        except (TypeError, ValueError):
-            shares = {}
-        if not all(share >= 0 for share in shares.values()) or not np.isclose(sum(shares.values()), 1, rtol=1e-9):
-            raise PriorError(f"class_prior must be shares that sum to 1, but is {dict(given)!r:.80}")
-        own = np.array([shares[value] for value in self.classes])
-        if not own.any():
-            raise PriorError("class_prior has no share for any class that is left")
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(own / own.sum()))
 
     # Prediction
 
@@ -360,7 +189,7 @@ class ClassPredictor(Surface, ABC):
         return found
 
     def _found(self, data: object, job: Job, form: str) -> Array:
-        """An array; or a frame of the engine that the data lives on, which its type doesn't tell."""
+        """An array, or for a distributed frame the frame with new columns (typed as an array, too)."""
         table = self.opened(data)
         if table.frame is None:
             return self._collected(table, job)
@@ -414,7 +243,7 @@ class ClassPredictor(Surface, ABC):
         return np.array([*self.classes, None], dtype=object)[codes]
 
     def _collected(self, data: object, job: Job, width: int | None = None) -> Array:
-        """What a job finds of each row, one after another. (rows, width: one column a class, unless said)"""
+        """A job's results for all rows, in order. (rows, width), by default one column per class"""
         table, ignored, found = self.opened(data), Ignored(), Stacked()
         shape = table.rows or 0, len(self.classes) if width is None else width
         shared = table.near and engines.current().shares_memory
@@ -422,38 +251,36 @@ class ClassPredictor(Surface, ABC):
         for part, unseen in engines.map(placed or job, table.partitions(self._present(table))):
             if placed is None:
                 found.add(part, table.rows)
-            for name, cells in unseen.items():
-                ignored[name] = ignored.get(name, 0) + cells
+            add_ignored(ignored, unseen)
         self._tell_ignored(ignored)
         return found.whole((0, shape[1])) if placed is None else placed.found
 
     def streamed(self, data: object) -> Iterator[tuple[Batch, Array]]:
-        """Batches of a table with their probabilities, one after another, in constant memory."""
+        """Batches of a table with their class probabilities, in constant memory."""
         table = self.opened(data)
         self._present(table)
         ignored: Ignored = {}
         partitions = table.partitions([*table.keys, *table.names])
         for batch, probabilities, unseen in engines.map(WithProbabilities(self), partitions):
-            for name, cells in unseen.items():
-                ignored[name] = ignored.get(name, 0) + cells
+            add_ignored(ignored, unseen)
             yield batch, probabilities
         self._tell_ignored(ignored)
 
     def _tell_ignored(self, ignored: Ignored) -> None:
-        """One notice for all columns whose cells hold such values."""
+        """One notice for all columns with ignored cells."""
         for what in dict.fromkeys(what for _, what in ignored):
             of = {name: cells for (name, each), cells in ignored.items() if each == what}
             tell_of_columns((name, f"{counted(sum(of.values()), 'cell')} with {what}, ignored") for name in of)
 
     def impossible(self, batch: Batch) -> str:
-        """Why one row is impossible under every class."""
+        """The error for a row that is impossible under every class."""
         return f"row {batch.number(0)} is impossible under every class"
 
     # Validation
 
     def scores(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """Scores on labelled rows that weren't used for training. Those of a Dask or Spark DataFrame are added up on
-        the workers: they have all figures, and no rows."""
+        """Scores on labelled rows that weren't used for training. For a Dask or Spark DataFrame, the workers sum the
+        scores: all figures, but no single rows."""
         table, weights = self._labelled(data, target), Weights.of(weight)
         partitions = weights.partitions(table, self.needs(table.without(weight)))
         job = Scored(self, weights.of_a_row)
@@ -477,9 +304,9 @@ class ClassPredictor(Surface, ABC):
         return explained(self, row, of, against, unit)
 
     def _reasons(self, one: Batch) -> Reasons:
-        """Of a batch of one row: what is said before any cell is read, what each column adds, and the sum.
+        """For a batch of one row: the prior log-odds, what each column adds, and the sum.
 
-        Unless a model knows better, a column adds to those before it: its cell is uncovered after theirs.
+        By default, a column's contribution is the change when its cell is revealed after those before it.
         """
         rows = [self._uncovered(one, few) for few in range(len(self.feature_names) + 1)]
         steps = [self._log_joint(row, count_ignored=False)[0][0] for row in rows]
@@ -488,24 +315,24 @@ class ClassPredictor(Surface, ABC):
         return Reasons(logs[0], terms, logs[-1])
 
     def _uncovered(self, one: Batch, few: int) -> Batch:
-        """With the cells of the first few columns, the others missing."""
+        """The row with the first columns only, the others missing."""
         known = set(one.names)
         return one.only([name for name in self.feature_names[:few] if name in known]).filled(self.feature_names)
 
     def _word_contributions(self, one: Batch, first: int, second: int, size: float) -> TextContributions:  # noqa: ARG002
-        """Of each text column of a batch of one row, what its words say for the first class against the second."""
+        """For a batch of one row: the words' weights for the first class against the second, by text column."""
         return {}
 
     def _steps(self, one: Batch, first: int, second: int, size: float) -> tuple[Step, ...]:  # noqa: ARG002
-        """Of a batch of one row, what was asked one after another, where the model does."""
+        """For a batch of one row: the steps of a model that asks about one column after another."""
         return ()
 
     def _unseen(self, one: Batch) -> frozenset[str]:  # noqa: ARG002 - of use to those who override
-        """The columns of a batch of one row whose values no row had."""
+        """For a batch of one row: the columns with unseen values."""
         return frozenset()
 
 
 def _array_of(classes: Sequence[object]) -> NDArray[Any]:
-    """NumPy's own type where it can hold them: it drops a NUL at a string's end."""
+    """Values as an array; of objects if they end in NUL, which NumPy's string type drops."""
     found = np.array(classes)
     return found if found.tolist() == list(classes) else np.array([*classes, None], dtype=object)[:-1]

@@ -20,12 +20,12 @@ from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.cells import instants
 from credo.errors import DataError, EvidenceError, check_seed
+from credo.models.class_jobs import LogJoint, LogProb, to_log_shares
 from credo.models.conditional import add_log_likelihoods
-from credo.models.description import classifier_evidence, classifier_length
+from credo.models.description_length import classifier_evidence, classifier_length
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.explaining import Reasons, TextContributions
 from credo.models.forms import TEXT_FORMS, Views
-from credo.models.jobs import LogJoint, LogProb, to_log_shares
 from credo.models.labelled import Labelled
 from credo.models.metrics import Scores, fold_ratio
 from credo.numerics.exact import Array
@@ -42,7 +42,7 @@ IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use est
 
 
 class WithoutEach(NamedTuple):
-    """Rows of the evidence, left out one by one, and log P(class) without each."""
+    """Learned rows, each left out in turn, and log P(class) without it."""
 
     own: Hard
     log_prior: Array  # (rows, classes)
@@ -57,11 +57,11 @@ class Classifier(Labelled):
 
     @property
     def plain(self) -> Classifier:
-        """As fitted, without tuning."""
+        """The model as fitted, without tuning."""
         return self
 
     def untuned(self) -> Classifier:
-        """As fitted, with only the evidence that it needs."""
+        """The model as fitted, with only the evidence that it needs."""
         return self
 
     # Prediction
@@ -69,7 +69,7 @@ class Classifier(Labelled):
     def log_joint(self, data: object) -> Array:
         """log p(row, class), untuned, as in worked examples. (rows, classes)
 
-        Of a Dask or Spark DataFrame: that frame, with a column for each class, made when it is computed.
+        Of a Dask or Spark DataFrame: that frame, with a column for each class, computed lazily.
         """
         return self._found(data, LogJoint(self), "log P(row, {})")
 
@@ -87,11 +87,11 @@ class Classifier(Labelled):
         return self._log_prob_here(table)
 
     def _log_prob_here(self, data: object) -> Array:
-        """The same as an array, wherever the rows live. (rows,)"""
+        """log p(row) as an array, also for a distributed frame. (rows,)"""
         return np.asarray(np.logaddexp.reduce(self._collected(data, LogJoint(self)), axis=1))
 
     def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
-        """log P(class, row), up to what all classes share; and the cells that were ignored."""
+        """log P(class, row) up to a constant per row, and the ignored cells."""
         batch = batch.filled(self.views)
         out, ignored = self._added_up(batch, count_ignored=count_ignored)
         return self._concluded(out, self._begun(self.terms.log_prior), self._worth(batch)), ignored
@@ -103,11 +103,11 @@ class Classifier(Labelled):
         return out, add_log_likelihoods(each, batch.filled(self.views), out, base=base, count_ignored=count_ignored)
 
     def _begun(self, log_prior: Array) -> Array:
-        """What is added up before any cell is read."""
+        """The prior term of the sum: log P(class)."""
         return log_prior
 
     def _worth(self, batch: Batch, own: Hard | None = None) -> Array | None:  # noqa: ARG002 - a tuning may discount
-        """What the evidence of each row is worth, if not all of it. (rows, 1)"""
+        """The weight of each row's evidence, if below 1. (rows, 1)"""
         return None
 
     def _concluded(
@@ -117,11 +117,11 @@ class Classifier(Labelled):
         worth: Array | None,  # noqa: ARG002
         left_out: WithoutEach | None = None,  # noqa: ARG002
     ) -> Array:
-        """What follows from what was added up. (rows, classes)"""
+        """The final log-scores, from the sum of all terms. (rows, classes)"""
         return log_joint
 
     def impossible(self, batch: Batch) -> str:
-        """Which cells no class allows, of one row."""
+        """The error for a row that no class allows, naming the cells."""
         never = {name: np.isneginf(each[0]) for name, each in self.terms_by_column(batch).items()}
         cells = []
         for name, under in never.items():
@@ -155,13 +155,13 @@ class Classifier(Labelled):
         return self._scores_left_out(data, target, weight)
 
     def log_prior_left_out(self, own: Hard) -> Array:
-        if (own.weight == 1).all() and own.rows > len(self.classes):  # one of each class stands for all its rows
+        if (own.weight == 1).all() and own.rows > len(self.classes):  # by one row per class
             one = Hard.of(np.arange(len(self.classes)), len(self.classes))
             return self.log_prior_left_out(one)[own.codes]
         return self.log_class_prior(self.class_weights_left_out(own))
 
     def class_weights_left_out(self, own: Hard) -> Array:
-        """Of classes, without each row. (rows, classes)"""
+        """The weights of the classes without each row. (rows, classes)"""
         n = np.repeat(self.class_weights[None], own.rows, axis=0)
         rows = np.arange(own.rows)
         left = n[rows, own.codes] - own.weight
@@ -239,7 +239,7 @@ class Classifier(Labelled):
     # Reasons
 
     def _reasons(self, one: Batch) -> Reasons:
-        """Of a batch of one row: log P(class), what each column adds to it, and their sum."""
+        """For a batch of one row: log P(class), each column's contribution, and their sum."""
         prior = self.terms.log_prior
         terms = {name: each[0] for name, each in self.terms_by_column(one).items()}
         return Reasons(prior, terms, prior + sum(terms.values(), np.zeros_like(prior)))
@@ -307,7 +307,7 @@ class Classifier(Labelled):
         )
 
     def live(self) -> Live:
-        """A mutable twin for streams of single rows."""
+        """A mutable version of the model, for streams of single rows."""
         from credo.streaming.live import Live
 
         return Live(self)
@@ -326,7 +326,7 @@ class Classifier(Labelled):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlainClassifier(Classifier):
-    """A classifier as `fit` learns it: settings, which each kind has of its own, and what was learned."""
+    """A classifier as fitted, before any tuning: its settings and its evidence."""
 
     target: str | None = field(default=None, init=False)
     views: Views = field(default_factory=dict, init=False)
@@ -334,8 +334,7 @@ class PlainClassifier(Classifier):
 
 
 def _scored(model: Any, batch: Batch, weights: Array) -> tuple[Array, Codes, Array]:
-    """Of each row: log-joints (NaN of its class, where no other fold has it), its class's code (-1 where it has none),
-    and its weight."""
+    """For each row: log-joints (NaN at its class if no other fold has it), its class (-1 if none), and its weight."""
     log_joint, _ = model._log_joint(batch)
     codes = model.codes_of(batch)
     unknown = np.flatnonzero((codes >= 0) & (model.class_weights[codes] == 0))
@@ -345,7 +344,7 @@ def _scored(model: Any, batch: Batch, weights: Array) -> tuple[Array, Codes, Arr
 
 @dataclass(frozen=True, eq=False)
 class FoldShares:
-    """log P(class | row) by the other folds, of rows that have a class; its code, and the row's weight."""
+    """For labelled rows: log P(class | row) by the other folds' model, the class, and the weight."""
 
     job: FoldScores
 
@@ -355,7 +354,7 @@ class FoldShares:
 
 
 def _shares_of_fold(log_joint: Array, codes: Codes, weights: Array, first: int) -> tuple[Array, Codes, Array]:
-    """Of rows that have a class and a weight, what the other folds' models say, and the row's class and weight."""
+    """For rows with a class and a positive weight: the other folds' log P(class | row), the class, and the weight."""
     kept = (codes >= 0) & (weights > 0)
     log_shares, own = log_joint[kept], codes[kept]
     unknown = np.flatnonzero(np.isnan(log_shares[np.arange(len(own)), own]))
@@ -366,15 +365,15 @@ def _shares_of_fold(log_joint: Array, codes: Codes, weights: Array, first: int) 
 
 
 def _impossible(logs: Array, rows: NDArray[np.intp], codes: Codes) -> Array:
-    """The probability of classes that the model doesn't know: 0. In place."""
+    """Set the probability of classes unknown to the model to 0, in place."""
     logs[rows, codes[rows]] = -np.inf
     return logs
 
 
 def _to_shares_but(log_joint: Array, unknown: NDArray[np.intp], codes: Codes) -> int:
-    """As to_log_shares, with NaN for the class of rows whose class is unknown: P(truth) can't be judged there.
+    """As `to_log_shares`, but with NaN at the class of a row whose class is unknown to the model.
 
-    Such a row may be impossible under every class that is known.
+    Such a row may be impossible under every known class.
     """
     nowhere = unknown[np.isneginf(log_joint[unknown].max(1, initial=-np.inf))]
     log_joint[nowhere] = 0.0

@@ -46,16 +46,16 @@ class Conditional:
 
     blocks: tuple[Block, ...]
     settings: Settings
-    groups: str  # the column of the evidence that the groups are in
+    groups: str  # the evidence's column of groups
     evidence: Evidence | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns, each once."""
+        """The distinct columns of all blocks."""
         return tuple(dict.fromkeys(name for block in self.blocks for name in block.names))
 
     def summarise(self, batch: Batch, member: Membership, levels: object) -> Evidence:
-        """The evidence in a batch, under any membership; `levels` (an Arrow array) are what the groups are called."""
+        """The evidence in a batch, under any membership; `levels` (an Arrow array) are the groups' names."""
         batch = batch.filled(self.names)
         return self._beside(
             [each.summarise(batch, member, self.groups) for each in counting(self.blocks)],
@@ -64,14 +64,14 @@ class Conditional:
         )
 
     def expected(self, batch: Batch, member: Membership, levels: object) -> Evidence:
-        """EM's E-step: the expected statistics of a batch under responsibilities that this conditional has led to, or
-        that EM starts from. Where columns covary, missing cells are expected as well (see Completes), which `summarise`
-        leaves to the M-step."""
+        """EM's E-step: the expected statistics of a batch under responsibilities of this conditional, or those EM
+        starts from. Where columns covary, missing cells are expected as well (see Completes), which `summarise` leaves
+        to the M-step."""
         batch, member = batch.filled(self.names), member if isinstance(member, Soft) else member.soft()
         return self._beside(self._expected(batch, member, {}), Counts.of_rows(member), levels)
 
     def _expected(self, batch: Batch, member: Soft, done: Mapping[Block, Evidence]) -> list[Evidence]:
-        """The expected statistics of each block; of some they are known already."""
+        """The expected statistics of each block, except those already known."""
         now = {} if self.evidence is None else dict(zip(self.blocks, self.likelihoods, strict=True))
         found = []
         for block in counting(self.blocks):
@@ -84,8 +84,8 @@ class Conditional:
         return found
 
     def expected_hidden(self, batch: Batch, log_shares: Array, weight: Array, levels: object) -> tuple[Evidence, Array]:
-        """EM's whole E-step of rows whose group is hidden: the same under P(group | row), the groups having these
-        shares, and log p(row). (rows,)"""
+        """EM's whole E-step for rows with hidden groups: the statistics under P(group | row), given the groups' shares,
+        and log p(row). (rows,)"""
         rows, last = batch.filled(self.names), self._in_one_pass
         at, lookup = (None, None) if last is None else self._lookup(rows)
         others = [likelihood for i, likelihood in enumerate(self.likelihoods) if i not in (last, at)]
@@ -106,14 +106,14 @@ class Conditional:
         return self.expected(batch, member, levels), log_prob
 
     def _added(self, likelihoods: Sequence[Likelihood], rows: Batch, logs: Array | None) -> Array:
-        """Those log-likelihoods, added to others' if there are any. (rows, groups)"""
+        """logs, if given, plus the blocks' log-likelihoods. (rows, groups)"""
         out = np.zeros((rows.rows, len(self.weights))) if logs is None else logs
         for likelihood in likelihoods:
             _add_again(likelihood, rows, out)
         return out
 
     def _lookup(self, rows: Batch) -> tuple[int | None, Lookup | None]:
-        """The first block whose log-likelihoods are looked up, and these."""
+        """The first block with tabulated log-likelihoods, and these."""
         for i, likelihood in enumerate(self.likelihoods):
             looks = LooksUp.of(likelihood)
             found = None if looks is None else looks.lookup(rows)
@@ -123,11 +123,11 @@ class Conditional:
 
     @cached_property
     def _in_one_pass(self) -> int | None:
-        """The block that takes the E-step in one pass, after the others, if there is one."""
+        """The block whose kernel fuses the E-step into one pass, if there is one; it comes last."""
         return next((i for i, block in enumerate(self.blocks) if ExpectsHidden.of(block) is not None), None)
 
     def _beside(self, found: Sequence[Evidence], rows: Counts, levels: object) -> Evidence:
-        """With the groups' rows."""
+        """The evidence with the groups' row counts."""
         parts = {ROWS: Part((self.groups,), rows)}
         for evidence in found:
             parts |= evidence.parts
@@ -146,7 +146,7 @@ class Conditional:
 
     @property
     def weights(self) -> Array:
-        """Of each group's rows. (groups,)"""
+        """The weight of each group's rows. (groups,)"""
         return np.asarray(self.seen[ROWS].n.value[:, 0])
 
     @cached_property
@@ -158,7 +158,7 @@ class Conditional:
         return self.log_joint(batch, np.zeros(len(self.weights)))
 
     def log_joint(self, batch: Batch, log_prior: Array) -> Array:
-        """log p(row, group), the groups having these prior probabilities. (rows, groups)"""
+        """log p(row, group), given the groups' prior probabilities. (rows, groups)"""
         out = np.empty((batch.rows, len(log_prior)))
         out[:] = log_prior
         add_log_likelihoods(self.likelihoods, batch.filled(self.names), out, base=True)
@@ -176,7 +176,7 @@ class Conditional:
         return float(sum(LogPrior.needed(likelihood).log_prior() for likelihood in self.likelihoods))
 
     def sample(self, codes: object, rng: np.random.Generator) -> dict[str, Any]:
-        """Cells of rows of these groups, column by column; a column in several forms is drawn by the first."""
+        """Sampled cells for rows of these groups, by column; a column in several forms is sampled in the first."""
         drawn: dict[str, Any] = {}
         for likelihood in self.likelihoods:
             if (draws := Draws.of(likelihood)) is not None:
@@ -197,7 +197,8 @@ def likelihood_of(block: Block, evidence: Evidence, settings: Settings) -> Likel
 def add_log_likelihoods(
     likelihoods: Iterable[Likelihood], batch: Batch, out: Array, *, base: bool = False, count_ignored: bool = True
 ) -> Ignored:
-    """out (rows, groups) += Σ log p(block | group), up to what all groups share unless `base`; the ignored cells."""
+    """out (rows, groups) += Σ log p(block | group), up to a constant per row unless `base`; returns the ignored
+    cells."""
     ignored: Ignored = {}
     for likelihood in likelihoods:
         cells, own = read_counting_ignored(likelihood, batch) if count_ignored else (likelihood.read(batch), {})
@@ -209,7 +210,7 @@ def add_log_likelihoods(
 
 
 def _add_again(likelihood: Likelihood, batch: Batch, out: Array) -> None:
-    """out (rows, groups) += log p(block | group) of rows that EM reads again and again."""
+    """out (rows, groups) += log p(block | group), for rows that EM reads in every step."""
     again = ReadAgain.of(likelihood)
     if again is None:
         add_log_likelihoods([likelihood], batch, out, base=True)
@@ -218,6 +219,6 @@ def _add_again(likelihood: Likelihood, batch: Batch, out: Array) -> None:
 
 
 def _side_by_side(schemas: Sequence[Schema]) -> Schema:
-    """All their columns; those that are in several (a column in several forms) united."""
+    """The schema of all columns; a column in several schemas (in several forms) has the levels of all."""
     columns = tuple(column for schema in schemas for column in schema)
     return Schema(columns) if len({column.axis for column in columns}) == len(columns) else unite(schemas)[0]

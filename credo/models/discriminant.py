@@ -13,11 +13,11 @@ from credo.blocks.numbers.independent_likelihood import NumbersLikelihood
 from credo.blocks.numbers.spherical import SphericalLikelihood
 from credo.errors import EvidenceError, PriorError, SchemaError, suggest
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.class_predictor import Shares
+from credo.models.class_jobs import Distances
+from credo.models.class_reader import Shares
 from credo.models.classifier import PlainClassifier
 from credo.models.form_blocks import blocks_of, with_covariance
 from credo.models.forms import Kinds, Views
-from credo.models.jobs import Distances
 from credo.models.naive_bayes import check_settings
 from credo.numerics.exact import Array
 
@@ -36,8 +36,8 @@ class GaussianDiscriminant(PlainClassifier):
 
     covariance: "full", each class its own Σ (a quadratic boundary); "tied", one for all (linear: LDA); "diagonal", each
     class's columns independent (Gaussian naive Bayes); "spherical", one σ for all (nearest mean). The prior is
-    normal-inverse-Wishart, worth `strength` rows at the pooled means and variances. Categories are allowed: given the
-    class, they are independent of the numbers.
+    normal-inverse-Wishart, with the weight of `strength` rows at the pooled means and variances. Categories are
+    allowed: given the class, they are independent of the numbers.
 
     >>> flowers = {"petal": [1.4, 1.3, 1.5, 4.7, 4.5, 4.9], "kind": ["setosa"] * 3 + ["versicolor"] * 3}
     >>> GaussianDiscriminant("tied").fit(flowers, target="kind").predict({"petal": [1.6, 4.0]}).tolist()

@@ -1,4 +1,4 @@
-"""The folds of a labelled table, and the groups of its scored rows, by which standard errors are found."""
+"""The folds of a labelled table, and the groups of its scored rows for clustered standard errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from credo import engines
 from credo.core.folds import FoldDraw, Groups, Together, check_groups, grouped_by, with_groups
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.data import Batch, Source
-from credo.data.fingerprints import MISSING, Fingerprints, cell_prints, mixed
+from credo.data.fingerprints import MISSING_PRINT, Fingerprints, cell_prints, mixed
 from credo.errors import DataError, check_whole
 from credo.models.metrics import Scores, fold_ratio
 from credo.models.regression.scores import NumberScores
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GroupsOfRows:
-    """The group of each row that has a target and a weight; a row without a group is one by itself."""
+    """The group of each row with a target and a positive weight; a row without a group is its own group."""
 
     name: str
     target: str
@@ -33,23 +33,23 @@ class GroupsOfRows:
     def __call__(self, batch: Batch) -> Fingerprints:
         target, own = cell_prints(batch, [self.target, self.name])
         alone = mixed(np.arange(batch.start, batch.start + batch.rows, dtype=np.uint64))
-        kept = (target != MISSING) & (self.weights.of_rows(batch) > 0)
-        return np.asarray(np.where(own == MISSING, alone, own)[kept])
+        kept = (target != MISSING_PRINT) & (self.weights.of_rows(batch) > 0)
+        return np.asarray(np.where(own == MISSING_PRINT, alone, own)[kept])
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnFolds:
-    """A table, and which of its rows lie in one fold: those of a group, where groups are given; else copies."""
+    """A table and its folds: rows of one group (or, without groups, copies of a row) are in the same fold."""
 
     table: Source
     folds: int
     target: str
     together: Together | None = None
-    name: str | None = None  # of the column of groups
+    name: str | None = None  # the column of groups
 
     @classmethod
     def by_groups(cls, table: Source, folds: int, target: str, weight: Weight, groups: Groups) -> DrawnFolds:
-        """Copies aren't looked for."""
+        """Folds by groups, without a search for copies."""
         folds = check_whole("folds", folds, 2, DataError)
         table, name = with_groups(table, groups)
         check_groups(name, target, weight)
@@ -68,7 +68,7 @@ class DrawnFolds:
 
     @property
     def how(self) -> str:
-        """What scores of these folds are called."""
+        """The description of scores on these folds."""
         if self.name is None:
             return f"{self.folds}-fold"
         return f"{self.folds}-fold by groups{', errors by rows' if self.table.sums_scores else ''}"
@@ -77,7 +77,7 @@ class DrawnFolds:
         return FoldDraw(self.folds, seed, self.together)
 
     def of_rows(self, seed: int) -> Positions:
-        """The fold of every row, for models that are refitted without each."""
+        """The fold of every row, for models that are refitted without each fold."""
         if self.together is None:
             rows = self.table.count(self.target)
             found = np.random.default_rng(seed).permutation(rows) % self.folds
@@ -89,12 +89,12 @@ class DrawnFolds:
         return found
 
     def scores_of_numbers(self, columns: Array, weight: Weight) -> NumberScores:
-        """From truth, prediction, log p(truth) and weight of each row in the table's order. (rows, 4)"""
+        """Scores from the truth, prediction, log p(truth) and weight of each row, in the table's order. (rows, 4)"""
         found = NumberScores.of_columns(columns, self.how, fold_ratio(self.folds))
         return replace(found, groups=self.codes(weight, len(columns)))
 
     def with_groups(self, scores: Scores, weight: Weight) -> Scores:
-        """The scores with the group of each row, unless they were added up where the rows are."""
+        """The scores with the group of each row, unless the workers summed them."""
         if self.name is None or self.table.sums_scores:
             return scores
         return replace(scores, groups=self.codes(weight, scores.rows))

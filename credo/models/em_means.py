@@ -23,11 +23,11 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TOLERANCE = 1e-10  # of the log-likelihood's size: EM ends where it grows by less
+TOLERANCE = 1e-10  # EM ends when the log-likelihood grows by less than this share
 
 
 class MeansStep(NamedTuple):
-    """The means after a step, and the log-likelihood that they have."""
+    """The means after a step, and their log-likelihood."""
 
     means: Array  # (k,)
     log_likelihood: float
@@ -94,7 +94,7 @@ class FittedMeans(Shown):
         return responsibilities(_gaussians(self.means, self.sd).log_joint(self.x))[0]
 
     def q(self, means: ArrayLike) -> float:
-        """Q(h′ | h) = E[log p(x, z | h′)], z having the distribution that it has under h, which are these means."""
+        """Q(h′ | h) = E[log p(x, z | h′)], z being distributed as under h, these means."""
         other = np.asarray(means, dtype=np.float64)
         if other.shape != self.means.shape or not np.isfinite(other).all():
             raise DataError(f"h′ must be {counted(len(self.means), 'mean')}, but is {means!r}")

@@ -22,39 +22,39 @@ if TYPE_CHECKING:
     from credo.models.class_predictor import ClassPredictor
     from credo.models.classifier import Classifier
 
-UNITS = {"nats": 1.0, "bits": float(np.log(2))}
-SHOWN, FEW_WORDS, BEGINNING = 12, 8, 60  # columns of an explanation, words of each, characters of a cell
-FEW_CELLS = 100_000  # that are hidden one by one: of many columns fewer rows
-UNSEEN = " (unseen value, ignored)"
-ALL_COLUMNS = "(all)"  # where a parameter is shared by all columns of a block
+NATS_IN_UNIT = {"nats": 1.0, "bits": float(np.log(2))}
+PRINTED_COLUMNS, PRINTED_WORDS, PRINTED_CHARACTERS = 12, 8, 60  # limits of a printed explanation
+HIDDEN_CELLS = 100_000  # cells hidden one by one: the more columns, the fewer rows
+UNSEEN_REMARK = " (unseen value, ignored)"
+ALL_COLUMNS = "(all)"  # stands for the column of a parameter that all columns of a block share
 
 
 class Reasons(NamedTuple):
     """log P(class, row) of one row, as a sum. (classes,) each"""
 
     prior: Array
-    terms: dict[str, Array]  # weighted, discounted log-likelihoods of each column; and an allowance for label noise
-    log_joint: Array  # up to what all classes share
-    factor: float = 1.0  # by which what columns say is discounted
+    terms: dict[str, Array]  # weighted, discounted log-likelihoods of each column; and the effect of label noise
+    log_joint: Array  # up to a constant
+    factor: float = 1.0  # the factor that discounts the columns' evidence
 
 
 class WordContribution(NamedTuple):
-    """A word of a text: what it adds to the column's weight, and where it stands, in characters."""
+    """A word of a text: its share of the column's weight, and its positions, in characters."""
 
     word: str
     weight: float
     places: tuple[tuple[int, int], ...]
 
 
-TextContributions = dict[str, tuple[WordContribution, ...]]  # of text columns
+TextContributions = dict[str, tuple[WordContribution, ...]]  # by text column
 
 
 class Step(NamedTuple):
-    """A step of a path, as down a tree: what it asked, what the row answered, and what that adds to the log-odds."""
+    """A step of a path, as down a tree: the question, the row's answer, and its weight of evidence."""
 
     column: str
     answer: str
-    rows: float  # of those that were learned, how many came as far
+    rows: float  # the weight of the learned rows that reach this step
     weight: float
 
 
@@ -65,15 +65,13 @@ class Explanation(Shown):
     of: object
     against: object
     prior: float
-    weights: dict[
-        str, float
-    ]  # of each column (of those that covary, what each adds to those before it), and allowances
-    values: dict[str, Any]  # what the row holds
-    probability: float  # of the class, among all
+    weights: dict[str, float]  # by column (for covarying ones, what each adds to those before it), and corrections
+    values: dict[str, Any]  # the row's cells
+    probability: float  # P(of | row)
     unit: str = "nats"
-    words: TextContributions = field(default_factory=dict)  # of text columns, the strongest first
-    unseen: frozenset[str] = frozenset()  # columns whose values no row had: they are ignored
-    steps: tuple[Step, ...] = ()  # of a model that asks about one column after another: prior + steps = log-odds
+    words: TextContributions = field(default_factory=dict)  # by text column, the strongest first
+    unseen: frozenset[str] = frozenset()  # columns with unseen values, which are ignored
+    steps: tuple[Step, ...] = ()  # if the model asks about one column after another: prior + steps = log-odds
     shares: tuple[float, ...] = field(default=(), repr=False)  # P(class | row) of all classes
 
     @property
@@ -81,12 +79,12 @@ class Explanation(Shown):
         return self.prior + sum(self.weights.values())
 
     def cell(self, name: str) -> str:
-        """What the row holds there, as text."""
-        return f"{cell_text(self.values[name])}{UNSEEN if name in self.unseen else ''}"
+        """The row's cell in that column, as text."""
+        return f"{cell_text(self.values[name])}{UNSEEN_REMARK if name in self.unseen else ''}"
 
     @property
     def strongest(self) -> list[str]:
-        """Columns, largest weight first."""
+        """The columns, largest weight first."""
         return sorted(self.weights, key=lambda name: -abs(self.weights[name]))
 
     def table(self) -> pa.Table:
@@ -109,17 +107,17 @@ class Explanation(Shown):
             lines += [f"  {step.weight:+8.3f}  {step.answer} ({_rows(step.rows)})" for step in self.steps]
             return "\n".join([*lines, f"  {self.log_odds:+8.3f}  log-odds"])
         speaking = [name for name in self.strongest if self.weights[name] or self.values.get(name) is not None]
-        shown = speaking[:SHOWN]
+        shown = speaking[:PRINTED_COLUMNS]
         for name in shown:
             value = f" = {self.cell(name)}" if name in self.values else ""
             lines.append(f"  {self.weights[name]:+8.3f}  {name}{value}")
             words = self.words.get(name, ())
-            lines += [f"            {each.weight:+8.3f}  {each.word}" for each in words[:FEW_WORDS]]
-            if others := [each.weight for each in words[FEW_WORDS:]]:
+            lines += [f"            {each.weight:+8.3f}  {each.word}" for each in words[:PRINTED_WORDS]]
+            if others := [each.weight for each in words[PRINTED_WORDS:]]:
                 lines.append(f"            {sum(others):+8.3f}  {counted(len(others), 'more word')}")
-        if len(speaking) > SHOWN:
-            rest = sum(self.weights[name] for name in speaking[SHOWN:])
-            lines.append(f"  {rest:+8.3f}  {counted(len(speaking) - SHOWN, 'more column')}")
+        if len(speaking) > PRINTED_COLUMNS:
+            rest = sum(self.weights[name] for name in speaking[PRINTED_COLUMNS:])
+            lines.append(f"  {rest:+8.3f}  {counted(len(speaking) - PRINTED_COLUMNS, 'more column')}")
         if silent := len(self.values.keys() - set(speaking)):
             lines.append(f"            {counted(silent, 'missing cell')}")
         lines.append(f"  {self.log_odds:+8.3f}  log-odds")
@@ -127,7 +125,7 @@ class Explanation(Shown):
 
 
 def _rows(weight: float) -> str:
-    """Of which some may be parts."""
+    """A number of rows, which may be fractional."""
     return counted(float(f"{weight:.4g}"), "row")
 
 
@@ -135,13 +133,13 @@ def cell_text(value: object) -> str:
     if value is None:
         return "missing"
     shown = f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())
-    return shown if len(shown) <= BEGINNING else f"{shown[: BEGINNING - 4]} ..."
+    return shown if len(shown) <= PRINTED_CHARACTERS else f"{shown[: PRINTED_CHARACTERS - 4]} ..."
 
 
 def explained(model: ClassPredictor, row: object, of: object, against: object, unit: str) -> Explanation:
-    """Of one row: a dict of its cells, or a table that has but one."""
-    if unit not in UNITS:
-        raise DataError(f"no such unit, {unit!r}; {suggest(unit, UNITS)}")
+    """The explanation of one row, given as a dict of its cells or a table with one row."""
+    if unit not in NATS_IN_UNIT:
+        raise DataError(f"no such unit, {unit!r}; {suggest(unit, NATS_IN_UNIT)}")
     table = model.opened([row] if isinstance(row, dict) and not any(map(_is_column, row.values())) else row)
     batches = list(table.batches(model._present(table)))
     if sum(batch.rows for batch in batches) != 1:
@@ -167,7 +165,7 @@ def explained_row(
     if np.isneginf(log_joint[[first, second]]).all():
         both = " and ".join(repr(model.classes[k]) for k in (first, second))
         raise EvidenceError(f"the row is impossible under both {both}: neither has odds against the other")
-    size = UNITS[unit]
+    size = NATS_IN_UNIT[unit]
     weights = {name: float(each[first] - each[second]) / size for name, each in terms.items()}
     return Explanation(
         model.classes[first],
@@ -199,13 +197,13 @@ def word_contributions(model: Classifier, one: Batch, first: int, second: int, s
 
 def placed_words(text: str, weights: dict[str, float], reading: Any) -> tuple[WordContribution, ...]:
     """The weight and positions of each word, the strongest first."""
-    from credo.data.words import places
+    from credo.data.tokens import places
 
     at = defaultdict[str, list[tuple[int, int]]](list)
     for start, end, word in places(text, reading):
         at[word].append((start, end))
     words = (WordContribution(word, weight, tuple(at.get(word, ()))) for word, weight in weights.items())
-    if reading.buckets:  # whose names say nothing to people: what stands in the text does
+    if reading.buckets:  # hashed words have no readable names: show the text itself
         words = (each._replace(word=_spelt(text, each) or each.word) for each in words)
     return tuple(sorted(words, key=lambda each: -abs(each.weight)))
 
@@ -219,11 +217,11 @@ def _spelt(text: str, word: WordContribution) -> str:
 def contributions(model: Classifier, data: object, rows: int) -> dict[str, float]:
     """The mean change of the log-odds between the two most probable classes when a column's cells are hidden.
 
-    What the others say is worth as much as before: the discount of missing cells is not the column's own weight.
+    The other columns keep their weight: the discount of missing cells is not the column's own doing.
     """
     table = source(data)
     total, seen = dict.fromkeys(model.views, 0.0), 0
-    stride = max(1, int(model.n // max(100, min(rows, FEW_CELLS // len(model.views)))))
+    stride = max(1, int(model.n // max(100, min(rows, HIDDEN_CELLS // len(model.views)))))
     for moved, kept in engines.map(Moved(model, stride), table.partitions(model._present(table))):
         for name, size in moved.items():
             total[name] += size
@@ -233,8 +231,8 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """By how much the log-odds move when a column's cells are hidden, summed over some of a batch's rows; and of how
-    many."""
+    """The change of the log-odds when a column's cells are hidden, summed over some of a batch's rows, and the number
+    of rows."""
 
     model: Classifier
     stride: int
@@ -251,7 +249,7 @@ class Moved:
         for name in hidden:
             if np.isfinite(gone := sum(hidden[name], np.zeros_like(whole))).all():
                 without = model._concluded(begun + whole - gone, begun, worth)
-            else:  # what is impossible with it may be possible without
+            else:  # a row that is impossible with the cell may be possible without it
                 without = model._concluded(begun + _all_terms(model, kept.without(name))[0], begun, worth)
             with np.errstate(invalid="ignore"):
                 apart = log_joint - without
@@ -261,9 +259,9 @@ class Moved:
 
 
 def _all_terms(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]]]:
-    """What all blocks say of the classes; and what of it goes when a column's cells are hidden, block by block.
+    """The log-likelihoods of all blocks, and the part of each that is lost when a column's cells are hidden.
 
-    Columns are read once: where those of a block add, each says its own part. (rows, classes)
+    Columns are read once: where the columns of a block add, each is its own part. (rows, classes)
     """
     batch = batch.filled(model.views)
     whole = np.zeros((batch.rows, len(model.classes)))
@@ -277,7 +275,7 @@ def _all_terms(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[A
 
 
 def _block_terms(likelihood: Likelihood, batch: Batch, shape: tuple[int, int]) -> tuple[Array, dict[str, Array]]:
-    """What one block says, and what of it goes with each column."""
+    """One block's log-likelihoods, and each column's part of them."""
     cells, log_likelihood = likelihood.read(batch), np.zeros(shape)
     if len(likelihood.names) > 1 and (columns := Independent.of(likelihood)) is not None:
         parts = columns.by_column(cells, shape)
@@ -309,7 +307,7 @@ def _is_column(value: object) -> bool:
 
 
 def parameter_table(model: Classifier) -> pa.Table:
-    """A line for each parameter, a column for each class."""
+    """An Arrow table with a row for each parameter and a column for each class."""
     lines = [(str(model.target), "P(class)", np.exp(model.terms.log_prior))]
     for _, likelihood in model.plain.terms.likelihoods:
         lines += [(line.column or ALL_COLUMNS, line.name, line.estimates) for line in likelihood.parameters()]

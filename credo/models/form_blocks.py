@@ -1,8 +1,8 @@
-"""Blocks of columns: how columns in the forms that a classifier reads are counted."""
+"""The blocks of a classifier: columns in the forms that it reads, and how they are counted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -26,7 +26,8 @@ from credo.models.forms import CALENDAR_FORMS, FAMILY_FORM, GAUSSIAN_FORMS, PAIR
 
 
 class FamilySettings(NamedTuple):
-    """The parents of columns; those that don't depend on the class; and what chooses again where rows are taken out."""
+    """The parents of columns; the columns independent of the class; and the choice that is repeated when rows are held
+    out."""
 
     parents: Parents
     free: frozenset[str] = frozenset()
@@ -37,11 +38,21 @@ def blocks_of(
     views: Views, asked: Mapping[str, object] | None, cuts: Cuts | None = None, tree: Mapping[str, str] | None = None,
     families: FamilySettings | None = None,
 ) -> list[tuple[str, Block]]:  # fmt: skip
-    """A block for each form, of all columns that are read in it; of texts, for each column.
+    """A block for each form, with all columns read in it; texts have a block per column.
 
-    A column in several forms is in several blocks: tuning weights them. `cuts` are those of numbers that are read in
-    cells, `tree` the parent of each column, where it is given, `families` those of columns that may have several.
+    A column in several forms is in several blocks: tuning weights them. `cuts` are the cut points of binned numbers,
+    `tree` the given parent of each column, `families` the columns with several parents.
     """
+    joint = _gaussian_blocks(views) + _cell_blocks(views, cuts or {}, tree, families)
+    return _column_blocks(views) + _requested_blocks(views, asked or {}) + joint
+
+
+def _in_form(views: Views, form: str) -> tuple[str, ...]:
+    return tuple(name for name, forms in views.items() if form in forms)
+
+
+def _column_blocks(views: Views) -> list[tuple[str, Block]]:
+    """The blocks of columns that are independent given the class and need no settings."""
     kinds: dict[str, Any] = {
         "category": Categories,
         "count": CountColumns,
@@ -52,46 +63,56 @@ def blocks_of(
         "date": lambda names: Numbers(names, dates=True),
         **{part: partial(Calendar, part=part) for part in CALENDAR_FORMS},
     }
-    found: list[tuple[str, Block]] = []
-    for form, block in kinds.items():
-        names = tuple(name for name, forms in views.items() if form in forms)
-        if names:
-            found.append((form, block(names)))
-    found += [
-        (form, how.block(name))
-        for name, (form, *_) in views.items()
-        if isinstance(how := (asked or {}).get(name), Word)
+    return [(form, block(names)) for form, block in kinds.items() if (names := _in_form(views, form))]
+
+
+def _requested_blocks(views: Views, asked: Mapping[str, object]) -> list[tuple[str, Block]]:
+    """The blocks of single words, of conjugate families and of texts, each column with its own settings."""
+    found: list[tuple[str, Block]] = [
+        (form, how.block(name)) for name, (form, *_) in views.items() if isinstance(how := asked.get(name), Word)
     ]
     found += [
         (form, ConjugateColumn((name,), how))
         for name, (form, *_) in views.items()
-        if form == "conjugate" and isinstance(how := (asked or {}).get(name), Family)
+        if form == "conjugate" and isinstance(how := asked.get(name), Family)
     ]
     for name, forms in views.items():
-        texts = [form for form in forms if form in TEXT_FORMS]
-        if texts:
-            how = (asked or {}).get(name)
-            text = how if isinstance(how, Text) else Text()
-            found += [(form, text.block(name, form)) for form in texts]
-    for covariance in GAUSSIAN_FORMS:
-        names = tuple(name for name, forms in views.items() if covariance in forms)
-        if names:
-            categories = frozenset(name for name in names if "category" in views[name])
-            found.append((covariance, OneHotGaussian(names, categories, covariance)))
-    for reading in PAIR_FORMS:
-        names = tuple(name for name, forms in views.items() if reading in forms)
-        if names:
-            own = {name: (cuts or {})[name] for name in names if "category" not in views[name]}
-            found.append((reading, Dependence(names, own, reading, tree)))
-    names = tuple(name for name, forms in views.items() if FAMILY_FORM in forms)
-    if names and families is not None:
-        own = {name: (cuts or {})[name] for name in names if "category" not in views[name]}
-        found.append((FAMILY_FORM, Families(names, own, *families)))
+        how = asked.get(name)
+        text = how if isinstance(how, Text) else Text()
+        found += [(form, text.block(name, form)) for form in forms if form in TEXT_FORMS]
     return found
 
 
+def _gaussian_blocks(views: Views) -> list[tuple[str, Block]]:
+    """Joint Gaussians of one-hot features."""
+    found: list[tuple[str, Block]] = []
+    for covariance in GAUSSIAN_FORMS:
+        if names := _in_form(views, covariance):
+            categories = frozenset(name for name in names if "category" in views[name])
+            found.append((covariance, OneHotGaussian(names, categories, covariance)))
+    return found
+
+
+def _cell_blocks(
+    views: Views, cuts: Cuts, tree: Mapping[str, str] | None, families: FamilySettings | None
+) -> list[tuple[str, Block]]:
+    """Columns counted together: pairs, and columns with several parents."""
+    found: list[tuple[str, Block]] = [
+        (reading, Dependence(names, _own_cuts(views, names, cuts), reading, tree))
+        for reading in PAIR_FORMS
+        if (names := _in_form(views, reading))
+    ]
+    if families is not None and (names := _in_form(views, FAMILY_FORM)):
+        found.append((FAMILY_FORM, Families(names, _own_cuts(views, names, cuts), *families)))
+    return found
+
+
+def _own_cuts(views: Views, names: Sequence[str], cuts: Cuts) -> Cuts:
+    return {name: cuts[name] for name in names if "category" not in views[name]}
+
+
 def with_covariance(blocks: list[tuple[str, Block]], covariance: Covariance) -> list[tuple[str, Block]]:
-    """With number columns together, as one Gaussian with that covariance; "diagonal" leaves them apart."""
+    """The blocks with all number columns in one Gaussian of that covariance; "diagonal" keeps them independent."""
     if covariance == "diagonal":
         return blocks
     together = Spherical if covariance == "spherical" else partial(Joint, covariance=covariance)

@@ -27,17 +27,17 @@ Form = Literal[
     "words", "binary", "logs", "presences", "odds", "pairs", "word", "conjugate",
 ]  # fmt: skip
 NUMBER_FORMS: tuple[Form, ...] = ("gaussian", "log", "coarse", "binned")  # the plainest first
-CALENDAR_FORMS: tuple[CalendarPart, ...] = ("weekday", "month", "hour")  # of dates, beside the date as a number
+CALENDAR_FORMS: tuple[CalendarPart, ...] = ("weekday", "month", "hour")  # read from dates, beside the date as a number
 WORD_FORMS: tuple[Form, ...] = ("words", "binary", "logs", "presences")  # likelihoods of texts, the plainest first
 ODDS_FORMS: tuple[Form, ...] = ("odds", "pairs")
 TEXT_FORMS = (*WORD_FORMS, *ODDS_FORMS)
-GAUSSIAN_FORMS: tuple[GaussianForm, ...] = ("tied", "full")  # all columns together, as one-hot features of a Gaussian
-PAIR_FORMS: tuple[PairForm, ...] = ("tree", "one-dependence", "pairwise")  # columns together, by pairs of cells
-FAMILY_FORM: FamilyForm = "k-dependence"  # columns together, by cells of each and of its parents
+GAUSSIAN_FORMS: tuple[GaussianForm, ...] = ("tied", "full")  # a joint Gaussian of all columns' one-hot features
+PAIR_FORMS: tuple[PairForm, ...] = ("tree", "one-dependence", "pairwise")  # pairs of columns counted together
+FAMILY_FORM: FamilyForm = "k-dependence"  # columns counted together with their parents
 CELL_FORMS: tuple[PairForm | FamilyForm, ...] = (*PAIR_FORMS, FAMILY_FORM)
 JOINT_FORMS: tuple[GaussianForm | PairForm | FamilyForm, ...] = (*GAUSSIAN_FORMS, *CELL_FORMS)
-DEPENDENT_KINDS = ("category", "count", "gaussian", "log", "binned")  # first forms of columns that may depend on others
-Views = Mapping[str, tuple[str, ...]]  # the forms that each column is counted in; the first is what was asked for
+DEPENDENT_KINDS = ("category", "count", "gaussian", "log", "binned")  # the first forms of columns that can have parents
+Views = Mapping[str, tuple[str, ...]]  # the forms that each column is counted in; the first is the requested one
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,12 @@ class Text:
         from credo.blocks.text.column import Cuts
         from credo.blocks.text.log_odds import Odds, Pairs
         from credo.blocks.text.multinomial import Binary, Logs, Words
-        from credo.data.words import Reading
+        from credo.data.tokens import Tokeniser
 
         buckets = None if self.hashed is False else BUCKETS if self.hashed is True else int(self.hashed)
         stop = frozenset(self.stop_words or ())
         ngrams = 2 if form == "pairs" else self.ngrams
-        reading = Reading(self.lowercase, ngrams, stop, self.token_pattern, buckets)
+        reading = Tokeniser(self.lowercase, ngrams, stop, self.token_pattern, buckets)
         cuts = Cuts(self.min_count, self.drop_most_common, self.max_words)
         kinds: dict[str, Any] = {
             "words": Words, "binary": Binary, "logs": Logs, "presences": Presences, "odds": Odds, "pairs": Pairs,
@@ -129,8 +129,8 @@ class Text:
 
 @dataclass(frozen=True)
 class Word:
-    """The likelihood of a column of single words: a category in which unseen words are judged by their ending (of at
-    most `endings` letters) and shape. strength: words that a shorter ending is worth beside a longer one."""
+    """The likelihood of a column of single words: a category in which unseen words are predicted from their ending (of
+    at most `endings` letters) and shape. strength: the prior weight, in words, of a shorter ending's distribution."""
 
     endings: int = 5
     strength: float = 5.0
@@ -162,12 +162,12 @@ KIND_OF_FORM: dict[str, Kind] = {"category": "category", "count": "count", "date
 
 
 def kind_of_form(form: str) -> Kind:
-    """What a column holds that is read in that form."""
+    """The kind of a column that is read in that form."""
     return KIND_OF_FORM.get(form, "text" if form in TEXT_FORMS else "number")
 
 
 def settled_views(table: Source, features: Sequence[str], kinds: Kinds) -> tuple[Source, Views]:
-    """The form of each column, as asked for or by its kind over all rows; and the table, which may be an iterator."""
+    """The form of each column, as requested or by its kind over all rows; and the table, which may be an iterator."""
     if not isinstance(kinds, Mapping | None):
         raise SchemaError(f"kinds must be {{column: kind}}, but is {kinds!r:.60}")
     asked = dict(kinds or {})
@@ -188,7 +188,7 @@ def settled_views(table: Source, features: Sequence[str], kinds: Kinds) -> tuple
 
 
 def _found_kinds(table: Source, names: Sequence[str]) -> tuple[Source, dict[str, Kind]]:
-    """By all rows; by the first ones, where rows can be read only once."""
+    """The kinds inferred from all rows, or from the first ones if rows can be read only once."""
     if table.once:
         table, first = _peeked(table)
         profiles = {name: Profile.of(first.column(name)) for name in names}
@@ -207,8 +207,8 @@ def _kinds(profiles: Mapping[str, Profile]) -> dict[str, Kind]:
 
 
 def _clear_kinds(table: Source, names: Sequence[str]) -> dict[str, Kind]:
-    """Columns of whose kind the first rows leave no doubt: numbers of which at least three differ."""
-    head = table.first(names, FIRST)
+    """The columns whose kind is certain from the first rows: numbers with at least three distinct values."""
+    head = table.first(names, PEEKED_ROWS)
     if head is None:
         raise DataError("the data is empty: there are no rows to learn from")
     clear: dict[str, Kind] = {}
@@ -220,11 +220,11 @@ def _clear_kinds(table: Source, names: Sequence[str]) -> dict[str, Kind]:
     return clear
 
 
-FIRST = 4096  # rows to look at
+PEEKED_ROWS = 4096  # first rows of an iterator, from which kinds are inferred
 
 
 def _peeked(table: Source) -> tuple[Source, Batch]:
-    """A table that can be read only once, with its first rows already seen."""
+    """A table that can be read only once, and its first rows, which it still gives."""
     stream = table.batches(table.names)
     first = next(stream, None)
     if first is None:

@@ -1,4 +1,4 @@
-"""Predictions as columns of a DataFrame that lives on an engine: made there, when the frame is computed."""
+"""Predictions as lazily computed columns of a Dask or Spark DataFrame."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from credo.data.sequences import Sequences
 from credo.data.sources import Source
 
 PREDICTED = "predicted"
-Job = Callable[[Any], tuple[Any, ...]]  # the results for each row of a batch, and anything else about it
+Job = Callable[[Any], tuple[Any, ...]]  # the results for each row of a batch, and further information
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class OfClasses:
 
 @dataclass(frozen=True, eq=False)
 class Likeliest:
-    """Of a job that finds P(value | row), the code of the most probable value."""
+    """The code of the most probable value, from a job that gives P(value | row)."""
 
     job: Job
 
@@ -87,7 +87,7 @@ class OfNumbers:
 
 @dataclass(frozen=True, eq=False)
 class Filled:
-    """Columns of the frame whose missing cells are filled in: of a job that finds an Arrow table."""
+    """The frame's columns with missing cells filled in, from a job that gives an Arrow table."""
 
     job: Callable[[Batch], Any]
     names: tuple[str, ...]
@@ -95,7 +95,7 @@ class Filled:
 
     @property
     def columns(self) -> Mapping[str, Any]:
-        return dict.fromkeys(self.names)  # of the types that they have
+        return dict.fromkeys(self.names)  # an empty table with the columns' types
 
     def __call__(self, batch: Batch) -> Mapping[str, Any]:
         found = self.job(batch)
@@ -103,7 +103,7 @@ class Filled:
 
 
 def filled(table: Source, job: Callable[[Batch], Any], names: Sequence[str]) -> Any:
-    """The frame, missing cells of those columns filled in; they keep their types."""
+    """The frame with missing cells of those columns filled in; the columns keep their types."""
     return with_columns(table, table.names, Filled(job, tuple(names)))
 
 
@@ -134,6 +134,6 @@ def of_classes(
     name: str = PREDICTED,
     sequences: Sequences | None = None,
 ) -> Any:
-    """The frame with a column of classes, by the codes that a job finds: the most probable ones, say."""
+    """The frame with a column of classes, such as the most probable ones, from a job that gives their codes."""
     (name,) = unique_names([name], table.names)
     return with_columns(table, wanted, OfClasses(job, name, tuple(classes), sequences))

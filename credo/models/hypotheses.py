@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,15 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 from credo.core.description import DescriptionLength, bits
 from credo.core.records import Shown, with_fields
 from credo.errors import DataError, EvidenceError, PriorError, check_seed, counted, suggest
-from credo.models.votes import Prediction, Votes, tally, vote_of
+from credo.models.votes import SUMS_TO_1, Prediction, Votes, tally, vote_of
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Likelihood = Mapping[Any, float] | ArrayLike | Callable[..., Any]  # P(d | h) of every hypothesis
-SUMS_TO_1 = 1e-6  # how far a prior's sum may be from 1: numbers as people write them
-SHOWN = 5  # hypotheses in a repr
+
+PRINTED_HYPOTHESES = 5  # in a repr
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -39,11 +39,13 @@ class Hypotheses(Shown):
     A NumPy array of hypotheses is handed to a likelihood function whole, so that a million of them take no loop.
     """
 
+    _internal: ClassVar[tuple[str, ...]] = ("evidence", "impossible")
+
     hypotheses: Sequence[Any] | NDArray[Any]
     prior: Array  # (hypotheses,)
     n: int = field(init=False, default=0)  # data learned
     evidence: Exact = field(init=False)  # Σ log P(d | h) over data that are possible under h; it adds. (hypotheses,)
-    impossible: NDArray[np.int64] = field(init=False)  # how many data aren't. (hypotheses,)
+    impossible: NDArray[np.int64] = field(init=False)  # the number of data that are impossible under h. (hypotheses,)
 
     def __init__(
         self, hypotheses: Mapping[Any, float] | Iterable[object], prior: Mapping[Any, float] | ArrayLike | None = None
@@ -75,7 +77,7 @@ class Hypotheses(Shown):
         return self._with(*self._summed(likelihood, data), -1)
 
     def __add__(self, other: Hypotheses) -> Hypotheses:
-        """With the data of both; the prior counts once."""
+        """The posterior after the data of both; the prior counts once."""
         if not np.array_equal(_as_array(self.hypotheses), _as_array(other.hypotheses)):
             raise EvidenceError("the two have different hypotheses and can't be merged")
         if not np.array_equal(self.prior, other.prior):
@@ -96,7 +98,7 @@ class Hypotheses(Shown):
         return new
 
     def _summed(self, likelihood: Likelihood, data: Iterable[object] | None) -> tuple[int, Exact, NDArray[np.int64]]:
-        """How many data, Σ log P(d | h), and how many are impossible under h."""
+        """The number of data, Σ log P(d | h), and the number of data that are impossible under h."""
         n, logs, zeros = 0, Exact.zeros(len(self.prior)), np.zeros(len(self.prior), dtype=np.int64)
         for each in self._likelihoods(likelihood, data):
             impossible = each == 0.0
@@ -140,7 +142,7 @@ class Hypotheses(Shown):
             )
         return found
 
-    # What is believed
+    # The posterior
 
     @cached_property
     def log_likelihood(self) -> Array:
@@ -200,8 +202,8 @@ class Hypotheses(Shown):
         return float(self._checked(likelihood) @ self.probabilities)
 
     def description_length(self, data: Any = None, likelihood: Callable[..., Any] | None = None) -> DescriptionLength:
-        """−log₂ P(h) − log₂ P(D | h), of the data that were learned and those given, for the MAP hypothesis h: it has
-        the shortest description.
+        """−log₂ P(h) − log₂ P(D | h), for the MAP hypothesis h, which has the shortest description; D are the learned
+        data and those given.
 
         >>> tested = Hypotheses({"cancer": 0.008, "healthy": 0.992}).update({"cancer": 0.98, "healthy": 0.03})
         >>> round(tested.description_length().total, 4)  # −log₂ (0.992 · 0.03)
@@ -214,7 +216,7 @@ class Hypotheses(Shown):
         given = bits(float(self.log_likelihood[best]))
         return DescriptionLength("the observations", bits(float(np.log(self.prior[best]))), 0.0, given, self.n)
 
-    # What is predicted
+    # Predictions
 
     def classify(self, votes: Votes) -> Prediction:
         """The Bayes-optimal classifier: P(v | D) = Σ P(v | h) P(h | D), over the hypotheses' predictions.
@@ -236,7 +238,7 @@ class Hypotheses(Shown):
         return vote_of(votes, self.hypotheses, int(drawn)).best
 
     def evolution(self, data: Iterable[Any], likelihood: Callable[..., Any] | None = None) -> Evolution:
-        """The posterior after each datum: data are likelihoods, or what a likelihood function takes."""
+        """The posterior after each datum: data are likelihoods, or arguments of a likelihood function."""
         steps = [self]
         for datum in data:
             last = steps[-1]
@@ -262,9 +264,9 @@ class Hypotheses(Shown):
             raise DataError(f"there is no hypothesis {hypothesis!r:.60}; {known}") from None
 
     def __repr__(self) -> str:
-        order = np.argsort(-self.probabilities, kind="stable")[:SHOWN]
+        order = np.argsort(-self.probabilities, kind="stable")[:PRINTED_HYPOTHESES]
         lines = [f"  {self.hypotheses[i]!s:.60}: {self.probabilities[i]:.4g}" for i in order]
-        more = [f"  ... {len(self) - SHOWN} more"] if len(self) > SHOWN else []
+        more = [f"  ... {len(self) - PRINTED_HYPOTHESES} more"] if len(self) > PRINTED_HYPOTHESES else []
         return "\n".join([f"{counted(len(self), 'hypothesis')}, after {counted(self.n, 'observation')}", *lines, *more])
 
 
@@ -328,7 +330,7 @@ def _in_order(given: Mapping[Any, float], names: object, what: str, error: type[
 
 def _check_different(names: Any) -> None:
     if isinstance(names, np.ndarray):
-        ordered = np.sort(names) if names.ndim == 1 else names[:0]  # sorting takes less than np.unique's hashing
+        ordered = np.sort(names) if names.ndim == 1 else names[:0]  # sorting is faster than np.unique's hashing
         if (ordered[1:] == ordered[:-1]).any():
             raise PriorError("two hypotheses are the same")
         return

@@ -1,8 +1,8 @@
-"""Classes that are more or less frequent where a model is used than in the rows that it learned.
+"""Label shift: class shares that differ between the training rows and the rows to predict.
 
 If rows of each class look as before, P′(class | row) ∝ P(class | row) P′(class)/P(class): Bayes' rule with another
-prior. The new shares follow from rows without classes, by EM (Saerens, Latinne & Decaestecker 2002): they are the mean
-of the probabilities, which follow from them.
+prior. The new shares are estimated from unlabelled rows by EM (Saerens, Latinne & Decaestecker 2002): they are the mean
+of the probabilities, which in turn depend on them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import numpy as np
 from credo.errors import DataError
 from credo.numerics.exact import Array
 
-STEPS = 1000
-ENOUGH = 1e-10  # by which shares move when EM ends
+EM_STEPS = 1000
+SHARE_TOLERANCE = 1e-10  # EM ends when no share moves by more
 
 
 def shifted_shares(log_probabilities: Array, log_prior: Array, smoothing: float) -> Array:
-    """The classes' shares among rows, under a Dirichlet(1 + smoothing) prior. log_probabilities: (rows, classes)
+    """The MAP class shares of the rows, under a Dirichlet(1 + smoothing) prior. log_probabilities: (rows, classes)
 
     >>> rows = np.log([[0.9, 0.1], [0.8, 0.2], [0.9, 0.1], [0.2, 0.8]])
     >>> shifted_shares(rows, np.log([0.5, 0.5]), 0.0).round(2)
@@ -29,13 +29,13 @@ def shifted_shares(log_probabilities: Array, log_prior: Array, smoothing: float)
         evidence = np.where(np.isneginf(log_prior), -np.inf, log_probabilities - log_prior)
     shares = np.exp(log_prior - np.logaddexp.reduce(log_prior))
     known = shares > 0
-    for _ in range(STEPS):
+    for _ in range(EM_STEPS):
         with np.errstate(divide="ignore"):
             log_joint = evidence + np.log(shares)
         expected = np.exp(log_joint - np.logaddexp.reduce(log_joint, axis=1, keepdims=True)).sum(0)
         after = np.where(known, expected + smoothing, 0.0)
         after /= after.sum()
         moved, shares = float(np.abs(after - shares).max()), after
-        if moved < ENOUGH:
+        if moved < SHARE_TOLERANCE:
             break
     return np.asarray(shares)

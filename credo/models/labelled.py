@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Labelled(ClassEvidence):
     """log p(row, class) = log P(class) + Σ log p(block | class), over blocks that are independent given the class.
 
-    What is learned and how is in the fields of the dataclasses that this is the base of.
+    Settings and evidence are fields of the dataclasses derived from this.
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
@@ -43,8 +43,8 @@ class Labelled(ClassEvidence):
         "replaced", "seen", "settings", "terms", "terms_of", "views",
     )  # fmt: skip
     chooses_forms: ClassVar[bool] = False  # whether tuning may read number columns in other forms
-    tuning: Tuning | None = None  # what was chosen on held-out rows; None: the model is as it was fitted
-    report: Report | Any = None  # of credo.learn: candidates and scores; None if there is none
+    tuning: Tuning | None = None  # the tuning, chosen on held-out rows; None if untuned
+    report: Report | Any = None  # the report of credo.learn, if any
 
     if TYPE_CHECKING:  # fields of the dataclasses, or properties
 
@@ -57,14 +57,14 @@ class Labelled(ClassEvidence):
     @property
     @abstractmethod
     def settings(self) -> Settings:
-        """What the priors are worth, and how parameters are estimated."""
+        """The strengths of the priors, and how parameters are estimated."""
 
     @abstractmethod
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
-        """Columns in blocks, each with the form that its columns are read in."""
+        """The blocks of columns, each with the form that its columns are read in."""
 
     def check_views(self, views: Views) -> None:
-        """Refuse settings that name unknown columns."""
+        """Raise an error for settings that name unknown columns."""
 
     # Learning
 
@@ -79,7 +79,7 @@ class Labelled(ClassEvidence):
         return model
 
     def prepared(self, table: Source, target: str, views: Views, weight: Weight) -> Self:  # noqa: ARG002
-        """The model before its first row, reading columns as it does; some look at the rows first."""
+        """The model before its first row, with the views of its columns; some kinds of models read the rows first."""
         return self.replaced(target=target, views=views, evidence=None)
 
     def crowded(self, evidence: Evidence, slack: float = 0.0) -> Label | None:
@@ -109,7 +109,8 @@ class Labelled(ClassEvidence):
     def counting(self, more: Views, data: Source, weight: Weight) -> Self:
         """With columns counted in more forms, in a pass over the rows that were learned.
 
-        Those that had one of the forms before are counted in it again: what a block keeps is about all its columns.
+        Columns that already had one of the forms are counted in it again, since a block's statistics are about all its
+        columns.
         """
         views = {name: tuple(dict.fromkeys((*own, *more.get(name, ())))) for name, own in self.views.items()}
         forms = {form for each in more.values() for form in each}
@@ -120,12 +121,12 @@ class Labelled(ClassEvidence):
         return self.replaced(views=views, evidence=kept.beside(found))
 
     def part_names(self) -> set[Label]:
-        """The labels of the parts that the views need."""
+        """The labels of the evidence parts that the views need."""
         blocks = (block for _, block in self.blocks(self.views))
         return {ROWS, UNLABELLED, *(label for block in blocks for label in block.labels(self.seen))}
 
     def narrowed(self, views: Views) -> Self:
-        """With columns counted in these forms alone."""
+        """The model with only the evidence of these forms."""
         narrow, evidence = self.replaced(views=views), self.seen
         wider = {form: block for form, block in self.blocks(self.views) if isinstance(block, Numbers)}
         for form, block in narrow.blocks(views):
@@ -134,7 +135,8 @@ class Labelled(ClassEvidence):
         return narrow.replaced(evidence=evidence.keeping(narrow.part_names()))
 
     def fitted_to(self, others: Evidence, held_out: Evidence) -> Self:
-        """The classes of all folds are known; values that only the held-out rows show aren't."""
+        """The model with a fold's evidence: it knows the classes of all folds, but no values that occur only in
+        held-out rows."""
         assert self.target is not None
         return self.with_evidence(others.knowing(held_out.only(ROWS)))
 
@@ -147,7 +149,7 @@ class Labelled(ClassEvidence):
                 return f"only one of them has a column {name!r}"
             if one != two:
                 forms = [" and ".join(each) for each in ((one, two) if one[0] == two[0] else (one[:1], two[:1]))]
-                return f"column {name!r} is {forms[0]} in one and {forms[1]} in the other: say which with kinds"
+                return f"column {name!r} is {forms[0]} in one and {forms[1]} in the other: use kinds= to say which"
         for (_, mine), (_, its) in zip(self.blocks(self.views), other.blocks(other.views), strict=True):
             if mine != its:
                 return f"column {mine.names[0]!r} is read in different ways: give both the same kinds"
@@ -185,7 +187,7 @@ class Labelled(ClassEvidence):
         return texts[0] if len(texts) == len(self.views) == 1 else None
 
     def log_class_prior(self, n: Array) -> Array:
-        """log P(class), of evidence that has so many rows of each. (..., classes)"""
+        """log P(class), given the weight of each class's rows. (..., classes)"""
         if self.class_prior is not None:
             return np.broadcast_to(self._given_prior, n.shape)
         a = self.settings.smoothing if self.class_smoothing is None else self.class_smoothing
@@ -202,7 +204,7 @@ class Labelled(ClassEvidence):
 
     @property
     def first_forms(self) -> Views:
-        """The form of each column that fit learned: of those that are counted, the first."""
+        """The form of each column that `fit` learned: the first one."""
         return {name: forms[:1] for name, forms in self.views.items()}
 
     @property
@@ -212,7 +214,7 @@ class Labelled(ClassEvidence):
 
     @property
     def choices(self) -> Views:
-        """The forms that a tuning may choose from."""
+        """The forms that tuning may choose from."""
         return self.views
 
     @property
@@ -222,17 +224,17 @@ class Labelled(ClassEvidence):
 
     @cached_property
     def conditional(self) -> Conditional:
-        """p(columns | class) as fit learned it, each column in its first form."""
+        """p(columns | class) as fitted, each column in its first form."""
         return self._conditional(self.read_forms)
 
     @cached_property
     def terms(self) -> Terms:
-        """What a prediction adds up."""
+        """The terms of a prediction."""
         return self.terms_of(self.read_forms, self.settings)
 
     @property
     def refits(self) -> bool:
-        """Whether leaving a row out means a refit, as where EM completes missing cells."""
+        """Whether leaving a row out takes a refit, as when EM completes missing cells."""
         return any(LeavesOut.needed(likelihood).refits for _, likelihood in self.terms.likelihoods)
 
     def terms_of(self, forms: Mapping[str, Sequence[str]], settings: Settings) -> Terms:
@@ -253,7 +255,7 @@ class Labelled(ClassEvidence):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What a prediction adds up: log P(class), and the blocks' log-likelihoods, each with its form."""
+    """The terms of a prediction: log P(class), and the blocks' log-likelihoods, each with its form."""
 
     likelihoods: tuple[tuple[str, Likelihood], ...]
     log_prior: Array  # (classes,)

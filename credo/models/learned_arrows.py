@@ -1,4 +1,4 @@
-"""Arrows between columns, and from the class to columns, as a search for a belief network finds them."""
+"""Arrows between columns, and from the class to columns, learned by structure search."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from credo.core.membership import Codes, Hard
 from credo.data import Source
 from credo.notices import quietly
 
-CLASS = "class"  # what it is called in the search; columns have numbers
+CLASS_NODE = "class"  # the class's name in the search; columns are numbered
 
 
 @dataclass(frozen=True)
 class LearnedArrows:
-    """The best network that a search finds of which the class comes first. A missing cell is a value of its own."""
+    """The best network found in which the class has no parents. A missing cell is a value of its own."""
 
     score: str
     search: str
@@ -36,20 +36,20 @@ class LearnedArrows:
         from credo.networks.structure.learn import learn_structure
 
         columns = codes.shape[1]
-        table: dict[str, Any] = {CLASS: own.codes, **{str(j): codes[:, j] for j in range(columns)}}
-        with quietly():  # users see a classifier, not these arrows
+        table: dict[str, Any] = {CLASS_NODE: own.codes, **{str(j): codes[:, j] for j in range(columns)}}
+        with quietly():  # notices about arrows would confuse users of a classifier
             found = learn_structure(
-                table, self.score, self.search, tiers=[[CLASS], list(map(str, range(columns)))],
+                table, self.score, self.search, tiers=[[CLASS_NODE], list(map(str, range(columns)))],
                 max_parents=self.most + 1, kinds=dict.fromkeys(table, "category"), weight=own.weight,
             ).parents  # fmt: skip
         sizes = [len(np.unique(codes[:, j])) + 1 for j in range(columns)]
-        above = [[int(each) for each in found[str(j)] if each != CLASS] for j in range(columns)]
+        above = [[int(each) for each in found[str(j)] if each != CLASS_NODE] for j in range(columns)]
         parents = tuple(fitting(each, self.most, j, sizes, own.groups) for j, each in enumerate(above))
-        return Structure(parents, frozenset(j for j in range(columns) if CLASS not in found[str(j)]))
+        return Structure(parents, frozenset(j for j in range(columns) if CLASS_NODE not in found[str(j)]))
 
 
 def coded_rows(table: Source, target: str, names: Sequence[str], cuts: Cuts, weight: Weight) -> tuple[Codes, Hard]:
-    """The cells of all rows that have a class, numbers in bins; and their classes. (rows, columns)"""
+    """The coded cells of all labelled rows, numbers in bins; and their classes. (rows, columns)"""
     weights, parts = Weights.of(weight), list[tuple[list[Any], Any]]()
     for batch in weights.batches(table, [target, *names]):
         cells = [bins_of(batch.numbers(name), cuts[name]) if name in cuts else batch.column(name) for name in names]
@@ -62,12 +62,12 @@ def coded_rows(table: Source, target: str, names: Sequence[str], cuts: Cuts, wei
 
 
 def _nulls(cells: object) -> pa.Array:
-    """Bins as Arrow has them."""
+    """Bins as an Arrow array, with nulls for missing cells."""
     return pa.array(cells, mask=cells < 0) if isinstance(cells, np.ndarray) else cells
 
 
 def _codes(parts: Sequence[Any]) -> Codes:
-    """One number for each value, -1 for missing cells."""
+    """A code for each value, -1 for missing cells."""
     plain = [part.dictionary_decode() if pa.types.is_dictionary(part.type) else part for part in parts]
     found = pa.chunked_array(plain).combine_chunks().dictionary_encode().indices
     return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int32)

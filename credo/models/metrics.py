@@ -18,7 +18,7 @@ from credo.numerics.spread import effective_rows, variance_by_rows
 if TYPE_CHECKING:
     from credo.present.plotting import Figure
 
-BINS = 15  # of the top probability
+CALIBRATION_BINS = 15  # equal-width bins of the top probability
 
 
 class ClassScores(NamedTuple):
@@ -37,7 +37,8 @@ def _share(part: float, whole: float) -> float | None:
 def variance_of_mean(
     x: Array, weight: Array, held_out_ratio: float = 0.0, least: float = 0.0, groups: Positions | None = None
 ) -> float:
-    """Of a weighted mean over m rows, each predicted by a model trained on t others: s² (1/m + 1/t), ratio m/t.
+    """The variance of a weighted mean over m rows, each predicted by a model trained on t others: s² (1/m + 1/t), ratio
+    m/t.
 
     1/m alone holds for new rows and a given model. In cross-validation each scored row is also a training row for
     others: if two rows are equal by chance, each is predicted better by the other, and chance counts twice (Nadeau &
@@ -59,7 +60,7 @@ def variance_of_mean(
 
 
 def _variance_by_groups(x: Array, weight: Array, groups: Positions) -> float:
-    """Of a weighted mean m: G/(G - 1) Σ over G groups of (Σ w (x - m))² / (Σ w)²; NaN of one group."""
+    """The variance of a weighted mean m: G/(G - 1) Σ over G groups of (Σ w (x - m))² / (Σ w)²; NaN for one group."""
     total = np.bincount(groups, weight * (x - np.average(x, weights=weight)))
     count = len(np.unique(groups))
     return float(count / (count - 1) * (total**2).sum() / weight.sum() ** 2) if count > 1 else float("nan")
@@ -75,13 +76,13 @@ def fold_ratio(folds: int) -> float:
 
 
 def of_bins(binned: Array) -> tuple[Array, Array, Array]:
-    """Of bins that aren't empty, the mean probability, the fraction correct, and the weight."""
+    """The mean probability, the fraction correct and the weight of each non-empty bin."""
     weight, stated, right = binned[:, binned[0] > 0]
     return stated / weight, right / weight, weight
 
 
 class ScoreFigures(ABC):
-    """Figures of predicted class probabilities, whether the scored rows are here or were added up elsewhere."""
+    """Figures of predicted class probabilities, from scored rows or from sums over them."""
 
     if TYPE_CHECKING:  # fields of the dataclasses, or properties
 
@@ -93,15 +94,15 @@ class ScoreFigures(ABC):
 
         @property
         def rows(self) -> int:
-            """How many rows were scored."""
+            """The number of scored rows."""
 
         @property
         def n(self) -> float:
-            """Their weight."""
+            """The weight of the scored rows."""
 
         @property
         def unknown(self) -> int:
-            """How many rows have a class that the model didn't know."""
+            """The number of rows whose class was unknown to the model."""
 
     @property
     @abstractmethod
@@ -128,8 +129,8 @@ class ScoreFigures(ABC):
     def log_loss_error(self) -> float:
         """The standard error of the log-loss (see `variance_of_mean`); NaN where it can't be known.
 
-        The losses' variance is at least what the predicted probabilities imply: a sample of rows that were all
-        predicted well says little about how large the losses of the others will be.
+        The losses' variance is at least what the predicted probabilities imply: a sample of well predicted rows says
+        little about the size of rare large losses.
         """
 
     @property
@@ -217,8 +218,50 @@ class ScoreFigures(ABC):
         return f" ({self.unknown} of classes that no other row showed: counted as wrong, left out of the log-loss)"
 
 
+class ScoredRows:
+    """The figures that follow from the log-probability of each row's truth, for classes and numbers alike."""
+
+    if TYPE_CHECKING:  # fields of the dataclasses, or properties
+
+        @property
+        def weights(self) -> Array: ...
+
+        @property
+        def held_out_ratio(self) -> float: ...
+
+        @property
+        def groups(self) -> Positions | None: ...
+
+        @property
+        def known(self) -> NDArray[np.bool_]: ...
+
+        @property
+        def of_truth(self) -> Array: ...
+
+    @property
+    def rows(self) -> int:
+        return len(self.weights)
+
+    @property
+    def n(self) -> float:
+        return float(self.weights.sum())
+
+    @property
+    def unknown(self) -> int:
+        return int((~self.known).sum())
+
+    @property
+    def log_likelihood(self) -> float:
+        return float(self.weights @ self.of_truth)
+
+    def _variance_of_loss(self, least: float = 0.0) -> float:
+        loss, weight = -self.of_truth[self.known], self.weights[self.known]
+        groups = None if self.groups is None else self.groups[self.known]
+        return variance_of_mean(loss, weight, self.held_out_ratio, least, groups)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Scores(ScoreFigures):
+class Scores(ScoredRows, ScoreFigures):
     """Predicted class probabilities and the true classes.
 
     >>> log_probabilities = np.log([[0.8, 0.2], [0.4, 0.6]])
@@ -232,21 +275,9 @@ class Scores(ScoreFigures):
     truth: NDArray[np.intp]  # (rows,) codes
     weights: Array  # (rows,)
     how: str = "given"  # how the predictions were made
-    estimated: float = 0.0  # variance of the log-loss from what was estimated once, and not for each row
+    estimated: float = 0.0  # variance of the log-loss due to parameters estimated once for all rows
     held_out_ratio: float = 0.0  # the ratio of held-out to training rows; 0: the model was given
     groups: Positions | None = None  # (rows,) the group of each row, where groups are held out whole
-
-    @property
-    def rows(self) -> int:
-        return len(self.truth)
-
-    @property
-    def n(self) -> float:
-        return float(self.weights.sum())
-
-    @property
-    def unknown(self) -> int:
-        return int((~self.known).sum())
 
     @property
     def class_weights(self) -> Array:
@@ -259,12 +290,12 @@ class Scores(ScoreFigures):
 
     @cached_property
     def probabilities(self) -> Array:
-        """Those of a class that the model didn't know are 0."""
+        """P(class | row); 0 for classes unknown to the model."""
         return np.nan_to_num(np.exp(self.log_probabilities), nan=0.0)
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
-        """Which rows have a class that the model knew: not the only row of a class when it is left out."""
+        """Which rows have a class known to the model; a left-out row that is the only one of its class doesn't."""
         return ~np.isnan(self.of_truth)
 
     @property
@@ -291,22 +322,15 @@ class Scores(ScoreFigures):
         if not self.known.any():
             return float("nan")
         loss = -float(np.average(self.of_truth[self.known], weights=self.weights[self.known]))
-        return 0.0 if loss <= 0 else loss  # and not -0.0, nor what rounding leaves below
+        return 0.0 if loss <= 0 else loss  # neither -0.0 nor negative by rounding
 
     @property
     def log_loss_error(self) -> float:
-        loss, weight = -self.of_truth[self.known], self.weights[self.known]
-        groups = None if self.groups is None else self.groups[self.known]
-        variance = variance_of_mean(loss, weight, self.held_out_ratio, self._implied_variance, groups)
-        return float(np.sqrt(variance + self.estimated))
-
-    @property
-    def log_likelihood(self) -> float:
-        return float(self.weights @ self.of_truth)
+        return float(np.sqrt(self._variance_of_loss(self._implied_variance) + self.estimated))
 
     @property
     def _implied_variance(self) -> float:
-        """Of -log P(truth), if each truth is drawn from the predicted probabilities."""
+        """The variance of -log P(truth) if each truth is drawn from the predicted probabilities."""
         weight = self.weights[self.known]
         if not weight.sum() > 0:
             return 0.0
@@ -315,7 +339,7 @@ class Scores(ScoreFigures):
 
     @property
     def implied(self) -> tuple[Array, Array]:
-        """What the predicted probabilities imply for the loss and its square, in each row of a known class."""
+        """The expected loss and squared loss of each row of a known class, under the predicted probabilities."""
         p = self.probabilities[self.known]
         loss = -np.log(np.where(p > 0, p, 1.0))
         return (p * loss).sum(1), (p * loss**2).sum(1)
@@ -329,7 +353,7 @@ class Scores(ScoreFigures):
         [0.235, 0.235]
         """
         if not np.array_equal(self.truth, other.truth):
-            raise DataError("scores can be compared if they are of the same rows, and these are of different ones")
+            raise DataError("scores can be compared only on the same rows, but these are of different rows")
         both = self.known & other.known
         loss, weight = (other.of_truth - self.of_truth)[both], self.weights[both]
         mean = float(np.average(loss, weights=weight)) if weight.sum() > 0 else float("nan")
@@ -347,10 +371,10 @@ class Scores(ScoreFigures):
         own = self.probabilities[np.arange(len(self.truth)), self.truth]
         return np.asarray((self.probabilities**2).sum(1) - 2 * own + 1)
 
-    def reliability(self, bins: int = BINS) -> tuple[Array, Array, Array]:
+    def reliability(self, bins: int = CALIBRATION_BINS) -> tuple[Array, Array, Array]:
         return of_bins(self.binned(bins))
 
-    def binned(self, bins: int = BINS) -> Array:
+    def binned(self, bins: int = CALIBRATION_BINS) -> Array:
         """The weight of the rows whose top probability is in each bin, that times the top probability, and the weight
         of those predicted right. (3, bins)"""
         top = self.probabilities.max(1)

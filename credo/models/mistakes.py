@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A row, counted from 1 among those that have a class, and what was predicted of it."""
+    """A row, counted from 1 among the labelled ones, and its prediction."""
 
     row: int
     truth: object
@@ -29,7 +29,7 @@ class Mistake:
 
 
 def held_out_scores(model: ClassPredictor, data: object) -> Scores:
-    """Of rows that the model learned, each left out (or by folds, where none can be left out); else as they are."""
+    """Leave-one-out scores of learned rows (or by folds where leave-one-out is refused); plain scores of other rows."""
     from credo.models.classifier import Classifier
 
     if not isinstance(model, Classifier):
@@ -41,7 +41,7 @@ def held_out_scores(model: ClassPredictor, data: object) -> Scores:
 
 
 def worst_first(scores: Scores, some: NDArray[np.intp], most: int) -> list[Mistake]:
-    """Some rows, by their numbers from 0: those whose true class had the least probability first."""
+    """The row numbers (from 0) of some rows, the least probable true class first."""
     of_truth = scores.probabilities[some, scores.truth[some]]
     order = some[np.argsort(of_truth, kind="stable")][:most].tolist()
     found = scores.probabilities
@@ -60,7 +60,7 @@ def wrong(scores: Scores) -> NDArray[np.intp]:
 
 
 def explained_rows(model: ClassPredictor, data: object, rows: Sequence[int]) -> dict[int, Any]:
-    """The reasons for what is predicted of rows, which are counted from 1 among those that have a class."""
+    """The explanations of rows, which are counted from 1 among the labelled ones."""
     table = model._labelled(data, None)
     wanted, found, seen = {*rows}, dict[int, Any](), 0
     for batch in table.batches(model.needs(table)):

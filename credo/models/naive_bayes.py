@@ -13,7 +13,7 @@ from credo.blocks.dependence.cells import Cuts
 from credo.blocks.dependence.families import Parents
 from credo.blocks.dependence.parents import StrongestParents
 from credo.errors import PriorError, check_positive_number, suggest
-from credo.models.class_predictor import Shares
+from credo.models.class_reader import Shares
 from credo.models.classifier import PlainClassifier
 from credo.models.form_blocks import FamilySettings, blocks_of
 from credo.models.forms import CELL_FORMS, FAMILY_FORM, Kinds, Views
@@ -24,9 +24,9 @@ class NaiveBayes(PlainClassifier):
     """log p(row, class) = log P(class) + Σⱼ log p(xⱼ | class), over the observed cells.
 
     Categories have a Dirichlet(smoothing) prior, or Dirichlet(m p); P(class) Dirichlet(class_smoothing); numbers are
-    Gaussian with a prior worth `strength` rows at the pooled mean and variance. `estimate`: "bayes" integrates the
-    parameters out, "mean" and "map" plug in the posterior mean or mode, "ml" the maximum-likelihood estimate.
-    `average`: over all subsets of relevant columns.
+    Gaussian, with a prior of the weight of `strength` rows at the pooled mean and variance. `estimate`: "bayes"
+    integrates the parameters out, "mean" and "map" plug in the posterior mean or mode, "ml" the maximum-likelihood
+    estimate. `average`: over all subsets of relevant columns.
 
     >>> weather = {"wind": ["weak", "strong", "weak", "strong"], "play": ["yes", "no", "yes", "yes"]}
     >>> model = NaiveBayes().fit(weather, target="play")
@@ -45,8 +45,8 @@ class NaiveBayes(PlainClassifier):
     class_prior: Shares | None = None
     average: bool = False
     kinds: Kinds = None
-    cuts: Cuts = field(default_factory=dict, init=False)  # of numbers whose cells are counted together for a tuning
-    parents: Parents = field(default_factory=dict, init=False)  # of columns in such families of cells
+    cuts: Cuts = field(default_factory=dict, init=False)  # cut points of numbers that tuning counts in bins
+    parents: Parents = field(default_factory=dict, init=False)  # parents of columns that tuning counts together
 
     chooses_forms = True
 
@@ -54,7 +54,7 @@ class NaiveBayes(PlainClassifier):
         smoothings = {"smoothing": self.smoothing, "class_smoothing": self.class_smoothing, "m": self.m}
         check_settings(self.estimate, self.strength, **smoothings)
         if self.p is not None and self.m is None:
-            raise PriorError("p and m go together: the prior is worth m rows, distributed as p")
+            raise PriorError("p and m go together: the prior has the weight of m rows, distributed as p")
 
     def check_views(self, views: Views) -> None:
         for name in self.p or {}:

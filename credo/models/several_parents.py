@@ -17,7 +17,7 @@ from credo.core.learning import Weight
 from credo.data import Source
 from credo.errors import DataError, PriorError, check_whole
 from credo.models.augmented import Augmented, Bins, OneDependence, check_arrows, check_dependent
-from credo.models.class_predictor import Shares
+from credo.models.class_reader import Shares
 from credo.models.classifier import Classifier
 from credo.models.form_blocks import FamilySettings, blocks_of
 from credo.models.forms import FAMILY_FORM, Kinds, Views
@@ -27,14 +27,14 @@ Arrows = Mapping[str, Sequence[str]] | None
 
 
 class SeveralParents(Augmented):
-    """Cells of columns are counted together with those of their parents, which are held once they are chosen."""
+    """A classifier that counts each column together with its parents, which are chosen once."""
 
-    arrows: Arrows  # {column: its parents}, where they aren't to be found
-    parents: Parents  # as they are given, or were found
+    arrows: Arrows  # {column: its parents}, if given
+    parents: Parents  # given or learned
 
     _internal: ClassVar[tuple[str, ...]] = ("found_parents", "from_class")
     form = FAMILY_FORM
-    from_class: ClassVar[bool] = False  # whether the class is named among the parents
+    from_class: ClassVar[bool] = False  # whether `arrows` name the class among the parents
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -44,10 +44,10 @@ class SeveralParents(Augmented):
 
     @abstractmethod
     def found_parents(self, table: Source, weight: Weight) -> Parents:
-        """By all rows, in cells that the model knows."""
+        """The parents learned from all rows."""
 
     def prepared(self, table: Source, target: str, views: Views, weight: Weight) -> Self:
-        """With cut points and parents: passes over the rows, where they have to be chosen."""
+        """The model with its cut points and parents. Choosing them takes passes over the rows."""
         arrows = (self.arrows or {}).items()
         check_dependent("arrows", (name for name, _ in arrows), views)
         above = (each for _, own in arrows for each in own)
@@ -72,7 +72,7 @@ class SeveralParents(Augmented):
     def _held_apart(self, other: Any) -> str | None:
         if found := super()._held_apart(other):
             return found
-        told = "their columns have other parents: fit both with the same arrows=, as in arrows=first.parents"
+        told = "their columns have different parents: fit both with the same arrows=, as in arrows=first.parents"
         return None if self.parents == other.parents else told
 
 
@@ -123,7 +123,7 @@ class KDependence(SeveralParents):
 
 
 def parents_of(model: Classifier, k: int) -> Parents:
-    """Of columns whose pairs of cells the model counts: up to k of each."""
+    """Up to k parents of each column whose pairs the model counts."""
     block = next(block for _, block in model.blocks(model.views) if isinstance(block, Dependence))
     found = strongest_parents(block.likelihood(model.seen, model.settings), k)
     return {name: tuple(block.names[a] for a in own) for name, own in zip(block.names, found, strict=True) if own}

@@ -1,4 +1,4 @@
-"""Scores of predicted classes, added up where the rows are."""
+"""Scores of predicted classes as sums, for distributed rows."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class SummedScores(WithoutRows, ScoreFigures):
     rows: int
     n: float
     unknown: int
-    cells: NDArray[np.int64]  # of the confusion matrix
+    cells: NDArray[np.int64]  # the confusion matrix
     cell_weights: Array
-    right: float  # weight of the rows predicted right
+    right: float  # the weight of correctly predicted rows
     squares: float  # Σ w · squared error of the probabilities
     loss: Spread  # of -log P(truth)
-    implied: Array  # Σ w · what the probabilities imply for the loss and its square. (2,)
+    implied: Array  # Σ w · expected loss, and squared loss, under the predictions. (2,)
     bins: Array  # of the top probability. (3, bins)
     how: str = "given"
     held_out_ratio: float = 0.0
@@ -105,5 +105,5 @@ SummedScores.of_rows = frozenset(_OF_ROWS - {each.name for each in fields(Summed
 
 
 def summed_batch(classes: tuple[Any, ...], log_shares: Array, codes: Codes, weights: Array) -> SummedScores:
-    """Of a batch's rows: log P(class), their class and their weight."""
+    """The sums of a batch, from each row's log P(class), class and weight."""
     return SummedScores.of(Scores(classes, log_shares, codes.astype(np.intp), weights))

@@ -15,52 +15,52 @@ from credo.data.spelling import DATE, NUMBER
 from credo.errors import DataError, SchemaError
 from credo.notices import tell
 
-FEW_NUMBERS = 20  # different numbers that may always be classes
-FEW_NAMES = 100  # different words of which nothing is said
-ROWS_EACH = 10  # fewer rows for each number, and numbers are quantities
-QUANTITY = "To predict a quantity, cut it into bins first, as pandas.qcut does, or use credo.LinearRegression"
-TARGET = "target"  # what a class column is called that comes as an array
-LARGEST = 10_000  # classes: their tables, and the probabilities of a batch's rows, must fit into memory
+NUMBERS_AS_CLASSES = 20  # at most this many distinct numbers are always accepted
+NAMES_AS_CLASSES = 100  # more distinct words get a notice
+ROWS_PER_CLASS = 10  # numbers with fewer rows each are quantities
+QUANTITY_ADVICE = "To predict a quantity, cut it into bins first, as pandas.qcut does, or use credo.LinearRegression"
+TARGET_NAME = "target"  # the name of a class column given as an array
+MOST_CLASSES = 10_000  # classes: their tables, and the probabilities of a batch's rows, must fit into memory
 
 
 def check_classes(table: Source, target: str, kinds: object) -> Any:
-    """Refuse quantities, which would have a class for nearly every row; a notice if there are still many classes.
-    Returns the kinds of the other columns.
+    """Raise an error for quantities, which would make a class of nearly every row; a notice if there are still many
+    classes. Returns the kinds of the other columns.
 
-    Numbers and dates may have at most max(20, rows/10) values, unless kinds says that they are categories; nothing may
+    Numbers and dates may have at most max(20, rows/10) values, unless `kinds` makes them categories; nothing may
     have more than 10,000. More than 20 numbers, or more than max(100, rows/10) words, get a notice.
     """
-    if not isinstance(kinds, Mapping | None):  # what is wrong with it is said where kinds are read
+    if not isinstance(kinds, Mapping | None):  # the error is raised where kinds are read
         return kinds
     others = dict(kinds or {})
     asked = others.pop(target, None)
     if asked not in (None, "category"):
-        raise SchemaError(f"kinds says {asked!r:.60} of {target!r}, which holds the classes: they are a category")
+        raise SchemaError(f"kinds has {asked!r:.60} for {target!r}, which holds the classes: they are a category")
     if table.once or not _are_many(table, target):
         return others
     found = profile(table, [target], every=[target])[target]
     classes, rows = found.known - found.repeated, found.known
     quantities = asked is None and _are_quantities(found.values)
-    most = max(FEW_NUMBERS, rows / ROWS_EACH) if quantities else LARGEST
+    most = max(NUMBERS_AS_CLASSES, rows / ROWS_PER_CLASS) if quantities else MOST_CLASSES
     what = "different values" if not quantities or pa.types.is_string(found.values.type) else "different numbers"
-    if classes > min(most, LARGEST):
+    if classes > min(most, MOST_CLASSES):
         why = _refusal(target, quantities, classes)
         raise DataError(f"column {target!r} has {classes:,} {what} in {rows:,} rows: {why}")
     if quantities:
         tell(f"column {target!r} has {classes:,} {what}, each of which becomes a class. {_advice(target)}")
-    elif asked is None and classes > max(FEW_NAMES, rows / ROWS_EACH):
+    elif asked is None and classes > max(NAMES_AS_CLASSES, rows / ROWS_PER_CLASS):
         tell(f"column {target!r} has {classes:,} {what} in {rows:,} rows: each becomes a class, most with few rows")
     return others
 
 
 def check_number(target: str, classes: int) -> None:
-    """Of a batch's classes: the last check, for data that couldn't be checked before, such as an iterator."""
-    if classes > LARGEST:
+    """Check the number of classes of a batch, for data that couldn't be checked before, such as an iterator."""
+    if classes > MOST_CLASSES:
         raise DataError(f"column {target!r} has {classes:,} different values: {_refusal(target, True, classes)}")
 
 
 def _are_many(table: Source, target: str) -> bool:
-    """By the first batch: where that has few values, all rows have few enough."""
+    """Whether there may be many classes, judged by the first batch."""
     first = table.first([target])
     if first is None:
         return False
@@ -68,14 +68,14 @@ def _are_many(table: Source, target: str) -> bool:
     if pa.types.is_dictionary(array.type):
         array = array.indices
     elif pa.types.is_floating(array.type):
-        array = cells.missing(array)  # fractions are refused where classes are counted, with the value
+        array = cells.missing(array)  # fractions raise an error where classes are counted
         if pc.any(pc.not_equal(array, pc.floor(array))).as_py():
             return False
     if pa.types.is_integer(array.type) and len(array):
         ends = pc.min_max(array).as_py()
-        if ends["min"] is None or ends["max"] - ends["min"] < FEW_NUMBERS:
+        if ends["min"] is None or ends["max"] - ends["min"] < NUMBERS_AS_CLASSES:
             return False
-    return int(pc.count_distinct(array).as_py()) > FEW_NUMBERS
+    return int(pc.count_distinct(array).as_py()) > NUMBERS_AS_CLASSES
 
 
 def _are_quantities(values: Any) -> bool:
@@ -86,13 +86,13 @@ def _are_quantities(values: Any) -> bool:
 
 def _refusal(target: str, quantities: bool, classes: int) -> str:
     if quantities:
-        limits = f"at most {FEW_NUMBERS}, or one for {ROWS_EACH} rows, up to {LARGEST:,}"
-        return f"too many to be classes ({limits}). {_advice(target) if classes <= LARGEST else QUANTITY}"
-    return f"too many to be classes (at most {LARGEST:,}); does it name the rows?"
+        limits = f"at most {NUMBERS_AS_CLASSES}, or one for {ROWS_PER_CLASS} rows, up to {MOST_CLASSES:,}"
+        return f"too many to be classes ({limits}). {_advice(target) if classes <= MOST_CLASSES else QUANTITY_ADVICE}"
+    return f"too many to be classes (at most {MOST_CLASSES:,}); does it name the rows?"
 
 
 def _advice(target: str) -> str:
-    return f"{QUANTITY}; if they are names all the same, kinds={{{target!r}: 'category'}} says so"
+    return f"{QUANTITY_ADVICE}; if they are names, use kinds={{{target!r}: 'category'}}"
 
 
 def with_target(table: Source, target: object) -> tuple[Source, str]:
@@ -102,14 +102,14 @@ def with_target(table: Source, target: object) -> tuple[Source, str]:
         return table, target
     if target is None:
         raise SchemaError("name the column that holds the classes, as in fit(data, target='play')")
-    name = TARGET
+    name = TARGET_NAME
     while name in table.names:
         name += "_"
     return table.beside(name, target), name
 
 
 def with_known_target(table: Source, known: str, target: object, holds: str) -> Source:
-    """A further table with its targets: in the column where they were so far, or given as an array."""
+    """A further table with its targets, in the known target column or given as an array."""
     if target is not None and not (isinstance(target, str) and target == known):
         if isinstance(target, str):
             raise SchemaError(f"{holds} in column {known!r} so far, not in {target!r}")
@@ -124,7 +124,7 @@ def class_codes(batch: Batch, target: str) -> tuple[Codes, Any]:
     if pa.types.is_floating(levels.type):
         raise DataError(
             f"column {target!r} holds numbers with fractions, as {levels[0].as_py():g}; a class is one of a few "
-            f"values. {QUANTITY}"
+            f"values. {QUANTITY_ADVICE}"
         )
     check_number(target, len(levels))
     return codes, levels

@@ -1,4 +1,4 @@
-"""The words that decide: the score of each for a class in all its texts together, in the forms that the model reads."""
+"""The most informative words: the score of each for a class, over all its texts, in the forms that the model reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class WordScores(NamedTuple):
-    """Words or pairs: the score of each for a class in all its texts, and how often it is there."""
+    """The score of each word (or pair) for a class over all its texts, and its count there."""
 
     words: pa.Array  # an Arrow array
     scores: Array
@@ -30,7 +30,7 @@ class WordScores(NamedTuple):
 
 
 def _text_terms(terms: Terms) -> Iterator[TextLikelihood | OddsLikelihood]:
-    """The terms of texts; of an averaged one, as if its column surely depended on the class."""
+    """The terms of texts; an averaged one as if its column certainly depended on the class."""
     for _, each in terms.likelihoods:
         likelihood = each.surely if isinstance(each, AveragedText) else each
         if isinstance(likelihood, TextLikelihood | OddsLikelihood):
@@ -57,19 +57,19 @@ def _text_column(model: Classifier, column: str | None) -> str:
     if not texts:
         raise SchemaError("there is no text column")
     if column is None and len(texts) > 1:
-        raise SchemaError(f"say which text column is meant, as in column={texts[0]!r}; {suggest('', texts)}")
+        raise SchemaError(f"name the text column, as in column={texts[0]!r}; {suggest('', texts)}")
     return column if column is not None else texts[0]
 
 
 def _first(words: WordScores, n: int) -> list[int]:
-    """The places of the highest scores."""
+    """The indices of the highest scores."""
     positive = np.flatnonzero((words.scores > 0) & (words.counts > 0))
     order = np.argsort(-words.scores[positive], kind="stable")[:n]
     return [int(v) for v in positive[order]]
 
 
 def _word_scores(model: Classifier, column: str, k: int) -> Iterator[WordScores]:
-    """Single words and pairs; where they are read as odds, counted by the texts that hold them."""
+    """Scores of single words and of pairs; in the odds forms, counts are numbers of texts."""
     plain = next(each for each in _text_terms(model.plain.terms) if each.names == (column,))
     assert isinstance(plain, TextLikelihood)
     counts = plain.n[:, k]
@@ -89,13 +89,13 @@ def _word_scores(model: Classifier, column: str, k: int) -> Iterator[WordScores]
 
 
 def _linear_weights(model: Classifier, column: str, k: int, others: Array, words: Any) -> Array:
-    """What logistic regression, where a tuning has it, adds for each word of a text. (words,)"""
+    """The weight of each word in the tuning's logistic regression, if there is one. (words,)"""
     own = [each for _, each in model.terms.likelihoods if each.names == (column,)]
     found = [weighs.weights_for(k, others, words) for each in own if (weighs := WeighsWords.of(each)) is not None]
     return np.asarray(sum(found, np.zeros(len(words))))
 
 
 def _shares_without(weights: Array, k: int) -> Array:
-    """Of the classes but one."""
+    """The shares of the other classes."""
     others = np.where(np.arange(len(weights)) == k, 0.0, weights)
     return others / max(float(others.sum()), np.finfo(float).tiny)

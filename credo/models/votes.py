@@ -12,7 +12,7 @@ from credo.errors import DataError, counted, suggest
 from credo.numerics.exact import Array
 
 Votes = Mapping[Any, Any] | Sequence[Any] | NDArray[Any] | Callable[[Any], Any]
-SUMS_TO_1 = 1e-6  # how far the sum of a distribution may be from 1
+SUMS_TO_1 = 1e-6  # how far the sum of probabilities may be from 1: people round them
 
 
 class Prediction(dict[Any, float]):

@@ -12,7 +12,7 @@ from credo.core.labels import Label
 from credo.core.statistics import Counts
 from credo.data.schema import Column, Schema
 from credo.errors import EvidenceError, PriorError, SchemaError, check_seed, suggest
-from credo.estimation.belief import OBSERVED, VALUES, Belief
+from credo.estimation.belief import OBSERVATIONS, OBSERVATIONS_LABEL, Belief
 from credo.families.dirichlet import DirichletCategorical
 from credo.networks.answers import Estimated
 from credo.networks.inference.estimate import check_samples
@@ -83,10 +83,10 @@ def belief_of_row(
 ) -> Belief:
     """The posterior of one row of a table."""
     alpha = np.broadcast_to(prior.concentration, counts.n.shape)[row]
-    column = Column(VALUES, "category", states_array(states), len(states))
-    part = Part((None, VALUES), Counts(counts.n[row].reshape((1, len(states)))))
+    column = Column(OBSERVATIONS, "category", states_array(states), len(states))
+    part = Part((None, OBSERVATIONS), Counts(counts.n[row].reshape((1, len(states)))))
     family = DirichletCategorical(dict(zip(column.values, alpha.tolist(), strict=True)))
-    return Belief(family, columns=(name,)).with_evidence(Evidence(Schema((column,)), {OBSERVED: part}))
+    return Belief(family, columns=(name,)).with_evidence(Evidence(Schema((column,)), {OBSERVATIONS_LABEL: part}))
 
 
 def averaged(

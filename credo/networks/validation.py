@@ -17,7 +17,7 @@ from credo.core.summed_scores import SummedValidation, summed_scores
 from credo.data import Batch, Source, source
 from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.errors import DataError, EvidenceError, check_whole
-from credo.models.copies import LOOKED_AT, Repeats
+from credo.models.repeated_rows import MOST_ROWS_SEARCHED, Repeats
 from credo.networks.inference.rows import ScoreRows
 from credo.networks.inference.sizes import ROW_SAMPLES
 from credo.networks.learning import FITTING_METHODS, WEIGHT_TOLERANCE, TableLearner
@@ -133,7 +133,7 @@ class CellFingerprints:
 
 def _duplicated_rows(network: Network, table: Source, names: Sequence[str], found: ObservedRows) -> Together | None:
     """Rows with more duplicates than the network expects; None if there are too many rows to check."""
-    if table.rows is None or not 0 < table.rows <= LOOKED_AT or not names:
+    if table.rows is None or not 0 < table.rows <= MOST_ROWS_SEARCHED or not names:
         return None
     cells = np.concatenate([*engines.map(CellFingerprints(tuple(names)), table.partitions(names))], axis=-1)
     prints, one_class = fingerprints(cells), np.zeros(cells.shape[1], dtype=np.int32)

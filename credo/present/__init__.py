@@ -1,1 +1,1 @@
-"""Everything that people see, from plain data: terminal, SVG, HTML, notebook."""
+"""Presentation of models and answers, from plain data: terminal, SVG, HTML, notebook."""

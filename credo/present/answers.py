@@ -10,16 +10,16 @@ from credo.asking import AnswerData, Question, Waterfall
 from credo.asking.answers import JointProbability, Law
 from credo.networks.answers import EstimatedNumber
 from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.limits import TABLE_LINES
 from credo.present.numbers import count_of, number_form, one_line
 from credo.present.waterfalls import waterfall_table
 
-TOP = 20  # lines of a table
-QUESTION, TITLE = 500, 80  # characters
+QUESTION_CHARACTERS, ANSWER_CHARACTERS = 500, 80  # of a printed question; of an explanation's title
 
 
 def answer_content(question: Question, data: AnswerData, top: int | None = None) -> list[Content]:
     """The question, and its answer as a number or a table."""
-    asked = one_line(question.text.strip(), QUESTION)
+    asked = one_line(question.text.strip(), QUESTION_CHARACTERS)
     if isinstance(number := data.get("probability", data.get("expectation")), float):
         return [Paragraph(f"{asked} = {_number(number, data)}", "title")]
     return [Paragraph(asked, "title"), GAP, *_details(question, data, top)]
@@ -29,9 +29,9 @@ def _details(question: Question, data: AnswerData, top: int | None) -> list[Cont
     if "most_probable" in data:
         return _most_probable(data, top)
     if "explanation" in data:
-        return _explanation(data["explanation"], top or TOP)
+        return _explanation(data["explanation"], top or TABLE_LINES)
     if "probabilities" in data:
-        return _probabilities(question, data, top or TOP)
+        return _probabilities(question, data, top or TABLE_LINES)
     if isinstance(means := data.get("expectation"), list):
         return [Table([TableColumn(question.names[0], [each["entry"] for each in means]),
                        TableColumn("mean", [each["mean"] for each in means], "probability")])]  # fmt: skip
@@ -47,7 +47,7 @@ def _number(number: float, data: AnswerData) -> str:
 
 
 def _probabilities(question: Question, data: AnswerData, top: int) -> list[Content]:
-    """In their order; where there are many, the largest."""
+    """Probabilities in their order, or the largest ones if there are many."""
     lines: Sequence[JointProbability] = data["probabilities"]
     shown = sorted(lines, key=lambda line: -line["probability"])[:top] if len(lines) > top else lines
     numbers = [line["probability"] for line in shown]
@@ -93,7 +93,7 @@ def _most_probable(data: AnswerData, top: int | None) -> list[Content]:
 def _explanation(found: Mapping[str, Any], top: int) -> list[Content]:
     sums = found["prior"], found["weights"], found["log_odds"], found["probability"]
     table = waterfall_table(Waterfall(found["of"], "", *sums), top, "finding", ("against", "for"))
-    title = one_line(found["of"], TITLE)
+    title = one_line(found["of"], ANSWER_CHARACTERS)
     return [table, GAP, Paragraph(f"{title}: P = {found['probability']:.4g}; prior + weights = its log-odds", "note")]
 
 

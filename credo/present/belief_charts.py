@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from credo.estimation.belief import Belief
     from credo.estimation.numeric import Numeric
 
-VALUES = 36  # of a categorical belief
-BARS = 80  # counts that still look like bars
-POINTS, NUMERIC_POINTS = 801, 400  # of a curve
-COLOURS = {"prior": "tab:gray", "likelihood": "tab:orange", "posterior": "tab:blue", "predictive": "tab:green"}
-LINES = {"prior": "--", "likelihood": ":", "posterior": "-", "predictive": "-"}
+CHARTED_VALUES = 36  # values of a categorical belief
+MOST_BARS = 80  # up to this many counts are drawn as bars
+CURVE_POINTS, NUMERIC_CURVE_POINTS = 801, 400  # of a curve
+ROLE_COLOURS = {"prior": "tab:gray", "likelihood": "tab:orange", "posterior": "tab:blue", "predictive": "tab:green"}
+ROLE_LINES = {"prior": "--", "likelihood": ":", "posterior": "-", "predictive": "-"}
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ValueEstimates:
     values: list[str]
     mean: list[float]
     interval: list[tuple[float, float]]
-    maximum_likelihood: list[float]  # empty without observations, as is the prior
+    maximum_likelihood: list[float]  # empty without observations, like the prior
     prior: list[float]
 
 
@@ -48,7 +48,7 @@ class ValueEstimates:
 
 
 def belief_charts(belief: Belief) -> list[Chart]:
-    """One for each parameter, and one for the next observation."""
+    """A chart for each parameter, and one for the next observation."""
     marginals = belief.posterior.marginals()
     updated, names = belief.evidence is not None, [row[0] for row in summary_rows(belief)]
     if isinstance(belief.posterior, Dirichlet):
@@ -71,13 +71,13 @@ def numeric_charts(belief: Numeric) -> list[Chart]:
     if isinstance(law, Categorical):
         bars = {x: law[x] for x in range(int(low), int(high) + 1)}
         return [*charts, Chart("next observation", "predictive", bars=bars)]
-    x = np.linspace(low, high, NUMERIC_POINTS)
+    x = np.linspace(low, high, NUMERIC_CURVE_POINTS)
     curve = Curve("predictive", "predictive", x.tolist(), np.exp(law.log_prob(x)).tolist())
     return [*charts, Chart("next observation", "predictive", [curve])]
 
 
 def _comparable(belief: Belief) -> bool:
-    """Whether the prior has the same parameters: a regression's may not know them before the data."""
+    """Whether the prior has the same parameters; a regression's may be unknown before the data."""
     if belief.prior.improper.any():
         return False
     return not isinstance(belief.prior, LinearGaussian) or belief.prior.precision.ndim > 1
@@ -94,7 +94,7 @@ def parameter_chart(
     labels = names or ([f"{label} {j}" for j in range(len(densities))] if several else [label])
     curves = [
         Curve(own, "posterior", grid.tolist(), density.tolist())
-        for own, density in zip(labels, densities, strict=False)  # of many entries the first have names
+        for own, density in zip(labels, densities, strict=False)  # only the first entries have names
     ]
     if prior is not None and not several:
         likelihood = _likelihood(posterior, prior, grid)
@@ -115,11 +115,11 @@ def _likelihood(posterior: Distribution, prior: Distribution, grid: Array) -> Ar
 
 
 def _grid(posterior: Distribution, prior: Distribution | None = None) -> Array:
-    """The whole range of a probability; else a 99% interval, widened towards the prior."""
+    """The grid of a chart: [0, 1] for a probability, else a 99% interval, widened towards the prior."""
     low, high = (float(np.min(end)) if i == 0 else float(np.max(end)) for i, end in enumerate(posterior.interval(0.99)))
     if isinstance(posterior, Beta):
         wide = prior is not None and high - low > 0.1
-        return np.linspace(0, 1, POINTS) if wide or high - low > 0.3 else _around(low, high, 0.0, 1.0)
+        return np.linspace(0, 1, CURVE_POINTS) if wide or high - low > 0.3 else _around(low, high, 0.0, 1.0)
     floor, ceiling = (float(np.min(np.asarray(posterior.quantile(p)))) for p in (0.0, 1.0))
     if prior is not None and not np.ndim(prior.mean()):
         reach = 3 * (high - low)
@@ -129,9 +129,9 @@ def _grid(posterior: Distribution, prior: Distribution | None = None) -> Array:
 
 
 def _around(low: float, high: float, floor: float, ceiling: float) -> Array:
-    """A little beyond the ends, but within the support."""
+    """A grid a little beyond the ends, but within the support."""
     margin = 0.05 * (high - low) or 1.0
-    return np.linspace(max(low - margin, floor), min(high + margin, ceiling), POINTS)
+    return np.linspace(max(low - margin, floor), min(high + margin, ceiling), CURVE_POINTS)
 
 
 def _densities(distribution: Distribution, grid: Array) -> list[Array]:
@@ -162,9 +162,9 @@ def _predictive_chart(belief: Belief) -> Chart:
 
 
 def value_estimates(belief: Belief) -> ValueEstimates:
-    """Of a categorical belief, whose probabilities are also those of the next observation."""
+    """The estimates of a categorical belief; its probabilities are also those of the next observation."""
     mean, interval = belief.mean(), belief.interval()
-    order = sorted(mean, key=lambda v: -mean[v])[:VALUES]
+    order = sorted(mean, key=lambda v: -mean[v])[:CHARTED_VALUES]
     left_out = f"; {len(mean) - len(order)} rarer values not shown" if len(mean) > len(order) else ""
     title = f"{type(belief.family).__name__}, after {counted(belief.n, 'observation')}{left_out}"
     likely, shares = dict[Any, float](), dict[Any, float]()
@@ -218,11 +218,11 @@ def draw_chart(axes: Axes, chart: Chart) -> None:
         for j, curve in enumerate(chart.curves):
             several = sum(each.role == curve.role for each in chart.curves) > 1
             width = 2.5 if curve.role == "likelihood" else None
-            colour = f"C{j}" if several else COLOURS[curve.role]
-            axes.plot(curve.x, curve.y, LINES[curve.role], color=colour, lw=width, label=curve.label)
+            colour = f"C{j}" if several else ROLE_COLOURS[curve.role]
+            axes.plot(curve.x, curve.y, ROLE_LINES[curve.role], color=colour, lw=width, label=curve.label)
             if curve.role == "posterior" and not several:
                 axes.fill_between(curve.x, curve.y, color=colour, alpha=0.15)
-        # A prior without bound at its ends must not flatten the others.
+        # An unbounded prior must not flatten the other curves.
         heights = np.concatenate([curve.y for curve in chart.curves if curve.role != "prior"])
         axes.set(yticks=[], ylim=(0, 1.1 * np.nanmax(heights, initial=0.0) or None))
         if any(curve.role == "posterior" for curve in chart.curves):
@@ -231,12 +231,12 @@ def draw_chart(axes: Axes, chart: Chart) -> None:
 
 def _draw_bars(axes: Axes, bars: Any) -> None:
     places, heights = [*bars], [*bars.values()]
-    colour = COLOURS["predictive"]
+    colour = ROLE_COLOURS["predictive"]
     if isinstance(places[0], str):
         axes.bar_label(axes.bar(places, heights, color=colour), fmt="%.3g")
         axes.set(ylim=(0, 1.1), yticks=[])
         return
-    if len(places) <= BARS:
+    if len(places) <= MOST_BARS:
         axes.bar(places, heights, color=colour)
     else:
         axes.step(places, heights, where="mid", color=colour)
@@ -251,10 +251,10 @@ def _plot_values(found: ValueEstimates) -> Figure:
     axes = figure.subplots()
     places, mean = np.arange(len(found.values)), np.array(found.mean)
     errors = np.abs(np.array(found.interval).T - mean)
-    axes.barh(places, mean, xerr=errors, color=COLOURS["posterior"], capsize=3, label="posterior, 95% interval")
+    axes.barh(places, mean, xerr=errors, color=ROLE_COLOURS["posterior"], capsize=3, label="posterior, 95% interval")
     if found.maximum_likelihood:
-        axes.plot(found.maximum_likelihood, places, "o", color=COLOURS["likelihood"], label="maximum likelihood")
-        axes.plot(found.prior, places, "|", ms=12, mew=2, color=COLOURS["prior"], label="prior")
+        axes.plot(found.maximum_likelihood, places, "o", color=ROLE_COLOURS["likelihood"], label="maximum likelihood")
+        axes.plot(found.prior, places, "|", ms=12, mew=2, color=ROLE_COLOURS["prior"], label="prior")
     axes.set_yticks(places, found.values)
     axes.invert_yaxis()
     axes.set(xlim=(0, None), xlabel="probability")

@@ -12,7 +12,8 @@ from credo.data.schema import Schema
 from credo.errors import counted
 from credo.families import GammaExponential, LinearGaussian
 from credo.families.dirichlet import Dirichlet
-from credo.present.content import GAP, MORE, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.content import GAP, TOP_HINT, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.limits import TABLE_LINES
 from credo.present.numbers import count_of, number_form, percent
 from credo.present.tables import schema_table
 
@@ -23,22 +24,21 @@ if TYPE_CHECKING:
     from credo.estimation.beliefs import Beliefs
     from credo.estimation.numeric import Numeric
 
-VALUES = 12  # of a categorical belief, in a few lines
-GROUPS = 20
-WIDEST = 40  # characters of an interval's picture
-ENDS = 120  # characters of an interval, or of several
+SUMMARY_VALUES = 12  # values of a categorical belief
+INTERVAL_CHARACTERS = 40  # of an interval's picture
+INTERVALS_CHARACTERS = 120  # of one or several intervals as text
 
 
-# In a few lines
+# Summaries
 
 
 def summary_rows(belief: Belief) -> list[tuple[str, str, str, str]]:
-    """Each parameter's name, mean, mode and 95% interval; none where the prior doesn't know its values yet."""
+    """Each parameter's name, mean, mode and 95% interval; none if the values aren't known yet."""
     if not _known(belief):
         return []
     mean, mode, interval = belief.mean(), belief.mode(), belief.interval()
     if isinstance(mean, dict):
-        return [(f"P({v})", _shown(mean[v]), _shown(mode[v]), _ends(interval[v])) for v in list(mean)[:VALUES]]
+        return [(f"P({v})", _shown(mean[v]), _shown(mode[v]), _ends(interval[v])) for v in list(mean)[:SUMMARY_VALUES]]
     if not hasattr(mean, "_fields"):
         return [(parameter_name(belief), _shown(mean), _shown(mode), _ends(interval))]
     return [
@@ -57,7 +57,7 @@ def _known(belief: Belief) -> bool:
 
 
 def parameter_name(belief: Belief) -> str:
-    """Of a family with one parameter."""
+    """The parameter's name, for a family with one."""
     names = {"truth": "probability", "count": "rate", "number": "mean"}
     return "rate" if isinstance(belief.family, GammaExponential) else names.get(belief.family.reads, "upper end")
 
@@ -78,7 +78,7 @@ def _ends(ends: tuple[Any, Any]) -> str:
 
 
 def _digits(x: float) -> str:
-    """Four of them.
+    """A number with four significant digits.
 
     >>> _digits(0.123456), _digits(646912.3)
     ('0.1235', '646,900')
@@ -98,7 +98,7 @@ def describe(belief: Belief) -> str:
     return "\n".join(lines)
 
 
-# As tables
+# Tables
 
 
 def parameter_table(belief: Belief, mass: float) -> pa.Table:
@@ -129,7 +129,7 @@ def parameter_table(belief: Belief, mass: float) -> pa.Table:
 
 
 def belief_content(belief: Belief, table: Any, title: str, mass: float, top: int) -> list[Content]:
-    """The estimates of one belief: what `parameter_table` holds."""
+    """The estimates of one belief, from `parameter_table`."""
     columns = table.slice(0, top).to_pydict()
     form = number_form(columns["mean"])
     contents: list[Content] = [
@@ -149,7 +149,7 @@ def belief_content(belief: Belief, table: Any, title: str, mass: float, top: int
     ]
     if table.num_rows > top:
         rest = count_of(table.num_rows - top, "more value")
-        return [*contents, Paragraph(rest, hint=f"{MORE}, -o writes all")]
+        return [*contents, Paragraph(rest, hint=f"{TOP_HINT}, -o writes all")]
     return [*contents, Paragraph(f"belief {belief.posterior}", "note")]
 
 
@@ -170,7 +170,7 @@ def groups_content(
     drawing = None
     if len(estimates) == 1:
         cells = [(mean, *each) for mean, each in zip(shown[estimates[0]], columns[-1].cells, strict=True)]
-        drawing = Drawing("intervals", cells, widest=WIDEST)
+        drawing = Drawing("intervals", cells, widest=INTERVAL_CHARACTERS)
     elsewhere = "-o writes all" if writes else "a wider window shows more"
     contents: list[Content] = [
         Paragraph(f"{', '.join(beliefs.columns)} by {beliefs.by}: {count_of(len(beliefs), 'group')}", "title"),
@@ -180,7 +180,7 @@ def groups_content(
     ]
     if table.num_rows > top:
         noun = "more group" if table.num_rows == len(beliefs) else "more pair"
-        hint = f"{MORE}, -o writes all" if writes else MORE
+        hint = f"{TOP_HINT}, -o writes all" if writes else TOP_HINT
         contents.append(Paragraph(count_of(table.num_rows - top, noun), hint=hint))
     contents.append(Paragraph(f"prior ({beliefs.rule}) {beliefs.prior}", "note"))
     if absent := _absent(beliefs):
@@ -189,7 +189,7 @@ def groups_content(
 
 
 def _estimates(beliefs: Beliefs, table: Any) -> list[str]:
-    """The columns that have an interval; of categories, the commonest value first."""
+    """The columns with an interval; for categories, the commonest value first."""
     import pyarrow.compute as pc
 
     names = table.column_names
@@ -200,7 +200,7 @@ def _estimates(beliefs: Beliefs, table: Any) -> list[str]:
 
 
 def _first(table: Any, key: str, by: str, top: int) -> dict[str, list[Any]]:
-    """The rows with the largest keys; where the key is the name, the first names."""
+    """The rows with the largest keys, or the first names if the key is the name."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -211,24 +211,24 @@ def _first(table: Any, key: str, by: str, top: int) -> dict[str, list[Any]]:
 
 
 def _absent(beliefs: Beliefs) -> str:
-    """The rows that no belief could learn from."""
+    """The numbers of rows that no belief has learned from."""
     unknown = float((beliefs.rows - beliefs.statistics.weight).sum())
     reasons = {beliefs.by: beliefs.ungrouped, " or ".join(beliefs.columns): unknown}
     return ", ".join(f"{count_of(rows, 'row')} without {name}" for name, rows in reasons.items() if rows)
 
 
-# Of saved ones
+# Saved beliefs
 
 
 def saved_belief_content(belief: Belief, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
-    """Its parameters' estimates."""
+    """The estimates of a saved belief's parameters."""
     rows = summary_rows(belief)
     if not rows:
         return [Paragraph(repr(belief)), *_schema(belief)]
     names, *figures = zip(*rows, strict=True)
     columns = [TableColumn(" ", names)]
     columns += [
-        TableColumn(title, own, longest=ENDS)
+        TableColumn(title, own, longest=INTERVALS_CHARACTERS)
         for title, own in zip(("mean", "mode", "95% interval"), figures, strict=True)
     ]
     return [Paragraph(headline(belief), "title"), Table(columns), *_schema(belief)]
@@ -244,11 +244,11 @@ def numeric_content(belief: Numeric, top: int | None = None) -> list[Content]:  
 
 
 def saved_groups_content(beliefs: Beliefs, top: int | None = None) -> list[Content]:
-    return [*groups_content(beliefs, beliefs.table(), 0.95, top or GROUPS, writes=False), *_schema(beliefs)]
+    return [*groups_content(beliefs, beliefs.table(), 0.95, top or TABLE_LINES, writes=False), *_schema(beliefs)]
 
 
 def _schema(model: Belief | Beliefs) -> list[Content]:
-    """The columns, unless there is nothing to tell of them: values without a name are called x."""
+    """The table of columns; empty for the default column x."""
     found = () if model.evidence is None else tuple(model.evidence.schema)
     if model.columns is not None and len(model.columns) == 1:
         found = tuple(replace(each, name=model.columns[0]) if each.name == "x" else each for each in found)

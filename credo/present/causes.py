@@ -8,14 +8,13 @@ import numpy as np
 
 from credo.errors import counted
 from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.limits import REPR_LINES
 from credo.present.plain_text import table_lines
 
 if TYPE_CHECKING:
     from credo.networks.causes.causal_graph import CausalGraph
     from credo.networks.causes.effect import Effect
     from credo.networks.hybrid.effects import NumberEffect
-
-SHOWN = 40  # variables of a printed graph
 
 
 def graph_lines(graph: CausalGraph) -> list[str]:
@@ -37,9 +36,9 @@ def graph_described(graph: CausalGraph) -> str:
     """
     hidden = f"; hidden: {', '.join(graph.hidden)}" if graph.hidden else ""
     lines = graph_lines(graph)
-    more = [f"  ... and {counted(len(lines) - SHOWN, 'more line')}"] if len(lines) > SHOWN + 1 else []
+    more = [f"  ... and {counted(len(lines) - REPR_LINES, 'more line')}"] if len(lines) > REPR_LINES + 1 else []
     title = f"Causal graph of {counted(len(graph.observed), 'observed variable')}{hidden}"
-    return "\n".join([title, *(lines[:SHOWN] if more else lines), *more])
+    return "\n".join([title, *(lines[:REPR_LINES] if more else lines), *more])
 
 
 def graph_content(graph: CausalGraph, top: int | None = None) -> list[Content]:
@@ -48,20 +47,20 @@ def graph_content(graph: CausalGraph, top: int | None = None) -> list[Content]:
 
 
 def effect_described(effect: Effect) -> str:
-    """The estimand, why it holds, and the probabilities done and seen."""
+    """The estimand, its justification, and the probabilities under intervention and observation."""
     found = effect.identification
     about = [found.formula, f"  {found.reason}", *_among(effect)]
     return "\n".join([*about, "", *table_lines(effect_table(effect))])
 
 
 def _among(effect: Effect | NumberEffect) -> list[str]:
-    """The states that are given."""
+    """The states in the evidence."""
     told = ", ".join(f"{name}={value}" for name, value in effect.given.items())
     return [f"  among {told}"] if told else []
 
 
 def effect_table(effect: Effect) -> Table:
-    """A row for each intervention and state of the outcome; of two states, one."""
+    """A row for each intervention and state of the outcome; only one of two states."""
     found = effect.identification
     cells = [(i, k) for i in range(len(effect.cause_states)) for k in effect.shown_states]
     causes = [_parts(effect.cause_states[i], len(found.causes)) for i, _ in cells]
@@ -95,7 +94,7 @@ def effect_content(effect: Effect, top: int | None = None) -> list[Content]:  # 
 
 
 def number_effect_described(effect: NumberEffect) -> str:
-    """Why it holds, and the mean and spread of the outcome, done and seen."""
+    """The justification, and the outcome's mean and spread under intervention and observation."""
     (cause,), (outcome,) = effect.identification.causes, effect.identification.outcomes
     about = [f"p({outcome} | do({cause}))", f"  {effect.identification.reason}", *_among(effect)]
     return "\n".join([*about, "", *table_lines(number_effect_table(effect))])

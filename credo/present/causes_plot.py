@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from credo.networks.causes.causal_graph import CausalGraph
     from credo.networks.causes.effect import Effect
 
-CONFOUNDED = "#aa3377"
-MOST_BARS = 60
+CONFOUNDED_COLOUR = "#aa3377"
+EFFECT_BARS = 60
 
 
 def causal_picture(graph: CausalGraph) -> NetworkPicture:
@@ -28,10 +28,10 @@ def causal_picture(graph: CausalGraph) -> NetworkPicture:
     place = {name: i for i, name in enumerate(in_order(seen.parents))}
     for pair in seen.confounded:
         a, b = sorted(pair, key=place.__getitem__)
-        if (a, b) in arrows:  # one line for both: the arrow, with the mark of its common cause
-            arrows[a, b] = Arrow(a, b, (), "child", 1.5, CONFOUNDED, label="hidden common cause")
+        if (a, b) in arrows:  # one line for both: the arrow, marked for its common cause
+            arrows[a, b] = Arrow(a, b, (), "child", 1.5, CONFOUNDED_COLOUR, label="hidden common cause")
         else:
-            arrows[a, b] = Arrow(a, b, (), "both", 1.0, CONFOUNDED, "dashed")
+            arrows[a, b] = Arrow(a, b, (), "both", 1.0, CONFOUNDED_COLOUR, "dashed")
     return laid_out(seen.parents, arrows, place)
 
 
@@ -42,7 +42,7 @@ def plot_causal_graph(graph: CausalGraph, ax: Any = None) -> AnyFigure:
 def plot_effect(effect: Effect, ax: Any = None) -> AnyFigure:
     """A point for each intervention and outcome, with its interval; a hollow one for the association."""
     found = effect.identification
-    cells = [(i, k) for i in range(len(effect.cause_states)) for k in effect.shown_states][:MOST_BARS]
+    cells = [(i, k) for i in range(len(effect.cause_states)) for k in effect.shown_states][:EFFECT_BARS]
     if ax is None:
         ax = Figure(figsize=(5.0, 0.9 + 0.3 * len(cells)), layout="constrained").add_subplot()
     rows = np.arange(len(cells))[::-1]

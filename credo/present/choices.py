@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from credo.selection.choose import Compared, Comparison
 
-HEADERS = {"mdl": "bits", "evidence": "log evidence", "loo": "log-loss", "folds": "log-loss"}
-TITLE = 80  # characters of a picture's title, in a line
-WHAT = {
+SCORE_HEADERS = {"mdl": "bits", "evidence": "log evidence", "loo": "log-loss", "folds": "log-loss"}
+TITLE_CHARACTERS = 80  # of a line of a picture's title
+CRITERION_TITLES = {
     "mdl": "By description length, in bits",
     "evidence": "By evidence, in nats",
     "loo": "By leave-one-out log-loss, in nats per row",
@@ -32,7 +32,7 @@ def choice_content(found: Comparison) -> Table:
     sign = -1.0 if found.by == "evidence" else 1.0
     columns = [
         TableColumn("model", [each.name for each in lines], longest=60),
-        TableColumn(HEADERS[found.by], [sign * each.value for each in lines], decimals),
+        TableColumn(SCORE_HEADERS[found.by], [sign * each.value for each in lines], decimals),
         *(TableColumn(what, [each.details[what] for each in lines], decimals) for what in lines[0].details),
         TableColumn("difference", [sign * each.difference + 0.0 for each in lines], decimals),
     ]
@@ -51,11 +51,11 @@ def _verdict(line: Compared, place: int) -> str:
 
 
 def title(found: Comparison) -> str:
-    return f"{WHAT[found.by]}, of {found.about} ({found.rows:g} rows)"
+    return f"{CRITERION_TITLES[found.by]}, of {found.about} ({found.rows:g} rows)"
 
 
 def described(found: Comparison) -> str:
-    """As lines of text."""
+    """The table as lines of text."""
     columns = [[column.header, *written(column)] for column in choice_content(found).columns]
     widths = [max(map(len, column)) for column in columns]
     rows = zip(*columns, strict=True)
@@ -76,7 +76,7 @@ def choice_html(found: Comparison) -> str:
 
 
 def choice_table(found: Comparison) -> pa.Table:
-    """As an Arrow table."""
+    """The models as an Arrow table."""
     import pyarrow as pa
 
     columns = [column for column in choice_content(found).columns if column.header]
@@ -106,5 +106,5 @@ def plot_choice(found: Comparison) -> Any:
         axes.axvline(0, color="grey", linewidth=0.8)
         axes.set_xlabel("nats more than the best" + (", ± 2 standard errors" if errors else ""))
     axes.set_yticks(places, [each.name for each in lines])
-    axes.set_title(fill(title(found), TITLE), fontsize="small", loc="left")
+    axes.set_title(fill(title(found), TITLE_CHARACTERS), fontsize="small", loc="left")
     return figure

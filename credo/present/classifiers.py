@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from credo.present.content import GAP, MORE, Content, Drawing, Matrix, Paragraph, Table, TableColumn
-from credo.present.numbers import SHOWN_VALUES, count_of, listed, number_form, one_line, whole
+from credo.present.content import GAP, TOP_HINT, Content, Drawing, Matrix, Paragraph, Table, TableColumn
+from credo.present.limits import CLASS_CHARACTERS, NAMED_CLASSES, STRONGEST_LINES
+from credo.present.numbers import EXAMPLE_VALUES, count_of, listed, number_form, one_line, whole
 
 if TYPE_CHECKING:
     from credo.data.schema import Column
@@ -15,14 +16,13 @@ if TYPE_CHECKING:
     from credo.selection.learning_curve import LearningCurve
     from credo.selection.report import Report
 
-TOP = 15  # columns
-CLASSES, HEAVIEST = 10, 6  # of a confusion matrix; that are named with their rows
-PAIRS = 10  # of classes that are confused
-FORM, VALUE = 24, 20  # characters
+MATRIX_CLASSES = 10  # with more classes, the most confused pairs are listed instead
+CONFUSED_PAIRS = 10  # of classes
+FORM_CHARACTERS = 24  # of a form's name
 LEFT_OUT = "left out"
 
 
-def learned_content(model: Classifier, data: str, top: int = TOP) -> list[Content]:
+def learned_content(model: Classifier, data: str, top: int = STRONGEST_LINES) -> list[Content]:
     """The report of `credo.learn`."""
     report: Report = model.report
     title = f"{data}: {one_line(report.target)} from {count_of(len(report.columns), 'column')}"
@@ -30,25 +30,29 @@ def learned_content(model: Classifier, data: str, top: int = TOP) -> list[Conten
 
 
 def classifier_content(model: Classifier, top: int | None = None) -> list[Content]:
-    """What a model has learned."""
+    """The contents of a fitted classifier."""
     if model.evidence is None:
         return [Paragraph(repr(model))]
     contents, report = _classes(model), model.report
     if report is not None and report.rows != model.n:
         rows = count_of(report.rows, "row")
         contents.append(Paragraph(f"The report below is about the {rows} that it first learned from."))
-    contents += [GAP, *(_views(model, top or TOP) if report is None else _columns(report, top or TOP)), GAP]
+    contents += [
+        GAP,
+        *(_views(model, top or STRONGEST_LINES) if report is None else _columns(report, top or STRONGEST_LINES)),
+        GAP,
+    ]
     if model.tuning is not None:
         contents.append(Paragraph(f"tuned: {model.tuning.described(model.n)}"))
     return contents if report is None else [*contents, GAP, *_judged(report)]
 
 
 def _classes(model: Classifier) -> list[Content]:
-    """The target, its classes, and how many rows have none."""
+    """The target, its classes, and the number of rows without one."""
     target = one_line(model.target)
     found = sorted(zip(model.class_weights, model.classes, strict=True), key=lambda pair: -pair[0])
-    few = ", ".join(f"{one_line(value, VALUE)} {whole(n)}" for n, value in found[:HEAVIEST])
-    more = f", ... ({len(found):,} classes)" if len(found) > HEAVIEST else ""
+    few = ", ".join(f"{one_line(value, CLASS_CHARACTERS)} {whole(n)}" for n, value in found[:NAMED_CLASSES])
+    more = f", ... ({len(found):,} classes)" if len(found) > NAMED_CLASSES else ""
     contents: list[Content] = [Paragraph(f"{target}: {count_of(model.n, 'row')}, {few}{more}")]
     if model.unlabelled:
         contents.append(Paragraph(f"left out: {count_of(model.unlabelled, 'row')} without {target}"))
@@ -56,13 +60,13 @@ def _classes(model: Classifier) -> list[Content]:
 
 
 def columns_table(report: Report, top: int) -> Table:
-    """The columns, those that matter most first."""
+    """The columns, the most important first."""
     shown = report.important[:top]
     return Table(
         [
             TableColumn("column", [each.name for each in shown], wraps=True),
             TableColumn("kind", [each.kind for each in shown]),
-            TableColumn("read as", [each.form or LEFT_OUT for each in shown], longest=FORM, wraps=True),
+            TableColumn("read as", [each.form or LEFT_OUT for each in shown], longest=FORM_CHARACTERS, wraps=True),
             TableColumn("missing", [each.missing for each in shown], "share", rank=1),
             TableColumn("matters", [each.weight if each.form else None for each in shown], ".2f"),
         ],
@@ -75,7 +79,7 @@ def columns_table(report: Report, top: int) -> Table:
 def _columns(report: Report, top: int) -> list[Content]:
     contents: list[Content] = [columns_table(report, top)]
     if (rest := len(report.columns) - top) > 0:
-        contents.append(Paragraph(f"{count_of(rest, 'more column')} of less weight", hint=MORE))
+        contents.append(Paragraph(f"{count_of(rest, 'more column')} of less weight", hint=TOP_HINT))
     matters = "matters: mean change of the log-odds of the two most probable classes, in nats"
     return [*contents, Paragraph(matters, "note")]
 
@@ -118,19 +122,19 @@ def scores_content(scores: ScoreFigures, what: str = "") -> list[Content]:
         *_figures(scores),
         *([Paragraph(noted.strip().strip("()") + ".", "note")] if (noted := scores.unknown_noted()) else []),
         GAP,
-        *confusion_content(scores, CLASSES, PAIRS),
+        *confusion_content(scores, MATRIX_CLASSES, CONFUSED_PAIRS),
     ]
 
 
 def report_content(report: Report) -> list[Content]:
     """The candidates, the scores, and the columns."""
-    return [*_judged(report), GAP, columns_table(report, TOP)]
+    return [*_judged(report), GAP, columns_table(report, STRONGEST_LINES)]
 
 
 def _figures(scores: ScoreFigures) -> list[Content]:
     value, share = scores.commonest
     figures = {
-        "accuracy": (scores.accuracy, f"always predicting {one_line(value, VALUE)!r} gives {share:.3f}"),
+        "accuracy": (scores.accuracy, f"always predicting {one_line(value, CLASS_CHARACTERS)!r} gives {share:.3f}"),
         "log-loss": (scores.log_loss, f"± {scores.log_loss_error:.4f}; mean of -log P(truth), in nats"),
         "Brier": (scores.brier, "squared error of the probabilities"),
         "ECE": (scores.ece, "expected calibration error"),
@@ -142,7 +146,7 @@ def _figures(scores: ScoreFigures) -> list[Content]:
 
 
 def confusion_content(scores: ScoreFigures, most: int, pairs: int) -> list[Content]:
-    """A matrix of few classes; of many, the pairs that are confused most."""
+    """The confusion matrix of few classes, or the most confused pairs of many."""
     if len(scores.classes) <= most:
         names = [str(value) for value in scores.classes]
         title = "Confusion matrix (rows: true class, columns: predicted)"
@@ -158,34 +162,38 @@ def confusion_content(scores: ScoreFigures, most: int, pairs: int) -> list[Conte
 
 
 def views_table(model: Classifier, top: int) -> Table:
-    """How columns are read, where no report says how much they matter."""
+    """How columns are read, for a model without a report."""
     names = list(model.views)[:top]
     chosen = model.views if model.tuning is None else {name: model.tuning.read_as(name) for name in names}
     schema = {column.name: column for column in model.seen.schema if not column.derived}
     return Table(
         [
             TableColumn("column", names),
-            TableColumn("read as", [" + ".join(chosen.get(name, ())) or LEFT_OUT for name in names], longest=FORM),
-            TableColumn("values", [_values(schema.get(name)) for name in names], longest=FORM * 4, wraps=True),
+            TableColumn(
+                "read as", [" + ".join(chosen.get(name, ())) or LEFT_OUT for name in names], longest=FORM_CHARACTERS
+            ),
+            TableColumn(
+                "values", [_values(schema.get(name)) for name in names], longest=FORM_CHARACTERS * 4, wraps=True
+            ),
         ]
     )
 
 
 def _views(model: Classifier, top: int) -> list[Content]:
     rest = len(model.views) - top
-    more = [Paragraph(count_of(rest, "more column"), hint=MORE)] if rest > 0 else []
+    more = [Paragraph(count_of(rest, "more column"), hint=TOP_HINT)] if rest > 0 else []
     return [views_table(model, top), *more]
 
 
 def _values(column: Column | None) -> str:
-    """Some values of a category; of texts, how many words they have."""
+    """Some values of a category; for texts, the number of words."""
     if column is None or column.levels is None:
         return ""
     if column.kind == "text":
         return count_of(len(column.levels), "word")
     if column.kind != "category":
         return ""
-    return listed(column.levels.slice(0, SHOWN_VALUES).to_pylist(), len(column.levels))
+    return listed(column.levels.slice(0, EXAMPLE_VALUES).to_pylist(), len(column.levels))
 
 
 def curve_content(curve: LearningCurve, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
@@ -207,7 +215,7 @@ def curve_content(curve: LearningCurve, top: int | None = None) -> list[Content]
 
 def average_content(model: ModelAverage, top: int | None = None) -> list[Content]:
     """The weight of each model, the largest first."""
-    order = (-model.weights).argsort(kind="stable").tolist()[: top or TOP]
+    order = (-model.weights).argsort(kind="stable").tolist()[: top or STRONGEST_LINES]
     weights = [float(model.weights[i]) for i in order]
     columns = [TableColumn("model", [model.names[i] for i in order]), TableColumn("weight", weights, ".4f")]
     title = repr(model).split("\n", 1)[0]

@@ -10,7 +10,7 @@ from credo.present.numbers import count_of, one_line
 if TYPE_CHECKING:
     from credo.selection.comparison import Comparison
 
-NEITHER = "-"
+NEITHER_BETTER = "-"
 
 
 def comparison_content(found: Comparison, data: str) -> list[Content]:
@@ -23,7 +23,7 @@ def comparison_content(found: Comparison, data: str) -> list[Content]:
         losses = zip(found.log_loss[i], found.log_loss_error[i], strict=True)
         columns.append(TableColumn(name, [f"{loss:.4f} ± {error:.4f}" for loss, error in losses], longest=40))
         columns.append(TableColumn("accuracy", found.accuracy[i].tolist(), ".3f", rank=1))
-    better = [NEITHER if side is None else found.names[side] for side in found.preferred]
+    better = [NEITHER_BETTER if side is None else found.names[side] for side in found.preferred]
     columns.append(TableColumn("prefer", better, longest=40))
     apart = found.log_losses[0] - found.log_losses[1]
     mean, error = apart.mean(0), 2 * apart.std(0, ddof=1) / found.draws**0.5

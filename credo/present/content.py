@@ -1,5 +1,5 @@
-"""What is shown, as plain data: texts, tables, matrices, coloured texts, charts. Renderers decide how: terminal.py,
-html.py, plotting.py; `json_text` is for web servers."""
+"""Contents to display, as plain data: texts, tables, matrices, coloured texts, charts. Renderers:
+terminal.py, html.py, plotting.py; `json_text` is for web servers."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from credo.asking.protocol import WordWeight
 
-PLAIN = {str, int, bool, type(None)}  # what JSON holds as it is
-LONGEST = 32  # characters of a name in a table
-MORE = "--top prints more"  # the hint of a list that is cut
+JSON_TYPES = {str, int, bool, type(None)}  # types that JSON represents directly
+NAME_CHARACTERS = 32  # of a name in a table
+TOP_HINT = "--top prints more"  # the hint at the end of a truncated list
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Lines of the role "lines" are laid out already."""
+    """A text with a role; the role "lines" is for preformatted text."""
 
     text: str = ""
     role: Literal["text", "title", "step", "note", "command", "lines"] = "text"
-    hint: str = ""  # on a terminal, after the text: which option shows more
+    hint: str = ""  # appended on a terminal: the option that shows more
 
 
 @dataclass(frozen=True)
 class TableColumn:
-    """Cells, and how they are written: as "text", "cell" (of any type), "count", "share", "probability", or by a format
+    """Cells and their format: "text", "cell" (of any type), "count", "share", "probability", or by a format
     specification such as ".3f". A pair is an interval, None is missing."""
 
     header: str
     cells: Sequence[Any]
     form: str = "text"
-    longest: int = LONGEST  # characters of a text
+    longest: int = NAME_CHARACTERS  # characters of a text
     wraps: bool = False  # whether cells may take several lines
-    rank: int = 0  # columns above 0 are left out where there is no room, the highest ranks first
+    rank: int = 0  # columns above 0 are dropped if there is no room, the highest ranks first
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Drawing:
     kind: Literal["bars", "weights", "intervals"]
     cells: Sequence[Any]
     header: str = ""
-    sides: tuple[str, str] = ("", "")  # of weights: what those below and above 0 are evidence for
-    most: float = 0.0  # the value of a full bar; by default the largest
-    narrowest: int = 12  # characters: with less room there is no picture
+    sides: tuple[str, str] = ("", "")  # for weights: what negative and positive ones are evidence for
+    most: float = 0.0  # the value of a full bar; by default the largest value
+    narrowest: int = 12  # characters: with less room, no picture
     widest: int = 33
 
 
@@ -56,8 +56,8 @@ class Drawing:
 class Table:
     columns: Sequence[TableColumn]
     drawing: Drawing | None = None
-    ranks: tuple[str, ...] = ()  # what columns of rank 1, 2, ... hold, for a note that counts those left out
-    elsewhere: str = ""  # where these are found
+    ranks: tuple[str, ...] = ()  # names of the columns of rank 1, 2, ..., for a note about dropped ones
+    elsewhere: str = ""  # where to find the dropped columns
 
 
 @dataclass(frozen=True)
@@ -125,13 +125,13 @@ def plain(value: Any) -> Any:
 
 
 def _is_plain(values: Sequence[Any]) -> bool:
-    """Whether all of them are texts and finite numbers: long lists are looked at as a whole, which takes less time."""
+    """Whether all values are strings and finite numbers: long lists are checked as a whole, which is faster."""
     kinds = {*map(type, values)}
     if float in kinds:
         return kinds == {float} and isfinite(sum(values))
-    return kinds <= PLAIN
+    return kinds <= JSON_TYPES
 
 
 def json_text(data: object) -> str:
-    """One line of JSON. Infinite numbers are text, which most languages read as a number again; NaN is null."""
+    """One line of JSON. Infinite numbers are strings, which most languages parse as numbers; NaN is null."""
     return json.dumps(plain(data))

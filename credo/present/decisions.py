@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from credo.errors import counted
 from credo.networks.inference.conflict import said
 from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
+from credo.present.limits import REPR_LINES
 from credo.present.numbers import number_form
 from credo.present.plain_text import table_lines
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from credo.networks.decisions.information import InformationValues
     from credo.networks.decisions.policy import DecisionTable, Policy
     from credo.networks.information import InformationGains
-
-SHOWN = 40  # rows of a table, and lines of a diagram, in a repr
 
 
 def diagram_described(diagram: InfluenceDiagram) -> str:
@@ -37,9 +36,9 @@ def diagram_described(diagram: InfluenceDiagram) -> str:
     options = {name: ", ".join(map(str, diagram.states[name])) for name in diagram.decisions}
     lines += [f"  decision  {_node(diagram, name)} ({options[name]})" for name in diagram.decisions]
     lines += [f"  utility   {_node(diagram, name)}" for name in diagram.utilities]
-    more = [f"  ... and {counted(len(lines) - SHOWN, 'more line')}"] if len(lines) > SHOWN + 1 else []
+    more = [f"  ... and {counted(len(lines) - REPR_LINES, 'more line')}"] if len(lines) > REPR_LINES + 1 else []
     title = f"Influence diagram of {kinds[0]}, {kinds[1]} and {kinds[2]}"
-    return "\n".join([title, *(lines[:SHOWN] if more else lines), *more])
+    return "\n".join([title, *(lines[:REPR_LINES] if more else lines), *more])
 
 
 def _node(diagram: InfluenceDiagram, name: str) -> str:
@@ -72,9 +71,9 @@ def decision_title(table: DecisionTable) -> str:
 
 def decision_described(table: DecisionTable) -> str:
     rows = sum(1 for _ in table.rows())
-    more = [f"  ... and {counted(rows - SHOWN, 'more row')}"] if rows > SHOWN + 1 else []
+    more = [f"  ... and {counted(rows - REPR_LINES, 'more row')}"] if rows > REPR_LINES + 1 else []
     other = [f"  makes no difference: {', '.join(table.irrelevant)}"] if table.irrelevant else []
-    lines = table_lines(decision_table(table, SHOWN if more else None))
+    lines = table_lines(decision_table(table, REPR_LINES if more else None))
     return "\n".join([decision_title(table), *lines, *more, *other])
 
 
@@ -84,7 +83,7 @@ def policy_title(policy: Policy) -> str:
 
 
 def policy_described(policy: Policy) -> str:
-    """The expected utility, and what to do at each decision."""
+    """The expected utility, and the best option at each decision."""
     return "\n\n".join([policy_title(policy), *(decision_described(table) for table in policy.decisions)])
 
 
@@ -118,7 +117,7 @@ def questions_described(found: InformationValues) -> str:
 
 
 def gains_table(found: InformationGains) -> Table:
-    each = found.questions[:SHOWN]
+    each = found.questions[:REPR_LINES]
     return Table(
         [
             TableColumn("ask", [one.name for one in each]),

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
     from credo.selection.report import Report
 
-SAMPLES = Path(__file__).parent.parent / "samples"
-PUMPS, ADS = SAMPLES / "pumps.csv", SAMPLES / "ads.csv"
-TARGET = "fault"
-WIDTH = 76  # characters of a line
-INDENT = 3  # of all but the titles
-ROW = 32  # characters of a row
-STRONGEST = 9  # weights of an explanation
-NEW: list[dict[str, Any]] = [
+SAMPLE_FILES = Path(__file__).parent.parent / "samples"
+PUMPS, ADS = SAMPLE_FILES / "pumps.csv", SAMPLE_FILES / "ads.csv"
+DEMO_TARGET = "fault"
+TOUR_WIDTH = 76  # in characters
+TOUR_INDENT = 3  # of everything but the titles
+ROW_CHARACTERS = 32  # of a pump's row
+TOUR_WEIGHTS = 9  # of an explanation
+NEW_PUMPS: list[dict[str, Any]] = [
     {"maker": "Birch", "fluid": "water", "hours": 3900, "load": 36.0, "temperature": 66.0, "vibration": 3.1},
     {"site": "north", "fluid": "slurry", "load": 58.0, "pressure": 7.4, "flow": 31.0},
     {"site": "south", "maker": "Cedar", "hours": 310, "load": 84.0, "vibration": None},
 ]
-FORGOTTEN = "harbour"
+FORGOTTEN_SITE = "harbour"
 
 Step = tuple[str, list[Content]]  # a title and what is below it
 
@@ -78,54 +78,54 @@ def learning(report: Report) -> Step:
         TableColumn("column", [each.name for each in shown]),
         TableColumn("kind", [each.kind for each in shown]),
         TableColumn("missing", [each.missing for each in shown], "share"),
-        TableColumn("read as", [each.form or "left out" for each in shown], longest=WIDTH),
+        TableColumn("read as", [each.form or "left out" for each in shown], longest=TOUR_WIDTH),
     ]
-    return f"2. Learning to predict {TARGET!r}", [
-        *map(Paragraph, wrap(about, WIDTH)),
+    return f"2. Learning to predict {DEMO_TARGET!r}", [
+        *map(Paragraph, wrap(about, TOUR_WIDTH)),
         GAP,
         Table(columns, Drawing("bars", [each.weight for each in shown], "matters", widest=20)),
         GAP,
-        Paragraph(f"Left out: {whole(report.unlabelled)} pumps whose {TARGET} is missing."),
+        Paragraph(f"Left out: {whole(report.unlabelled)} pumps whose {DEMO_TARGET} is missing."),
     ]
 
 
 def predicting(model: Classifier) -> Step:
     from credo.streaming.predictions import predictions
 
-    found = next(predictions(model, NEW, each=True)).to_pydict()
-    columns = [TableColumn("", [_described(row) for row in NEW]), TableColumn("fault", found["predicted"])]
+    found = next(predictions(model, NEW_PUMPS, each=True)).to_pydict()
+    columns = [TableColumn("", [_described(row) for row in NEW_PUMPS]), TableColumn("fault", found["predicted"])]
     columns += [TableColumn(f"P({value})", found[f"P({value})"], ".3f") for value in model.classes]
     return "3. Predicting: three new pumps", [Paragraph("Missing values are marginalised."), GAP, Table(columns)]
 
 
 def _described(row: dict[str, Any]) -> str:
     cells = (f"{value:g}" if isinstance(value, float) else str(value) for value in row.values() if value)
-    return one_line(", ".join(cells), ROW)
+    return one_line(", ".join(cells), ROW_CHARACTERS)
 
 
 def explaining(model: Classifier) -> Step:
     from credo.asking import waterfall
     from credo.present.waterfalls import waterfall_table
 
-    found = waterfall(model.explain(NEW[0]))
+    found = waterfall(model.explain(NEW_PUMPS[0]))
     known = replace(found, weights=[each for each in found.weights if each["value"] is not None])
     return f"4. Explaining: why is the first predicted to be {found.of!r}?", [
         Paragraph("The prior and the columns' weights of evidence add up to the log-odds of"),
         Paragraph(f"{found.of} (to the right) against {found.against} (to the left)."),
         GAP,
-        waterfall_table(known, STRONGEST, "column", ("", ""), "+.2f"),
+        waterfall_table(known, TOUR_WEIGHTS, "column", ("", ""), "+.2f"),
     ]
 
 
 def unlearning(model: Any, pumps: Any) -> Step:
     import pyarrow.compute as pc
 
-    wrong = pc.equal(pumps["site"], FORGOTTEN)
+    wrong = pc.equal(pumps["site"], FORGOTTEN_SITE)
     left = model.forget(pumps.filter(wrong))
     never = model.replaced(evidence=None).update(pumps.filter(pc.invert(wrong)))
     apart = abs(left.predict_proba(pumps) - never.predict_proba(pumps)).max()
     same = "the same in every bit" if apart == 0 else f"no probability differs by more than {apart:.0e}"
-    return f"5. Unlearning: the sensors at the {FORGOTTEN} were wrong", [
+    return f"5. Unlearning: the sensors at the {FORGOTTEN_SITE} were wrong", [
         Paragraph(
             f"{model.n - left.n:g} pumps are forgotten, without learning the other {left.n:g} again. Learned and"
         ),
@@ -136,7 +136,7 @@ def unlearning(model: Any, pumps: Any) -> Step:
 def estimating(pumps: Any) -> Step:
     import credo
 
-    beliefs: Any = credo.estimate(pumps, TARGET, by="maker", success="bearing")
+    beliefs: Any = credo.estimate(pumps, DEMO_TARGET, by="maker", success="bearing")
     makers = sorted(beliefs, key=lambda maker: -beliefs[maker].mean())
     columns = [
         TableColumn("maker", makers),

@@ -18,9 +18,18 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
-APART = ("category", "count", "gaussian", "date", "log", "coarse", "binned", "conjugate")  # forms of a column by itself
-DRAWN = 500  # simulated cells of each class, which show where a density is worth drawing
-GRID, MOST_COUNTS = 121, 60  # points of a density
+SINGLE_FORMS = (
+    "category",
+    "count",
+    "gaussian",
+    "date",
+    "log",
+    "coarse",
+    "binned",
+    "conjugate",
+)  # forms that model a column by itself
+SIMULATED_CELLS = 500  # per class, to find the range of a density
+DENSITY_POINTS, MOST_COUNTS = 121, 60  # of a curve; and the most counts drawn one by one
 
 
 class Shape(NamedTuple):
@@ -35,7 +44,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(model: Classifier, name: str) -> Shape | None:
-    """Of a column by itself, without tuned weights; None where it can't be drawn."""
+    """The distribution of a column by itself, without tuned weights; None if it can't be drawn."""
     form, likelihood = _likelihood(model, name)
     if likelihood is None:
         return None
@@ -45,26 +54,26 @@ def shape_of(model: Classifier, name: str) -> Shape | None:
         return Shape(form, levels.to_pylist(), heights) if len(levels) else None
     if form in ("coarse", "binned"):
         return _bins(form, likelihood, name)
-    codes = np.repeat(np.arange(len(model.classes)), DRAWN)
+    codes = np.repeat(np.arange(len(model.classes)), SIMULATED_CELLS)
     drawn = np.asarray(Draws.needed(likelihood).sample(codes, np.random.default_rng(0))[name], dtype=np.float64)
     if not np.isfinite(drawn).all():
         return None
     low, high = np.quantile(drawn, [0.003, 0.997])
-    # A Gaussian goes on where there are no values, as below an age of 0.
+    # A Gaussian extends to impossible values, such as ages below 0.
     if form in ("gaussian", "log") and (known := model.seen.schema[name].values):
         low, high = max(low, min(known)), min(high, max(known))
     if form == "count":
         places = np.unique(np.linspace(max(low, 0), high + 1, MOST_COUNTS).round())
     else:
-        places = np.geomspace(low, high, GRID) if form == "log" else np.linspace(low, high, GRID)
+        places = np.geomspace(low, high, DENSITY_POINTS) if form == "log" else np.linspace(low, high, DENSITY_POINTS)
     return Shape(form, places, np.exp(_log_density(model, likelihood, name, pa.array(places))))
 
 
 def _likelihood(model: Classifier, name: str) -> tuple[str, Likelihood | None]:
-    """In the form that the tuned model uses, else in the one that was asked for."""
+    """The column's likelihood in the form that the tuned model uses, else in the requested one."""
     tuning = model.tuning
     used = () if tuning is None else tuning.forms.get(name, ())
-    form = next((form for form in (*used, *model.views.get(name, ())) if form in APART), "")
+    form = next((form for form in (*used, *model.views.get(name, ())) if form in SINGLE_FORMS), "")
     settings = model.settings if tuning is None else tuning.applied_to(model.settings)
     for own, likelihood in model.terms_of({name: (form,)}, settings).likelihoods:
         if own == form:
@@ -88,7 +97,7 @@ def _bins(form: str, likelihood: Likelihood, name: str) -> Shape | None:
     sketch, share = own.sketches[j], own.bins.shares[j]
     if not len(sketch.values):
         return None
-    narrowest = float(np.diff(sketch.values).min(initial=np.inf))  # a last bin of one value has no width of its own
+    narrowest = float(np.diff(sketch.values).min(initial=np.inf))  # a last bin of one value has no width
     last = sketch.values[-1] + (narrowest if np.isfinite(narrowest) else 1.0)
     edges = np.append(sketch.values[sketch.starts], last)
     return Shape(form, edges, share / np.diff(edges))

@@ -1,4 +1,4 @@
-"""Distributions by themselves, as predictions are."""
+"""Single distributions, such as predictions."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo.present.content import Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.limits import TABLE_LINES
 from credo.present.numbers import count_of
 
 if TYPE_CHECKING:
     from credo.numerics.categorical import Categorical
     from credo.numerics.distributions import Distribution
 
-TOP = 20  # values
-
 
 def distribution_content(found: Distribution, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
-    """Mean, standard deviation and 95% interval of one; of many at once, what they are."""
+    """Mean, standard deviation and 95% interval of a distribution; for many at once, a summary."""
     title = Paragraph(repr(found), "title")
     if np.ndim(found.mean()):
         return [title]
@@ -32,7 +31,7 @@ def distribution_content(found: Distribution, top: int | None = None) -> list[Co
 
 def categorical_content(found: Categorical, top: int | None = None) -> list[Content]:
     """The probability of each value."""
-    shown = [*found.items()][: top or TOP]
+    shown = [*found.items()][: top or TABLE_LINES]
     shares = [float(p) for _, p in shown]
     columns = [TableColumn("value", [str(value) for value, _ in shown]), TableColumn("P", shares, ".4f")]
     more = [Paragraph(count_of(len(found) - len(shown), "more value"), "note")] if len(found) > len(shown) else []

@@ -1,4 +1,4 @@
-"""EM's steps as a picture: where the means go, and how the log-likelihood grows."""
+"""A picture of EM's steps: the means, and the log-likelihood."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from credo.models.em_means import FittedMeans
 
-BINS = 40
-POINTS = 401  # of the fitted density
+HISTOGRAM_BINS = 40
+FITTED_POINTS = 401  # of the density
 
 
 def plot_means(fitted: FittedMeans) -> Figure:
@@ -30,10 +30,10 @@ def plot_means(fitted: FittedMeans) -> Figure:
 
 
 def _draw_density(axes: Axes, fitted: FittedMeans) -> None:
-    x = np.linspace(fitted.x.min() - 2 * fitted.sd, fitted.x.max() + 2 * fitted.sd, POINTS)
+    x = np.linspace(fitted.x.min() - 2 * fitted.sd, fitted.x.max() + 2 * fitted.sd, FITTED_POINTS)
     z = (x[:, None] - fitted.means) / fitted.sd
     each = np.exp(-0.5 * z**2) / (fitted.sd * np.sqrt(2 * np.pi) * len(fitted.means))  # (points, k)
-    axes.hist(fitted.x, bins=min(BINS, max(1, len(fitted.x))), density=True, color="0.85")
+    axes.hist(fitted.x, bins=min(HISTOGRAM_BINS, max(1, len(fitted.x))), density=True, color="0.85")
     for curve in each.T:
         axes.plot(x, curve, lw=1)
     axes.plot(x, each.sum(1), color="black", lw=1.5)

@@ -1,4 +1,4 @@
-"""Factors, and Markov networks, which are their product."""
+"""Factors and Markov networks."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo.present.content import Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.limits import TABLE_LINES
 from credo.present.numbers import count_of
 
 if TYPE_CHECKING:
     from credo.networks.factor import Factor
     from credo.networks.markov_network import MarkovNetwork
 
-TOP = 20  # cells of a factor, and factors
-
 
 def factor_content(found: Factor, top: int | None = None) -> list[Content]:
-    """A row for each cell: the number of each variable's state, and the value."""
-    shown = min(found.table.size, top or TOP)
+    """A row for each cell: the index of each variable's state, and the value."""
+    shown = min(found.table.size, top or TABLE_LINES)
     places = np.unravel_index(np.arange(shown), found.table.shape) if found.scope else ()
     values = found.table.reshape(-1)[:shown].tolist()
     columns = [TableColumn(name, own.tolist(), "count") for name, own in zip(found.scope, places, strict=True)]
@@ -29,7 +28,7 @@ def factor_content(found: Factor, top: int | None = None) -> list[Content]:
 
 def markov_content(net: MarkovNetwork, top: int | None = None) -> list[Content]:
     """The scope and the size of each factor."""
-    shown = net.factors[: top or TOP]
+    shown = net.factors[: top or TABLE_LINES]
     columns = [
         TableColumn("factor over", [", ".join(each.scope) for each in shown], longest=60, wraps=True),
         TableColumn("cells", [each.table.size for each in shown], "count"),

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from credo.selection.learning_curve import LearningCurve
 
 PALETTE = ("#4477aa", "#ee6677", "#228833", "#ccaa33", "#66bbdd", "#aa3377", "#999999", "#ee8833")
-INK = "#010203"  # stands for the colour of the page's text
-CELLS = 140  # points of each side of the decision regions
-UNREFERENCED = re.compile(r' id="[A-Za-z0-9.]+_\d+"')
+TEXT_COLOUR = "#010203"  # placeholder for the colour of the page's text
+REGION_POINTS = 140  # along each side of the decision regions
+UNREFERENCED_ID = re.compile(r' id="[A-Za-z0-9.]+_\d+"')
 
 
 def density_figure(shape: Shape, classes: Sequence[int]) -> str:
@@ -99,7 +99,7 @@ def reliability_figure(scores: Scores) -> str:
     ends = np.array([BetaBernoulli(1 + r * w, 1 + (1 - r) * w).interval() for r, w in zip(right, weight, strict=True)])
     apart = np.maximum([right - ends[:, 0], ends[:, 1] - right], 0)
     with _drawing((4.2, 3.6)) as (figure, axes):
-        axes.plot([0, 1], [0, 1], "--", color=INK, lw=0.8, alpha=0.5)
+        axes.plot([0, 1], [0, 1], "--", color=TEXT_COLOUR, lw=0.8, alpha=0.5)
         axes.errorbar(stated, right, apart, fmt="none", ecolor=PALETTE[0], elinewidth=1, alpha=0.7)
         axes.scatter(stated, right, 12 + 180 * weight / weight.sum(), color=PALETTE[0], zorder=3, clip_on=False)
         axes.set(xlabel="stated probability", ylabel="fraction correct", xlim=(0, 1.02), ylim=(0, 1.02))
@@ -127,7 +127,7 @@ def climb_figure(history: Sequence[float]) -> str:
 
 
 def regions_figure(model: Classifier, columns: Sequence[str], classes: Sequence[int]) -> str | None:
-    """Decision regions over two numeric columns; pale where the model is unsure."""
+    """Decision regions over two numeric columns; pale where the model is uncertain."""
     shapes = [shape_of(model, name) for name in columns]
     if None in shapes:
         return None
@@ -135,12 +135,14 @@ def regions_figure(model: Classifier, columns: Sequence[str], classes: Sequence[
     logs = [shape.form == "log" for shape in known]
     sides = [_side(shape.places[0], shape.places[-1], log) for shape, log in zip(known, logs, strict=True)]
     across, up = np.meshgrid(*sides)
-    found = model.predict_proba({columns[0]: across.ravel(), columns[1]: up.ravel()}).reshape(CELLS, CELLS, -1)
+    found = model.predict_proba({columns[0]: across.ravel(), columns[1]: up.ravel()}).reshape(
+        REGION_POINTS, REGION_POINTS, -1
+    )
     with _drawing((5.2, 4.2)) as (figure, axes):
         axes.pcolormesh(*sides, _colours_of(found, classes), shading="nearest", rasterized=True)
         best = found.argmax(-1)
         for k in np.unique(best) if len(np.unique(best)) > 1 else ():
-            axes.contour(*sides, (best == k) * 1.0, [0.5], colors=INK, linewidths=0.6, alpha=0.6)
+            axes.contour(*sides, (best == k) * 1.0, [0.5], colors=TEXT_COLOUR, linewidths=0.6, alpha=0.6)
         for j, side in enumerate(("x", "y")):
             if logs[j]:
                 _label_logs(axes, side, sides[j])  # type: ignore[arg-type]
@@ -148,11 +150,11 @@ def regions_figure(model: Classifier, columns: Sequence[str], classes: Sequence[
 
 
 def _side(low: float, high: float, log: bool) -> Array:
-    return np.geomspace(low, high, CELLS) if log else np.linspace(low, high, CELLS)
+    return np.geomspace(low, high, REGION_POINTS) if log else np.linspace(low, high, REGION_POINTS)
 
 
 def _colours_of(found: Array, classes: Sequence[int]) -> Array:
-    """The predicted class's colour, the paler the less sure. (rows, columns, 4)"""
+    """The predicted class's colour, paler the less certain. (rows, columns, 4)"""
     from matplotlib.colors import to_rgb
 
     rgb = np.full((found.shape[-1], 3), 0.5)
@@ -169,12 +171,17 @@ def _colours(count: int) -> list[str]:
 
 @contextmanager
 def _inked() -> Iterator[None]:
-    """Draw in the page's colours."""
+    """Draw the axes in the page's colours."""
     import matplotlib
 
     ink = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color")
     plain = dict.fromkeys(("axes.spines.top", "axes.spines.right"), False)
-    settings: dict[str, Any] = {"svg.fonttype": "none", "svg.hashsalt": "credo", **dict.fromkeys(ink, INK), **plain}
+    settings: dict[str, Any] = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "credo",
+        **dict.fromkeys(ink, TEXT_COLOUR),
+        **plain,
+    }
     with matplotlib.rc_context(settings):  # type: ignore[arg-type]
         yield
 
@@ -189,11 +196,11 @@ def _drawing(size: tuple[float, float]) -> Iterator[tuple[Figure, Axes]]:
 
 
 def _svg(figure: Figure, about: str) -> str:
-    """Part of a page: as wide as there is room, in the colour of its text."""
+    """The figure as SVG for a page: as wide as its container, in the colour of its text."""
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     text = out.getvalue()
-    text = UNREFERENCED.sub("", text[text.index("<svg") :]).replace(INK, "currentColor")
+    text = UNREFERENCED_ID.sub("", text[text.index("<svg") :]).replace(TEXT_COLOUR, "currentColor")
     head, rest = text.split(">", 1)
     view = re.search(r'viewBox="[^"]*"', head)
     assert view

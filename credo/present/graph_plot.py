@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from credo.networks.comparison import GraphComparison
 
-SHARED, MISSING, EXTRA, WRONG = "0.45", "#aa3377", "#ccaa22", "#4477aa"
-TURNED = {"->": "child", "<-": "parent", "-": "none", "": "none"}
+SHARED_COLOUR, MISSING_COLOUR, EXTRA_COLOUR, MISDIRECTED_COLOUR = "0.45", "#aa3377", "#ccaa22", "#4477aa"
+TURNED_HEADS = {"->": "child", "<-": "parent", "-": "none", "": "none"}
 
 
 def graph_picture(graph: MixedGraph) -> NetworkPicture:
-    """What a picture of a graph shows, as plain data."""
+    """The picture of a graph, as plain data."""
     arrows = {edge: Arrow(*edge, (), heads="child") for edge in graph.arrows}
     edges = {edge: Arrow(*edge, (), heads="none") for edge in graph.edges}
     return laid_out(graph.variables, {**arrows, **edges}, _order(graph))
@@ -37,11 +37,17 @@ def comparison_picture(found: GraphComparison) -> NetworkPicture:
     arrows: dict[Edge, Arrow] = {}
     for a, mark, b in found.guess.listed():
         known = found.truth.mark(a, b)
-        colour, line = (SHARED, "solid") if known == mark else (EXTRA, "dotted") if not known else (WRONG, "solid")
-        arrows[a, b] = Arrow(a, b, (), TURNED[mark], 1.5, colour, line)  # type: ignore[arg-type]
+        colour, line = (
+            (SHARED_COLOUR, "solid")
+            if known == mark
+            else (EXTRA_COLOUR, "dotted")
+            if not known
+            else (MISDIRECTED_COLOUR, "solid")
+        )
+        arrows[a, b] = Arrow(a, b, (), TURNED_HEADS[mark], 1.5, colour, line)  # type: ignore[arg-type]
     for a, mark, b in found.truth.listed():
         if not found.guess.mark(a, b):
-            arrows[a, b] = Arrow(a, b, (), TURNED[mark], 1.5, MISSING, "dashed")  # type: ignore[arg-type]
+            arrows[a, b] = Arrow(a, b, (), TURNED_HEADS[mark], 1.5, MISSING_COLOUR, "dashed")  # type: ignore[arg-type]
     return laid_out(found.truth.variables, arrows, _order(found.truth))
 
 
@@ -53,10 +59,10 @@ def plot_comparison(found: GraphComparison, ax: Any = None) -> AnyFigure:
     wrong = len(found.missing), len(found.extra), len(found.misdirected)
     shared = len(found.guess.arrows) + len(found.guess.edges) - len(found.extra) - len(found.misdirected)
     kinds: list[tuple[str, str, Any]] = [
-        (f"in both ({shared})", SHARED, "solid"),
-        (f"missing ({wrong[0]})", MISSING, "dashed"),
-        (f"extra ({wrong[1]})", EXTRA, "dotted"),
-        (f"misdirected ({wrong[2]})", WRONG, "solid"),
+        (f"in both ({shared})", SHARED_COLOUR, "solid"),
+        (f"missing ({wrong[0]})", MISSING_COLOUR, "dashed"),
+        (f"extra ({wrong[1]})", EXTRA_COLOUR, "dotted"),
+        (f"misdirected ({wrong[2]})", MISDIRECTED_COLOUR, "solid"),
     ]
     lines = [Line2D([], [], color=colour, linestyle=line, linewidth=1.5, label=label) for label, colour, line in kinds]
     axes = ax if ax is not None else figure.axes[0]
@@ -87,7 +93,7 @@ def _order(graph: MixedGraph) -> tuple[str, ...]:
 
 
 def _along(arrow: Arrow, bends: Mapping[Edge, Any], place: Mapping[str, int]) -> Arrow:
-    """Drawn from the upper end to the lower one, its heads where they were."""
+    """The edge drawn from its upper to its lower end, with its heads unchanged."""
     from dataclasses import replace
 
     if place[arrow.parent] < place[arrow.child]:

@@ -10,10 +10,11 @@ import numpy as np
 from credo.errors import counted
 from credo.networks.hybrid.number_node import LogisticNode, NumberNode
 from credo.numerics.exact import Array
-from credo.present.content import GAP, MORE, Content, Paragraph, Table, TableColumn
+from credo.present.content import GAP, TOP_HINT, Content, Paragraph, Table, TableColumn
 from credo.present.layout import layout
-from credo.present.network_plot import MARGINALS, Arrow, Card, NetworkPicture, drawn_picture
-from credo.present.networks import CELL, SMALL_NETWORK, TABLE_ROWS, TOP, WIDE, arrow_lines
+from credo.present.limits import LIST_CHARACTERS, LISTING_LINES, REPR_CHARACTERS
+from credo.present.network_plot import MARGINAL_VARIABLES, Arrow, Card, NetworkPicture, drawn_picture
+from credo.present.networks import SMALL_NETWORK, SMALL_TABLE_ROWS, arrow_lines
 from credo.present.numbers import count_of, listed
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.inference.findings import Given
 
-GRID = 400  # points of a density
-BINS = 5  # of a number's marginal in a picture of a network
+NUMBER_POINTS = 400  # of a density
+MARGINAL_RANGES = 5  # bars of a number's marginal in a picture
 
 
 def headline(net: HybridNetwork) -> str:
@@ -53,7 +54,7 @@ def described(net: HybridNetwork) -> str:
       no: N(36.8, 0.5²)
     """
     lines = [*arrow_lines(headline(net), net.parents), *_nodes(net)]
-    return "\n".join(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines)
+    return "\n".join(line if len(line) <= REPR_CHARACTERS else f"{line[: REPR_CHARACTERS - 1]}…" for line in lines)
 
 
 def _nodes(net: HybridNetwork) -> list[str]:
@@ -70,7 +71,7 @@ def node_lines(net: HybridNetwork, name: str) -> list[str]:
     title = f"{letter}({name}{' | ' + ', '.join(above) if above else ''})"
     categories = net.category_parents(name)
     lines = [title]
-    for where in [*product(*(range(len(net.states[each])) for each in categories))][:TABLE_ROWS]:
+    for where in [*product(*(range(len(net.states[each])) for each in categories))][:SMALL_TABLE_ROWS]:
         causes = ", ".join(str(net.states[each][k]) for each, k in zip(categories, where, strict=True))
         lines.append(f"  {causes + ': ' if causes else ''}{_said(net, name, node, where)}")
     return lines
@@ -107,7 +108,7 @@ def learned_from(net: HybridNetwork) -> list[str]:
 
 def hybrid_content(net: HybridNetwork, top: int | None = None) -> list[Content]:
     """Each variable's kind and parents; the nodes of a small network."""
-    top = top or TOP
+    top = top or LISTING_LINES
     if len(net.parents) <= SMALL_NETWORK:
         learned = [GAP, Paragraph("\n".join(learned_from(net)), "note")] if net.evidence is not None else []
         return [
@@ -120,18 +121,20 @@ def hybrid_content(net: HybridNetwork, top: int | None = None) -> list[Content]:
     table = Table(
         [
             TableColumn("variable", names),
-            TableColumn("states", kinds, longest=CELL, wraps=True),
-            TableColumn("parents", [", ".join(net.parents[name]) for name in names], longest=CELL, wraps=True),
+            TableColumn("states", kinds, longest=LIST_CHARACTERS, wraps=True),
+            TableColumn(
+                "parents", [", ".join(net.parents[name]) for name in names], longest=LIST_CHARACTERS, wraps=True
+            ),
         ]
     )
-    rest = [GAP, Paragraph(count_of(len(net.parents) - top, "more variable"), hint=MORE)]
+    rest = [GAP, Paragraph(count_of(len(net.parents) - top, "more variable"), hint=TOP_HINT)]
     lines = [Paragraph(line, "note") for line in learned_from(net)]
     return [Paragraph(headline(net), "title"), *lines, GAP, table, *(rest if len(net.parents) > top else [])]
 
 
 def plot_hybrid(net: HybridNetwork, given: Given = None, ax: Any = None) -> Figure:
     """Layers from top to bottom, each variable with a bar for each state or range of numbers."""
-    marginals = net.marginals(given) if net.nodes and len(net.parents) <= MARGINALS else {}
+    marginals = net.marginals(given) if net.nodes and len(net.parents) <= MARGINAL_VARIABLES else {}
     places, bends = layout(net.parents)
     cards = []
     for name, place in places.items():
@@ -142,18 +145,18 @@ def plot_hybrid(net: HybridNetwork, given: Given = None, ax: Any = None) -> Figu
 
 
 def _ranges(found: NumberAnswer) -> dict[str, float]:
-    """The probability of each of a few ranges around 99.8% of the numbers."""
+    """The probabilities of a few ranges that cover 99.8% of the distribution."""
     low, high = (float(end) for end in found.interval(0.998))
     if low == high:
         return {f"{low:.4g}": 1.0}
-    cuts = round_cuts(low, high, BINS)
+    cuts = round_cuts(low, high, MARGINAL_RANGES)
     below = np.asarray(found.cdf(cuts))
     below[0], below[-1] = 0.0, 1.0
     return {f"{a:.6g} – {b:.6g}": float(p) for a, b, p in zip(cuts, cuts[1:], np.diff(below), strict=False)}
 
 
 def round_cuts(low: float, high: float, most: int) -> Array:
-    """The ends of at most so many ranges of the same width, which are round numbers: their names are short.
+    """Round cut points between at most that many ranges of equal width: their names are short.
 
     >>> round_cuts(35.27, 40.16, 5).tolist(), round_cuts(-3.1, 3.08, 5).tolist()
     ([34.0, 36.0, 38.0, 40.0, 42.0], [-4.0, -2.0, 0.0, 2.0, 4.0])
@@ -166,7 +169,7 @@ def round_cuts(low: float, high: float, most: int) -> Array:
 
 
 def plot_number(found: NumberAnswer, ax: Axes | None = None) -> Figure:
-    """The density over 99.8% of the numbers."""
+    """The density over a central 99.8% interval."""
     from credo.present.plotting import Figure
 
     drawn: Any = Figure(figsize=(4.5, 2.6), layout="constrained").subplots() if ax is None else ax
@@ -174,7 +177,7 @@ def plot_number(found: NumberAnswer, ax: Axes | None = None) -> Figure:
     if low == high:
         drawn.axvline(low, color="#4477aa")
     else:
-        grid = np.linspace(low, high, GRID)
+        grid = np.linspace(low, high, NUMBER_POINTS)
         density = np.exp(found.log_prob(grid))
         drawn.plot(grid, density, color="#4477aa", lw=1.6)
         drawn.fill_between(grid, density, color="#4477aa", alpha=0.15, lw=0)

@@ -14,21 +14,21 @@ from credo.present.plotting import Figure
 if TYPE_CHECKING:
     from credo.models.hypotheses import Evolution
 
-PANELS, ACROSS = 12, 4  # at most; in a row
-NAMED = 12  # hypotheses whose names are still legible
-BARS = 200  # hypotheses that have a bar each; more of them are lines
+PANELS, ACROSS = 12, 4  # in all; in a row
+LEGIBLE_HYPOTHESES = 12  # with more, names are left out
+BARRED_HYPOTHESES = 200  # with more, bars become lines
 
 
 def plot_evolution(evolution: Evolution, titles: Sequence[str] = ()) -> Figure:
-    """Where the data are many, evenly spaced numbers of them."""
+    """A panel for each number of data, evenly spaced if there are many."""
     steps = np.unique(np.linspace(0, len(evolution) - 1, min(PANELS, len(evolution))).round().astype(int)).tolist()
     across = min(ACROSS, len(steps))
     figure = Figure(figsize=(2.4 * across, 2.0 * ceil(len(steps) / across)), layout="constrained")
-    names = [str(each) for each in evolution.hypotheses] if len(evolution.hypotheses) <= NAMED else None
+    names = [str(each) for each in evolution.hypotheses] if len(evolution.hypotheses) <= LEGIBLE_HYPOTHESES else None
     top = 1.05 * float(evolution.probabilities[steps].max())
     for panel, step in enumerate(steps):
         axes = figure.add_subplot(ceil(len(steps) / across), across, panel + 1)
-        if len(evolution.hypotheses) <= BARS:
+        if len(evolution.hypotheses) <= BARRED_HYPOTHESES:
             axes.bar(np.arange(len(evolution.hypotheses)), evolution.probabilities[step], color="tab:blue")
         else:
             _draw_lines(axes, evolution.probabilities[step])

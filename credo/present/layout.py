@@ -11,16 +11,16 @@ import numpy as np
 from credo.networks import graph
 from credo.networks.graph import Parents
 
-SWEEPS, PATIENCE = 24, 8  # of ordering; sweeps without improvement that are allowed
-NARROW = 0.3  # of a box's width: the width of an arrow that passes a layer
+ORDERING_SWEEPS, IDLE_SWEEPS = 24, 8  # and sweeps without improvement before it stops
+PASSING_WIDTH = 0.3  # of an arrow that passes a layer, relative to a box
 STRAIGHT, TIGHT = 3, 0.97  # weight of such arrows; shrinkage of positions
 
 Place = tuple[float, int]
-LayoutNode = str | tuple[str, str, int]  # a variable, or where an arrow passes a layer
+LayoutNode = str | tuple[str, str, int]  # a variable, or the point where an arrow passes a layer
 
 
 def layout(parents: Parents) -> tuple[dict[str, Place], dict[tuple[str, str], list[Place]]]:
-    """The place of each variable, and the places where the arrow from each parent passes other layers."""
+    """The position of each variable, and the points where the arrow from each parent passes other layers."""
     layer = _layers(parents)
     rows: list[list[LayoutNode]] = [[] for _ in range(max(layer.values()) + 1)]
     for name, y in layer.items():
@@ -73,7 +73,7 @@ def _ordered(
 ) -> list[list[LayoutNode]]:
     """Rows sorted by the barycentres of their neighbours, down and up again; the order with the fewest crossings."""
     best, fewest = rows, _crossings(rows, above)
-    for sweep in range(SWEEPS):
+    for sweep in range(ORDERING_SWEEPS):
         rows = [[*row] for row in rows]
         for near, order in ((above, rows[1:]), (below, rows[-2::-1])):
             for row in order:
@@ -86,7 +86,7 @@ def _ordered(
         crossings = _crossings(rows, above)
         if crossings < fewest:
             best, fewest = rows, crossings
-        elif sweep > PATIENCE and crossings >= fewest:
+        elif sweep > IDLE_SWEEPS and crossings >= fewest:
             break
     return best
 
@@ -108,19 +108,19 @@ def _distances(
     above: Mapping[LayoutNode, list[LayoutNode]],
     below: Mapping[LayoutNode, list[LayoutNode]],
 ) -> dict[LayoutNode, float]:
-    """Each node near the barycentre of its neighbours, in that order and without overlaps."""
+    """Horizontal positions: each node near the barycentre of its neighbours, in order and without overlaps."""
     from scipy.optimize import isotonic_regression
 
     offsets = []
     for row in rows:
-        widths = np.array([1.0 if isinstance(node, str) else NARROW for node in row])
+        widths = np.array([1.0 if isinstance(node, str) else PASSING_WIDTH for node in row])
         offsets.append(np.cumsum(widths) - widths / 2)
     x = {
         node: float(at - offset[-1] / 2)
         for row, offset in zip(rows, offsets, strict=True)
         for node, at in zip(row, offset, strict=True)
     }
-    for _ in range(SWEEPS):
+    for _ in range(ORDERING_SWEEPS):
         for row, offset in zip(rows, offsets, strict=True):
             wanted = np.array([_middle(node, (*above[node], *below[node]), x) for node in row])
             for node, at in zip(row, isotonic_regression(wanted - offset).x + offset, strict=True):

@@ -6,28 +6,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.present.content import GAP, MORE, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.content import GAP, TOP_HINT, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.limits import STRONGEST_LINES
 from credo.present.numbers import count_of, one_line
 
 if TYPE_CHECKING:
     from credo.models.regression.logistic import LogisticRegression
 
-TOP = 15  # weights
-
 
 def logistic_content(model: LogisticRegression, top: int | None = None) -> list[Content]:
-    """What was learned, in a few lines, and the strongest weights."""
+    """A summary of a fitted model, and the strongest weights."""
     contents: list[Content] = [Paragraph(line) for line in repr(model).splitlines()]
     if model.posterior is None:
         return contents
     names = model.encoding.names
-    rest = len(names) * model.posterior.mode.shape[1] - (top or TOP)
-    more: list[Content] = [Paragraph(count_of(rest, "more weight"), hint=MORE)] if rest > 0 else []
-    return [*contents, GAP, weights_table(model, top or TOP), *more]
+    rest = len(names) * model.posterior.mode.shape[1] - (top or STRONGEST_LINES)
+    more: list[Content] = [Paragraph(count_of(rest, "more weight"), hint=TOP_HINT)] if rest > 0 else []
+    return [*contents, GAP, weights_table(model, top or STRONGEST_LINES), *more]
 
 
 def weights_table(model: LogisticRegression, top: int) -> Table:
-    """By the size of what a standard deviation of the feature adds to the log-odds."""
+    """The weights, by the change of the log-odds per standard deviation of the feature."""
     posterior = model.seen
     effect = posterior.mode[1:] * model.encoding.scales[:, None]
     spread = 1.96 * np.sqrt(posterior.variances[1:])

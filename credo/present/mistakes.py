@@ -1,4 +1,5 @@
-"""What a classifier gets wrong, as parts of a page: its classes, and the worst mistakes with their reasons."""
+"""A classifier's errors, as parts of a page: precision and recall by class, and the worst mistakes with their
+explanations."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
 
-CLASSES = 100  # whose precision and recall are listed
-MISTAKES, REASONS = 15, 3  # the worst, and the reasons for each
+PAGE_CLASSES = 100  # listed with precision and recall
+MISTAKES, REASONS = 15, 3  # the worst mistakes, and the reasons for each
 
 
 def classes_table(scores: Scores) -> str:
@@ -24,7 +25,7 @@ def classes_table(scores: Scores) -> str:
     found = scores.by_class()
     rows = [
         (named(each.value), whole(each.rows), _percent(each.precision), _percent(each.recall))
-        for each in found[:CLASSES]
+        for each in found[:PAGE_CLASSES]
     ]
     rest = len(found) - len(rows)
     more = f'<p class="faint">{rest:,} more classes</p>' if rest else ""

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture
     from credo.present.plotting import Figure
 
-DEVIATIONS = (1.0, 2.0)  # of the ellipses
-POINTS = 5000  # rows that are drawn
-EDGE = 121  # points of an ellipse
-SHOWN = 20  # columns of a profile
+ELLIPSE_DEVIATIONS = (1.0, 2.0)  # standard deviations of the ellipses
+DRAWN_ROWS = 5000  # as points
+ELLIPSE_POINTS = 121  # points of an ellipse
+PROFILE_COLUMNS = 20  # of a profile, the most distinctive
 
 
 def ellipses_plot(mixture: Mixture, data: object, columns: Sequence[str] | None) -> Figure:
-    """Ellipses at one and two standard deviations, as wide lines as their components are large; rows as points."""
+    """Ellipses at one and two standard deviations, with line widths by component size; rows as points."""
     from credo.present.plotting import Figure
 
     names = _two_numbers(mixture, columns)
@@ -31,9 +31,11 @@ def ellipses_plot(mixture: Mixture, data: object, columns: Sequence[str] | None)
     for k, (name, share) in enumerate(mixture.shares.items()):
         colour = PALETTE[k % len(PALETTE)]
         mean, root = gaussian_of(mixture, k, names)
-        for scale in DEVIATIONS:
+        for scale in ELLIPSE_DEVIATIONS:
             edge = ellipse(mean, root, scale)
-            axes.plot(*edge.T, color=colour, lw=1.0 + 2.0 * share, label=str(name) if scale == DEVIATIONS[0] else None)
+            axes.plot(
+                *edge.T, color=colour, lw=1.0 + 2.0 * share, label=str(name) if scale == ELLIPSE_DEVIATIONS[0] else None
+            )
         axes.plot(*mean, "+", color=colour)
     if data is not None:
         points, codes = points_of(mixture, data, names)
@@ -58,7 +60,7 @@ def _two_numbers(mixture: Mixture, columns: Sequence[str] | None) -> list[str]:
 
 
 def gaussian_of(mixture: Mixture, k: int, names: Sequence[str]) -> tuple[Array, Array]:
-    """A component's mean over two columns, and a root of its covariance."""
+    """A component's mean over two columns, and a square root of its covariance."""
     found: dict[tuple[str, str, object], float] = {}
     for _, likelihood in mixture.classifier.terms.likelihoods:
         for line in likelihood.parameters():
@@ -73,25 +75,25 @@ def gaussian_of(mixture: Mixture, k: int, names: Sequence[str]) -> tuple[Array, 
 
 
 def ellipse(mean: Array, root: Array, scale: float) -> Array:
-    """Points at so many standard deviations. (points, 2)"""
-    turn = np.linspace(0, 2 * np.pi, EDGE)
+    """The ellipse at that many standard deviations. (points, 2)"""
+    turn = np.linspace(0, 2 * np.pi, ELLIPSE_POINTS)
     return np.asarray(mean + scale * np.column_stack([np.cos(turn), np.sin(turn)]) @ root.T)
 
 
 def points_of(mixture: Mixture, data: object, names: Sequence[str]) -> tuple[Array, Any]:
-    """Some rows, spread over the table, and their components."""
+    """Some rows, evenly spaced over the table, and their components."""
     model = mixture.classifier
     table = model.opened(data)
     present = [name for name in model.views if name in table.names]
     table.require(names)
     batch = next(iter(table.batches(present)))
-    rows = np.unique(np.linspace(0, batch.rows - 1, min(POINTS, batch.rows)).astype(np.intp))
+    rows = np.unique(np.linspace(0, batch.rows - 1, min(DRAWN_ROWS, batch.rows)).astype(np.intp))
     some = batch.take(rows)
     return some.matrix([*names]), model.probabilities(some).argmax(1)
 
 
 def profile_plot(mixture: Mixture) -> Figure:
-    """A row for each column, a column for each component: the darker, the more it sets the component apart."""
+    """A row for each column, a column for each component: darker where the column distinguishes the component more."""
     from credo.present.plotting import Figure
 
     components = mixture.describe().components
@@ -99,7 +101,7 @@ def profile_plot(mixture: Mixture) -> Figure:
     for each in components:
         for trait in each.traits:
             nats[trait.column] = max(nats.get(trait.column, 0.0), trait.nats)
-    names = sorted(nats, key=lambda name: -nats[name])[:SHOWN]
+    names = sorted(nats, key=lambda name: -nats[name])[:PROFILE_COLUMNS]
     traits = [{trait.column: trait for trait in each.traits} for each in components]
     heights = np.array([[own[name].nats if name in own else 0.0 for own in traits] for name in names])
     size = (1.5 + 1.7 * len(components), 1.0 + 0.45 * len(names))

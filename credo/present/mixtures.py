@@ -1,4 +1,4 @@
-"""Mixtures: what sets their components apart, and which numbers of components were tried."""
+"""Mixtures: the distinguishing columns of the components, and the numbers of components tried."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from credo.models.mixture.describing import Description
     from credo.models.mixture.model import Mixture
 
-TOP = 4  # columns of each component
-COMPONENTS, CHOICES = 30, 8  # that are listed
-TRAIT = 60  # characters
+TRAIT_LINES = 4  # columns per component
+LISTED_COMPONENTS, LISTED_CHOICES = 30, 8  # in a table
+TRAIT_CHARACTERS = 60  # of a trait
 
 
 def mixture_content(mixture: Mixture, top: int | None = None) -> list[Content]:
-    """What a mixture has learned."""
+    """The contents of a fitted mixture."""
     if mixture.fitted is None:
         return [Paragraph(repr(mixture))]
     size = count_of(len(mixture.names), "component")
@@ -31,8 +31,8 @@ def mixture_content(mixture: Mixture, top: int | None = None) -> list[Content]:
 
 def components_table(mixture: Mixture) -> Table:
     """The components, and their shares."""
-    names, shares = mixture.names[:COMPONENTS], [*mixture.shares.values()][:COMPONENTS]
-    weights = mixture.classifier.class_weights[:COMPONENTS]
+    names, shares = mixture.names[:LISTED_COMPONENTS], [*mixture.shares.values()][:LISTED_COMPONENTS]
+    weights = mixture.classifier.class_weights[:LISTED_COMPONENTS]
     return Table(
         [
             TableColumn(one_line(mixture.classifier.target), [str(name) for name in names]),
@@ -44,20 +44,20 @@ def components_table(mixture: Mixture) -> Table:
 
 
 def description_content(description: Description, top: int | None = None) -> list[Content]:
-    """What sets the components apart."""
-    return [content for own in traits_tables(description, top or TOP) for content in (*own, GAP)]
+    """The distinguishing columns of the components."""
+    return [content for own in traits_tables(description, top or TRAIT_LINES) for content in (*own, GAP)]
 
 
 def traits_tables(description: Description, top: int) -> list[list[Content]]:
-    """Of each component, the columns that set it apart most."""
+    """The most distinctive columns of each component."""
     found: list[list[Content]] = []
-    for each in description.components[:COMPONENTS]:
+    for each in description.components[:LISTED_COMPONENTS]:
         traits = each.traits[:top]
         table = Table(
             [
                 TableColumn("column", [trait.column for trait in traits], wraps=True),
-                TableColumn("here", [trait.here for trait in traits], longest=TRAIT, wraps=True),
-                TableColumn("elsewhere", [trait.elsewhere for trait in traits], longest=TRAIT, wraps=True),
+                TableColumn("here", [trait.here for trait in traits], longest=TRAIT_CHARACTERS, wraps=True),
+                TableColumn("elsewhere", [trait.elsewhere for trait in traits], longest=TRAIT_CHARACTERS, wraps=True),
                 TableColumn("nats", [trait.nats for trait in traits], ".2f"),
             ]
         )
@@ -67,8 +67,8 @@ def traits_tables(description: Description, top: int) -> list[list[Content]]:
 
 
 def choices_table(mixture: Mixture) -> Table:
-    """What was tried, the most probable first."""
-    shown, posterior = mixture.choices[:CHOICES], mixture.component_posterior
+    """The numbers of components tried, the most probable first."""
+    shown, posterior = mixture.choices[:LISTED_CHOICES], mixture.component_posterior
     best: dict[int, float] = {}
     for choice in mixture.choices:
         best.setdefault(choice.components, choice.log_evidence)

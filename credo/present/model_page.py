@@ -1,4 +1,4 @@
-"""A page about any model, from the same parts as the terminal's: it loads nothing else."""
+"""A self-contained page about any model, with the same contents as the terminal."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from credo.asking.protocol import registered
 from credo.errors import DataError, EvidenceError
+from credo.present.classifier_page import made, whole_page
 from credo.present.content import Content, Paragraph
 from credo.present.html import contents_html, image, named
 from credo.present.models import model_content, short_title
-from credo.present.page import made, whole_page
 from credo.storage.files import FilePath, explained, write_whole
 
-PAGES = {  # of kinds that have more to show than tables
-    "credo.models.classifier.Classifier": "credo.present.page.page_of",
+PAGE_OF_KIND = {  # kinds of models with a page of their own
+    "credo.models.classifier.Classifier": "credo.present.classifier_page.page_of",
     "credo.models.mixture.model.Mixture": "credo.present.mixture_page.mixture_page_of",
 }
 
@@ -29,7 +29,7 @@ def model_page(model: Any, path: FilePath, more: Sequence[Content] = (), file: s
 
 def model_page_of(model: Any, more: Sequence[Content] = (), file: str = "") -> str:
     """The page's HTML: everything that comes from the data is escaped."""
-    own = registered(model, PAGES)
+    own = registered(model, PAGE_OF_KIND)
     if own is not None:
         page: str = own(model, saved=file)
         return page

@@ -9,8 +9,8 @@ from credo.asking.protocol import registered
 from credo.errors import CredoError, EvidenceError
 from credo.present.content import Content, Paragraph
 
-DRAWN = 40  # variables of a network that is drawn in a notebook
-CONTENTS = {
+DRAWN_VARIABLES = 40  # of a network that a notebook draws
+CONTENT_OF_KIND = {
     "credo.models.classifier.Classifier": "credo.present.classifiers.classifier_content",
     "credo.models.tree.model.DecisionTree": "credo.present.trees.tree_content",
     "credo.models.regression.logistic.LogisticRegression": "credo.present.logistic.logistic_content",
@@ -41,7 +41,7 @@ CONTENTS = {
     "credo.networks.nodes.logistic_of_numbers.LogisticOfNumbers": "credo.present.network_answers.node_content",
     "credo.networks.templates.plate_network.PlateNetwork": "credo.present.templates.plates_content",
     "credo.networks.answers.Marginals": "credo.present.network_answers.marginals_content",
-    "credo.networks.structure.confidence.EdgeConfidence": "credo.present.confidence.confidence_content",
+    "credo.networks.structure.confidence.EdgeConfidence": "credo.present.edge_confidence.confidence_content",
     "credo.models.hypotheses.Hypotheses": "credo.present.hypotheses.hypotheses_content",
     "credo.models.hypotheses.Evolution": "credo.present.hypotheses.evolution_content",
     "credo.models.concepts.evolution.ConceptEvolution": "credo.present.hypotheses.concept_evolution_content",
@@ -70,18 +70,18 @@ CONTENTS = {
 
 
 def short_title(model: object) -> str:
-    """What a model says it is: "NaiveBayes of play"."""
+    """The first words of a model's repr: "NaiveBayes of play"."""
     return re.split(r"[\n,:;(]", repr(model), maxsplit=1)[0].strip() or type(model).__name__
 
 
 def model_content(model: object, top: int | None = None) -> list[Content]:
-    """What a model has learned; of a kind that isn't registered, its repr."""
-    found: Any = registered(model, CONTENTS)
+    """The contents of a model; its repr if its kind isn't registered."""
+    found: Any = registered(model, CONTENT_OF_KIND)
     contents: list[Content] = [Paragraph(repr(model))] if found is None else found(model, top)
     return contents
 
 
-PICTURED = (  # in a notebook, above what is said about them
+PICTURED_KINDS = (  # drawn in a notebook, above their contents
     "credo.networks.templates.dynamic_network.DynamicNetwork",
     "credo.networks.templates.plate_network.PlateNetwork",
     "credo.networks.decisions.influence_diagram.InfluenceDiagram",
@@ -107,13 +107,13 @@ def in_notebook(model: object) -> str:
     from credo.networks.network import Network
     from credo.present.html import contents_html, notebook_html
 
-    if isinstance(model, Network | HybridNetwork) and len(model) <= DRAWN:
+    if isinstance(model, Network | HybridNetwork) and len(model) <= DRAWN_VARIABLES:
         return notebook_html(_picture(model))
     kinds = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(model).__mro__}
-    pictured = not kinds.isdisjoint(PICTURED) and len(getattr(model, "parents", ())) <= DRAWN
+    pictured = not kinds.isdisjoint(PICTURED_KINDS) and len(getattr(model, "parents", ())) <= DRAWN_VARIABLES
     try:
         contents = model_content(model)
-    except EvidenceError:  # what isn't known yet has no table
+    except EvidenceError:  # an unfitted model has no table
         contents = [Paragraph(repr(model))]
     return notebook_html((_picture(model) if pictured else "") + contents_html(contents))
 

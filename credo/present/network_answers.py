@@ -11,6 +11,7 @@ import numpy as np
 
 from credo.asking.protocol import waterfall
 from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.limits import TABLE_LINES
 from credo.present.numbers import count_of
 from credo.present.waterfalls import waterfall_table
 
@@ -20,20 +21,18 @@ if TYPE_CHECKING:
     from credo.networks.explanation import QueryExplanation
     from credo.networks.hybrid.answers import JointNumbers, MixedMarginals, NumberAnswer
 
-TOP = 20  # findings, and variables
-
 
 def query_explanation_content(found: QueryExplanation, top: int | None = None) -> list[Content]:
     """prior + weights of the findings = log-odds"""
     told = waterfall(found)
     title = f"P({told.of}) = {told.probability:.4g}"
     sides = f"against {told.of}", f"for {told.of}"
-    return [Paragraph(title, "title"), waterfall_table(told, top or TOP, "finding", sides)]
+    return [Paragraph(title, "title"), waterfall_table(told, top or TABLE_LINES, "finding", sides)]
 
 
 def most_probable_content(found: MostProbable, top: int | None = None) -> list[Content]:
     """A row for each variable."""
-    shown = [*found.items()][: top or TOP]
+    shown = [*found.items()][: top or TABLE_LINES]
     values = [f"{value:.6g}" if isinstance(value, float) else str(value) for _, value in shown]
     title = f"The most probable states, log P(states, evidence) = {float(found.log_joint):.4f}"
     more = len(found) - len(shown)
@@ -44,7 +43,7 @@ def most_probable_content(found: MostProbable, top: int | None = None) -> list[C
 
 def marginals_content(found: Marginals, top: int | None = None) -> list[Content]:
     """A row for each state of each variable."""
-    shown = [*found.items()][: top or TOP]
+    shown = [*found.items()][: top or TABLE_LINES]
     rows = [(name, state, float(p)) for name, posterior in shown for state, p in posterior.items()]
     first = [name if not i or rows[i - 1][0] != name else "" for i, (name, _, _) in enumerate(rows)]
     columns = [
@@ -60,7 +59,7 @@ def marginals_content(found: Marginals, top: int | None = None) -> list[Content]
 def mixed_marginals_content(found: MixedMarginals, top: int | None = None) -> list[Content]:
     """A row for each state of a category; of a number its mean, standard deviation and 95% interval."""
     rows: list[tuple[str, str, float | None, tuple[float, float] | None]] = []
-    for name, law in [*found.items()][: top or TOP]:
+    for name, law in [*found.items()][: top or TABLE_LINES]:
         if isinstance(law, Mapping):
             rows += [(name, str(state), float(p), None) for state, p in law.items()]
         else:
@@ -90,7 +89,7 @@ def number_content(found: NumberAnswer, top: int | None = None) -> list[Content]
 
 def joint_numbers_content(found: JointNumbers, top: int | None = None) -> list[Content]:
     """A row for each number, and the correlations."""
-    names = [*found.names][: top or TOP]
+    names = [*found.names][: top or TABLE_LINES]
     means, sds = found.mean()[: len(names)], np.sqrt(found.variance())[: len(names)]
     columns = [TableColumn("number", names), TableColumn("mean", means.tolist(), ".6g")]
     columns.append(TableColumn("sd", sds.tolist(), ".4g"))
@@ -114,7 +113,7 @@ def node_content(node: Any, top: int | None = None) -> list[Content]:
     >>> [each.cells for each in node_content(nodes.NoisyOr({"Flu": 0.8, "Cold": 0.4}, leak=0.01))[1].columns]
     [['causes', 'causes', 'leak'], ['Flu', 'Cold', ''], ['0.8', '0.4', '0.01']]
     """
-    rows = [row for each in fields(node) for row in _entries(each.name, getattr(node, each.name))][: top or TOP]
+    rows = [row for each in fields(node) for row in _entries(each.name, getattr(node, each.name))][: top or TABLE_LINES]
     columns = [TableColumn(title, [row[j] for row in rows]) for j, title in enumerate(("parameter", "of", "value"))]
     return [Paragraph(type(node).__name__, "title"), Table(columns)]
 

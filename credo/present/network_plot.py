@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from credo.networks.inference.findings import Given
     from credo.networks.network import Network
 
-MARGINALS = 40  # variables up to which a picture shows marginals
-STATES = 5  # of a variable in a picture
-SMALLEST = 6.0  # points of a font, below which text is cut
-TITLE, LABEL = 13.0, 10.0  # points of a name and of a state, where there is room
-LEAST_TITLE = 9.0  # points: names that need a smaller font have it, and the others don't follow
+MARGINAL_VARIABLES = 40  # larger networks are drawn without marginals
+DRAWN_STATES = 5  # per variable
+SMALLEST_FONT = 6.0  # in points: text that needs less is truncated
+NAME_FONT, STATE_FONT = 13.0, 10.0  # in points, if there is room
+LEAST_NAME_FONT = 9.0  # in points: names that need less don't shrink the others
 
 
 Heads = Literal["child", "parent", "none", "both"]
@@ -57,10 +57,10 @@ class NetworkPicture:
 
 
 def network_picture(net: Network, given: Given = None) -> NetworkPicture:
-    """What a picture of a network shows, as plain data."""
+    """The picture of a network, as plain data."""
     if given and net.tables:
-        net.log_probability(given)  # which refuses unknown findings
-    marginals = net.marginals(given) if net.tables and len(net.parents) <= MARGINALS else {}
+        net.log_probability(given)  # an error for unknown findings
+    marginals = net.marginals(given) if net.tables and len(net.parents) <= MARGINAL_VARIABLES else {}
     places, bends = layout(net.parents)
     cards = [Card(name, marginals.get(name, {}), name in (given or {}), place) for name, place in places.items()]
     return NetworkPicture(cards, [Arrow(*ends, way) for ends, way in bends.items()])
@@ -81,8 +81,8 @@ def drawn_picture(picture: NetworkPicture, ax: Any = None) -> AnyFigure:
     left, right = min([x - 0.2 for x in bends], default=0.0), max([x + 0.2 for x in bends], default=0.0)
     left, right = min(left, min(boxes) - 0.6), max(right, max(boxes) + 0.6)
     depth = max(y for _, y in places.values()) + 1
-    wide, high, least = (1.8, 1.4, 3.0) if marginals else (1.35, 0.8, 1.5)  # inches from a box to the next; in all
-    filled = (1.0, 1.0)  # how much of the figure the axes take: all, once it is laid out
+    wide, high, least = (1.8, 1.4, 3.0) if marginals else (1.35, 0.8, 1.5)  # inches between boxes; in all
+    filled = (1.0, 1.0)  # the share of the figure that the axes will take
     if ax is not None:
         room = ax.get_position()
         filled = room.width, room.height
@@ -99,22 +99,22 @@ def drawn_picture(picture: NetworkPicture, ax: Any = None) -> AnyFigure:
         start, end = _at(places[arrow.parent], -half), _at(places[arrow.child], half + 0.02)
         path = _curve(start, [_at(each, 0.0) for each in arrow.bends], end, half)
         _draw_arrow(ax, arrow, path, min(10.0, 7.0 * inches[0]))
-    titles = [_fitted(_cut(card.name, 40), 0.78 * inches[0], TITLE, bold=True)[1] for card in picture.cards]
-    title = min(max(min(titles), LEAST_TITLE), 14.0 * inches[1])  # one size for all
+    titles = [_fitted(_cut(card.name, 40), 0.78 * inches[0], NAME_FONT, bold=True)[1] for card in picture.cards]
+    title = min(max(min(titles), LEAST_NAME_FONT), 14.0 * inches[1])  # one size for all
     for card in picture.cards:
         _draw_box(ax, card, half, inches, title)
     drawn: AnyFigure = ax.figure
     return drawn
 
 
-HEADS = {"child": "-|>", "parent": "<|-", "none": "-", "both": "<|-|>"}
+ARROW_STYLES = {"child": "-|>", "parent": "<|-", "none": "-", "both": "<|-|>"}
 
 
 def _draw_arrow(ax: Any, arrow: Arrow, path: Any, scale: float) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     size = scale * max(1.0, arrow.width) ** 0.5
-    drawn = FancyArrowPatch(path=path, arrowstyle=HEADS[arrow.heads], mutation_scale=size, shrinkA=0, shrinkB=0)
+    drawn = FancyArrowPatch(path=path, arrowstyle=ARROW_STYLES[arrow.heads], mutation_scale=size, shrinkA=0, shrinkB=0)
     drawn.set(color=arrow.colour, joinstyle="miter", zorder=1, linewidth=arrow.width, linestyle=arrow.line)
     ax.add_patch(drawn)
     if arrow.label:
@@ -142,11 +142,11 @@ def _draw_box(ax: Any, card: Card, half: float, inches: tuple[float, float], tit
     title, points = _fitted(_cut(card.name, 40), 0.78 * wide, title_size, bold=True)
     style = {"va": "center", "zorder": 3}
     ax.text(x, y + 0.22 if card.marginal else y, title, ha="center", fontsize=points, weight="bold", **style)
-    shown = [*card.marginal.items()][:STATES]
+    shown = [*card.marginal.items()][:DRAWN_STATES]
     bar = 0.36 / max(1, len(shown))
-    most = min(LABEL, 72.0 * high * bar)
+    most = min(STATE_FONT, 72.0 * high * bar)
     labels = [_fitted(_cut(str(state), 40), 0.45 * wide, most, f" {p:.2f}") for state, p in shown]
-    points = min((size for _, size in labels), default=LABEL)
+    points = min((size for _, size in labels), default=STATE_FONT)
     for i, ((label, _), (_, p)) in enumerate(zip(labels, shown, strict=True)):
         top = y + 0.11 - 0.42 * i / len(shown)
         ax.add_patch(Rectangle((x + 0.1, top - bar), 0.3 * p, bar * 0.8, color="#4477aa", zorder=3))
@@ -168,7 +168,7 @@ def _fitted(text: str, width: float, largest: float, end: str = "", bold: bool =
     from matplotlib.textpath import TextPath
 
     font = FontProperties(weight="bold" if bold else "normal")
-    smallest = min(SMALLEST, largest)
+    smallest = min(SMALLEST_FONT, largest)
     while True:
         whole = f"{text}{end}"
         letters = TextPath((0, 0), whole.replace("$", "S"), size=10, prop=font).vertices

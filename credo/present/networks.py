@@ -1,4 +1,4 @@
-"""Networks: arrows, states and tables, and what findings change."""
+"""Networks: arrows, states and tables, and the effect of findings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo.errors import counted
-from credo.present.content import GAP, MORE, Content, Paragraph, Table, TableColumn
+from credo.present.content import GAP, TOP_HINT, Content, Paragraph, Table, TableColumn
+from credo.present.limits import LIST_CHARACTERS, LISTING_LINES, REPR_CHARACTERS, REPR_LINES
 from credo.present.numbers import count_of, listed
 
 if TYPE_CHECKING:
@@ -18,10 +19,7 @@ if TYPE_CHECKING:
     from credo.networks.tables import States
     from credo.numerics.exact import Array
 
-SMALL_NETWORK, TABLE_ROWS = 12, 16  # variables of a network whose tables are shown; rows of such a table
-NAMED, TOP = 40, 100  # variables that are named in a few lines; in a table
-WIDE = 110  # characters of a line
-CELL = 200  # characters of a cell with several names
+SMALL_NETWORK, SMALL_TABLE_ROWS = 12, 16  # networks whose tables are printed; rows of such a table
 
 
 def headline(net: Network) -> str:
@@ -50,13 +48,13 @@ def described(net: Network) -> str:
     return "\n".join(
         [
             *arrow_lines(headline(net), net.parents),
-            *(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in _tables(net)),
+            *(line if len(line) <= REPR_CHARACTERS else f"{line[: REPR_CHARACTERS - 1]}…" for line in _tables(net)),
         ]
     )
 
 
 def learned_from(net: Network) -> list[str]:
-    """The rows behind the tables, the prior, and how they were fitted; none if they are fixed."""
+    """The rows and the prior behind the tables, and how they were fitted; nothing if they are fixed."""
     if net.evidence is None:
         return []
     lines = [f"learned from {count_of(net.n, 'row')}, {_prior_said(net)}"]
@@ -89,8 +87,8 @@ def _prior_said(net: Network) -> str:
 def arrow_lines(title: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
     """A title, and the arrows into each of the first variables."""
     lines = [f"  {', '.join(above)} -> {name}" if above else f"  {name}" for name, above in parents.items()]
-    more = [f"  ... and {counted(len(lines) - NAMED, 'more variable')}"] if len(lines) > NAMED else []
-    return [title, *lines[:NAMED], *more]
+    more = [f"  ... and {counted(len(lines) - REPR_LINES, 'more variable')}"] if len(lines) > REPR_LINES else []
+    return [title, *lines[:REPR_LINES], *more]
 
 
 def _tables(net: Network) -> list[str]:
@@ -104,7 +102,7 @@ def _tables(net: Network) -> list[str]:
         if said:
             lines += ["", *_parameter_lines(f"P({name} | {', '.join(net.parents[name])}): {form}", said)]
             continue
-        lines += ["", *row_lines(name, net.parents[name], net.states, *net.table_rows(name, TABLE_ROWS), form)]
+        lines += ["", *row_lines(name, net.parents[name], net.states, *net.table_rows(name, SMALL_TABLE_ROWS), form)]
     return lines
 
 
@@ -116,8 +114,8 @@ def _parameter_lines(title: str, said: Mapping[str, object]) -> list[str]:
     """
     longest = max(map(len, said))
     lines = [f"  {name:<{longest}}  {_number(value)}" for name, value in said.items()]
-    more = [f"  ... ({len(lines)} parameters in all)"] if len(lines) > TABLE_ROWS else []
-    return [title, *lines[:TABLE_ROWS], *more]
+    more = [f"  ... ({len(lines)} parameters in all)"] if len(lines) > SMALL_TABLE_ROWS else []
+    return [title, *lines[:SMALL_TABLE_ROWS], *more]
 
 
 def _number(value: object) -> str:
@@ -129,11 +127,11 @@ def _number(value: object) -> str:
 def cpt_lines(name: str, above: Sequence[str], all_states: States, table: Array) -> list[str]:
     """A title, and a line for each row of a conditional probability table. (the parents' states..., own states)"""
     rows = table.reshape(-1, table.shape[-1])
-    return row_lines(name, above, all_states, rows[:TABLE_ROWS], len(rows), "")
+    return row_lines(name, above, all_states, rows[:SMALL_TABLE_ROWS], len(rows), "")
 
 
 def row_lines(name: str, above: Sequence[str], all_states: States, table: Array, count: int, form: str) -> list[str]:
-    """The same from the first rows of the table, of so many, and the name of its form, if it has one."""
+    """The same from the first rows of a table with `count` rows, and the name of its form, if any."""
     states = all_states[name]
     title = f"P({name}{' | ' + ', '.join(above) if above else ''})"
     if form:
@@ -152,12 +150,12 @@ def row_lines(name: str, above: Sequence[str], all_states: States, table: Array,
         left = [f"{cell:<{w}}" for cell, w in zip(row[: len(above)], widths, strict=False)]
         right = [f"{cell:>{w}}" for cell, w in zip(row[len(above) :], widths[len(above) :], strict=True)]
         lines.append(("  " + "  ".join([*left, " " + "  ".join(right)])).rstrip())
-    return lines + ([f"  ... ({count} rows in all)"] if count > TABLE_ROWS else [])
+    return lines + ([f"  ... ({count} rows in all)"] if count > SMALL_TABLE_ROWS else [])
 
 
 def network_content(net: Network, top: int | None = None) -> list[Content]:
     """Each variable's states and parents; the tables of a small network."""
-    top = top or TOP
+    top = top or LISTING_LINES
     if len(net.parents) <= SMALL_NETWORK:
         learned = [GAP, Paragraph("\n".join(learned_from(net)), "note")] if net.evidence is not None else []
         return [
@@ -166,15 +164,17 @@ def network_content(net: Network, top: int | None = None) -> list[Content]:
             Paragraph("\n".join(_tables(net)), "lines"),
         ]
     names = [*net.parents][:top]
-    states = [net.states.get(name, ()) for name in names]  # none without tables
+    states = [net.states.get(name, ()) for name in names]  # nothing without tables
     table = Table(
         [
             TableColumn("variable", names),
-            TableColumn("states", [listed(each, len(each)) for each in states], longest=CELL, wraps=True),
-            TableColumn("parents", [", ".join(net.parents[name]) for name in names], longest=CELL, wraps=True),
+            TableColumn("states", [listed(each, len(each)) for each in states], longest=LIST_CHARACTERS, wraps=True),
+            TableColumn(
+                "parents", [", ".join(net.parents[name]) for name in names], longest=LIST_CHARACTERS, wraps=True
+            ),
         ]
     )
-    rest = [GAP, Paragraph(count_of(len(net.parents) - top, "more variable"), hint=MORE)]
+    rest = [GAP, Paragraph(count_of(len(net.parents) - top, "more variable"), hint=TOP_HINT)]
     lines = [Paragraph(line, "note") for line in learned_from(net)]
     return [Paragraph(headline(net), "title"), *lines, GAP, table, *(rest if len(net.parents) > top else [])]
 

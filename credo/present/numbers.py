@@ -9,16 +9,16 @@ from statistics import median
 from typing import Any
 
 from credo.errors import printable
-from credo.present.content import LONGEST, TableColumn
+from credo.present.content import NAME_CHARACTERS, TableColumn
 
-BREAKS = re.compile(r"\s*[\t\r\n\v\f\x85\u2028\u2029]\s*")
-BLANKS = re.compile(r"[^\S ]")  # such as no-break spaces
-SHOWN_VALUES = 3  # values that stand for all
-CELL = 20  # characters of a cell of the data
-ROUNDING = 1e-12  # of a sum, relatively
+LINE_BREAKS = re.compile(r"\s*[\t\r\n\v\f\x85\u2028\u2029]\s*")
+ODD_BLANKS = re.compile(r"[^\S ]")  # no-break spaces and the like
+EXAMPLE_VALUES = 3  # listed as examples
+CELL_CHARACTERS = 20  # of a cell of the data
+SUM_ERROR = 1e-12  # relative rounding error of a sum
 
 
-def one_line(value: object, longest: int = LONGEST) -> str:
+def one_line(value: object, longest: int = NAME_CHARACTERS) -> str:
     """A value from the data on one line, not too long, without control characters.
 
     >>> one_line("two\\nlines")
@@ -26,7 +26,7 @@ def one_line(value: object, longest: int = LONGEST) -> str:
     >>> one_line("a\\x1b[31m" + "b" * 40)
     'a�[31mbbbbbbbbbbbbbbbbbbbbbbbbb…'
     """
-    text = printable(BLANKS.sub(" ", BREAKS.sub(" ", str(value))))
+    text = printable(ODD_BLANKS.sub(" ", LINE_BREAKS.sub(" ", str(value))))
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
@@ -36,7 +36,7 @@ def whole(value: float) -> str:
     >>> whole(2000), whole(0.5), whole(600.0000000001)  # a sum of expected counts
     ('2,000', '0.50', '600')
     """
-    near = isfinite(value) and abs(value - round(value)) <= ROUNDING * abs(value)
+    near = isfinite(value) and abs(value - round(value)) <= SUM_ERROR * abs(value)
     return f"{value:,.0f}" if near else f"{value:,.2f}"
 
 
@@ -49,7 +49,7 @@ def count_of(value: float, noun: str) -> str:
 
 
 def counts_form(counts: Sequence[float]) -> str:
-    """How a column of expected counts is written: with a decimal where some have a fraction.
+    """The format of a column of expected counts: with a decimal if some are fractional.
 
     >>> counts_form([152.9, 123.0]), counts_form([2.0, 3.0000000001])
     (',.1f', ',.0f')
@@ -77,7 +77,7 @@ def percent(mass: float) -> str:
 
 
 def share(part: float) -> str:
-    """A share in a table, where most are 0.
+    """A share for a table in which most are 0.
 
     >>> share(0.0), share(0.123), share(1e-5)
     ('-', '12.3%', '<0.1%')
@@ -86,7 +86,7 @@ def share(part: float) -> str:
 
 
 def number(value: float) -> str:
-    """One number by itself.
+    """A single number.
 
     >>> number(1234567), number(0.25), number(1e-9)
     ('1,234,567', '0.25', '1e-09')
@@ -95,18 +95,18 @@ def number(value: float) -> str:
 
 
 def _probability(p: float) -> str:
-    """Six decimals, which line up; more only where they would hide the number."""
+    """Six decimals, which line up; more only for small numbers."""
     return f"{p:.6f}" if p == 0 or abs(p) >= 1e-5 else f"{p:.3e}"
 
 
 def _cell(value: object) -> str:
-    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else one_line(value, CELL)
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else one_line(value, CELL_CHARACTERS)
 
 
 def listed(values: Sequence[Any], count: int, how: str = "in all") -> str:
-    """The first few of so many values."""
-    few = ", ".join(one_line(value, CELL) for value in values[:SHOWN_VALUES])
-    return few + (f", ... ({count:,} {how})" if count > SHOWN_VALUES else "")
+    """The first few values, and their total number."""
+    few = ", ".join(one_line(value, CELL_CHARACTERS) for value in values[:EXAMPLE_VALUES])
+    return few + (f", ... ({count:,} {how})" if count > EXAMPLE_VALUES else "")
 
 
 WRITERS = {"count": whole, "share": share, "probability": _probability, "cell": _cell}
@@ -132,5 +132,5 @@ def _formatted(cell: Any, form: str) -> str:
 
 
 def ranged_left(column: TableColumn) -> bool:
-    """Text is ranged left, numbers right."""
+    """Whether a column is aligned left: text is, numbers aren't."""
     return column.form == "text" or (column.form == "cell" and any(isinstance(cell, str) for cell in column.cells))

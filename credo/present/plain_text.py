@@ -7,7 +7,7 @@ from credo.present.numbers import one_line, ranged_left, written
 
 
 def table_lines(table: Table) -> list[str]:
-    """Text ranged left, numbers right.
+    """The lines of a table: text aligned left, numbers right.
 
     >>> from credo.present.content import TableColumn
     >>> table_lines(Table([TableColumn("Fire", ["yes", "no"]), TableColumn("P", [0.25, 0.5], ".2f")]))

@@ -1,4 +1,4 @@
-"""What every plot() returns: a Matplotlib figure that shows itself in a notebook. Imported only to draw."""
+"""The result of every plot(): a Matplotlib figure that a notebook displays. Imported only for drawing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure as MatplotlibFigure
 
-from credo.present.html import WIDE, image
+from credo.present.html import WIDE_PIXELS, image
 from credo.storage.files import explained, write_whole
 
-DPI, FILE_DPI = 120, 150  # of pictures in a notebook, and in files
+DPI, FILE_DPI = 120, 150  # in a notebook, and in files
 
 
 class Figure(MatplotlibFigure):
@@ -25,17 +25,17 @@ class Figure(MatplotlibFigure):
         return out.getvalue()
 
     def _repr_html_(self) -> str | None:
-        """Of a wide picture, which a notebook would shrink until it is illegible: one that is scrolled."""
-        return image(self._repr_png_(), "A picture") if self.get_figwidth() * DPI > WIDE else None
+        """A scrolling form of a wide picture, which a notebook would shrink until it is illegible."""
+        return image(self._repr_png_(), "A picture") if self.get_figwidth() * DPI > WIDE_PIXELS else None
 
 
 def unmathed(name: object) -> str:
-    """A name from the data, which Matplotlib doesn't read as a formula."""
+    """A name from the data, escaped so that Matplotlib doesn't read it as a formula."""
     return str(name).replace("$", r"\$")
 
 
 def save_figure(figure: MatplotlibFigure, path: str) -> None:
-    """A .png, .svg or .pdf file, whole or not at all."""
+    """Write a .png, .svg or .pdf file, atomically."""
     place, out = Path(path).expanduser().resolve(), io.BytesIO()
     figure.savefig(out, format=place.suffix[1:].lower(), dpi=FILE_DPI)
     with explained("save to", path):

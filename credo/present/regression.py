@@ -1,4 +1,4 @@
-"""Regressions in a few lines, and as HTML."""
+"""Regressions: summaries, tables of terms, scores and explanations."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo.errors import EvidenceError, counted
-from credo.models.regression.features import TIMES
-from credo.present.content import GAP, MORE, Content, Drawing, Paragraph, Table, TableColumn
-from credo.present.numbers import CELL, count_of, one_line
+from credo.models.regression.features import PRODUCT_SIGN
+from credo.present.content import GAP, TOP_HINT, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.limits import STRONGEST_LINES
+from credo.present.numbers import CELL_CHARACTERS, count_of, one_line
 
 if TYPE_CHECKING:
     from credo.models.regression.explaining import Contributions
@@ -17,12 +18,11 @@ if TYPE_CHECKING:
     from credo.models.regression.scores import NumberFigures
     from credo.selection.report import RegressionReport
 
-SHOWN = 12  # terms of a description
-TOP = 15  # columns of an explanation
+TERM_LINES = 12  # in a summary
 
 
 def described(model: LinearRegression) -> str:
-    """How the target was explained, the noise about the line, and the terms that matter most."""
+    """A summary of a regression: the noise, the prior, and the most important terms."""
     if model.evidence is None:
         return f"{_name(model)}, not fitted yet"
     head = f"{_name(model)} of {model.target}, after {counted(model.n, 'row')}"
@@ -42,9 +42,9 @@ def _lines(model: LinearRegression) -> list[str]:
     found = [f"  noise: {_noise(model)}{_prior(model)}"]
     found.append(f"  {weights[0]:>12.5g}  ({low[0]:.5g} to {high[0]:.5g})  {terms[0]}")
     order = strongest(model)
-    found += [f"  {weights[i]:>+12.5g}  ({low[i]:.5g} to {high[i]:.5g})  {terms[i]}" for i in order[:SHOWN]]
-    if len(order) > SHOWN:
-        found.append(f"  ... and {counted(len(order) - SHOWN, 'more term')}")
+    found += [f"  {weights[i]:>+12.5g}  ({low[i]:.5g} to {high[i]:.5g})  {terms[i]}" for i in order[:TERM_LINES]]
+    if len(order) > TERM_LINES:
+        found.append(f"  ... and {counted(len(order) - TERM_LINES, 'more term')}")
     return found
 
 
@@ -92,7 +92,7 @@ def regression_content(model: LinearRegression, top: int | None = None) -> list[
     contents: list[Content] = [Paragraph(head)]
     if model.unlabelled:
         contents.append(Paragraph(f"left out: {count_of(model.unlabelled, 'row')} without {one_line(model.target)}"))
-    contents += [GAP, *_terms(model, top or SHOWN)]
+    contents += [GAP, *_terms(model, top or TERM_LINES)]
     return contents if model.report is None else [*contents, GAP, *_judged(model.report)]
 
 
@@ -111,7 +111,7 @@ def _terms(model: LinearRegression, top: int) -> list[Content]:
     rest = len(order) - top
     return [
         shown,
-        *([Paragraph(f"{count_of(rest, 'more term')} of less weight", hint=MORE)] if rest > 0 else []),
+        *([Paragraph(f"{count_of(rest, 'more term')} of less weight", hint=TOP_HINT)] if rest > 0 else []),
     ]
 
 
@@ -140,19 +140,20 @@ def _judged(report: RegressionReport) -> list[Content]:
 
 
 def contributions_content(found: Contributions, title: str, top: int) -> list[Content]:
-    """average + what the columns add = the prediction."""
+    """average + contributions of the columns = the prediction."""
     low, high = found.interval
     head = f"{one_line(found.target)} = {found.prediction:.5g} (95% interval {low:.5g} to {high:.5g})"
     rows = [("average row", "", found.average)]
     rows += [
-        (TIMES.join(name), TIMES.join(map(found.cell, name)), found.columns[name]) for name in found.strongest[:top]
+        (PRODUCT_SIGN.join(name), PRODUCT_SIGN.join(map(found.cell, name)), found.columns[name])
+        for name in found.strongest[:top]
     ]
     if rest := found.strongest[top:]:
         rows.append((count_of(len(rest), "more column"), "", sum(found.columns[name] for name in rest)))
     labels, values, adds = zip(*rows, ("prediction", "", found.prediction), strict=True)
     columns = [
         TableColumn("", labels),
-        TableColumn("value", values, longest=CELL, wraps=True),
+        TableColumn("value", values, longest=CELL_CHARACTERS, wraps=True),
         TableColumn("adds", adds, "+.5g"),
     ]
     drawn = Drawing("weights", [0.0, *adds[1:-1], 0.0])
@@ -160,12 +161,12 @@ def contributions_content(found: Contributions, title: str, top: int) -> list[Co
 
 
 def prediction_content(found: Contributions, top: int | None = None) -> list[Content]:
-    """What a regression's `explain` returned."""
-    return contributions_content(found, "", top or TOP)
+    """The content of a regression's explanation."""
+    return contributions_content(found, "", top or STRONGEST_LINES)
 
 
 def number_scores_content(found: NumberFigures, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
-    """Errors of predictions, beside those of a model without columns."""
+    """Errors of predictions, compared with those of the mean alone."""
     known = count_of(found.rows - found.unknown, "row")
     columns = [
         TableColumn("", ["rmse", "R²", "log-loss, in nats"]),
@@ -176,6 +177,6 @@ def number_scores_content(found: NumberFigures, top: int | None = None) -> list[
 
 
 def with_error(found: NumberFigures) -> str:
-    """The log-loss, and its standard error if there is one."""
+    """The log-loss, with its standard error if known."""
     error = f" ± {found.log_loss_error:.4f}" if np.isfinite(found.log_loss_error) else ""
     return f"{found.log_loss:.4f}{error}"

@@ -12,13 +12,13 @@ from credo.present.regression import strongest
 if TYPE_CHECKING:
     from credo.models.regression.linear import LinearRegression
 
-SHOWN = 20  # terms, the strongest first
+DRAWN_TERMS = 20  # the strongest
 
 
 def plot_regression(model: LinearRegression) -> Figure:
-    """Numbers by one standard deviation, levels against the average: so that terms can be compared."""
+    """The terms' effects, made comparable: numbers per standard deviation, levels against the average."""
     line, table = model.fitted, model.parameters()
-    order = strongest(model)[:SHOWN]
+    order = strongest(model)[:DRAWN_TERMS]
     numbers = {i + 1 for i, source in enumerate(line.basis.features.names) if source in line.basis.features.columns}
     unit = np.array([line.basis.scales[i - 1] if i in numbers else 1.0 for i in order])
     weight, low, high = (table[name].to_numpy()[order] * unit for name in ("weight", "low", "high"))

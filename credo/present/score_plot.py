@@ -9,6 +9,7 @@ import numpy as np
 from credo.errors import DataError, suggest
 from credo.present.densities import shape_of
 from credo.present.figures import PALETTE, draw_density
+from credo.present.limits import DRAWN_CLASSES
 from credo.present.plotting import Figure, unmathed
 from credo.present.texts import named_texts
 
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
     from credo.models.metrics import ScoreFigures
 
-COLUMNS, CLASSES = 9, 6  # that are drawn
-GROUPS = 40
-WORDS = 12
+DRAWN_COLUMNS = 9  # of a classifier
+DRAWN_GROUPS = 40
+DRAWN_WORDS = 12
 
 
 def plot_scores(scores: ScoreFigures) -> Figure:
@@ -38,7 +39,7 @@ def plot_scores(scores: ScoreFigures) -> Figure:
     return figure
 
 
-def plot_groups(beliefs: Beliefs, top: int = GROUPS, quantity: str | None = None) -> Figure:
+def plot_groups(beliefs: Beliefs, top: int = DRAWN_GROUPS, quantity: str | None = None) -> Figure:
     """A forest plot: the estimates of groups with their 95% credible intervals, the largest first."""
     table = beliefs.table()
     known = [name for name in table.column_names if f"{name}_low" in table.column_names]
@@ -70,13 +71,13 @@ def plot_classifier(model: Classifier, columns: Any = None) -> Figure:
     for unknown in (name for name in columns or () if name not in model.views):
         raise DataError(f"there is no column {unknown!r}; {suggest(unknown, [*model.views])}")
     shapes = {name: shape for name in columns or known if (shape := shape_of(model, name)) is not None}
-    names = [*shapes][:COLUMNS]
+    names = [*shapes][:DRAWN_COLUMNS]
     texts = [name for name in columns or known if name in named_texts(model)]
     if not names and texts:
         return _plot_words(model, texts[0])
     if not names:
         raise DataError("no column of the model has a distribution that can be drawn")
-    heaviest = np.argsort(-model.class_weights, kind="stable")[:CLASSES].tolist()
+    heaviest = np.argsort(-model.class_weights, kind="stable")[:DRAWN_CLASSES].tolist()
     across = min(3, len(names))
     figure = Figure(figsize=(3.4 * across, 2.4 * -(-len(names) // across)), layout="constrained")
     grid = figure.subplots(-(-len(names) // across), across, squeeze=False).ravel()
@@ -94,13 +95,13 @@ def plot_classifier(model: Classifier, columns: Any = None) -> Figure:
 
 
 def _plot_words(model: Classifier, column: str) -> Figure:
-    """Weights of evidence of a class's most informative words."""
-    heaviest = np.argsort(-model.class_weights, kind="stable")[:CLASSES].tolist()
+    """The weights of evidence of each class's most informative words."""
+    heaviest = np.argsort(-model.class_weights, kind="stable")[:DRAWN_CLASSES].tolist()
     across = min(3, len(heaviest))
     down = -(-len(heaviest) // across)
     figure = Figure(figsize=(3.4 * across, 3.0 * down), layout="constrained")
     for place, (colour, k) in enumerate(zip(PALETTE, heaviest, strict=False)):
-        found = model.top_words(model.classes[k], WORDS, column=column).to_pylist()
+        found = model.top_words(model.classes[k], DRAWN_WORDS, column=column).to_pylist()
         axes = figure.add_subplot(down, across, place + 1)
         axes.barh(np.arange(len(found)), [each["weight"] for each in found], color=colour)
         axes.set_yticks(np.arange(len(found)), [unmathed(each["word"][:32]) for each in found])

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from credo.networks.sensitivity.sensitivity import Sensitivity
     from credo.networks.sensitivity.tornado import Tornado
 
-SHOWN = 10  # entries of a repr
-WIDE = 80  # characters of an entry
+ENTRY_LINES = 10  # in a repr
+ENTRY_CHARACTERS = 80  # of an entry's name
 
 
 def sensitivity_title(found: Sensitivity) -> str:
@@ -28,7 +28,7 @@ def sensitivity_table(found: Sensitivity, top: int) -> Table:
     entries = found.entries(top)
     slopes = [each.derivative for each in entries]
     columns = [
-        TableColumn("entry", [str(each) for each in entries], longest=WIDE),
+        TableColumn("entry", [str(each) for each in entries], longest=ENTRY_CHARACTERS),
         TableColumn("value", [each.value for each in entries], ".4f"),
         TableColumn("derivative", slopes, "+.4f"),
     ]
@@ -36,21 +36,21 @@ def sensitivity_table(found: Sensitivity, top: int) -> Table:
 
 
 def sensitivity_described(found: Sensitivity) -> str:
-    """The entries that move the answer most."""
-    return "\n".join([f"{sensitivity_title(found)} moves with", *table_lines(sensitivity_table(found, SHOWN))])
+    """The entries that the answer is most sensitive to."""
+    return "\n".join([f"{sensitivity_title(found)} moves with", *table_lines(sensitivity_table(found, ENTRY_LINES))])
 
 
 def sensitivity_content(found: Sensitivity, top: int | None = None) -> list[Content]:
-    return [Paragraph(sensitivity_title(found), "title"), sensitivity_table(found, top or SHOWN)]
+    return [Paragraph(sensitivity_title(found), "title"), sensitivity_table(found, top or ENTRY_LINES)]
 
 
 def tornado_table(found: Tornado, top: int | None = None) -> Table:
     bars = found.bars[:top]
     columns = [
-        TableColumn("entry", [str(bar.entry) for bar in bars], longest=WIDE),
+        TableColumn("entry", [str(bar.entry) for bar in bars], longest=ENTRY_CHARACTERS),
         TableColumn("value", [bar.entry.value for bar in bars], ".4f"),
         TableColumn("range", [(bar.low, bar.high) for bar in bars], ".4f"),
-        TableColumn(found.title, [(bar.at_low, bar.at_high) for bar in bars], ".4f", longest=WIDE),
+        TableColumn(found.title, [(bar.at_low, bar.at_high) for bar in bars], ".4f", longest=ENTRY_CHARACTERS),
     ]
     ends = [(found.probability, *sorted((bar.at_low, bar.at_high))) for bar in bars]
     return Table(columns, Drawing("intervals", ends))
@@ -61,7 +61,7 @@ def tornado_title(found: Tornado) -> str:
 
 
 def tornado_described(found: Tornado) -> str:
-    return "\n".join([tornado_title(found), *table_lines(tornado_table(found, SHOWN))])
+    return "\n".join([tornado_title(found), *table_lines(tornado_table(found, ENTRY_LINES))])
 
 
 def tornado_content(found: Tornado, top: int | None = None) -> list[Content]:
@@ -74,7 +74,7 @@ def impact_table(found: EvidenceImpact) -> Table:
     each = found.findings
     return Table(
         [
-            TableColumn("finding", [f"{one.name}={said(one.value)}" for one in each], longest=WIDE),
+            TableColumn("finding", [f"{one.name}={said(one.value)}" for one in each], longest=ENTRY_CHARACTERS),
             TableColumn(f"P({best}) alone", [one.alone[best] for one in each], ".4f"),
             TableColumn("without it", [one.without[best] for one in each], ".4f"),
             TableColumn("entropy without it", [entropy(one.without) / LN2 for one in each], ".4f"),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from credo.errors import counted
-from credo.present.content import GAP, MORE, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.content import GAP, TOP_HINT, Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.numbers import count_of
 
 if TYPE_CHECKING:
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from credo.networks.directed_graph import DirectedGraph
     from credo.networks.structure.confidence import EdgeConfidence
 
-TOP = 30  # arrows
+ARROW_LINES = 30  # arrows
 COMPELLED, REVERSIBLE = "compelled", "reversible"
-NAMED = 12  # variables without arrows
+NAMED_ISOLATED = 12  # variables without arrows that are named
 
 
 def structure_content(
@@ -25,10 +25,10 @@ def structure_content(
     strengths: Mapping[tuple[str, str], float],
     confidence: EdgeConfidence | None = None,
     compelled: Collection[tuple[str, str]] | None = None,
-    top: int = TOP,
+    top: int = ARROW_LINES,
 ) -> list[Content]:
-    """Arrows, the strongest first. Compelled are those that all equivalent networks have, by default, or those that
-    are given: constraints compel more."""
+    """Arrows, the strongest first. By default, arrows of all equivalent networks are compelled; `compelled` may name
+    more, as constraints do."""
     compelled = net.cpdag().arrows if compelled is None else compelled
     arrows = sorted(strengths, key=lambda arrow: -strengths[arrow])
     shown = arrows[:top]
@@ -47,7 +47,7 @@ def structure_content(
     if arrows:
         contents += [Table(columns, drawing, ("more column",), "a wider terminal shows all"), GAP]
     if len(arrows) > top:
-        contents.append(Paragraph(count_of(len(arrows) - top, "weaker arrow"), hint=MORE))
+        contents.append(Paragraph(count_of(len(arrows) - top, "weaker arrow"), hint=TOP_HINT))
     contents += [Paragraph(text, "note") for text in _notes(net, arrows, shown, confidence, compelled)]
     return contents
 
@@ -59,7 +59,7 @@ def _notes(
     confidence: EdgeConfidence | None,
     compelled: Collection[tuple[str, str]],
 ) -> list[str]:
-    from credo.present.confidence import how
+    from credo.present.edge_confidence import how
 
     notes = list[str]()
     if arrows:
@@ -70,7 +70,7 @@ def _notes(
         notes.append("Reversible: an equivalent network that the constraints allow has the arrow reversed.")
     alone = [name for name in net.parents if not any(name in arrow for arrow in arrows)]
     if alone and arrows:
-        names = ", ".join(alone[:NAMED]) + (", ..." if len(alone) > NAMED else "")
+        names = ", ".join(alone[:NAMED_ISOLATED]) + (", ..." if len(alone) > NAMED_ISOLATED else "")
         notes.append(f"{counted(len(alone), 'variable')} without arrows: {names}.")
     if not arrows:
         notes.append("No arrow raises the score: the columns look independent of each other.")
@@ -88,7 +88,7 @@ def graph_comparison_content(found: GraphComparison, top: int | None = None) -> 
         f"adjacencies: precision {found.adjacency_precision:.3f}, recall {found.adjacency_recall:.3f}; "
         f"arrows: precision {found.arrow_precision:.3f}, recall {found.arrow_recall:.3f}"
     )
-    shown = rows[: top or TOP]
+    shown = rows[: top or ARROW_LINES]
     names = ("", "variable", "variable ")
     table = [Table([TableColumn(name, [row[j] for row in shown]) for j, name in enumerate(names)])] if rows else []
     more = [Paragraph(count_of(len(rows) - len(shown), "more edge"), "note")] if len(rows) > len(shown) else []

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from credo.errors import counted
 from credo.present.content import Content, Paragraph
-from credo.present.networks import SMALL_NETWORK, WIDE, arrow_lines, cpt_lines
+from credo.present.limits import REPR_CHARACTERS
+from credo.present.networks import SMALL_NETWORK, arrow_lines, cpt_lines
 from credo.present.numbers import count_of
 
 if TYPE_CHECKING:
@@ -31,11 +32,14 @@ def described(net: DynamicNetwork) -> str:
       yes              0.7  0.3
       no               0.3  0.7
     """
-    return "\n".join(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in [*_arrows(net), *_tables(net)])
+    return "\n".join(
+        line if len(line) <= REPR_CHARACTERS else f"{line[: REPR_CHARACTERS - 1]}…"
+        for line in [*_arrows(net), *_tables(net)]
+    )
 
 
 def template_content(net: DynamicNetwork, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
-    """What a dynamic network is, and what it has learned."""
+    """The contents of a dynamic network."""
     return [Paragraph("\n".join([*_arrows(net), *_tables(net)]), "lines")]
 
 
@@ -53,7 +57,7 @@ def described_plates(net: PlateNetwork) -> str:
         lines.append(f"fitted by EM: {count_of(len(net.history) - 1, 'step')}")
     for name, above in net.parents.items() if net.tables and len(net.parents) <= SMALL_NETWORK else ():
         lines += ["", *cpt_lines(name, above, net.states, net.tables[name])]
-    return "\n".join(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines)
+    return "\n".join(line if len(line) <= REPR_CHARACTERS else f"{line[: REPR_CHARACTERS - 1]}…" for line in lines)
 
 
 def plates_content(net: PlateNetwork, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it

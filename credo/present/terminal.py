@@ -17,37 +17,37 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from credo.errors import printable
-from credo.present.content import LONGEST, ColouredText, Content, Drawing, Matrix, Paragraph, Table, TableColumn
+from credo.present.content import NAME_CHARACTERS, ColouredText, Content, Drawing, Matrix, Paragraph, Table, TableColumn
 from credo.present.numbers import count_of, one_line, ranged_left, written
 
-WIDE = 500  # columns of a file or a pipe, where nothing needs to be wrapped
-SHORT = 16  # characters of a word that isn't broken
-COLUMN_GAP = 3  # between columns
-MATRIX = 100  # characters of a matrix
-LONGEST_TEXT = 2000  # characters of a coloured text
-STYLES = {"title": "bold", "step": "bold cyan", "note": "dim", "command": "green"}
+FILE_WIDTH = 500  # the width for a file or a pipe, where nothing is wrapped
+UNBROKEN_CHARACTERS = 16  # of a word that isn't broken
+COLUMN_GAP = 3  # characters between columns
+MATRIX_CHARACTERS = 100  # the widest confusion matrix
+TERMINAL_TEXT_CHARACTERS = 2000  # of a coloured text
+ROLE_STYLES = {"title": "bold", "step": "bold cyan", "note": "dim", "command": "green"}
 
-HeadedCells = tuple[str, Sequence[str]]  # a header and what is below it
+HeadedCells = tuple[str, Sequence[str]]  # a header and its lines
 
 
 class Screen(Console):
     """stdout; plain text where that is no terminal."""
 
     def __init__(self) -> None:
-        self.free = not sys.stdout.isatty() and "COLUMNS" not in os.environ  # as wide as it needs
-        super().__init__(width=WIDE if self.free else None, markup=False, highlight=False, emoji=False)
+        self.free = not sys.stdout.isatty() and "COLUMNS" not in os.environ  # unlimited width
+        super().__init__(width=FILE_WIDTH if self.free else None, markup=False, highlight=False, emoji=False)
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
     def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
-        """Takes control characters out of whatever is printed: the one way to the screen."""
+        """Remove control characters from everything that is printed."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else printable(text), style, control)
 
 
 def show(contents: Iterable[Content], screen: Console | None = None, indent: int = 0) -> None:
-    """Print one after another. Columns that had no room are counted below the next gap."""
+    """Print the contents in order. A note after the next gap counts columns that had no room."""
     screen, left_out = screen or Screen(), ""
     for content in contents:
         if isinstance(content, Paragraph):
@@ -66,7 +66,7 @@ def show(contents: Iterable[Content], screen: Console | None = None, indent: int
 
 
 def _say(screen: Console, content: Paragraph, indent: int) -> None:
-    """Lines break between words; a command is one line, however long, as it is there to be copied."""
+    """Print a paragraph, broken between words; a command stays on one line, to be copied."""
     unbroken = content.role == "command" or getattr(screen, "free", False)
     said = f"{content.text}: {content.hint}" if content.hint else content.text
     text = f"{' ' * indent}{said}" if said else ""
@@ -74,7 +74,7 @@ def _say(screen: Console, content: Paragraph, indent: int) -> None:
         text = "\n".join(
             line if len(line) <= screen.width else f"{line[: screen.width - 1]}…" for line in text.split("\n")
         )
-    screen.print(RichText(text, STYLES.get(content.role, "")), soft_wrap=unbroken)
+    screen.print(RichText(text, ROLE_STYLES.get(content.role, "")), soft_wrap=unbroken)
 
 
 def _rendered(content: Content, screen: Console) -> tuple[Any, str]:
@@ -100,7 +100,7 @@ def _legend(content: ColouredText, screen: Console) -> str:
 
 
 def _table(content: Table, width: int) -> tuple[RichTable, str]:
-    """A table with the columns that fit, and a note about the others."""
+    """A table with the columns that fit, and a note about dropped ones."""
     columns, skipped = _fitting(content, width)
     cells: list[HeadedCells] = [(one_line(each.header), written(each)) for each in columns]
     left = [ranged_left(each) for each in columns]
@@ -115,7 +115,7 @@ def _table(content: Table, width: int) -> tuple[RichTable, str]:
 
 
 def _fitting(content: Table, width: int) -> tuple[list[TableColumn], str]:
-    """Where one column doesn't fit, those of its rank and above that follow it are left out, too."""
+    """The columns that fit. If one doesn't, later ones of its rank or above are dropped, too."""
     kept: list[TableColumn] = []
     lost: dict[int, int] = {}
     used = 0
@@ -131,18 +131,22 @@ def _fitting(content: Table, width: int) -> tuple[list[TableColumn], str]:
 
 
 def _room(columns: Sequence[HeadedCells], width: int) -> int:
-    """How many characters of a line are left for one more column."""
+    """The number of characters left for one more column."""
     return width - sum(COLUMN_GAP + max(map(cell_len, (header, *cells))) for header, cells in columns)
 
 
 def _laid_out(columns: Sequence[HeadedCells], left: Sequence[bool], wraps: Sequence[bool]) -> RichTable:
-    """Where there is no room, cells that may wrap are broken between words."""
+    """The table, with cells wrapped between words if there is no room."""
     made = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     for (header, cells), is_left, wrap in zip(columns, left, wraps, strict=True):
         side: Literal["left", "right"] = "left" if is_left else "right"
         whole = (header, *cells)
         words = [word for cell in whole for word in cell.split()] if wrap else whole
-        least = min(max(map(cell_len, words), default=0), SHORT if wrap else WIDE) if any(wraps) else None
+        least = (
+            min(max(map(cell_len, words), default=0), UNBROKEN_CHARACTERS if wrap else FILE_WIDTH)
+            if any(wraps)
+            else None
+        )
         overflow: Literal["fold", "ellipsis"] = "fold" if wrap else "ellipsis"
         made.add_column(RichText(header), justify=side, no_wrap=not wrap, overflow=overflow, min_width=least)
     for row in zip(*(cells for _, cells in columns), strict=True):
@@ -151,8 +155,8 @@ def _laid_out(columns: Sequence[HeadedCells], left: Sequence[bool], wraps: Seque
 
 
 def _matrix(content: Matrix, width: int) -> RichTable:
-    first = min(LONGEST, max(len(name) for name in [*content.names, "truth"]))
-    longest = max(4, (min(width, MATRIX) - first) // len(content.names) - COLUMN_GAP)
+    first = min(NAME_CHARACTERS, max(len(name) for name in [*content.names, "truth"]))
+    longest = max(4, (min(width, MATRIX_CHARACTERS) - first) // len(content.names) - COLUMN_GAP)
     columns = [TableColumn("truth", content.names, longest=first)]
     for k, name in enumerate(content.names):
         columns.append(TableColumn(one_line(name, longest), [row[k] for row in content.counts], "count"))
@@ -224,15 +228,15 @@ def weights(values: Sequence[float], width: int) -> list[str]:
 
 
 def _coloured(content: ColouredText) -> RichText:
-    """Words for the class in green, against it in red, the strong ones bold; the beginning of a long text."""
+    """The beginning of a text: words for the class in green, against it in red, strong ones bold."""
     text = content.text
-    shown = RichText("".join(c if c.isprintable() or c == "\n" else "·" for c in text[:LONGEST_TEXT]))
+    shown = RichText("".join(c if c.isprintable() or c == "\n" else "·" for c in text[:TERMINAL_TEXT_CHARACTERS]))
     largest = max((abs(each["weight"]) for each in content.words if each["places"]), default=0.0)
-    for each in sorted(content.words, key=lambda each: abs(each["weight"])):  # the strongest last: it covers the others
+    for each in sorted(content.words, key=lambda each: abs(each["weight"])):  # the strongest last, on top of the others
         colour = "green" if each["weight"] > 0 else "red"
         style = f"bold {colour}" if abs(each["weight"]) > largest / 2 else colour
         for start, end in each["places"] if abs(each["weight"]) > largest / 20 else ():
-            shown.stylize(style, start, min(end, LONGEST_TEXT))
-    if len(text) > LONGEST_TEXT:
+            shown.stylize(style, start, min(end, TERMINAL_TEXT_CHARACTERS))
+    if len(text) > TERMINAL_TEXT_CHARACTERS:
         shown.append(" ...", "dim")
     return shown

@@ -19,21 +19,21 @@ from credo.present.numbers import whole
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
-CLASSES, WORDS = 8, 12  # whose words are shown; how many of each
-DOCUMENTS = 6  # that are shown
-LISTED, SUMMED = 8, 4  # words that are listed below a text; columns of a sum
-WEIGHT = "log P(word | class)/P(word | other classes), and its count in the class"
-TUNED_WEIGHT = (
+WORD_CLASSES, CLASS_WORDS = 8, 12  # classes with their strongest words; words per class
+EXPLAINED_DOCUMENTS = 6  # on a page
+LISTED_WORDS, SUMMED_COLUMNS = 8, 4  # below a text; in the sum of weights
+WEIGHT_MEANING = "log P(word | class)/P(word | other classes), and its count in the class"
+TUNED_WEIGHT_MEANING = (
     "the tuned model's mean weight against the other classes, and the number of the class's texts that have it"
 )
 
 
 def strongest_words(model: Classifier) -> str:
-    """Of each text column and each of the commonest classes; hashed words have no names to show."""
+    """The strongest words of each text column and each of the commonest classes; hashed words have no names."""
     columns = named_texts(model)
     if not columns:
         return ""
-    classes = _commonest(model)[:CLASSES]
+    classes = _commonest(model)[:WORD_CLASSES]
     parts = [
         (f"<h3>{named(name)}</h3>\n" if len(columns) > 1 else "")
         + f'<div class="figures">{"".join(_words(model, value, name) for value in classes)}</div>'
@@ -41,7 +41,7 @@ def strongest_words(model: Classifier) -> str:
     ]
     rest = len(model.classes) - len(classes)
     more = f"; {rest:,} more classes not shown" if rest else ""
-    weight = TUNED_WEIGHT if _reads_odds(model) else WEIGHT
+    weight = TUNED_WEIGHT_MEANING if _reads_odds(model) else WEIGHT_MEANING
     about = (
         f"Each with its weight of evidence in nats, {weight}. The bar is their product: the word's total weight in the "
         f"class{more}."
@@ -50,7 +50,7 @@ def strongest_words(model: Classifier) -> str:
 
 
 def _words(model: Classifier, value: object, column: str) -> str:
-    found = model.top_words(value, WORDS, column=column).to_pylist()
+    found = model.top_words(value, CLASS_WORDS, column=column).to_pylist()
     most = max((each["weight"] * each["count"] for each in found), default=1.0)
     rows = (
         (
@@ -99,7 +99,7 @@ def _commonest(model: Classifier) -> list[Any]:
 
 
 def _explained(model: Classifier, examples: object, columns: Sequence[str]) -> Iterator[tuple[Waterfall, Any]]:
-    """With their labels; without documents that are impossible under every class, or empty."""
+    """The explanations and labels of documents that are neither empty nor impossible under every class."""
     for row, truth in _chosen(model, source(examples), columns):
         with suppress(EvidenceError):
             found = model.explain(Source.of_batch(row))
@@ -108,11 +108,11 @@ def _explained(model: Classifier, examples: object, columns: Sequence[str]) -> I
 
 
 def _chosen(model: Classifier, table: Source, columns: Sequence[str]) -> list[tuple[Batch, Any]]:
-    """The first documents of the commonest classes, equally many of each; without classes, the first documents."""
+    """The first documents of the commonest classes, equally many of each; if unlabelled, the first documents."""
     target = str(model.target) if model.target in table.names else None
-    classes = _commonest(model)[:DOCUMENTS] if target else [None]
+    classes = _commonest(model)[:EXPLAINED_DOCUMENTS] if target else [None]
     found: dict[Any, list[Batch]] = {value: [] for value in classes}
-    left = dict.fromkeys(classes, DOCUMENTS // len(classes))
+    left = dict.fromkeys(classes, EXPLAINED_DOCUMENTS // len(classes))
     for batch in table.batches([name for name in table.names if name in model.views or name == target]):
         truths = batch.column(target).to_pylist() if target else [None] * batch.rows
         for i, truth in enumerate(truths):
@@ -139,7 +139,7 @@ def _document(found: Waterfall, truth: object, several: bool) -> str:
 
 
 def _coloured(found: ExplainedText) -> str:
-    strongest = ", ".join(f"{named(each['word'])} {each['weight']:+.2f}" for each in found["words"][:LISTED])
+    strongest = ", ".join(f"{named(each['word'])} {each['weight']:+.2f}" for each in found["words"][:LISTED_WORDS])
     return f'{coloured(found["text"], found["words"])}<p class="faint">{strongest}</p>'
 
 
@@ -148,8 +148,8 @@ def _sum(found: Waterfall) -> str:
     weights = [each for each in found.weights if each["weight"]]
     terms = [
         f"prior {found.prior:+.2f}",
-        *(f"{named(each['name'])} {each['weight']:+.2f}" for each in weights[:SUMMED]),
+        *(f"{named(each['name'])} {each['weight']:+.2f}" for each in weights[:SUMMED_COLUMNS]),
     ]
-    if rest := weights[SUMMED:]:
+    if rest := weights[SUMMED_COLUMNS:]:
         terms.append(f"{len(rest):,} more {sum(each['weight'] for each in rest):+.2f}")
     return f"{', '.join(terms)}: log-odds {found.log_odds:+.2f} against {named(found.against)}, in {found.unit}"

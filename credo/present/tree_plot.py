@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from credo.models.tree.describing import Outline
 
-MOST_LEAVES = 40  # that a picture shows: of a larger tree, its upper part
-ANSWER = 22  # characters
-COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
+DRAWN_LEAVES = 40  # of a larger tree, the upper part is drawn
+ANSWER_WIDTH = 22  # characters of an answer on a branch
+CLASS_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class TreeBox:
     answer: str
     text: str
     rows: float
-    shares: Sequence[float]  # empty where something is asked
+    shares: Sequence[float]  # empty for an inner node
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class TreePicture:
 
 
 def tree_picture(outline: Outline) -> TreePicture:
-    """What a picture of a tree shows, as plain data."""
+    """The picture of a tree, as plain data."""
     deepest = max(node.depth for node in outline.nodes)
-    while sum(_ends(node, deepest) for node in outline.nodes) > MOST_LEAVES and deepest > 1:
+    while sum(_ends(node, deepest) for node in outline.nodes) > DRAWN_LEAVES and deepest > 1:
         deepest -= 1
     shown = {i: node for i, node in enumerate(outline.nodes) if node.depth <= deepest}
     place = {old: new for new, old in enumerate(shown)}
@@ -54,8 +54,10 @@ def tree_picture(outline: Outline) -> TreePicture:
     boxes = []
     for i, node in shown.items():
         ends = _ends(node, deepest)
-        text = one_line(outline.classes[int(np.argmax(node.shares))] if ends else node.column, ANSWER)
-        answer = one_line(_short(node.answer, outline.nodes[node.parent].column or ""), ANSWER) if node.answer else ""
+        text = one_line(outline.classes[int(np.argmax(node.shares))] if ends else node.column, ANSWER_WIDTH)
+        answer = (
+            one_line(_short(node.answer, outline.nodes[node.parent].column or ""), ANSWER_WIDTH) if node.answer else ""
+        )
         parent = place[node.parent] if node.parent >= 0 else -1
         boxes.append(TreeBox(x[i], node.depth, parent, answer, text, node.rows, node.shares if ends else ()))
     return TreePicture([one_line(value) for value in outline.classes], boxes)
@@ -66,7 +68,7 @@ def _ends(node: Any, deepest: int) -> bool:
 
 
 def _short(answer: str, column: str) -> str:
-    """An answer without the column's name, which stands above it."""
+    """An answer without the column's name, which is above it."""
     return answer.removeprefix(f"{column} ").removeprefix("= ").removeprefix("in ")
 
 
@@ -95,12 +97,12 @@ def plot_tree(outline: Outline, ax: Any = None) -> AnyFigure:
 
 
 def _key(ax: Any, classes: Sequence[str]) -> None:
-    """Which colour is whose."""
+    """The legend of the classes' colours."""
     from matplotlib.patches import Patch
 
     from credo.present.plotting import unmathed
 
-    colours = [Patch(color=colour, label=unmathed(name)) for colour, name in zip(COLOURS, classes, strict=False)]
+    colours = [Patch(color=colour, label=unmathed(name)) for colour, name in zip(CLASS_COLOURS, classes, strict=False)]
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": min(len(colours), 4)}
     ax.legend(handles=colours, frameon=False, fontsize=8, **place)
 
@@ -112,7 +114,7 @@ def _draw(ax: Any, box: TreeBox, classes: Sequence[str]) -> None:
         return
     left = box.x - 0.4
     for k, share in enumerate(box.shares[: len(classes)]):
-        ax.barh(-box.depth - 0.2, 0.8 * share, 0.1, left, color=COLOURS[k % len(COLOURS)], zorder=2)
+        ax.barh(-box.depth - 0.2, 0.8 * share, 0.1, left, color=CLASS_COLOURS[k % len(CLASS_COLOURS)], zorder=2)
         left += 0.8 * share
     ax.text(box.x, -box.depth, box.text, ha="center", va="center", fontsize=9, weight="bold", zorder=3)
     ax.text(box.x, -box.depth - 0.36, whole(box.rows), ha="center", va="center", fontsize=7, color="0.4")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from credo.asking.protocol import Waterfall, waterfall
 from credo.present.content import GAP, ColouredText, Content, Drawing, Paragraph, Table, TableColumn
-from credo.present.numbers import CELL, count_of, one_line
-
-TOP = 15  # columns, and words of each text
+from credo.present.limits import STRONGEST_LINES
+from credo.present.numbers import CELL_CHARACTERS, count_of, one_line
 
 
 def waterfall_table(found: Waterfall, top: int, noun: str, sides: tuple[str, str], form: str = "+.3f") -> Table:
-    """The prior, the strongest weights, the others together, and their sum."""
+    """The prior, the strongest weights, the rest as one line, and the sum."""
     rows = [("prior", "", found.prior)]
     rows += [
         (each["name"], "missing" if each["value"] is None else each["value"], each["weight"])
@@ -21,15 +20,15 @@ def waterfall_table(found: Waterfall, top: int, noun: str, sides: tuple[str, str
     names, values, weights = zip(*rows, ("log-odds", "", found.log_odds), strict=True)
     columns = [
         TableColumn("", names),
-        TableColumn("value", values, longest=CELL, wraps=True),
+        TableColumn("value", values, longest=CELL_CHARACTERS, wraps=True),
         TableColumn(found.unit, weights, form),
     ]
     return Table(columns, Drawing("weights", weights, sides=sides))
 
 
 def row_content(found: object, top: int | None = None) -> list[Content]:
-    """What a classifier's `explain` returned."""
-    return explanation_content(waterfall(found), "", top or TOP)
+    """The content of a classifier's explanation."""
+    return explanation_content(waterfall(found), "", top or STRONGEST_LINES)
 
 
 def explanation_content(found: Waterfall, title: str, top: int) -> list[Content]:

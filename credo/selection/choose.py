@@ -13,7 +13,7 @@ from credo.core.description import Describes
 from credo.core.learning import Validation
 from credo.data import Source, source
 from credo.errors import CredoError, DataError, EvidenceError, SchemaError, counted
-from credo.models.description import evidence_about, log_evidence_of
+from credo.models.description_length import evidence_about, log_evidence_of
 from credo.models.metrics import Scores, fold_ratio, variance_of_mean
 from credo.models.regression.scores import NumberScores
 from credo.numerics.exact import Array

@@ -20,9 +20,9 @@ from credo.core.evidence import Evidence
 from credo.core.labels import ROWS
 from credo.data import Batch
 from credo.data.arrow_arrays import number_array, numpy_array
-from credo.data.words import Reading
+from credo.data.tokens import Tokeniser
 from credo.models.forms import ODDS_FORMS, Text
-from credo.models.regression.features import MOST, Features, Readings
+from credo.models.regression.features import MOST_FEATURES, Features, Readings
 from credo.numerics.exact import Array
 from credo.numerics.ridge_logistic import Beside, Dense, SparseRows
 from credo.numerics.ridge_logistic import Features as Matrix
@@ -104,7 +104,7 @@ def _cells(model: Any, parts: Sequence[Batch], weight: Array) -> tuple[LinearCel
     widths = {name: 1 for name, forms in model.views.items() if forms[0] in NUMBERS}
     categories = {name for name, forms in model.views.items() if forms[0] == "category"}
     widths |= {name: len(model.seen.schema[name].levels) for name in categories}
-    room, chosen = min(MOST, MOST_CELLS // max(len(weight), 1)), set()
+    room, chosen = min(MOST_FEATURES, MOST_CELLS // max(len(weight), 1)), set()
     for name in sorted(widths, key=lambda name: widths[name]):
         if widths[name] <= room:
             chosen.add(name)
@@ -144,7 +144,7 @@ def _words(model: Any, name: str, parts: Sequence[Batch]) -> tuple[LinearWords, 
     return replace(term, typical=typical), matrix
 
 
-def _counted(name: str, reading: Reading, parts: Sequence[Batch]) -> tuple[Any, Any]:
+def _counted(name: str, reading: Tokeniser, parts: Sequence[Batch]) -> tuple[Any, Any]:
     """How often each text has each word, as a CSR matrix, and the words."""
     from scipy.sparse import csr_matrix
 

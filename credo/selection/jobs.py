@@ -13,7 +13,7 @@ from credo.blocks.capabilities import Weighable
 from credo.core.learning import RowWeights
 from credo.core.membership import Codes, Hard
 from credo.data import Batch
-from credo.data.fingerprints import MISSING, Fingerprints, apart, cell_prints, fingerprints, mixed
+from credo.data.fingerprints import MISSING_PRINT, Fingerprints, apart, cell_prints, fingerprints, mixed
 from credo.engines.partitions import Loaded
 from credo.numerics.exact import Array
 from credo.selection.observations import Parts
@@ -71,7 +71,7 @@ class Draw:
         weight, batch = self.weights.of_rows(batch), batch.only(self.names)
         cells = cell_prints(batch, self.names)
         prints = fingerprints(cells)
-        groups = prints if own is None else np.where(own == MISSING, prints, own)
+        groups = prints if own is None else np.where(own == MISSING_PRINT, prints, own)
         codes = self.model.codes_of(batch)
         parts = Parts.of(np.flatnonzero((codes >= 0) & (weight > 0)), weight, self.unit)
         if self.stride > 1:

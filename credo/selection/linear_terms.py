@@ -22,7 +22,9 @@ from credo.blocks.text.tf_idf import to_unit_length
 from credo.core.membership import Hard
 from credo.data import Batch
 from credo.data.arrow_arrays import numpy_array, scalar
-from credo.data.words import Documents, Reading, Vocabulary
+from credo.data.tokens import Tokeniser
+from credo.data.word_counts import Documents
+from credo.data.words import Vocabulary
 from credo.models.forms import Text
 from credo.models.regression.features import Features
 from credo.numerics.exact import Array
@@ -157,7 +159,7 @@ class LinearWords(LinearTerm, WordByWord, WeighsWords):
         return (self.name,)
 
     @cached_property
-    def reading(self) -> Reading:
+    def reading(self) -> Tokeniser:
         return reading_of(self.name, self.text)
 
     @cached_property
@@ -205,7 +207,7 @@ class LinearWords(LinearTerm, WordByWord, WeighsWords):
         return dict(zip(names, self.share * row.data[:, None] * self.weights[row.indices], strict=True))
 
 
-def reading_of(name: str, text: Text) -> Reading:
+def reading_of(name: str, text: Text) -> Tokeniser:
     block = text.block(name, text.form)
     assert isinstance(block, Texts)
     return block.reading

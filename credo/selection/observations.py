@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from credo.core.membership import Codes
 from credo.data.fingerprints import Fingerprints, earlier
-from credo.models.copies import Repeats
+from credo.models.repeated_rows import Repeats
 from credo.numerics.exact import Array
 
 

@@ -24,7 +24,7 @@ from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.data.profile import profile
 from credo.errors import DataError, SchemaError
 from credo.models.regression.scores import NumberScores
-from credo.models.targets import FEW_NUMBERS
+from credo.models.targets import NUMBERS_AS_CLASSES
 from credo.notices import quietly, tell
 from credo.numerics.distributions import LOG_2PI, StudentT
 from credo.numerics.exact import Array
@@ -65,7 +65,7 @@ def holds_numbers(table: Source, target: str, kinds: Mapping[str, Any] | None) -
             return True
     elif not pa.types.is_integer(array.type):
         return False
-    if int(pc.count_distinct(array).as_py()) <= FEW_NUMBERS:
+    if int(pc.count_distinct(array).as_py()) <= NUMBERS_AS_CLASSES:
         return False
     found = profile(table, [target], every=[target])[target]
     tell(

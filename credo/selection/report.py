@@ -82,7 +82,7 @@ class Report:
 
     def save(self, path: FilePath) -> None:
         """Write an .html report: the candidates, the scores, and the columns."""
-        from credo.present.page import report_page
+        from credo.present.classifier_page import report_page
 
         report_page(self, path)
 

@@ -21,7 +21,7 @@ from credo.data import Batch
 from credo.data.arrow_arrays import numpy_array
 from credo.errors import EvidenceError
 from credo.models.class_evidence import few
-from credo.models.class_predictor import Shares
+from credo.models.class_reader import Shares
 from credo.models.classifier import Classifier, WithoutEach
 from credo.models.explaining import Reasons
 from credo.models.forms import Views

@@ -1,1 +1,1 @@
-"""Models in files: a versioned schema for each stored class, a JSON header and arrays. Nothing is pickled."""
+"""Saving and loading models: a versioned schema for each stored class, a JSON header and arrays; never pickle."""

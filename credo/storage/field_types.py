@@ -26,7 +26,7 @@ def array(name: str, dtype: object) -> FieldType:
 
 
 def class_at(place: str) -> FieldType:
-    """An instance of a class at "module:Class", or of one derived from it; nothing is imported to tell."""
+    """Instances of a class at "module:Class", or of a subclass; the check imports nothing."""
     return FieldType(
         place.partition(":")[2], lambda value: any(place_of(kind) == place for kind in type(value).__mro__)
     )
@@ -49,7 +49,7 @@ def one_of(*texts: str) -> FieldType:
 
 
 def tuple_of(inner: FieldType) -> FieldType:
-    """Of any length."""
+    """Tuples of any length."""
     return FieldType(f"a tuple of {inner.name}", lambda v: isinstance(v, tuple) and all(map(inner.fits, v)))
 
 
@@ -76,7 +76,7 @@ CODES = array("Array of int32", np.int32)
 
 NAMES = tuple_of(TEXT)
 NUMBERS = tuple_of(NUMBER)
-VALUES = tuple_of(ANYTHING)  # of categories
+VALUES = tuple_of(ANYTHING)  # values of categories
 NAMES_BY_NAME = mapping(TEXT, NAMES)  # the parents of variables, the forms of columns
-KINDS = optional(mapping(TEXT, ANYTHING))  # of columns, as users give them
+KINDS = optional(mapping(TEXT, ANYTHING))  # kinds of columns, as users give them
 CLASS_PRIOR = optional(mapping(ANYTHING, NUMBER))

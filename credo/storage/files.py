@@ -27,10 +27,10 @@ import numpy as np
 from credo import __version__
 from credo.errors import CredoError, StorageError
 
-FORMAT = 1
-FIRST_LINE = re.compile(rb"credo ([1-9][0-9]*) ([0-9a-f]{64}) (0|[1-9][0-9]*)\n")
-LONGEST_LINE = 128  # bytes; first lines are shorter
-SEPARATOR = b"arrays\n"  # never a line of JSON
+FILE_FORMAT = 1
+FIRST_LINE_PATTERN = re.compile(rb"credo ([1-9][0-9]*) ([0-9a-f]{64}) (0|[1-9][0-9]*)\n")
+FIRST_LINE_BYTES = 128  # first lines are shorter
+ARRAYS_LINE = b"arrays\n"  # never a line of JSON
 
 FilePath = str | PathLike[str]
 Kind = TypeVar("Kind")
@@ -47,13 +47,13 @@ def save(model: object, path: FilePath, updates: Sequence[str] = ()) -> None:
     try:
         header = {"credo": __version__, "kind": kind_of(model), "model": writer.node(model)}
         header |= {"updates": [*updates]} if updates else {}
-        chunks = [f"{readable(header)}\n".encode(), SEPARATOR, *writer.chunks]
+        chunks = [f"{readable(header)}\n".encode(), ARRAYS_LINE, *writer.chunks]
     except (ValueError, RecursionError) as error:
         raise StorageError(f"can't save to {path}: {error}") from None
     checksum = hashlib.sha256()
     for chunk in chunks:
         checksum.update(chunk)
-    first = f"credo {FORMAT} {checksum.hexdigest()} {sum(map(len, chunks))}\n"
+    first = f"credo {FILE_FORMAT} {checksum.hexdigest()} {sum(map(len, chunks))}\n"
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), [first.encode(), *chunks])  # a link stays one
 
@@ -63,13 +63,13 @@ def load(path: FilePath) -> Any: ...
 
 
 @overload
-def load(path: FilePath, kind: Callable[..., Kind]) -> Kind: ...  # type[Kind] would refuse abstract classes
+def load(path: FilePath, kind: Callable[..., Kind]) -> Kind: ...  # type[Kind] would reject abstract classes
 
 
 def load(path: FilePath, kind: Any = None) -> Any:
     """Read what was saved; every number has the same bits. A model of another kind than the one asked for is refused.
 
-    `credo.load("m.credo", credo.Classifier)` says what the file holds, to people, editors and type checkers.
+    `credo.load("m.credo", credo.Classifier)` tells readers, editors and type checkers what the file contains.
     """
     model = _loaded(path)
     if kind is not None and not isinstance(model, kind):
@@ -85,19 +85,19 @@ def _loaded(path: FilePath) -> Any:
         body = file.read(size)
     if hashlib.sha256(body).hexdigest() != checksum:
         raise StorageError(f"{path} was damaged or tampered with: its contents don't match its checksum")
-    cut = body.find(b"\n" + SEPARATOR) + 1
+    cut = body.find(b"\n" + ARRAYS_LINE) + 1
     header = _header(body[:cut], path)
     try:
         with np.errstate(all="ignore"):
-            model = Unpacker(memoryview(body)[cut + len(SEPARATOR) :]).value(header["model"])
+            model = Unpacker(memoryview(body)[cut + len(ARRAYS_LINE) :]).value(header["model"])
         match header["model"]:
-            case {"class": str(name)}:  # as it was called when the file was written
+            case {"class": str(name)}:  # under its name when the file was written
                 pass
             case _:
                 name = kind_of(model)
         if name != header["kind"]:
             raise ValueError(f"it should be a {header['kind']}, but is a {name}")
-    except Exception as error:  # a forged file may make a constructor raise anything
+    except Exception as error:  # with a forged file, a constructor may raise anything
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise StorageError(f"{path} can't be read by credo {__version__}: {reason}") from None
     return model
@@ -107,7 +107,7 @@ def describe(path: FilePath) -> dict[str, Any]:
     """A file's header. The arrays are neither read nor checked."""
     with explained("load", path), Path(path).expanduser().open("rb") as file:
         _promised(file, path)
-        header = b"".join(takewhile(lambda line: line != SEPARATOR, file))
+        header = b"".join(takewhile(lambda line: line != ARRAYS_LINE, file))
     return _header(header, path)
 
 
@@ -130,18 +130,18 @@ def _reader_of(path: FilePath) -> str:
 def _promised(file: BinaryIO, path: FilePath) -> tuple[str, int]:
     """The checksum and the size in the first line; the size is checked against the file's."""
     status = os.fstat(file.fileno())
-    line = file.readline(LONGEST_LINE) if stat.S_ISREG(status.st_mode) else b""
+    line = file.readline(FIRST_LINE_BYTES) if stat.S_ISREG(status.st_mode) else b""
     version = re.match(rb"credo ([1-9][0-9]*) ", line)
     if not version:
         raise StorageError(f"{path} is not a credo file{_reader_of(path)}")
-    if int(version[1]) > FORMAT:
+    if int(version[1]) > FILE_FORMAT:
         raise StorageError(
             f"{path} was written by a newer version of credo, in format {int(version[1])}; "
-            f"credo {__version__} reads format {FORMAT}: upgrade it"
+            f"credo {__version__} reads format {FILE_FORMAT}: upgrade it"
         )
-    found = FIRST_LINE.fullmatch(line)
+    found = FIRST_LINE_PATTERN.fullmatch(line)
     if not found:
-        fault = "is truncated" if len(line) == status.st_size < LONGEST_LINE else "was damaged or tampered with"
+        fault = "is truncated" if len(line) == status.st_size < FIRST_LINE_BYTES else "was damaged or tampered with"
         raise StorageError(f"{path} {fault}: its first line is incomplete")
     size, there = int(found[3]), status.st_size - len(line)
     if size != there:
@@ -151,7 +151,7 @@ def _promised(file: BinaryIO, path: FilePath) -> tuple[str, int]:
 
 
 def write_whole(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
-    """Write under a temporary name, then replace the old file in one step."""
+    """Write atomically: under a temporary name, which then replaces the file."""
     mode = path.stat().st_mode if path.exists() else None
     if mode is not None and not stat.S_ISREG(mode):
         raise ValueError("it is a folder" if stat.S_ISDIR(mode) else "it is a device or a pipe, not a file")
@@ -171,7 +171,7 @@ def write_whole(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise
-    with suppress(OSError):  # the file is in place even where a folder can't be synced
+    with suppress(OSError):  # the file is in place even if its folder can't be synced
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -181,12 +181,12 @@ def write_whole(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
 
 @contextmanager
 def explained(verb: str, path: FilePath) -> Iterator[None]:
-    """Turn errors of the system into one sentence that names the path."""
+    """Turn OS errors of the block into one sentence that names the path."""
     try:
         yield
-    except CredoError:  # from the code that makes the data to write
+    except CredoError:  # raised by the code that makes the data
         raise
-    except (OSError, ValueError, RuntimeError) as error:  # the latter two: no such path can be, as ~nobody/x
+    except (OSError, ValueError, RuntimeError) as error:  # the latter two: invalid paths, such as ~nobody/x
         folder = Path(path).parent
         reasons = {
             ("save to", errno.ENOENT): f"there is no folder {folder}",

@@ -2,7 +2,7 @@
 
 The lock is the system's own (flock; on Windows, a locked byte), so it ends with the process that holds it, and no lock
 is ever stale. A second file beside the first carries it, since saving replaces the first, which Windows refuses while
-that is open. Whoever is done removes the second file; whoever then gets a lock on a removed file tries again.
+that is open. A process removes the lock file when it is done; one that locks a removed file tries again.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from credo.errors import StorageError
 from credo.notices import tell
 from credo.storage.files import FilePath, explained
 
-PATIENCE = 60.0  # seconds that another process may hold the lock
-SOON, POLL = 2.0, 0.05  # seconds before a notice says that we wait, and between two attempts
-WITHOUT_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+LOCK_SECONDS = 60.0  # that another process may hold the lock
+SOON, POLL = 2.0, 0.05  # seconds before a notice about waiting, and between attempts
+NO_LOCKS_ERRORS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 if sys.platform == "win32":
     import msvcrt
@@ -49,7 +49,7 @@ def changing(path: FilePath) -> Iterator[None]:
     try:
         yield
     finally:
-        if sys.platform == "win32":  # an open file can't be removed there: it stays while others wait for it
+        if sys.platform == "win32":  # an open file can't be removed there: it stays while others wait
             os.close(file)
             with suppress(OSError):
                 beside.unlink()
@@ -69,9 +69,9 @@ def _locked(beside: Path, path: FilePath) -> int:
     start, told = time.monotonic(), False
     while (file := _attempt(beside, path)) is None:
         waited = time.monotonic() - start
-        if waited > PATIENCE:
+        if waited > LOCK_SECONDS:
             raise StorageError(
-                f"can't change {path}: another process has been changing it for {PATIENCE:g} seconds. "
+                f"can't change {path}: another process has been changing it for {LOCK_SECONDS:g} seconds. "
                 "Nothing was changed; try again when it is done"
             )
         if waited > SOON and not told:
@@ -85,7 +85,7 @@ def _attempt(beside: Path, path: FilePath) -> int | None:
     """The open, locked file; None while another process holds the lock."""
     try:
         file = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
-    except PermissionError:  # another user's file can be locked, too
+    except PermissionError:  # read-only, so that another user's file can be locked, too
         if not beside.exists():
             raise
         file = os.open(beside, os.O_RDONLY)
@@ -94,7 +94,7 @@ def _attempt(beside: Path, path: FilePath) -> int | None:
         if not os.path.samestat(os.fstat(file), beside.stat()):
             raise FileNotFoundError
     except OSError as error:
-        if error.errno in WITHOUT_LOCKS:
+        if error.errno in NO_LOCKS_ERRORS:
             tell(f"the folder of {path} doesn't support locks: run one command at a time on this file")
             return file
         os.close(file)

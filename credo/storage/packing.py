@@ -20,12 +20,12 @@ from credo.storage.stored import Stored, described
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ALIGNMENT = 64
-LISTED_LEVELS = 1000  # up to so many levels are listed in the header; more are stored as arrays
-WIDTH = 110
-VERSION = "version"  # the key under which a class's node has it; no field is called so
-DTYPES = {"float64": "<f8", "int64": "<i8", "uint64": "<u8", "int32": "<i4", "uint8": "|u1", "bool": "|u1"}
-SCALARS = {kind.__name__: kind for kind in (np.float64, np.int64, np.int32, np.uint8, np.bool_, np.str_)}
+ARRAY_ALIGNMENT = 64
+LISTED_LEVELS = 1000  # in the header; more are stored as arrays
+LINE_WIDTH = 110
+VERSION_KEY = "version"  # of a class's version in its node; not the name of any field
+STORED_DTYPES = {"float64": "<f8", "int64": "<i8", "uint64": "<u8", "int32": "<i4", "uint8": "|u1", "bool": "|u1"}
+STORED_SCALARS = {kind.__name__: kind for kind in (np.float64, np.int64, np.int32, np.uint8, np.bool_, np.str_)}
 LEVEL_TYPES = ("string", "int64", "uint64", "double", "bool")
 
 
@@ -52,9 +52,9 @@ class Packer:
             return {"dict": {key: self.node(item) for key, item in value.items()}}
         if kind is dict:
             return {"pairs": [[self.node(key), self.node(item)] for key, item in value.items()]}
-        if kind is np.ndarray and value.dtype.name in DTYPES:
+        if kind is np.ndarray and value.dtype.name in STORED_DTYPES:
             return self.array(value)
-        if SCALARS.get(kind.__name__) is kind:
+        if STORED_SCALARS.get(kind.__name__) is kind:
             plain = str.__str__(value) if kind is np.str_ else value.item()  # NumPy drops a NUL at a string's end
             return {"scalar": kind.__name__, "value": self.node(plain)}
         if kind.__module__ == "pyarrow.lib" and str(getattr(value, "type", "")) in LEVEL_TYPES:
@@ -68,22 +68,22 @@ class Packer:
         )
 
     def record(self, stored: Stored, value: object) -> dict[str, Any]:
-        """An object's fields under its class's name and version; version 1 goes without saying."""
+        """An object's fields under its class's name and version (omitted if it is 1)."""
         nodes = {name: self.node(item) for name, item in stored.values(value).items()}
-        stored.check(value)  # after what it holds: it may rely on that
-        version = {} if stored.version == 1 else {VERSION: stored.version}
+        stored.check(value)  # after its fields, on which the check may rely
+        version = {} if stored.version == 1 else {VERSION_KEY: stored.version}
         return {"class": stored.name, **version, **nodes}
 
     def array(self, array: NDArray[Any]) -> dict[str, Any]:
-        padding = -self.size % ALIGNMENT
+        padding = -self.size % ARRAY_ALIGNMENT
         node = {"array": array.dtype.name, "shape": list(array.shape), "offset": self.size + padding}
-        raw = array.astype(DTYPES[array.dtype.name], order="C", copy=False).reshape(-1).view(np.uint8).data
+        raw = array.astype(STORED_DTYPES[array.dtype.name], order="C", copy=False).reshape(-1).view(np.uint8).data
         self.chunks += [bytes(padding), raw]
         self.size += padding + len(raw)
         return node
 
     def levels(self, levels: Any) -> dict[str, Any]:
-        """A list where there are few; else an array of numbers, or one of bytes with the offset of each string."""
+        """Levels as a list if they are few; else an array of numbers, or bytes with the offset of each string."""
         import pyarrow as pa
 
         kind = str(levels.type)
@@ -123,8 +123,8 @@ class Unpacker:
                 return found
             case {"float": "inf" | "-inf" | "nan" as text, **rest} if not rest:
                 return float(text)
-            case {"scalar": str(kind), "value": item, **rest} if kind in SCALARS and not rest:
-                return SCALARS[kind](self.value(item))
+            case {"scalar": str(kind), "value": item, **rest} if kind in STORED_SCALARS and not rest:
+                return STORED_SCALARS[kind](self.value(item))
             case {"array": str(dtype), "shape": list(shape), "offset": int(offset), **rest} if not rest:
                 return self.array(dtype, shape, offset)
             case {"levels": str(kind), **parts} if kind in LEVEL_TYPES:
@@ -132,14 +132,14 @@ class Unpacker:
         raise ValueError(f"its header has {json.dumps(node)[:80]} where a value should be")
 
     def array(self, dtype: str, shape: Sequence[Any], offset: int) -> NDArray[Any]:
-        if dtype not in DTYPES:
-            raise ValueError(f"it has an array of {dtype}; {suggest(dtype, DTYPES)}")
+        if dtype not in STORED_DTYPES:
+            raise ValueError(f"it has an array of {dtype}; {suggest(dtype, STORED_DTYPES)}")
         if not all(type(length) is int and length >= 0 for length in shape):
             raise ValueError(f"it has an array of shape {shape}")
-        end = offset + prod(shape) * np.dtype(DTYPES[dtype]).itemsize
+        end = offset + prod(shape) * np.dtype(STORED_DTYPES[dtype]).itemsize
         if offset < 0 or end > len(self.section):
             raise ValueError(f"an array at bytes {offset} to {end} lies outside the file's {len(self.section)}")
-        return np.frombuffer(self.section[offset:end], DTYPES[dtype]).astype(dtype).reshape(shape)
+        return np.frombuffer(self.section[offset:end], STORED_DTYPES[dtype]).astype(dtype).reshape(shape)
 
     def levels(self, kind: str, parts: Mapping[str, object]) -> pa.Array:
         import pyarrow as pa
@@ -160,22 +160,22 @@ class Unpacker:
     def built(self, name: str, nodes: Mapping[str, object]) -> Any:
         if name not in BY_NAME:
             raise ValueError(f"it holds a {name!r}, which isn't a known class; {suggest(name, BY_NAME)}")
-        version = nodes.get(VERSION, 1)
+        version = nodes.get(VERSION_KEY, 1)
         if type(version) is not int or version < 1:
             raise ValueError(f"the version of {name} should be 1 or more, but is {version!r:.40}")
-        return BY_NAME[name].built(version, {key: self.value(n) for key, n in nodes.items() if key != VERSION})
+        return BY_NAME[name].built(version, {key: self.value(n) for key, n in nodes.items() if key != VERSION_KEY})
 
 
 def kind_of(value: object) -> str:
-    """The name that files have for its class."""
+    """The name of its class in files."""
     stored = BY_PLACE.get(place_of(type(value)))
     return stored.name if stored else type(value).__name__
 
 
 def readable(node: object, indent: int = 0) -> str:
-    """JSON, with each node that fits on one line on a line of its own."""
+    """Indented JSON, in which nodes that fit are on one line."""
     flat = json.dumps(node, ensure_ascii=False, allow_nan=False)
-    if not isinstance(node, dict | list) or indent + len(flat) <= WIDTH:
+    if not isinstance(node, dict | list) or indent + len(flat) <= LINE_WIDTH:
         return flat
     lines = [readable(item, indent + 2) for item in (node.values() if isinstance(node, dict) else node)]
     if isinstance(node, dict):

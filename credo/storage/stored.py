@@ -1,7 +1,7 @@
 """The schema of a stored class: its name and version in files, its fields there, and how to read earlier versions.
 
 A schema is written out by hand, so that a class can be moved, and its Python fields renamed, without a change of the
-files. Whoever changes what is written adds an upgrade: a function from the fields of the last version to those of the
+files. Whoever changes the written form adds an upgrade: a function from the fields of the last version to those of the
 next. The version is 1 + the number of upgrades, so all files that were ever written stay readable.
 """
 
@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 from credo.core.records import with_fields
 from credo.storage.field_types import FieldType, class_at
 
-Values = dict[str, Any]  # of a stored object's fields, by their names in the file
+Values = dict[str, Any]  # a stored object's fields, by their names in the file
 
 
 class Moved(NamedTuple):
-    """What an upgrade may return: the object is one of another class now."""
+    """The result of an upgrade that changes the object's class."""
 
     stored: Stored
     values: Values
@@ -29,8 +29,8 @@ class Moved(NamedTuple):
 class Stored:
     """How objects of one class are written to files and read back.
 
-    `attributes` and `arguments` name the Python attribute and the constructor's argument, where they aren't called
-    as the field is in files. Mappings for the same argument are merged.
+    `attributes` and `arguments` name the Python attribute and the constructor's argument where they differ from the
+    field's name in files. Mappings for the same argument are merged.
     """
 
     name: str
@@ -38,10 +38,10 @@ class Stored:
     fields: Mapping[str, FieldType]
     attributes: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
-    learned: tuple[str, ...] = ()  # fields that no constructor takes
-    with_learned: Callable[..., Any] = with_fields  # the object with these, by their Python names
+    learned: tuple[str, ...] = ()  # fields that the constructor doesn't take
+    with_learned: Callable[..., Any] = with_fields  # sets these, by their Python names
     upgrades: tuple[Callable[[Values], Values | Moved], ...] = ()  # from version 1 to 2, from 2 to 3, ...
-    consistent: Callable[[Any], bool] = lambda _: True  # whether the fields of an object go together
+    consistent: Callable[[Any], bool] = lambda _: True  # whether an object's fields are consistent
 
     @property
     def version(self) -> int:
@@ -49,15 +49,15 @@ class Stored:
 
     @property
     def type(self) -> FieldType:
-        """That of a field which holds such an object."""
+        """The type of a field with such an object."""
         return class_at(self.place)
 
     def values(self, made: object) -> Values:
-        """What is written of an object."""
+        """The values that are written for an object."""
         return {name: getattr(made, self._attribute(name)) for name in self.fields}
 
     def check(self, made: object) -> None:
-        """Refuse an object whose fields have wrong types or contradict each other."""
+        """Raise an error if an object's fields have wrong types or contradict each other."""
         for name, value in self.values(made).items():
             if not self.fields[name].fits(value):
                 raise ValueError(f"{self.name}.{name} should be {self.fields[name].name}, but is a {described(value)}")
@@ -65,7 +65,7 @@ class Stored:
             raise ValueError(f"the parts of {self.name} are inconsistent")
 
     def built(self, version: int, values: Values) -> Any:
-        """The object, by its class's own constructor, so that what that refuses is refused here too."""
+        """The object, built by its class's own constructor, so that all its checks apply."""
         current = self._upgraded(version, values)
         if isinstance(current, Moved):
             return current.stored.built(current.stored.version, current.values)

@@ -1,1 +1,1 @@
-"""Streaming: mutable twins of models that learn one row at a time."""
+"""Streaming: mutable versions of models that learn one row at a time."""

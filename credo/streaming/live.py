@@ -1,4 +1,4 @@
-"""A mutable twin of a classifier, for streams of single rows: the cost of a row is proportional to its cells."""
+"""Streaming classifiers: a mutable model that learns single rows, each in time proportional to its cells."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from credo.blocks.tally import ClassWeights, PredictingTally, Row, Tally, tally_
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED
 from credo.data import BATCH_ROWS, Batch
-from credo.data.cells import LARGEST
+from credo.data.cells import LARGEST_NUMBER
 from credo.data.schema import Schema
 from credo.data.tables import array_of
 from credo.errors import DataError, SchemaError, suggest
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 class Live:
     """observe(row) learns a row in place, predict_proba(row) and predict(row) predict its class, freeze() is the model.
 
-    Rows are dicts {column: value}; absent cells, None and NaN are missing. The evidence is that of `update` with the
-    same rows; the model that this comes from stays as it is. Threads may share it: they take turns, row by row.
+    Rows are dicts {column: value}; absent cells, None and NaN are missing. The evidence equals that of `update` with
+    the same rows; the original model doesn't change. It is thread-safe.
 
     >>> live = NaiveBayes().fit({"wind": ["weak", "strong"], "play": ["yes", "no"]}, target="play").live()
     >>> live.observe({"wind": "weak", "play": "yes"})
@@ -48,17 +48,17 @@ class Live:
     """
 
     def __init__(self, model: Classifier) -> None:
-        self._turn = RLock()  # a row is read, scored and added in buffers that all rows share
-        self._number = 0  # of the row that comes next
-        self._told = False  # that a row had no class
+        self._turn = RLock()  # guards the buffers that all rows share
+        self._number = 0  # the number of the next row
+        self._told = False  # whether the notice about rows without a class was given
         self._begin(model)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        with self._turn:  # in which nobody derives anything from the model that is written
+        with self._turn:  # guards the model while it is written
             return _resumed, (pickle.dumps(self.freeze()), self._number, self._told)
 
     def _begin(self, model: Classifier) -> None:
-        """Count from here: the model's evidence, and what comes beside it."""
+        """Start counting on top of the model's evidence."""
         evidence = model.seen
         self._model, self._target = model, str(model.target)
         self._frozen: Classifier | None = model
@@ -77,7 +77,7 @@ class Live:
         self._predicts_from_sums = _sums_suffice(model) and len(self._predicting) == len(predicting)
 
     def _tallied(self, model: Classifier) -> tuple[list[Tally], list[Tally]]:
-        """Tallies of all that the blocks keep, and those that prediction uses."""
+        """Tallies of all blocks' statistics, and those that prediction uses."""
         blocks, tuning = model.blocks(model.views), model.tuning
         if tuning is None or not _texts_alone(tuning):
             tallies = [tally_of(block, model.seen, self._target) for block in counting(block for _, block in blocks)]
@@ -130,11 +130,11 @@ class Live:
                 tally.add(k, weight)
         self._frozen = self._begun = None
         self._number += 1
-        if self._number == self._end:  # where `update` would begin a new batch, too: pairs lose nothing up to here
+        if self._number == self._end:  # as `update` starts a new batch: up to here, pairs of floats are exact
             self._begin(self.freeze())
 
     def _read(self, row: Row) -> bool:
-        """Whether the tallies could read it: not, where a column isn't there. A wrong cell is an error."""
+        """Read a row into the tallies; False if a column is absent. A wrong cell is an error."""
         try:
             for tally in self._tallies:
                 tally.read(row, self._number)
@@ -143,7 +143,7 @@ class Live:
         return True
 
     def _filled(self, row: Mapping[Any, object], learned: bool = False) -> Row:
-        """With all columns, as tables have them: under names that are strings. One may be missing, but not misspelt."""
+        """The row with all columns, under string names; columns may be absent, but not misspelt."""
         if not isinstance(row, Mapping):
             raise DataError(f"a row is a dict {{column: value}}, but this one is {row!r:.60}")
         filled = {**self._blank, **row}
@@ -154,7 +154,7 @@ class Live:
         return filled
 
     def _check_names(self, row: Row, learned: bool) -> None:
-        """Of a row with a column that isn't known: that it isn't there in place of another."""
+        """Raise an error for an unknown column that seems to be a misspelling of an absent one."""
         absent = [name for name in self._blank if name not in row and (learned or name != self._target)]
         unseen = next((name for name in row if name not in self._blank), None)
         if absent and unseen is not None:
@@ -184,7 +184,7 @@ class Live:
             rows = Part((self._target,), self._rows.counts(len(classes.levels)))
             own = Evidence(Schema((classes,)), {UNLABELLED: Part((None,), self._unlabelled.counts(1)), ROWS: rows})
             found = [self._model.seen, own]
-            for tally in self._tallies:  # blocks may keep the same part
+            for tally in self._tallies:  # blocks may share a part
                 new, known = tally.evidence(classes), {label for each in found[1:] for label in each.parts}
                 found.append(Evidence(new.schema, {label: p for label, p in new.parts.items() if label not in known}))
             self._frozen = self._model.with_evidence(Evidence.total(found).ordered())
@@ -209,7 +209,7 @@ class Live:
         return dict(zip(model.classes, found.tolist(), strict=True))
 
     def _shares(self, row: Mapping[str, object]) -> list[float] | None:
-        """From the sums themselves, as estimate="bayes" has it; None where they don't suffice."""
+        """P(class | row) directly from the sums (estimate="bayes"); None if they don't suffice."""
         if not all(tally.exact for tally in self._predicting):
             return None
         if type(row) is not dict or not self._model.views.keys() <= row.keys():
@@ -227,20 +227,20 @@ class Live:
         if worth < 1 and (out != begun).any():
             apart = begun - biases
             out = apart + worth * (out - apart)
-        if not to_shares(out, begun, biases, noise):  # no class is possible: the model's error names the cells
+        if not to_shares(out, begun, biases, noise):  # impossible under every class: the model raises the error
             return None
         shares: list[float] = out.tolist()
         return shares
 
     def _add_parts(self, row: Mapping[str, object], out: Array) -> None:
-        """The log-odds of the row's texts by logistic regression."""
+        """Add the tuning's logistic regression of the row's texts."""
         names = {name for part in self._parts for name in part.names}
         one = Batch(self._number, 1, {name: array_of([row[name]], name, self._number) for name in names})
         for part in self._parts:
             part.add(part.read(one), out[None])
 
     def _linear_parts(self) -> list[DiscriminativeTerm]:
-        """The logistic regression of a tuning, for the classes that there are now."""
+        """The tuning's logistic regression, for the current classes."""
         tuning = self._model.tuning
         if tuning is None:
             return []
@@ -248,7 +248,7 @@ class Live:
         return [part.over(tuning.classes, self._values).weighted(weight) for part, weight in found]
 
     def _worth(self, row: Mapping[str, object]) -> float:
-        """What the row's evidence is worth, as some of its cells miss."""
+        """The weight of the row's evidence, discounted for missing cells."""
         tuning = self._model.tuning
         if tuning is None or not tuning.discount:
             return 1.0
@@ -257,7 +257,7 @@ class Live:
         return float(worth(np.array(missing / max(len(cells), 1)), tuning.discount)) if missing else 1.0
 
     def _before_the_row(self) -> tuple[Array, Array, Array]:
-        """log P(class) with biases and label noise before a row is seen, the biases, and the noise of each class."""
+        """log P(class) with biases and label noise, the biases, and the noise of each class."""
         n, tuning = self._rows.value(len(self._values)), self._model.tuning
         log_prior = self._model.log_class_prior(n)
         biases = np.zeros(len(log_prior)) if tuning is None else tuning.biases_of(self._values)
@@ -278,7 +278,7 @@ class Live:
 
 
 class Classes(Levels):
-    """Levels of the class column, which are no fractions."""
+    """The levels of the class column; a fraction is an error."""
 
     def _level(self, value: object, number: int) -> Any:
         level = super()._level(value, number)
@@ -289,7 +289,7 @@ class Classes(Levels):
 
 
 def _resumed(pickled: bytes, number: int, told: bool) -> Live:
-    """One that goes on where another was pickled."""
+    """The live model restored from a pickle."""
     live = Live(pickle.loads(pickled))
     live._number, live._told, live._end = number, told, number + BATCH_ROWS
     return live
@@ -300,14 +300,14 @@ def _checked(weight: float) -> float:
         found = float(weight)
     except (TypeError, ValueError):
         found = np.nan
-    if not 0 <= found <= LARGEST:
+    if not 0 <= found <= LARGEST_NUMBER:
         raise DataError(f"a weight must be a number of 0 or more, but is {weight!r:.60}")
     return found
 
 
 def _sums_suffice(model: Classifier) -> bool:
-    """Whether probabilities follow from each column's own sums: naive Bayes, not averaged, and tuned only if it reads
-    nothing but texts."""
+    """Whether probabilities can be computed from each column's own sums: naive Bayes, not averaged, and tuned only if
+    all columns are texts."""
     if model.tuning is None:
         alone = all(len(forms) == 1 for forms in model.views.values())
     else:
@@ -325,7 +325,7 @@ def _sums_suffice(model: Classifier) -> bool:
 
 
 def _texts_alone(tuning: Tuning) -> bool:
-    """Whether prediction uses nothing but texts."""
+    """Whether prediction uses text columns only."""
     texts = {name for name, forms in tuning.forms.items() if forms}
     counted = all(form in TEXT_FORMS for forms in tuning.forms.values() for form in forms)
     return counted and all(name in texts for part in tuning.parts for name in part.names)

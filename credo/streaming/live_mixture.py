@@ -1,4 +1,4 @@
-"""A mutable twin of a mixture, for streams of single rows: EM continues in small batches."""
+"""Streaming mixtures: a mutable model that learns single rows, by EM in small batches."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from credo.models.mixture.model import Mixture
 from credo.notices import quietly
-from credo.streaming.waiting_rows import LearnsInTurns, table_of
+from credo.streaming.row_buffer import LearnsInTurns, table_of
 
 
 class LiveMixture(LearnsInTurns[Mixture]):
-    """observe(row) learns a row in place, responsibilities(row) says which component it belongs to, freeze() is the
+    """observe(row) learns a row in place, responsibilities(row) gives P(component | row), freeze() is the
     mixture.
 
     Rows are dicts {column: value}; absent cells, None and NaN are missing. Rows are learned a hundred at a time, or
-    when the mixture is asked for: with what was learned before, as `update` does. Threads take turns.
+    when the mixture is needed, as by `update`. It is thread-safe.
 
     >>> live = Mixture(2).fit({"x": [0.0, 0.1, 0.2, 5.0, 5.1, 5.2]}).live()
     >>> live.observe({"x": 0.15})
@@ -24,7 +24,7 @@ class LiveMixture(LearnsInTurns[Mixture]):
     """
 
     def __init__(self, mixture: Mixture) -> None:
-        classifier = mixture.classifier  # refused, where nothing was learned
+        classifier = mixture.classifier  # an error if nothing was learned
         super().__init__(mixture, mixture.columns, str(classifier.target))
 
     def responsibilities(self, row: Mapping[str, object]) -> dict[Any, float]:

@@ -1,4 +1,4 @@
-"""Mutable twins of regressions, for streams of single rows."""
+"""Streaming regressions: mutable models that learn single rows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from credo.models.regression.linear import LinearRegression
 from credo.models.regression.logistic import LogisticRegression
 from credo.notices import quietly
 from credo.numerics.distributions import StudentT
-from credo.streaming.waiting_rows import LearnsInTurns
+from credo.streaming.row_buffer import LearnsInTurns
 
 Model = TypeVar("Model", LinearRegression, LogisticRegression)
 
 
 class _LiveModel(LearnsInTurns[Model]):
-    """Rows without a target teach nothing."""
+    """A live model that ignores rows without a target."""
 
     def _updated(self, table: dict[str, list[Any]], weights: list[float]) -> Model:
         known = any(cell is not None for cell in table.get(self._target, ()))
@@ -56,7 +56,7 @@ class LiveRegression(_LiveModel[LinearRegression]):
 class LiveLogistic(_LiveModel[LogisticRegression]):
     """observe(row) learns a row in place, predict_proba(row) and predict(row) predict its class, freeze() is the model.
 
-    What was learned before is, as a Gaussian, the prior of new rows: see `update`. Classes are those of the model.
+    The Gaussian posterior is the prior of new rows: see `update`. The classes are those of the model.
 
     >>> hours = {"hours": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "passed": ["no", "no", "yes", "no", "yes", "yes"]}
     >>> live = LogisticRegression(strength=1).fit(hours, target="passed").live()

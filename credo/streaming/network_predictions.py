@@ -1,4 +1,4 @@
-"""Predictions of networks with their rows: of tables, of numbers, of slices in time."""
+"""Predictions of networks with their rows: for discrete, hybrid and dynamic networks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def network_predictions(net: GraphicalModel, target: str, data: object, each: bo
     """
     from credo.networks.inference.rows import states_array
 
-    net._number(target)  # an unknown variable is an error before anything is read
+    net._number(target)  # an unknown variable is an error before any row is read
     batches = ((batch, net.predict_proba(target, part)) for batch, part in batches_of(data))
     return beside(batches, net.states[target], states_array(net.states[target]), each)
 
@@ -71,7 +71,8 @@ def slice_predictions(
     others = [name for name in table.names if name not in net.states]
     if sequence is None and net.sequence not in table.names and others:
         tell(
-            f"all rows are read as one sequence; --sequence names a column that tells several apart ({listed(others)})"
+            "all rows are read as one sequence; use --sequence to name a column that identifies several "
+            f"({listed(others)})"
         )
     answers = ((batch, found[target]) for batch, found in net.streamed(table, target, sequence=sequence, order=order))
     return beside(answers, net.states[target], states_array(net.states[target]), each)

@@ -1,4 +1,4 @@
-"""Predictions with their rows, batch by batch: a table may be larger than memory."""
+"""Predictions with their rows, as a stream of tables: the data may be larger than memory."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from credo.networks.graphical_model import GraphicalModel
     from credo.networks.hybrid.network import HybridNetwork
 
-PROBABILITY, LOW, HIGH = "probability", "low", "high"
-UNFINISHED = ".unfinished-"  # how names of files begin that are being written
+PROBABILITY_COLUMN, LOW_COLUMN, HIGH_COLUMN = "probability", "low", "high"
+UNFINISHED_PREFIX = ".unfinished-"  # of files that are being written
 
 
 def predictions(model: ClassPredictor, data: object, each: bool = False) -> Generator[Any]:
@@ -46,8 +46,8 @@ def predictions(model: ClassPredictor, data: object, each: bool = False) -> Gene
 
 
 def write_predictions(model: ClassPredictor, data: object, folder: Path, each: bool = False) -> int:
-    """The same, in a new folder of Parquet files that workers write, one for each partition; whole, or not there. The
-    workers must see the folder. The number of rows."""
+    """Write predictions to a new folder of Parquet files, atomically; workers write one for each partition, so they
+    must see the folder. Returns the number of rows."""
     if folder.exists():
         raise DataError(f"{folder} already exists: name a new folder")
     table = model.opened(data)
@@ -59,7 +59,7 @@ def write_predictions(model: ClassPredictor, data: object, folder: Path, each: b
         rows = sum(engines.map(WritePart(model, str(unfinished), each), partitions))
         if not rows:
             raise DataError("the data is empty: there are no rows to predict")
-        for left in unfinished.glob(f"{UNFINISHED}*"):  # by workers that died
+        for left in unfinished.glob(f"{UNFINISHED_PREFIX}*"):  # left by workers that died
             left.unlink(missing_ok=True)
         unfinished.rename(folder)
     except BaseException:
@@ -89,7 +89,7 @@ class WritePart:
         tables = beside(answers, classes, pa.array(classes), self.each)
         begun = next(tables)
         path = Path(self.folder) / f"part-{first.start:015d}.parquet"
-        unfinished = path.with_name(f"{UNFINISHED}{token_hex(8)}-{path.name}")
+        unfinished = path.with_name(f"{UNFINISHED_PREFIX}{token_hex(8)}-{path.name}")
         with pq.ParquetWriter(unfinished, begun.schema) as writer:
             for table in chain([begun], tables):
                 writer.write_table(table.cast(begun.schema))
@@ -99,7 +99,7 @@ class WritePart:
 
 
 def _remove(folder: Path) -> None:
-    """With what a worker may be writing at this moment."""
+    """Remove a folder, including files that a worker may still be writing."""
     for _ in range(20):
         rmtree(folder, ignore_errors=True)
         if not folder.exists():
@@ -120,7 +120,7 @@ def number_predictions(model: LinearRegression, data: object) -> Generator[Any]:
     empty = True
     for batch, found in model.streamed(data):
         own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
-        names = unique_names([PREDICTED, LOW, HIGH], list(own))
+        names = unique_names([PREDICTED, LOW_COLUMN, HIGH_COLUMN], list(own))
         empty = False
         yield pa.table({**own, **dict(zip(names, (np.asarray(found.location), *found.interval(0.95)), strict=True))})
     if empty:
@@ -128,7 +128,7 @@ def number_predictions(model: LinearRegression, data: object) -> Generator[Any]:
 
 
 def sequence_predictions(model: HiddenMarkov, data: object, each: bool = False) -> Generator[Any]:
-    """The same for sequences: the state of each row in its sequence's most probable path, and that state's probability
+    """Arrow tables: the data's own columns, each row's state in the most probable path, and that state's probability
     given all rows of the sequence.
 
     >>> from credo import HiddenMarkov
@@ -160,14 +160,14 @@ def batches_of(data: object) -> Iterator[tuple[Batch, Source]]:
 
 
 def beside(answers: Iterable[tuple[Any, ...]], values: Sequence[Any], named: Any, each: bool) -> Generator[Any]:
-    """The rows of each batch with their predictions: the most probable values, or those that come with them."""
+    """Arrow tables of the batches' rows with their predictions: the most probable values, or given ones."""
     import pyarrow as pa
 
     empty = True
     for batch, probabilities, *chosen in answers:
         own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
         best = chosen[0] if chosen else probabilities.argmax(1)
-        wanted = [PREDICTED, PROBABILITY, *(f"P({value})" for value in values if each)]
+        wanted = [PREDICTED, PROBABILITY_COLUMN, *(f"P({value})" for value in values if each)]
         names = unique_names(wanted, list(own))
         columns = [named.take(pa.array(best)), probabilities[np.arange(len(best)), best]]
         columns += [probabilities[:, k] for k in range(len(values)) if each]

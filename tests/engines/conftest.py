@@ -22,7 +22,7 @@ hung = list[str]()  # tests with Spark that took longer
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("credo.data.cutting.BATCH_ROWS", SMALL)
     monkeypatch.setattr("credo.data.files.BATCH_ROWS", SMALL)
-    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    monkeypatch.setattr("credo.data.partitions.PARTITION_BYTES", 1)
     monkeypatch.setattr("credo.networks.incomplete_rows.KEPT_CODE_BYTES", KEPT)
     monkeypatch.setattr(Rows.sample, "__defaults__", (SAMPLE,))
 

@@ -32,7 +32,7 @@ def test_shards_give_the_same_bits(what: str, parts: list[pd.DataFrame], monkeyp
         return found
 
     apart = ByLevel.__call__
-    monkeypatch.setattr("credo.estimation.beliefs.FIRST_ROWS", 200)
+    monkeypatch.setattr("credo.estimation.beliefs.GROUPED_ROWS", 200)
     monkeypatch.setattr(ByLevel, "__call__", watched)
     there, here = ESTIMATES[what](dask_frame(parts)), ESTIMATES[what](local(parts))
     assert len(taken) == SHARDS * sum(len(part) > 0 for part in parts)
@@ -43,7 +43,7 @@ def test_shards_give_the_same_bits(what: str, parts: list[pd.DataFrame], monkeyp
 
 
 def test_few_groups_are_added_as_a_whole(parts: list[pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.estimation.beliefs.FIRST_ROWS", 200)
+    monkeypatch.setattr("credo.estimation.beliefs.GROUPED_ROWS", 200)
     monkeypatch.setattr(ByLevel, "__call__", lambda *_: pytest.fail("three groups were taken apart"))
     assert len(credo.estimate(dask_frame(parts), "z", by="word", prior=credo.NormalMean(0, 1, 1))) == 3
 

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 import credo
 from credo import engines
 from credo.cli.group import main
-from credo.streaming.predictions import UNFINISHED, predictions, write_predictions
+from credo.streaming.predictions import UNFINISHED_PREFIX, predictions, write_predictions
 from tests.engines.conftest import need_spark
 from tests.engines.verbs import table
 
@@ -56,7 +56,7 @@ def test_an_unknown_engine_is_refused(files: Path) -> None:
 
 
 def test_a_folder_of_predictions_is_whole_or_not_there(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    monkeypatch.setattr("credo.data.partitions.PARTITION_BYTES", 1)
     monkeypatch.setattr("credo.data.files.BATCH_ROWS", 175)
     model, data = credo.load(files / "m.credo"), str(files / "*.parquet")
     assert write_predictions(model, data, files / "out", each=True) == 700
@@ -79,12 +79,12 @@ class Repeating(engines.Serial):
 
     def map(self, job: Any, partitions: Any, /) -> Iterator[Any]:
         for found in super().map(job, [own for own in partitions for _ in range(2)]):
-            (Path(job.folder) / f"{UNFINISHED}of a worker that died").write_text("half")
+            (Path(job.folder) / f"{UNFINISHED_PREFIX}of a worker that died").write_text("half")
             yield found / 2
 
 
 def test_repeated_tasks_write_each_row_once(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    monkeypatch.setattr("credo.data.partitions.PARTITION_BYTES", 1)
     monkeypatch.setattr("credo.data.files.BATCH_ROWS", 175)
     model, data = credo.load(files / "m.credo"), str(files / "*.parquet")
     with engines.using(Repeating()):

@@ -68,7 +68,7 @@ def test_predictions_are_columns_of_the_frame(parts: list[pd.DataFrame], dask_cl
 
 def test_progress_counts_partitions(tmp_path: Path, dask_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What bars show: each partition of files as it is done; of a frame, all that one sum is of."""
-    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    monkeypatch.setattr("credo.data.partitions.PARTITION_BYTES", 1)
     parts, prior = parts_of(table()), credo.NormalMean(0, 1, 1)
     for i, part in enumerate(parts):
         part[["z"]].to_parquet(tmp_path / f"{i}.parquet")

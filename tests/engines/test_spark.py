@@ -56,7 +56,7 @@ def test_whole_sequences_give_the_same_bits(spark: Any) -> None:
 
 @pytest.mark.parametrize("verb", ["fitted", "networked"])
 def test_files_give_the_same_bits(verb: str, tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    monkeypatch.setattr("credo.data.partitions.PARTITION_BYTES", 1)
     data = as_form("csv", tmp_path)
     here = VERBS[verb](data)
     with engines.using(engines.Spark(spark)):
@@ -78,7 +78,7 @@ def test_many_partitions_are_added_by_the_workers(spark: Any, monkeypatch: pytes
 @pytest.mark.parametrize("what", ["number", "category"])
 def test_shards_of_groups_give_the_same_bits(what: str, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most rows have a group of their own: shards of groups are added up by themselves, by the workers."""
-    monkeypatch.setattr("credo.estimation.beliefs.FIRST_ROWS", 200)
+    monkeypatch.setattr("credo.estimation.beliefs.GROUPED_ROWS", 200)
     monkeypatch.setattr("credo.engines.spark.FEW", 1)
     parts, shards = parts_of(many_groups()), list[int]()
 
@@ -213,6 +213,6 @@ def test_a_bad_partition_is_one_clear_error(parts: list[pd.DataFrame], spark: An
 def test_a_file_that_differs_is_one_clear_error(
     parts: list[pd.DataFrame], spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    monkeypatch.setattr("credo.data.partitions.PARTITION_BYTES", 1)
     with engines.using(engines.Spark(spark)):
         check_files_that_differ(parts, tmp_path)

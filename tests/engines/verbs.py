@@ -13,8 +13,8 @@ import pandas as pd
 import credo
 from credo.data import Source
 from credo.data.partitions import Held, Partition, numbered
+from credo.data.string_columns import typed
 from credo.data.tables import open_table
-from credo.data.typed import typed
 from tests.laws.test_engines import bits, evidence_bits
 
 ROWS, CUTS = 700, (0, 150, 151, 151, 480, 700)  # where partitions begin; one is empty, one has a row

@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from credo.data import words as w
+from credo.data.tokens import Tokeniser
+from credo.data.word_counts import Documents
 
 pytestmark = pytest.mark.usefixtures("path")
 ODD = "aZ09_ .,!?-\t\n\x00'İıßΣσςéåÅ한中文字ไทยहिन्दी😀👩‍👩‍👧\u0301\u0307\u200d\u00adﬁǅ𝔘٣½"
 texts = st.lists(st.text(st.sampled_from(ODD) | st.characters(codec="utf-8"), max_size=40), min_size=1, max_size=6)
 
 
-def counted(documents: w.Documents, vocabulary: Any) -> list[dict[str, int]]:
+def counted(documents: Documents, vocabulary: Any) -> list[dict[str, int]]:
     names = vocabulary.to_pylist()
     pairs = [
         zip(documents.words[a:b].tolist(), documents.counts[a:b].tolist(), strict=True)
@@ -40,7 +42,7 @@ def by_sklearn(documents: list[str], **options: Any) -> list[dict[str, int]]:
 @pytest.fixture(params=["plain", "compiled"])
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = request.param == "plain"
-    monkeypatch.setattr(w, "_plainly", lambda _, how: plain or how.token_pattern is not None)
+    monkeypatch.setattr(w, "_reads_in_python", lambda _, how: plain or how.token_pattern is not None)
 
 
 @pytest.mark.parametrize("ngrams", [1, 2])
@@ -52,7 +54,7 @@ def test_any_text(ngrams: int, lowercase: bool) -> None:
     @example(["İstanbul ISTANBUL ıi Iİ", "ΣΟΦΟΣ ΣΑΣ. ΌΔΟΣ"])
     @example(["word " * 300 + "a" * 70_000, "x" * 16 + " " + "x" * 17, "", "ab\x00cd"])
     def check(documents: list[str]) -> None:
-        how = w.Reading(lowercase=lowercase, ngrams=ngrams)
+        how = Tokeniser(lowercase=lowercase, ngrams=ngrams)
         found, vocabulary = w.learned(pa.array(documents, pa.string()), how)
         expected = by_sklearn(documents, lowercase=lowercase, ngram_range=(1, ngrams))
         assert counted(found, vocabulary) == expected
@@ -65,7 +67,7 @@ def test_any_text(ngrams: int, lowercase: bool) -> None:
 
 
 def test_slices_nulls_and_large_strings() -> None:
-    how = w.Reading()
+    how = Tokeniser()
     array = pa.array(["lost", None, "To be or not", "", "to be", "lost"])
     for each in (array, array.cast(pa.large_string())):
         documents, vocabulary = w.learned(each.slice(1, 4), how)
@@ -75,14 +77,14 @@ def test_slices_nulls_and_large_strings() -> None:
 
 
 def test_stop_words() -> None:
-    how = w.Reading(stop_words=frozenset(["the", "of"]), ngrams=2)
+    how = Tokeniser(stop_words=frozenset(["the", "of"]), ngrams=2)
     documents, vocabulary = w.learned(pa.array(["the Lord of the Rings", "of the"]), how)
     expected = by_sklearn(["the Lord of the Rings", "of the"], stop_words=["the", "of"], ngram_range=(1, 2))
     assert counted(documents, vocabulary) == expected
 
 
 def test_words_that_are_new() -> None:
-    vocabulary = w.Vocabulary.of(pa.array(["gold", "new york", "york"]), w.Reading(ngrams=2))
+    vocabulary = w.Vocabulary.of(pa.array(["gold", "new york", "york"]), Tokeniser(ngrams=2))
     found = vocabulary.read(pa.array(["Gold in new york", "nothing"]))
     assert counted(found, vocabulary.words) == [{"gold": 1, "york": 1, "new york": 1}, {}]
     assert found.unseen.tolist() == [4, 1]
@@ -90,6 +92,6 @@ def test_words_that_are_new() -> None:
 
 def test_a_word_a_million_times_and_as_many_words() -> None:
     many = " ".join(f"w{i}" for i in range(200_000))
-    documents, vocabulary = w.learned(pa.array(["word " * 1_000_000, many]), w.Reading())
+    documents, vocabulary = w.learned(pa.array(["word " * 1_000_000, many]), Tokeniser())
     assert documents.counts[0] == 1_000_000
     assert len(vocabulary) == 200_001

@@ -357,7 +357,7 @@ def test_a_stopped_server_says_so_and_keeps_the_address(browser: Any) -> None:
 
 
 def test_tables_of_a_report_are_sorted_by_a_click(browser: Any, tmp_path: Path) -> None:
-    from credo.present.page import classifier_page
+    from credo.present.classifier_page import classifier_page
 
     rng = np.random.default_rng(0)
     kind = rng.choice(["a", "b", "c"], 90, p=[0.6, 0.3, 0.1])

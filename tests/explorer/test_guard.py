@@ -10,7 +10,7 @@ from time import sleep
 import pytest
 
 import credo
-from credo.explorer.guard import MOST_BYTES
+from credo.explorer.guard import REQUEST_BYTES
 from credo.explorer.serving import Explorer
 
 Reply = tuple[int, dict[str, str], bytes]
@@ -70,7 +70,7 @@ def test_pages_load_nothing_from_elsewhere(page: Explorer) -> None:
 
 
 def test_requests_are_bounded(page: Explorer) -> None:
-    assert sent(page, "/api/network/marginals", "POST", b"x", Content_Length=str(MOST_BYTES + 1))[0] == 413
+    assert sent(page, "/api/network/marginals", "POST", b"x", Content_Length=str(REQUEST_BYTES + 1))[0] == 413
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_it_stops(page: Explorer) -> None:
 def test_a_body_in_chunks_is_bounded_too(page: Explorer) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=20)
     headers = {"Host": f"127.0.0.1:{page.port}", "X-Credo-Token": page.token}
-    many = (b'{"given": {}}' + b" " * 2**20 for _ in range(2 * MOST_BYTES // 2**20))
+    many = (b'{"given": {}}' + b" " * 2**20 for _ in range(2 * REQUEST_BYTES // 2**20))
     status = 0
     try:
         connection.request("POST", "/api/network/marginals", many, headers, encode_chunked=True)
@@ -128,7 +128,7 @@ def test_an_answer_takes_a_bounded_time(page: Explorer, monkeypatch: pytest.Monk
         sleep(1.5)
         return {}
 
-    monkeypatch.setattr("credo.explorer.app.PATIENCE", 0.2)
+    monkeypatch.setattr("credo.explorer.app.ANSWER_SECONDS", 0.2)
     monkeypatch.setattr("credo.explorer.screens.network.NetworkScreen.table", slow)
     status, _, body = sent(page, "/api/network/table", "POST", b"{}")
     assert status == 503

@@ -18,7 +18,7 @@ from credo.estimation.beliefs import Beliefs
 from credo.models.classifier import Classifier
 from credo.networks.factor import Factor
 from credo.networks.graphical_model import GraphicalModel
-from credo.storage.files import SEPARATOR
+from credo.storage.files import ARRAYS_LINE
 from tests.hostile.test_storage import signed
 
 Node = Any  # of the header's JSON
@@ -158,7 +158,7 @@ def mutated(header: Node, rng: random.Random) -> None:
 
 def forged(content: bytes, path: Path, rng: random.Random, changes: int = 1) -> None:
     """Write a file whose header was changed, its checksum being right."""
-    header, _, arrays = content.partition(b"\n")[2].partition(b"\n" + SEPARATOR)
+    header, _, arrays = content.partition(b"\n")[2].partition(b"\n" + ARRAYS_LINE)
     parsed = json.loads(header)
     for _ in range(changes):
         if rng.random() < 0.3 and len(arrays) >= 8:
@@ -166,7 +166,7 @@ def forged(content: bytes, path: Path, rng: random.Random, changes: int = 1) -> 
             arrays = arrays[:place] + rng.choice(NUMBERS) + arrays[place + 8 :]
         else:
             mutated(parsed, rng)
-    path.write_bytes(signed(json.dumps(parsed).encode() + b"\n" + SEPARATOR + arrays))
+    path.write_bytes(signed(json.dumps(parsed).encode() + b"\n" + ARRAYS_LINE + arrays))
 
 
 def uses(model: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -245,7 +245,7 @@ def _uses_of_classifier(model: Classifier) -> Iterator[tuple[str, Callable[[], A
 
 
 def _page(model: Any) -> str:
-    from credo.present.page import page_of
+    from credo.present.classifier_page import page_of
 
     return page_of(model)
 

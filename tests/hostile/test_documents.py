@@ -174,7 +174,7 @@ def test_broken_gzip(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_documents_that_are_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "LARGEST", 4 * MB)
+    monkeypatch.setattr(documents, "DOCUMENT_BYTES", 4 * MB)
     bombs = {"a.txt.gz": b"x", "a.eml.gz": b"x", "a.mbox.gz": b"From x\n"}
     for name, start in bombs.items():
         path = write(tmp_path / name, gzip.compress(start + b"x" * (100 * MB), compresslevel=1))

@@ -160,10 +160,12 @@ def test_columns_that_arent() -> None:
     assert "interactions names a column 'z'" in refused(
         credo.LinearRegression(interactions=[("a", "z")]).fit, GOOD, "y"
     )
-    assert "asks for 'log' of column 'a'" in refused(
+    assert "kinds has 'log' for column 'a'" in refused(
         credo.LinearRegression(kinds={"a": credo.Number("log")}).fit, GOOD, "y"
     )
-    assert "which holds what is predicted" in refused(credo.LinearRegression(kinds={"y": "category"}).fit, GOOD, "y")
+    assert "for the target 'y', which must be a number" in refused(
+        credo.LinearRegression(kinds={"y": "category"}).fit, GOOD, "y"
+    )
     found = PLAIN.fit(GOOD, "y")
     assert "none of the model's columns" in refused(found.predict, {"q": [1]})
     assert "so far, not in 'a'" in refused(lambda: found.update(GOOD, target="a"))

@@ -28,7 +28,7 @@ import credo
 from credo.data.schema import Column
 from credo.errors import StorageError
 from credo.estimation.estimate import estimate
-from credo.storage.files import SEPARATOR, describe
+from credo.storage.files import ARRAYS_LINE, describe
 from credo.storage.packing import LISTED_LEVELS
 
 OLD, NEW = credo.BetaBernoulli(1, 1), credo.BetaBernoulli(2, 3).update([True, True, False])
@@ -162,7 +162,7 @@ def test_garbage_is_no_credo_file(garbage: bytes, tmp_path: Path) -> None:
     refused(path, b"credo " + garbage)
     refused(path, b"credo 1 " + garbage)
     refused(path, signed(garbage))
-    refused(path, signed(b"{}\n" + SEPARATOR + garbage))
+    refused(path, signed(b"{}\n" + ARRAYS_LINE + garbage))
 
 
 # Forgery: whoever changes a file can also change its checksum
@@ -170,10 +170,10 @@ def test_garbage_is_no_credo_file(garbage: bytes, tmp_path: Path) -> None:
 
 def forged(path: Path, change: Callable[[Any], object], model: object = NEW) -> str:
     """Why a file is refused whose header was changed, its checksum being right."""
-    header, _, arrays = saved(model, path).partition(b"\n")[2].partition(b"\n" + SEPARATOR)
+    header, _, arrays = saved(model, path).partition(b"\n")[2].partition(b"\n" + ARRAYS_LINE)
     parsed = json.loads(header)
     change(parsed)
-    return refused(path, signed(json.dumps(parsed).encode() + b"\n" + SEPARATOR + arrays))
+    return refused(path, signed(json.dumps(parsed).encode() + b"\n" + ARRAYS_LINE + arrays))
 
 
 def test_a_forged_bit_gives_a_model_or_a_storage_error(path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_forged_bit_gives_a_model_or_a_storage_error(path: Path) -> None:
     )
     for model, times in ((NEW, 500), (categories, 500), (grouped, 500)):
         body = saved(model, path).partition(b"\n")[2]
-        header = body.index(SEPARATOR)
+        header = body.index(ARRAYS_LINE)
         loaded = 0
         for i in range(times):
             position = rng.randrange(header if i % 3 else len(body))
@@ -265,7 +265,7 @@ def test_a_covariance_that_is_not_positive_definite_is_refused(path: Path) -> No
 
 
 def test_negative_counts_are_refused(path: Path) -> None:
-    head, cut, arrays = saved(NEW, path).partition(b"\n")[2].partition(SEPARATOR)
+    head, cut, arrays = saved(NEW, path).partition(b"\n")[2].partition(ARRAYS_LINE)
     offset = counts(json.loads(head))["high"]["offset"]
     forged_counts = arrays[:offset] + np.float64(-1).tobytes() + arrays[offset + 8 :]
     assert "are inconsistent" in refused(path, signed(head + cut + forged_counts))
@@ -309,8 +309,8 @@ def test_forged_strings_are_refused(path: Path) -> None:
 
 def test_a_header_that_is_too_deep_is_refused(path: Path) -> None:
     for deep in (b"[" * 100_000, b'{"tuple": [' * 100_000):
-        assert refused(path, signed(deep + b"\n" + SEPARATOR))
-    nested = b'{"credo": "1", "kind": "list", "model": ' + b"[" * 900 + b"]" * 900 + b"}\n" + SEPARATOR
+        assert refused(path, signed(deep + b"\n" + ARRAYS_LINE))
+    nested = b'{"credo": "1", "kind": "list", "model": ' + b"[" * 900 + b"]" * 900 + b"}\n" + ARRAYS_LINE
     assert "recursion" in refused(path, signed(nested))
 
 

@@ -32,7 +32,7 @@ def test_prices_are_no_classes(learn: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert "cut it into bins" in text
     assert "credo.LinearRegression" in text
     assert "kinds" not in text  # there are more of them than any classes may be
-    with pytest.raises(DataError, match=r"kinds=\{'y': 'category'\} says so"):
+    with pytest.raises(DataError, match=r"use kinds=\{'y': 'category'\}"):
         learn(table(prices(2000)), target="y")
 
 
@@ -76,12 +76,12 @@ def test_what_may_be_classes_all_the_same() -> None:
 
 
 def test_kinds_may_say_nothing_else_of_the_target() -> None:
-    with pytest.raises(SchemaError, match="kinds says 'number' of 'y', which holds the classes"):
+    with pytest.raises(SchemaError, match="kinds has 'number' for 'y', which holds the classes"):
         NaiveBayes(kinds={"y": "number"}).fit(table([0, 1, 2]), target="y")
 
 
 def test_an_iterator_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.models.targets.LARGEST", 100)
+    monkeypatch.setattr("credo.models.targets.MOST_CLASSES", 100)
     parts = (table(prices(500)) for _ in range(3))
     with pytest.warns(Notice, match="the first"), pytest.raises(DataError, match="too many to be classes"):
         NaiveBayes().fit(parts, target="y")

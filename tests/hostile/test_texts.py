@@ -541,7 +541,7 @@ def test_two_text_columns() -> None:
         assert_sound(each, table)
         with pytest.warns(Notice, match="no column 'text': its cells count as missing"):
             assert_shares(each.predict_proba({"subject": TEXTS}))
-    says = "say which text column is meant, as in column='text'; known: text, subject."
+    says = "name the text column, as in column='text'; known: text, subject."
     assert refused(model.top_words, "food") == says
     assert model.top_words("food", 1, column="text")["word"].to_pylist() == ["apple"]
     assert "no text column 'txt'" in refused(model.top_words, "food", column="txt")

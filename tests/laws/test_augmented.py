@@ -174,7 +174,7 @@ def test_cut_points_are_held_and_merge_only_with_the_same(kind: Any) -> None:
     assert model.update(more).cuts == model.cuts
     assert set(model.cuts) == {"height", "age"}
     other = kind(bins={"height": [-7.0], "age": [40.0]}).fit(more, TARGET)
-    refusal(lambda: model + other, "is cut into other bins in each")
+    refusal(lambda: model + other, "has different cut points in the two")
     same = kind(bins=model.cuts).fit(more, TARGET)
     whole = kind(bins=model.cuts).fit(joined(table, more), TARGET)
     np.testing.assert_array_equal(

@@ -74,7 +74,7 @@ def as_form(form: str, folder: Path) -> Any:
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("credo.data.cutting.BATCH_ROWS", SMALL)
     monkeypatch.setattr("credo.data.files.BATCH_ROWS", SMALL)
-    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    monkeypatch.setattr("credo.data.partitions.PARTITION_BYTES", 1)
 
 
 def bits(value: Any) -> Any:

@@ -14,7 +14,7 @@ from credo.core.evidence import Evidence
 from credo.core.labels import ROWS
 from credo.core.learning import Additive
 from credo.models.classifier import Classifier
-from credo.present.page import page_of
+from credo.present.classifier_page import page_of
 from tests.hostile.refusals import refused
 from tests.laws.classifiers import CASES, TARGET, Case, Table, pick, size, unheard
 

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 import credo
 from credo.data import source
-from credo.models.regression.left_out import LeftOut
+from credo.models.regression.leave_one_out import LeftOut
 from tests.laws.classifiers import unheard
 
 Table = dict[str, list[Any]]

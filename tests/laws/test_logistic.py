@@ -74,7 +74,7 @@ def test_batches_and_engines_give_the_same(
     whole = fitted(data, **settings)
     with engines.using(engines.Serial()):
         assert np.array_equal(fitted(data, **settings).seen.mode, whole.seen.mode)
-    monkeypatch.setattr(table_rows, "HELD", 0)  # rows are read again for every sum
+    monkeypatch.setattr(table_rows, "HELD_BYTES", 0)  # rows are read again for every sum
     assert np.array_equal(fitted(data, **settings).seen.mode, whole.seen.mode)
 
 

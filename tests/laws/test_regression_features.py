@@ -89,6 +89,6 @@ def test_interactions_are_pairs_of_columns() -> None:
 
 
 def test_too_many_terms_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST", 3)
+    monkeypatch.setattr(module, "MOST_FEATURES", 3)
     with pytest.raises(credo.SizeError, match=r"have 9 terms or more.*up to 3; column 'sex' alone has 2"):
         Features.of(source(TABLE), READ)

@@ -10,7 +10,7 @@ import pytest
 import credo
 from credo.data import source
 from credo.data.fingerprints import cell_prints, fingerprints
-from credo.models.copies import Repeats
+from credo.models.repeated_rows import Repeats
 from credo.numerics.exact import Array
 
 

@@ -31,11 +31,11 @@ from credo.core.sparse import GroupCounts, WordSums
 from credo.core.statistics import Counts, Extremes, Totals
 from credo.data import Batch
 from credo.data.schema import Column, Schema
-from credo.data.words import Reading
+from credo.data.tokens import Tokeniser
 
 GROUPS = "group"
 NUMBERS = ("x", "y", "z")
-SINGLE, DOUBLE = Reading(), Reading(ngrams=2)
+SINGLE, DOUBLE = Tokeniser(), Tokeniser(ngrams=2)
 BLOCKS: dict[str, Block] = {
     "categories": Categories(("colour", "digit")),
     "integer categories": Categories(("digit", "dozen")),

@@ -22,8 +22,8 @@ from credo.data.schema import Column, Schema
 from credo.estimation.belief import Belief
 from credo.estimation.estimate import estimate
 from credo.families import FAMILIES
-from credo.storage.files import SEPARATOR, describe
-from credo.storage.packing import ALIGNMENT, DTYPES, LISTED_LEVELS, VERSION
+from credo.storage.files import ARRAYS_LINE, describe
+from credo.storage.packing import ARRAY_ALIGNMENT, LISTED_LEVELS, STORED_DTYPES, VERSION_KEY
 from credo.storage.schemas import BY_NAME, BY_PLACE
 from tests.laws.cases import CASES, Case
 
@@ -110,7 +110,7 @@ def test_every_schema_has_all_that_its_class_holds(name: str) -> None:
     attributes = {field: schema.attributes.get(field, field) for field in schema.fields}
     assert {name if name in held else field for field, name in attributes.items()} == held  # some are stored in part
     assert {*schema.attributes, *schema.arguments} <= set(schema.fields)
-    assert VERSION not in schema.fields
+    assert VERSION_KEY not in schema.fields
     assert BY_PLACE[schema.place] is schema
 
 
@@ -200,7 +200,7 @@ def test_a_hundred_thousand_levels(path: Path) -> None:
     loaded = through(belief, path)
     assert same(loaded.evidence, belief.evidence)
     assert loaded.log_evidence() == belief.log_evidence()
-    assert len(path.read_bytes().partition(SEPARATOR)[0]) < 3000  # the header stays one that can be read
+    assert len(path.read_bytes().partition(ARRAYS_LINE)[0]) < 3000  # the header stays one that can be read
 
 
 def test_a_slice_of_levels_is_stored_as_what_it_shows(path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_slice_of_levels_is_stored_as_what_it_shows(path: Path) -> None:
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 numpy_scalars = st.floats().map(np.float64) | st.integers(-9, 9).map(np.int64) | st.booleans().map(np.bool_)
 keys = st.integers() | st.booleans() | st.none() | st.tuples(st.text(), st.integers())
-arrays = st.sampled_from(list(DTYPES)).flatmap(
+arrays = st.sampled_from(list(STORED_DTYPES)).flatmap(
     lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
 )
 values = st.recursive(
@@ -246,9 +246,9 @@ def test_arrays_are_aligned_and_lie_as_the_header_says(array: Any, value: Any, t
     path = tmp_path / "value"
     credo.save([value, array], path)
     node = describe(path)["model"][1]
-    section = path.read_bytes().partition(b"\n" + SEPARATOR)[2]
-    raw = array.astype(DTYPES[node["array"]]).tobytes()
-    assert node["offset"] % ALIGNMENT == 0
+    section = path.read_bytes().partition(b"\n" + ARRAYS_LINE)[2]
+    raw = array.astype(STORED_DTYPES[node["array"]]).tobytes()
+    assert node["offset"] % ARRAY_ALIGNMENT == 0
     assert section[node["offset"] : node["offset"] + len(raw)] == raw
 
 
@@ -273,7 +273,7 @@ def test_saving_twice_gives_the_same_bytes(case: Case, tmp_path: Path) -> None:
 
 def test_the_header_is_json_for_people(path: Path) -> None:
     credo.save(credo.DirichletCategorical(1).update(["né", "oui"]), path)
-    first, header = path.read_bytes().partition(b"\n" + SEPARATOR)[0].decode().split("\n", 1)
+    first, header = path.read_bytes().partition(b"\n" + ARRAYS_LINE)[0].decode().split("\n", 1)
     assert first.startswith("credo 1 ")
     assert json.loads(header) == describe(path)
     assert describe(path)["credo"] == credo.__version__

@@ -13,7 +13,7 @@ import pytest
 import credo
 from credo.errors import StorageError
 from credo.storage.field_types import NUMBER, TEXT
-from credo.storage.files import SEPARATOR, describe
+from credo.storage.files import ARRAYS_LINE, describe
 from credo.storage.schemas import BY_NAME, BY_PLACE
 from credo.storage.stored import Stored, Values
 from tests.hostile.test_storage import signed
@@ -54,7 +54,7 @@ def stored() -> Iterator[None]:
 
 def written(path: Path, node: Any) -> Path:
     header = {"credo": "0.1.0", "kind": "Coin", "model": node}
-    path.write_bytes(signed(json.dumps(header).encode() + b"\n" + SEPARATOR))
+    path.write_bytes(signed(json.dumps(header).encode() + b"\n" + ARRAYS_LINE))
     return path
 
 

@@ -299,7 +299,7 @@ def test_update_forget_and_merge(prune: Any) -> None:
 def test_a_sample_grows_the_tree_and_all_rows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     from credo.models.tree import sampling
 
-    monkeypatch.setattr(sampling, "GROWN_FROM", 100)
+    monkeypatch.setattr(sampling, "MOST_GROWING_ROWS", 100)
     table = drawn(400, 12)
     model = fitted(table)
     assert model.n == 400

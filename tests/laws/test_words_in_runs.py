@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from credo.data.tables import LONG_RUN, MANY_WORDS, array_of
+from credo.data.tables import CODED_WORDS, LONG_RUN, array_of
 from credo.errors import DataError
 
 WORDS = np.repeat([f"patient {i % 7}" for i in range(50)], 400)
@@ -25,13 +25,13 @@ def test_a_dictionary_of_the_same_words(kind: Any) -> None:
 @pytest.mark.parametrize("odd", [None, np.nan, "NA"])
 def test_missing_cells_and_tokens_are_read_as_ever(odd: Any) -> None:
     words = WORDS.astype(object)
-    words[MANY_WORDS + 1] = odd
+    words[CODED_WORDS + 1] = odd
     expected = pa.array(words, from_pandas=True)
     assert array_of(words, "id").cast(pa.string()).equals(expected)
 
 
 def test_short_runs_are_read_as_ever() -> None:
-    words = np.repeat([str(i) for i in range(MANY_WORDS)], LONG_RUN - 1).astype(object)
+    words = np.repeat([str(i) for i in range(CODED_WORDS)], LONG_RUN - 1).astype(object)
     assert array_of(words, "id").to_pylist() == words.tolist()
 
 

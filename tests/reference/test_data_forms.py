@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import credo
 from credo import Schema
-from credo.data import BATCH_ROWS, HEAVY, Batch, batch_rows, recut, source
+from credo.data import BATCH_BYTES, BATCH_ROWS, Batch, batch_rows, recut, source
 from credo.errors import DataError
 
 SIZE = 120
@@ -396,12 +396,12 @@ def test_batches_dont_depend_on_how_rows_came(sizes: list[int], monkeypatch: pyt
 
 def test_wide_rows_make_short_batches() -> None:
     assert batch_rows(8) == BATCH_ROWS
-    assert batch_rows(80_000) * 80_000 <= HEAVY
+    assert batch_rows(80_000) * 80_000 <= BATCH_BYTES
     wide = scipy.sparse.csr_array((2000, 100_000))
     sizes = {batch.rows for batch in source(wide).batches(source(wide).names)}
-    assert max(sizes) * 800_000 <= HEAVY
+    assert max(sizes) * 800_000 <= BATCH_BYTES
     texts = source({"x": ["word " * 2000] * 10_000})
-    assert max(batch.rows for batch in texts.batches(["x"])) * 10_000 <= HEAVY
+    assert max(batch.rows for batch in texts.batches(["x"])) * 10_000 <= BATCH_BYTES
 
 
 def test_files_are_read_batch_by_batch(tmp_path: Path) -> None:
@@ -464,7 +464,7 @@ def test_types_are_those_of_all_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_batches_of_texts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their sizes don't depend on how the rows came, and no batch of several rows is too long."""
-    monkeypatch.setattr("credo.data.cutting.LONGEST", 50)
+    monkeypatch.setattr("credo.data.cutting.BATCH_TEXT_BYTES", 50)
     rng = np.random.default_rng(seed)
     texts = ["x" * n if n < 70 else None for n in rng.integers(0, 75 if seed % 2 else 20, 40).tolist()]
 

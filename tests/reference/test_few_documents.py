@@ -15,7 +15,9 @@ from credo.blocks.text import few_documents as few
 from credo.blocks.text import few_log_odds as odds
 from credo.core.membership import Hard
 from credo.core.sparse import Sparse
-from credo.data.words import Documents, Reading, learned
+from credo.data.tokens import Tokeniser
+from credo.data.word_counts import Documents
+from credo.data.words import learned
 
 CLASSES, WORDS = 3, 40
 
@@ -23,7 +25,7 @@ CLASSES, WORDS = 3, 40
 def documents(rng: Any, rows: int = 30) -> Documents:
     """Some of them empty, some with words that no other one has."""
     texts = [" ".join(f"w{v}" for v in rng.integers(0, WORDS, rng.integers(0, 9)) ** 2 // WORDS) for _ in range(rows)]
-    return learned(pa.array([*texts[:-1], "w0 w0 w0 w0 alone"]), Reading())[0]
+    return learned(pa.array([*texts[:-1], "w0 w0 w0 w0 alone"]), Tokeniser())[0]
 
 
 @pytest.fixture(params=range(3))

@@ -119,7 +119,7 @@ def test_parts_of_a_profile_add() -> None:
 
 
 def test_a_profile_of_long_texts_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.data.profile.KEPT_BYTES", 10_000)
+    monkeypatch.setattr("credo.data.profile.VALUE_BYTES", 10_000)
     texts = different("some words and a number {}", 1000)
     parts = [Profile.of(pa.array(texts[at : at + 100])) for at in range(0, 1000, 100)]
     assert max(part.values.nbytes for part in parts) <= 10_000 / 32
@@ -167,7 +167,7 @@ def test_union_laws(a: Schema, b: Schema, c: Schema) -> None:
 
 def test_parts_that_disagree_raise() -> None:
     words = Schema.infer({"x": ["a", "b"]})
-    with pytest.raises(SchemaError, match="column 'x' is number in one part of the data and category in another; say"):
+    with pytest.raises(SchemaError, match="column 'x' is number in one part of the data and category in another; give"):
         Schema.infer({"x": [1.5, 2.5, 3.5]}) | words
     with pytest.raises(SchemaError, match=r"'x' is int64 in one part .* string in another; .*kinds={'x': \.\.\.}"):
         Schema.infer({"x": [1, 2]}) | words

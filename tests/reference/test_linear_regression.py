@@ -16,7 +16,7 @@ from credo.core.membership import Hard
 from credo.core.moments import CrossMoments
 from credo.data import source
 from credo.families.linear_gaussian import LinearGaussian
-from credo.models.regression import subsets
+from credo.models.regression import variable_selection
 from credo.models.regression.ridge import RidgeEvidence
 
 RNG = np.random.default_rng(0)
@@ -216,8 +216,8 @@ def test_a_walk_through_subsets_finds_what_enumeration_does(monkeypatch: pytest.
     z = RNG.normal(size=(100, 8))
     y = z[:, 0] - 0.4 * z[:, 3] + 0.2 * z[:, 5] + RNG.normal(size=100)
     exact = credo.LinearRegression(select=True).fit(z, target=y)
-    monkeypatch.setattr(subsets, "EXACT", 4)
-    monkeypatch.setattr(subsets, "STEPS", 6000)
+    monkeypatch.setattr(variable_selection, "MOST_ENUMERATED", 4)
+    monkeypatch.setattr(variable_selection, "CHAIN_STEPS", 6000)
     walked = credo.LinearRegression(select=True).fit(z, target=y)
     assert walked.fitted.inclusion is not None
     assert not walked.fitted.inclusion.exact

@@ -68,7 +68,7 @@ def test_no_batch_ends_within_a_sequence(lengths: list[int], order: str | None) 
 @pytest.mark.parametrize("lengths", [[3, 5, 2, 9], [30, 1, 1, 40], [60], [1] * 25])
 def test_sequences_in_files(lengths: list[int], form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sequence may go on in the next file, and through whole files, each of them a partition of its own."""
-    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    monkeypatch.setattr("credo.data.partitions.PARTITION_BYTES", 1)
     rows = random_rows(1, lengths)
     frame = pl.DataFrame(rows)
     ends = [0, 2, 11, 12, 30, 31, max(len(frame), 32)]
@@ -134,11 +134,13 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         read({"id": ["a", None, "a"], "x": [1, 2, 3]})
     with pytest.raises(DataError, match="column 't' has no value in row 3: rows can't be put in order by it"):
         read({"id": ["a", "a", "b"], "x": [1, 2, 3], "t": [1.0, 2.0, None]}, order="t")
-    with pytest.raises(DataError, match=r"say by=\.\.\. which column identifies sequences, or give a list of tables"):
+    with pytest.raises(
+        DataError, match=r"name the column that identifies sequences, by=\.\.\., or give a list of tables"
+    ):
         read({"x": [1]}, by=None)
     with pytest.raises(SchemaError, match="table 2 and the first have different columns: x, y"):
         source([{"x": [1]}, {"y": [1]}])
-    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    monkeypatch.setattr("credo.data.partitions.PARTITION_BYTES", 1)
     for i, part in enumerate((slice(0, 6), slice(6, 10), slice(10, 11))):
         pl.DataFrame({name: list(values)[part] for name, values in again.items()}).write_csv(tmp_path / f"{i}.csv")
     with pytest.raises(DataError, match="sequence 'a' of column 'id' continues in row 11 or later, after other"):

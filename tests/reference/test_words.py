@@ -21,8 +21,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
+from credo.data import word_counts
 from credo.data import words as w
-from credo.data.words import Documents, Reading, Vocabulary, learned, places
+from credo.data.tokens import TOKEN_PATTERN, Tokeniser, places
+from credo.data.word_counts import Documents
+from credo.data.words import Vocabulary, learned
 from credo.errors import DataError
 
 PATHS = {"plain": None, "compiled": 8192, "in pieces": 16}  # bytes that a kernel works on at a time
@@ -50,7 +53,7 @@ LETTERS = st.sampled_from(ODD) | st.characters(codec="utf-8")
 TEXTS = st.lists(st.text(LETTERS, max_size=60) | st.none(), max_size=6)
 STOPS = frozenset({"the", "of", "12", "σας", "don't", "new york", "x", "", "The"})
 WAYS = [
-    Reading(lowercase, ngrams, stop_words, None, buckets)
+    Tokeniser(lowercase, ngrams, stop_words, None, buckets)
     for lowercase in (True, False)
     for ngrams in (1, 2)
     for stop_words in (frozenset[str](), STOPS)
@@ -62,8 +65,8 @@ WAYS = [
 def by(path: str) -> Iterator[None]:
     """Whatever is read now takes this path, unless only one is open to it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(w, "_plainly", lambda _, how: path == "plain" or how.token_pattern is not None)
-        patch.setattr(w, "PIECE", PATHS[path] or w.PIECE)
+        patch.setattr(w, "_reads_in_python", lambda _, how: path == "plain" or how.token_pattern is not None)
+        patch.setattr(word_counts, "PIECE_BYTES", PATHS[path] or word_counts.PIECE_BYTES)
         yield
 
 
@@ -83,12 +86,12 @@ def tabled(documents: Documents, words: Any) -> list[dict[str, int]]:
     return found
 
 
-def by_sklearn(texts: list[str], how: Reading, vocabulary: list[str] | None = None) -> list[dict[str, int]]:
+def by_sklearn(texts: list[str], how: Tokeniser, vocabulary: list[str] | None = None) -> list[dict[str, int]]:
     vectoriser = CountVectorizer(
         lowercase=how.lowercase,
         ngram_range=(1, how.ngrams),
         stop_words=list(how.stop_words) or None,
-        token_pattern=how.token_pattern or w.PATTERN,
+        token_pattern=how.token_pattern or TOKEN_PATTERN,
         vocabulary=vocabulary,
     )
     with warnings.catch_warnings():
@@ -112,7 +115,7 @@ def assert_same(found: Documents, expected: Documents) -> None:
 
 
 @pytest.mark.parametrize("how", [how for how in WAYS if not how.buckets], ids=range(8))
-def test_scripts_beside_sklearn(path: str, how: Reading) -> None:
+def test_scripts_beside_sklearn(path: str, how: Tokeniser) -> None:
     for texts in ([*SCRIPTS, " ".join(SCRIPTS)], ["Of the The of", "The new york of new york"]):
         documents, words = learned(pa.array(texts), how)
         assert tabled(documents, words) == by_sklearn(texts, how), path
@@ -122,10 +125,10 @@ def test_scripts_beside_sklearn(path: str, how: Reading) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(TEXTS, st.sampled_from(WAYS))
-@example(["ab" * 9 + "İ" + "cd" * 9, "é" * 40], Reading())
-@example(["ab" * 6 + ".... ", "ab"], Reading(ngrams=2))  # whose end is done before the next document
+@example(["ab" * 9 + "İ" + "cd" * 9, "é" * 40], Tokeniser())
+@example(["ab" * 6 + ".... ", "ab"], Tokeniser(ngrams=2))  # whose end is done before the next document
 @pytest.mark.slow
-def test_any_text_by_every_path(texts: list[str | None], how: Reading) -> None:
+def test_any_text_by_every_path(texts: list[str | None], how: Tokeniser) -> None:
     array = pa.array(texts, pa.string())
     with by("plain"):
         expected, vocabulary = learned(array, how)
@@ -142,7 +145,9 @@ def test_any_text_by_every_path(texts: list[str | None], how: Reading) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(TEXTS, TEXTS, st.sampled_from(WAYS), st.integers(0, 3))
-def test_any_vocabulary_by_every_path(texts: list[str | None], others: list[str | None], how: Reading, n: int) -> None:
+def test_any_vocabulary_by_every_path(
+    texts: list[str | None], others: list[str | None], how: Tokeniser, n: int
+) -> None:
     """Words that are in the vocabulary or aren't; among those are some that no document can have."""
     with by("plain"):
         vocabulary = learned(pa.array(texts, pa.string()), how)[1].to_pylist()[n:]
@@ -162,18 +167,18 @@ def test_any_vocabulary_by_every_path(texts: list[str | None], others: list[str 
 def test_words_are_those_of_re() -> None:
     """All that Python calls so, and lower case as Python has it."""
     every = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
-    found = {chr(code) for code in np.flatnonzero(w._alphabet())}
+    found = {chr(code) for code in np.flatnonzero(word_counts.word_characters())}
     assert found == {c for c in every if re.match(r"\w", c)}
     texts = [" ".join(c * 2 for c in every[at : at + 5000]) for at in range(0, 0x30000, 5000)]
     with by("compiled"):
-        documents, words = learned(pa.array(texts), Reading())
-    assert words.to_pylist() == list(dict.fromkeys(word for text in texts for word in Reading().words(text)))
-    assert documents.counts.sum() == sum(len(Reading().words(text)) for text in texts)
+        documents, words = learned(pa.array(texts), Tokeniser())
+    assert words.to_pylist() == list(dict.fromkeys(word for text in texts for word in Tokeniser().words(text)))
+    assert documents.counts.sum() == sum(len(Tokeniser().words(text)) for text in texts)
 
 
 def test_order_of_first_appearance(path: str) -> None:
     first, second = ["b a b", "c a"], ["a d", "b c"]
-    how = Reading(ngrams=2, token_pattern=None if path != "plain" else w.PATTERN)
+    how = Tokeniser(ngrams=2, token_pattern=None if path != "plain" else TOKEN_PATTERN)
     documents, words = learned(pa.array([text.replace(" ", "x x").join("xx") for text in first]), how)
     assert words.to_pylist() == ["xbx", "xax", "xbx xax", "xax xbx", "xcx", "xcx xax"]
     assert documents.words.tolist() == [0, 1, 2, 3, 4, 1, 5]
@@ -186,7 +191,7 @@ def test_order_of_first_appearance(path: str) -> None:
 
 def test_slices_nulls_and_large_strings(path: str) -> None:
     texts = ["lost words", None, "To be or not", "", "größer to be", None, "lost"]
-    array, how = pa.array(texts), Reading(ngrams=2)
+    array, how = pa.array(texts), Tokeniser(ngrams=2)
     expected = [{}, {"to": 1, "be": 1, "or": 1, "not": 1, "to be": 1, "be or": 1, "or not": 1}, {}]
     expected += [{"größer": 1, "to": 1, "be": 1, "größer to": 1, "to be": 1}, {}]
     for each in (array, array.cast(pa.large_string())):
@@ -208,20 +213,20 @@ def test_what_lies_under_a_null(path: str) -> None:
     array = pa.array(["hidden", "seen"])
     _, offsets, data = array.buffers()
     masked = pa.StringArray.from_buffers(2, offsets, data, pa.py_buffer(b"\x02"))
-    documents, words = learned(masked, Reading())
+    documents, words = learned(masked, Tokeniser())
     assert masked.to_pylist() == [None, "seen"], path
     assert words.to_pylist() == ["seen"]
     assert documents.known.tolist() == [False, True]
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"\w+", r"(\w)\w*", r"[^,]+", r"(?i)[a-c]*", r"#(\w+)|@\w+", w.PATTERN, r"(?u)\S{3}"]
+    "pattern", [r"\w+", r"(\w)\w*", r"[^,]+", r"(?i)[a-c]*", r"#(\w+)|@\w+", TOKEN_PATTERN, r"(?u)\S{3}"]
 )
 @pytest.mark.parametrize("ngrams", [1, 2])
 def test_patterns_beside_sklearn(path: str, pattern: str, ngrams: int) -> None:
     """Spaces in words included: "a b" and "c" make the pair that "a" and "b c" make."""
     texts = ["a b,c,a,b c", "#tag @name #other", "new york,is,new,york is", "Ça va? ÇA VA!", *SCRIPTS]
-    how = Reading(token_pattern=pattern, ngrams=ngrams)
+    how = Tokeniser(token_pattern=pattern, ngrams=ngrams)
     documents, words = learned(pa.array(texts), how)
     assert tabled(documents, words) == by_sklearn(texts, how), path
     assert_same(Vocabulary.of(words, how).read(pa.array(texts)), documents)
@@ -230,12 +235,12 @@ def test_patterns_beside_sklearn(path: str, pattern: str, ngrams: int) -> None:
 
 def test_patterns_of_several_groups_are_refused() -> None:
     with pytest.raises(DataError, match=r"at most one capturing group, but .* has more"):
-        learned(pa.array(["some text"]), Reading(token_pattern=r"(\w)(\w)"))
+        learned(pa.array(["some text"]), Tokeniser(token_pattern=r"(\w)(\w)"))
 
 
 def test_buckets_are_the_same_everywhere(path: str) -> None:
     """CRC-32 has the check value 0xCBF43926 for "123456789"."""
-    how = Reading(buckets=2**20, ngrams=2, stop_words=frozenset({"and"}))
+    how = Tokeniser(buckets=2**20, ngrams=2, stop_words=frozenset({"and"}))
     documents, words = learned(pa.array(["123456789", "Größe and größe, twice", None]), how)
     great, twice = zlib.crc32("größe".encode()), zlib.crc32("größe twice".encode())
     assert words.to_pylist()[:2] == [f"#{0xCBF43926 % 2**20}", f"#{great % 2**20}"] == ["#276774", "#240009"], path
@@ -262,7 +267,7 @@ def test_vocabularies_beside_sklearn(path: str) -> None:
         "york not",
         "x" * 17,
     ]
-    how = Reading(ngrams=2)
+    how = Tokeniser(ngrams=2)
     known = Vocabulary.of(pa.array(vocabulary), how)
     found = known.read(pa.array(texts))
     assert tabled(found, known.words) == by_sklearn(texts, how, vocabulary), path
@@ -272,16 +277,22 @@ def test_vocabularies_beside_sklearn(path: str) -> None:
 
 def test_places_are_of_the_original() -> None:
     text = "İİ Iİx ΑΣ, ΑΣ\u0301 STRASSE 😀 new"
-    assert places(text, Reading()) == [(3, 5, "ii"), (7, 9, "ας"), (11, 13, "ας"), (15, 22, "strasse"), (25, 28, "new")]
+    assert places(text, Tokeniser()) == [
+        (3, 5, "ii"),
+        (7, 9, "ας"),
+        (11, 13, "ας"),
+        (15, 22, "strasse"),
+        (25, 28, "new"),
+    ]
     for how in WAYS:
         for each in [*SCRIPTS, text]:
             found = places(each, how)
             assert [word for _, _, word in found] == how.words(each)
             if how.ngrams == 1 and not how.buckets and "İ" not in each and "Σ" not in each:
                 assert all(word == (each[a:b].lower() if how.lowercase else each[a:b]) for a, b, word in found)
-    how = Reading(ngrams=2, stop_words=frozenset({"of"}))
+    how = Tokeniser(ngrams=2, stop_words=frozenset({"of"}))
     assert places("Lord of İ Rings", how) == [(0, 4, "lord"), (10, 15, "rings"), (0, 15, "lord rings")]
-    assert places("#ab #", Reading(token_pattern=r"#(\w*)")) == [(1, 3, "ab"), (4, 4, "")]
+    assert places("#ab #", Tokeniser(token_pattern=r"#(\w*)")) == [(1, 3, "ab"), (4, 4, "")]
 
 
 def test_one_document_as_many(path: str) -> None:
@@ -299,7 +310,7 @@ def test_one_document_as_many(path: str) -> None:
 
 
 def test_few_documents_are_searched_for_without_an_index(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.data.words.MANY_WORDS", 0)
+    monkeypatch.setattr("credo.data.words.INDEXED_WORDS", 0)
     for how in WAYS:
         words = learned(pa.array([*SCRIPTS[::2], "word"]), how)[1]
         searching, indexed = Vocabulary.of(words, how), Vocabulary.of(words, how)
@@ -316,7 +327,7 @@ def test_much_of_the_same_and_much_else() -> None:
     texts = pa.array(["word " * 1_000_000, " ".join(many), "word"])
     assert len(texts[1].as_py()) > 10_000_000
     for ngrams in (1, 2):
-        how = Reading(ngrams=ngrams)
+        how = Tokeniser(ngrams=ngrams)
         documents, words = learned(texts, how)
         assert len(words) == ngrams * (len(many) + 1) - (ngrams - 1)
         assert documents.counts[:ngrams].tolist() == [1_000_000, 999_999][:ngrams]
@@ -332,7 +343,7 @@ def test_words_of_any_length(path: str) -> None:
     texts = [("a" * n)[: n - 1] + last for n in lengths for last in "ab"]
     texts += ["a" * k + "b" + "a" * (40 - k) for k in range(40)] + ["é" * n for n in (8, 9, 4096, 5000)]
     for each in (texts, [" ".join(texts)]):
-        documents, words = learned(pa.array(each), Reading())
+        documents, words = learned(pa.array(each), Tokeniser())
         assert words.to_pylist() == texts, path
         assert set(documents.counts.tolist()) == {1}
 
@@ -345,17 +356,17 @@ def test_hashes_that_collide(seeds: bytes, monkeypatch: pytest.MonkeyPatch) -> N
         [f"w{i}" for i in range(1000)] + [f"{i:03}" for i in range(1000)] + [f"{i:03}{'x' * 30}" for i in range(1000)]
     )
     with by("compiled"):
-        documents, words = learned(pa.array([" ".join(texts * 2)]), Reading())
+        documents, words = learned(pa.array([" ".join(texts * 2)]), Tokeniser())
         assert words.to_pylist() == texts
         assert set(documents.counts.tolist()) == {2}
-        assert_same(Vocabulary.of(words, Reading()).read(pa.array([" ".join(texts * 2)])), documents)
+        assert_same(Vocabulary.of(words, Tokeniser()).read(pa.array([" ".join(texts * 2)])), documents)
 
 
 def test_vocabularies_serve_threads_and_travel() -> None:
     texts = [" ".join(f"w{(i * j) % 1000}" for j in range(200)) for i in range(500)]
     with by("compiled"):
-        documents, words = learned(pa.array(texts), Reading(ngrams=2))
-        known = Vocabulary.of(words, Reading(ngrams=2))
+        documents, words = learned(pa.array(texts), Tokeniser(ngrams=2))
+        known = Vocabulary.of(words, Tokeniser(ngrams=2))
         known.read_one("w1 w2")
         for vocabulary in (known, pickle.loads(pickle.dumps(known))):
             with ThreadPoolExecutor(4) as pool:
@@ -369,16 +380,17 @@ def test_little_text_needs_no_numba() -> None:
 import sys
 import pyarrow as pa
 from credo.data import words as w
-from credo.data.words import Reading, Vocabulary, learned
-documents, words = learned(pa.array(["To be, or not to be"]), Reading(ngrams=2))
-assert Vocabulary.of(words, Reading(ngrams=2)).read(pa.array(["to be"])).counts.tolist() == [1, 1, 1]
-assert Vocabulary.of(words, Reading()).read_one("or not") == ([3, 5], [1, 1], 0)
+from credo.data.tokens import Tokeniser
+from credo.data.words import Vocabulary, learned
+documents, words = learned(pa.array(["To be, or not to be"]), Tokeniser(ngrams=2))
+assert Vocabulary.of(words, Tokeniser(ngrams=2)).read(pa.array(["to be"])).counts.tolist() == [1, 1, 1]
+assert Vocabulary.of(words, Tokeniser()).read_one("or not") == ([3, 5], [1, 1], 0)
 assert "numba" not in sys.modules
 w._price._compiling = 0
 for _ in range(120):
     before = words.to_pylist()
-    learned(pa.array(["word " * 12_000]), Reading())
+    learned(pa.array(["word " * 12_000]), Tokeniser())
 assert "numba" in sys.modules
-assert learned(pa.array(["To be, or not to be"]), Reading(ngrams=2))[1].to_pylist() == before
+assert learned(pa.array(["To be, or not to be"]), Tokeniser(ngrams=2))[1].to_pylist() == before
 """
     subprocess.run([sys.executable, "-c", code], check=True)

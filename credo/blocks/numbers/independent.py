@@ -26,7 +26,7 @@ from credo.core.moments import Moments
 from credo.core.soft_sums import SMALL
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
-from credo.data.cells import LARGEST
+from credo.data.cells import LARGEST_NUMBER
 from credo.data.schema import Column, Kind, Schema
 from credo.numerics.exact import Array, Exact
 
@@ -68,7 +68,7 @@ class Numbers(Block, Completes, ExpectsHidden, Rounds, Tallies):
             statistics = Moments.of(logarithms_of(batch, self.names, self.strict), member)
         else:
             statistics = Moments.of_tiles(self._tiles(batch, member), len(self.names), member)
-            if not (statistics.second.high < LARGEST**2).all():
+            if not (statistics.second.high < LARGEST_NUMBER**2).all():
                 batch.matrix(self.names)  # which refuses the wrong cell by name
         return self._evidence(statistics, groups)
 

@@ -27,7 +27,7 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.moments import CrossMoments, Moments
 from credo.core.statistics import Totals
-from credo.data.cells import LARGEST, check_finite, check_positive, entered, numbered, numbers
+from credo.data.cells import LARGEST_NUMBER, check_finite, check_positive, entered, numbered, numbers
 from credo.data.schema import Column, Kind, Schema
 from credo.data.tables import array_of
 from credo.numerics.distributions import NegativeBinomial
@@ -62,7 +62,7 @@ class NumberCells:
             plain = False
         if not plain:
             self._write(self._place, 0, *map(_number, values, self.names, repeat(number)))
-        if count_beyond_now(self.x, LARGEST):
+        if count_beyond_now(self.x, LARGEST_NUMBER):
             for j, name in enumerate(self.names):
                 check_finite(self.x[:, j], name, numbered(number))
         return self.x

@@ -20,7 +20,7 @@ from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
 from credo.data import Batch
-from credo.data.words import Documents
+from credo.data.word_counts import Documents
 from credo.families.beta_bernoulli import log_evidence
 from credo.families.dirichlet import log_kernel
 from credo.numerics.exact import Array

@@ -37,7 +37,9 @@ from credo.core.sparse import Sparse, WordSums
 from credo.core.statistics import ALONE, Counts, exceeds
 from credo.data import Batch
 from credo.data.schema import Axis, Column, Derivation, Schema
-from credo.data.words import Documents, Reading, Vocabulary, learned, of_some
+from credo.data.tokens import Tokeniser
+from credo.data.word_counts import Documents
+from credo.data.words import Vocabulary, learned, of_some
 from credo.errors import DataError
 from credo.families.dirichlet import offset
 from credo.numerics.exact import Array
@@ -83,7 +85,7 @@ class Texts(Block, Limits, Prunes, Tallies):
     """A column of texts, cut into words: one table (words, classes) of sums, and how many texts each class has."""
 
     name: str
-    reading: Reading
+    reading: Tokeniser
     cuts: Cuts
 
     derived: ClassVar[Derivation] = ""  # what its words are, of the column
@@ -192,7 +194,7 @@ class Words:
     """A column's documents as lists of their words."""
 
     name: str
-    reading: Reading
+    reading: Tokeniser
 
     def of(self, batch: Batch) -> tuple[Documents, Any]:
         if batch.inside is not None:
@@ -274,7 +276,7 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
         return documents, {(self.block.name, NEW_WORDS): unseen} if unseen else {}
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> Tokeniser:
         return self.block.reading
 
     @cached_property

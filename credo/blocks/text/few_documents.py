@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from credo._kernels.text.documents import NOTHING
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
-from credo.data.words import Documents
+from credo.data.word_counts import Documents
 from credo.numerics.exact import Array
 from credo.numerics.special import log_rising
 

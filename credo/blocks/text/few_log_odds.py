@@ -22,7 +22,7 @@ from credo.blocks.text.few_documents import (
 )
 from credo.core.membership import Hard
 from credo.core.sparse import Sparse
-from credo.data.words import Documents
+from credo.data.word_counts import Documents
 from credo.numerics.exact import Array
 
 MOST_TIMES = 1000  # times that a document holds a word at most

@@ -29,7 +29,9 @@ from credo.core.sparse import Sparse
 from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.schema import Column, Derivation
-from credo.data.words import Documents, Reading, pairs_alone
+from credo.data.tokens import Tokeniser
+from credo.data.word_counts import Documents
+from credo.data.words import pairs_alone
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class WordPairs:
     """A column's documents as lists of their pairs of neighbouring words."""
 
     name: str
-    reading: Reading
+    reading: Tokeniser
 
     def of(self, batch: Batch) -> tuple[Documents, Any]:
         return pairs_alone(*batch.encoded(Words(self.name, self.reading)))
@@ -122,7 +124,7 @@ class OddsLikelihood(OneTerm, WordByWord):
         return self.names
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> Tokeniser:
         return self.block.reading
 
     def read(self, batch: Batch) -> Documents:

@@ -19,7 +19,7 @@ from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
-from credo.data.words import Documents
+from credo.data.word_counts import Documents
 from credo.families import dirichlet
 from credo.numerics.exact import Array
 from credo.numerics.special import log_rising

@@ -29,7 +29,7 @@ from credo.core.sparse import Sparse, WordSums
 from credo.core.statistics import ALONE
 from credo.data.schema import Column, Schema
 from credo.data.tables import array_of, is_missing
-from credo.data.words import Documents
+from credo.data.word_counts import Documents
 from credo.errors import DataError
 from credo.numerics.exact import Array
 

@@ -1,1 +1,1 @@
-"""What the page shows: one screen for each kind of model."""
+"""The screens of the page, one for each kind of model."""

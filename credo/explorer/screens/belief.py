@@ -11,8 +11,8 @@ import numpy as np
 from credo.errors import DataError, PriorError
 from credo.estimation.belief import Belief
 from credo.estimation.comparison import difference_interval
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, number_in
+from credo.explorer.screens.snippets import called
 from credo.families import (
     BetaBernoulli,
     DirichletCategorical,
@@ -28,17 +28,17 @@ from credo.present.belief_charts import belief_charts
 from credo.present.beliefs import summary_rows
 from credo.present.content import plain
 
-MOST_ADDED = 10_000  # observations that a page adds
-MOST_SHARES = 8  # values whose shares of the prior can be dragged; of more, only its strength can
-MOST_COMPARED = 24  # values whose probabilities are compared
-MOST_MORE = 1e12  # rows beyond which "how much more data" isn't looked for
+MOST_ADDED = 10_000  # observations per request
+MOST_SHARES = 8  # with more values, only the prior's strength can be dragged
+MOST_COMPARED = 24  # values in a comparison
+MOST_MORE = 1e12  # the search for "how much more data" ends here
 
 
 @dataclass(frozen=True)
 class Handles:
-    """A prior by its mean and its strength, the number of observations that it is worth."""
+    """A prior by its mean and its strength, an equivalent sample size."""
 
-    mean: float | list[float]  # of categories each value's; none of many
+    mean: float | list[float]  # for categories one per value; none if they are many
     strength: float
     low: float  # bounds of the mean
     high: float
@@ -70,7 +70,7 @@ class BeliefScreen:
         return {"move": self.move, "compare": self.compare, "needed": self.needed}
 
     def _moved(self, asked: Asked) -> Belief:
-        """With the prior and the observations of a request."""
+        """The belief with the prior and the observations of a request."""
         belief, given = self.belief, mapping_in(asked, "prior")
         if given:
             moved = _under(_with_handles(_full_prior(belief), given), belief)
@@ -98,7 +98,7 @@ class BeliefScreen:
         return bool(asked.get("prior") or asked.get("added"))
 
     def _line(self, asked: Asked, belief: Belief, unless: str = "") -> str:
-        """The belief with the prior and the observations of a request, in Python; without such, something about it."""
+        """Python code for the belief with the prior and the observations of a request."""
         own, _ = called(self.subject)
         if asked.get("prior"):
             own = f"{_called_under(belief.prior, belief)}.with_evidence({own}.evidence)"
@@ -120,8 +120,8 @@ class BeliefScreen:
         }
 
     def needed(self, asked: Asked) -> Answer:
-        """How many more rows like those so far make the 95% interval as narrow as ± x, or each of several; unless asked
-        for, half as wide as it is."""
+        """The number of further rows, like those so far, that would narrow the 95% interval to ± x (each of several);
+        by default, to half its width."""
         belief = self._moved(asked)
         if belief.evidence is None or belief.n == 0:
             raise DataError("how much more data is needed depends on data, and there is none yet")
@@ -150,17 +150,17 @@ class BeliefScreen:
 
 
 def _first(belief: Belief) -> Distribution:
-    """Of the first parameter; of a Dirichlet distribution, of all probabilities."""
+    """The marginal distribution of the first parameter; for a Dirichlet distribution, of all probabilities."""
     return belief.posterior.marginals()[0]
 
 
 def _values(belief: Belief) -> tuple[Any, ...]:
-    """Those of categories."""
+    """The values of a categorical belief."""
     return belief.posterior.names if isinstance(belief.posterior, Dirichlet) else ()
 
 
 def _full_prior(belief: Belief) -> Family:
-    """With a concentration for each value of categories."""
+    """The prior with a concentration for each value."""
     prior, values = belief.prior, _values(belief)
     return (
         type(prior)(np.broadcast_to(prior.concentration, len(values)), values)
@@ -170,12 +170,12 @@ def _full_prior(belief: Belief) -> Family:
 
 
 def _under(prior: Family, belief: Belief) -> Belief:
-    """Another belief about the same, without observations."""
+    """A belief about the same quantity under another prior, without observations."""
     return Belief(prior, columns=belief.columns, success=belief.success)
 
 
 def _called_under(prior: Family, belief: Belief) -> str:
-    """The same in Python."""
+    """Python code for that belief."""
     given = {"columns": belief.columns, "success": belief.success}
     return (
         f"credo.Belief({', '.join([f'credo.{prior!r}', *(f'{k}={v!r}' for k, v in given.items() if v is not None)])})"
@@ -183,7 +183,7 @@ def _called_under(prior: Family, belief: Belief) -> str:
 
 
 def _updated(belief: Belief, asked: Asked, name: str) -> Belief:
-    """With the observations of a request."""
+    """The belief updated with the observations of a request."""
     observed = asked.get(name) or []
     if not isinstance(observed, list) or len(observed) > MOST_ADDED:
         raise DataError(f"{name!r} must be a list of at most {MOST_ADDED:,} observations")
@@ -191,7 +191,7 @@ def _updated(belief: Belief, asked: Asked, name: str) -> Belief:
 
 
 def _difference(a: Belief, b: Belief, value: object) -> Answer:
-    """Of a parameter, or of a value's probability."""
+    """The difference of a parameter, or of a value's probability."""
     own, other = a.marginal(value), b.marginal(value)
     return {
         "value": "" if value is None else str(value),
@@ -206,7 +206,7 @@ def _estimate(belief: Belief) -> Any:
 
 
 def _handles(prior: Family) -> Handles | None:
-    """None of families whose priors have more than a mean and a strength."""
+    """The prior's mean and strength; None if it has further parameters."""
     if isinstance(prior, Dirichlet):
         shares: list[float] = prior.mean().tolist()
         return Handles(shares if 1 < len(shares) <= MOST_SHARES else [], float(prior.alpha.sum()), 0.001, 0.999)
@@ -242,7 +242,7 @@ def _with_handles(prior: Family, given: Mapping[str, Any]) -> Family:
 
 
 def _shares(prior: Dirichlet, given: Mapping[str, Any]) -> Array:
-    """Each value's share of the prior, as a request gives them; otherwise as they were."""
+    """Each value's share of the prior, from a request, or unchanged."""
     mean = given.get("mean") or prior.mean().tolist()
     size = prior.alpha.size
     if not isinstance(mean, list) or len(mean) != size:

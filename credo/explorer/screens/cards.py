@@ -1,4 +1,4 @@
-"""Where cards of variables lie: layers from top to bottom, and the ways of arrows between them."""
+"""The layout of variables' cards in layers, and the routes of arrows between them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from credo.errors import DataError
 from credo.explorer.screens.screen import Answer, Asked, mapping_in, number_in, text_in
 from credo.present.layout import layout
 
-WHOLE = 60  # variables up to which all are drawn; of more, those around one of them
-FURTHEST = 6  # Markov blankets, each of all variables in the one before, around a variable
-REACH = 2  # of them by default, where they are at most ...
-LEGIBLE = 24  # cards, so that a page can show their figures, too
+MOST_CARDS = 60  # of more variables, only a neighbourhood is drawn
+MOST_BLANKETS = 6  # nested Markov blankets around a variable
+DEFAULT_BLANKETS = 2  # by default, if there are at most ...
+LEGIBLE_CARDS = 24  # this many cards, whose figures are still legible
 
 Parents = Mapping[str, tuple[str, ...]]
 
 
 def laid_out(parents: Parents, asked: Asked) -> Answer:
-    """Places of cards and the ways of arrows: of all variables, or of those around one and of those that are named
-    beside it; and how many neighbours of each aren't shown."""
+    """The positions of cards and the routes of arrows, for all variables or for those around one (and further named
+    ones); and the number of hidden neighbours of each."""
     around = asked.get("around")
     names, reach = ({*parents}, 0) if around is None else _around(parents, text_in(asked, "around"), asked)
     names |= {name for name in mapping_in(asked, "beside") if name in parents}
@@ -35,16 +35,15 @@ def laid_out(parents: Parents, asked: Asked) -> Answer:
 
 
 def _around(parents: Parents, name: str, asked: Asked) -> tuple[set[str], int]:
-    """The variables around one, and how many blankets far."""
+    """The variables around one, and the number of blankets."""
     if asked.get("reach") is None:
-        return neighbourhood(parents, name, REACH, LEGIBLE)
-    reach = int(min(max(number_in(asked, "reach", REACH), 1), FURTHEST))
-    return neighbourhood(parents, name, reach, WHOLE)[0], reach
+        return neighbourhood(parents, name, DEFAULT_BLANKETS, LEGIBLE_CARDS)
+    reach = int(min(max(number_in(asked, "reach", DEFAULT_BLANKETS), 1), MOST_BLANKETS))
+    return neighbourhood(parents, name, reach, MOST_CARDS)[0], reach
 
 
 def neighbourhood(parents: Parents, name: str, reach: int, most: int) -> tuple[set[str], int]:
-    """A variable's Markov blanket, with the blankets of those in it and so on, as long as there are no more than so
-    many variables; and how far that is."""
+    """A variable's nested Markov blankets, up to that many variables; and their number."""
     found = blanket(parents, name)
     for far in range(1, reach):
         wider = set().union(*(blanket(parents, each) for each in found))
@@ -55,7 +54,7 @@ def neighbourhood(parents: Parents, name: str, reach: int, most: int) -> tuple[s
 
 
 def _hidden_neighbours(parents: Parents, names: set[str]) -> dict[str, int]:
-    """How many parents and children of each variable that is shown aren't."""
+    """The number of hidden parents and children of each variable shown."""
     found = dict.fromkeys(names, 0)
     for child, own in parents.items():
         for parent in own:

@@ -1,4 +1,4 @@
-"""Clusters: what sets each apart, ellipses over two columns, and a row's responsibilities."""
+"""Clusters: their distinguishing columns, ellipses over two columns, and a row's responsibilities."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 from credo.asking.protocol import waterfall
 from credo.errors import DataError
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
+from credo.explorer.screens.snippets import called
 from credo.models.mixture.model import Mixture
 from credo.present.content import plain
-from credo.present.mixture_plot import DEVIATIONS, ellipse, gaussian_of, points_of
+from credo.present.mixture_plot import ELLIPSE_DEVIATIONS, ellipse, gaussian_of, points_of
 
-TRAITS = 12  # columns of a cluster
+SCREEN_TRAITS = 12  # columns per cluster
 
 
 class ClustersScreen:
@@ -31,7 +31,11 @@ class ClustersScreen:
 
         columns = [plain(each) for each in variables(self.mixture) if each["role"] == "column"]
         components = [
-            {"name": str(each.name), "share": each.share, "traits": [plain(trait) for trait in each.traits[:TRAITS]]}
+            {
+                "name": str(each.name),
+                "share": each.share,
+                "traits": [plain(trait) for trait in each.traits[:SCREEN_TRAITS]],
+            }
             for each in self.mixture.describe().components
         ]
         posterior = self.mixture.component_posterior if self.mixture.choices else {}
@@ -49,7 +53,7 @@ class ClustersScreen:
         return {"ellipses": self.ellipses, "responsibilities": self.responsibilities}
 
     def ellipses(self, asked: Asked) -> Answer:
-        """Of each component, at one and two standard deviations; and rows, where there are some."""
+        """Ellipses of each component at one and two standard deviations; and rows, if any."""
         names = [text_in(asked, "x"), text_in(asked, "y")]
         numbers = [name for name, forms in self.mixture.classifier.views.items() if forms[0] == "gaussian"]
         for unknown in (name for name in names if name not in numbers):
@@ -57,7 +61,7 @@ class ClustersScreen:
         found = []
         for k, name in enumerate(self.mixture.names):
             mean, root = gaussian_of(self.mixture, k, names)
-            edges = [ellipse(mean, root, scale).tolist() for scale in DEVIATIONS]
+            edges = [ellipse(mean, root, scale).tolist() for scale in ELLIPSE_DEVIATIONS]
             found.append({"name": str(name), "mean": mean.tolist(), "edges": edges})
         points: list[Any] = []
         codes: list[int] = []

@@ -1,4 +1,4 @@
-"""Tables of the presentation room, their cells written as text, for the page."""
+"""Tables of credo.present for the page, with cells as text."""
 
 from __future__ import annotations
 

@@ -8,17 +8,17 @@ from math import prod
 from typing import Any, ClassVar
 
 from credo.errors import DataError, EvidenceError
-from credo.explorer.screens.cards import WHOLE, laid_out
+from credo.explorer.screens.cards import MOST_CARDS, laid_out
 from credo.explorer.screens.contents import tabled
-from credo.explorer.screens.copied import call, called
 from credo.explorer.screens.questions import priced
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in
+from credo.explorer.screens.snippets import call, called
 from credo.networks.decisions.influence_diagram import InfluenceDiagram
 from credo.networks.network import Network
 from credo.present.decisions import decision_table, decision_title
 
-TABLE_ROWS = 200  # situations that a policy's table lists
-MOST_STATES = 2**16  # of a utility's parents: of more, its expected value isn't shown
+POLICY_ROWS = 200  # information states listed per decision
+MOST_UTILITY_STATES = 2**16  # joint states of its parents: with more, its expected value isn't shown
 
 
 class DecisionsScreen:
@@ -41,7 +41,7 @@ class DecisionsScreen:
                 for name, own in diagram.parents.items()
             ],
             "decisions": [*diagram.decisions],
-            "whole": len(diagram.parents) <= WHOLE,
+            "whole": len(diagram.parents) <= MOST_CARDS,
             "directed": True,
         }  # fmt: skip
 
@@ -70,8 +70,8 @@ class DecisionsScreen:
             "utilities": {name: self._expected(net, name, given) for name in self.diagram.utilities},
             "policy": [
                 {"name": each.name, "title": decision_title(each), "irrelevant": [*each.irrelevant],
-                 "table": tabled(decision_table(each, TABLE_ROWS)),
-                 "more": max(0, sum(1 for _ in each.rows()) - TABLE_ROWS)}
+                 "table": tabled(decision_table(each, POLICY_ROWS)),
+                 "more": max(0, sum(1 for _ in each.rows()) - POLICY_ROWS)}
                 for each in policy.decisions
             ],
             "copy": {"python": call(f"{own}.policy", given or None), "cli": f"credo show {file}"},
@@ -82,14 +82,14 @@ class DecisionsScreen:
         above, worth = self.diagram.parents[name], self.diagram.utilities[name]
         if not above:
             return float(worth)
-        if prod(len(self.diagram.states[each]) for each in above) > MOST_STATES:
+        if prod(len(self.diagram.states[each]) for each in above) > MOST_UTILITY_STATES:
             return None
         joint: Any = net.query(above[0] if len(above) == 1 else [*above], given)
         states = product(*(range(len(self.diagram.states[each])) for each in above))
         return float(sum(p * worth[where] for p, where in zip(joint.values(), states, strict=True)))
 
     def what_to_ask(self, asked: Asked) -> Answer:
-        """What knowing each variable before a decision would be worth, less what asking costs."""
+        """The value of information of each variable before a decision, minus its cost."""
         before = asked.get("before")
         if before is not None and not isinstance(before, str):
             raise DataError(f"'before' must name a decision, but is {before!r:.60}")

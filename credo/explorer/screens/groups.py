@@ -1,4 +1,4 @@
-"""Many groups: a table of beliefs, sorted and searched here, of which the page shows a window."""
+"""Many groups: a table of beliefs, sorted and searched on the server; the page shows a window of it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from numpy.typing import NDArray
 from credo.errors import DataError, EvidenceError, suggest
 from credo.estimation.belief import Belief
 from credo.estimation.beliefs import Beliefs
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.saved import changed, in_file
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, number_in, text_in
+from credo.explorer.screens.snippets import called
 from credo.families.dirichlet import Dirichlet
 from credo.numerics.exact import Array
 
-WINDOW = 200  # rows that are sent at once
-CONTENDERS, DRAWS = 50, 4000  # groups that may be best, and draws of each belief
+WINDOW_ROWS = 200  # per request
+CONTENDERS, BEST_DRAWS = 50, 4000  # for P(best): groups compared, and draws of each belief
 PriorChoice = Literal["given", "raw", "default", "empirical"]
-CHOICES: tuple[PriorChoice, ...] = ("given", "raw", "default", "empirical")
+PRIOR_CHOICES: tuple[PriorChoice, ...] = ("given", "raw", "default", "empirical")
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """Groups and one number of each, with its interval."""
+    """Groups and one estimate of each, with its interval."""
 
     groups: Any  # an Arrow array
     rows: Array
@@ -58,7 +58,7 @@ class GroupsScreen:
             "rows": float(self.beliefs.n),
             "quantities": self._quantities,
             "prior": self.beliefs.rule,
-            "priors": [*CHOICES],
+            "priors": [*PRIOR_CHOICES],
             "file": self.subject.path if in_file(self.subject) else None,
         }
 
@@ -79,15 +79,15 @@ class GroupsScreen:
 
     @cached_property
     def _quantities(self) -> list[str]:
-        """The numbers that a group has."""
+        """The names of a group's estimates."""
         names = self.beliefs.table().column_names
         return [name for name in names if f"{name}_low" in names]
 
     def _estimates(self, asked: Asked) -> Estimates:
-        """Under one of the priors: raw means counts alone, without intervals."""
+        """Estimates under one of the priors; "raw" are relative frequencies or means, without intervals."""
         prior, quantity = asked.get("prior") or "given", asked.get("quantity") or self._quantities[0]
-        if prior not in CHOICES:
-            raise DataError(f"no such prior, {prior!r:.60}; {suggest(str(prior), CHOICES)}")
+        if prior not in PRIOR_CHOICES:
+            raise DataError(f"no such prior, {prior!r:.60}; {suggest(str(prior), PRIOR_CHOICES)}")
         if quantity not in self._quantities:
             raise DataError(f"no such quantity, {quantity!r:.60}; {suggest(str(quantity), self._quantities)}")
         key = prior, str(quantity)
@@ -96,7 +96,7 @@ class GroupsScreen:
         return self._found[key]
 
     def _with_prior(self, prior: object) -> Beliefs:
-        """The same evidence under one of the priors; "raw" is no prior that a belief could have."""
+        """The same evidence under one of the priors; "raw" isn't a prior."""
         if prior == "default" or prior == "empirical":
             return replace(self.beliefs, rule=prior).with_evidence(self.beliefs.seen)
         return self.beliefs
@@ -122,10 +122,10 @@ class GroupsScreen:
         return values
 
     def window(self, asked: Asked) -> Answer:
-        """Some rows, from one on, of all that are searched for, in an order."""
+        """A window of the sorted rows that match the search."""
         found, order = self._estimates(asked), self._order(asked)
         start = max(0, int(number_in(asked, "from", 0)))
-        some = order[start : start + min(WINDOW, int(number_in(asked, "count", WINDOW)))]
+        some = order[start : start + min(WINDOW_ROWS, int(number_in(asked, "count", WINDOW_ROWS)))]
         names = found.groups.take(pa.array(some)).to_pylist()
         known = np.isfinite(found.low) & np.isfinite(found.high)
         ends = (float(found.low[known].min()), float(found.high[known].max())) if known.any() else (0.0, 1.0)
@@ -172,7 +172,7 @@ class GroupsScreen:
         return self.beliefs.groups[places].as_py()
 
     def _value(self, asked: Asked, belief: Belief) -> object:
-        """Of categories, the value whose probability is shown."""
+        """The value whose probability is shown, for a categorical belief."""
         if not isinstance(belief.posterior, Dirichlet):
             return None
         quantity = asked.get("quantity") or self._quantities[0]
@@ -222,7 +222,7 @@ class GroupsScreen:
 
 
 def _table(text: str) -> Any:
-    """The rows of a CSV file's text, read as if it were a file."""
+    """The rows of CSV text, read like a file."""
     import tempfile
     from pathlib import Path
 
@@ -235,6 +235,6 @@ def _table(text: str) -> Any:
 
 
 def _draws(belief: Belief, value: object, rng: np.random.Generator) -> Array:
-    """Of the first parameter, or of a value's probability."""
-    found: Array = np.asarray(belief.marginal(value).sample(DRAWS, rng), dtype=np.float64)
-    return found.reshape(DRAWS, -1)[:, 0]
+    """Draws of the first parameter, or of a value's probability."""
+    found: Array = np.asarray(belief.marginal(value).sample(BEST_DRAWS, rng), dtype=np.float64)
+    return found.reshape(BEST_DRAWS, -1)[:, 0]

@@ -1,4 +1,4 @@
-"""A network of categories and numbers: bars and densities under findings, and why."""
+"""A network of categories and numbers: bars and densities under findings, and explanations."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credo.errors import DataError, EvidenceError
-from credo.explorer.screens.cards import WHOLE, laid_out
-from credo.explorer.screens.copied import call, called, question, word
+from credo.explorer.screens.cards import MOST_CARDS, laid_out
 from credo.explorer.screens.questions import gains, priced
 from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, number_in, text_in
+from credo.explorer.screens.snippets import call, called, question, word
 from credo.networks.answers import estimate_notice
 from credo.networks.hybrid.answers import NumberAnswer
 from credo.networks.hybrid.network import HybridNetwork
 from credo.present.content import plain
 from credo.present.hybrid import node_lines
 
-POINTS = 61  # of a density
-DRAWN = 0.998  # of a number's probability, between the ends of its curve
+NUMBER_DENSITY_POINTS = 61  # of a density
+DRAWN_PROBABILITY = 0.998  # of a number, between the ends of its curve
 
 
 class HybridScreen:
@@ -44,7 +44,7 @@ class HybridScreen:
             "notice": _notice(prior),
             "directed": True,
             "learned": False,
-            "whole": len(self.net) <= WHOLE,
+            "whole": len(self.net) <= MOST_CARDS,
             "unsure": False,
             "asks": True,
             "sensitive": False,
@@ -61,14 +61,14 @@ class HybridScreen:
         return laid_out(self.net.parents, asked)
 
     def _given(self, asked: Asked) -> tuple[HybridNetwork, dict[str, Any], dict[str, Any]]:
-        """The network after what was set, what was set, and what was seen."""
+        """The network after interventions, the interventions, and the findings."""
         done = mapping_in(asked, "do")
         seen = {name: self._finding(name, each) for name, each in mapping_in(asked, "given").items()}
         net = self.net.do(done) if done else self.net
         return net, done, {name: value for name, value in seen.items() if name not in done}
 
     def _finding(self, name: str, found: Any) -> Any:
-        """Of a number, {"low": ..., "high": ...} is an interval, in which null is no end."""
+        """A finding; for a number, {"low": ..., "high": ...} is an interval, null meaning unbounded."""
         if name in self.net.states or not isinstance(found, Mapping):
             return found
         ends = [None if found.get(end) is None else number_in(found, end, 0.0) for end in ("low", "high")]
@@ -104,7 +104,7 @@ class HybridScreen:
         return {"python": call(f"{net}{changed}.marginals", seen or None), "cli": cli}
 
     def explain(self, asked: Asked) -> Answer:
-        """What each finding adds to the log-odds of a state; of a number, to those of lying above its mean before."""
+        """Each finding's weight of evidence for a state; for a number, for lying above its prior mean."""
         from credo.asking.protocol import waterfall
 
         net, done, seen = self._given(asked)
@@ -138,7 +138,7 @@ class HybridScreen:
 
 
 def interval_text(low: float | None, high: float | None) -> str:
-    """As a page's user types it."""
+    """An interval as text, as typed on the page."""
     return f"< {high:g}" if low is None else f"> {low:g}" if high is None else f"{low:g} to {high:g}"
 
 
@@ -147,8 +147,8 @@ def _shown(found: Any) -> Any:
     if not isinstance(found, NumberAnswer):
         return [*map(float, found.values())]
     low, high = (float(end) for end in found.interval(0.95))
-    first, last = (float(end) for end in found.interval(DRAWN))
-    grid = np.linspace(first, last, POINTS) if last > first else np.array([first])
+    first, last = (float(end) for end in found.interval(DRAWN_PROBABILITY))
+    grid = np.linspace(first, last, NUMBER_DENSITY_POINTS) if last > first else np.array([first])
     density = np.exp(found.log_prob(grid)) if last > first else np.array([1.0])
     return {
         "mean": float(found.mean()), "sd": found.sd, "low": low, "high": high,

@@ -1,4 +1,4 @@
-"""A network: bars of all marginals under findings, why, and what to ask next."""
+"""A network: bars of all marginals under findings, explanations, and the best next questions."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credo.errors import DataError, EvidenceError
-from credo.explorer.screens.cards import WHOLE, laid_out
+from credo.explorer.screens.cards import MOST_CARDS, laid_out
 from credo.explorer.screens.contents import tabled
-from credo.explorer.screens.copied import call, called, question, word
 from credo.explorer.screens.questions import gains, priced
 from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, text_in
+from credo.explorer.screens.snippets import call, called, question, word
 from credo.networks.answers import estimate_notice
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.network import Network
 from credo.present.causes import effect_table
 from credo.present.sensitivity import tornado_table, tornado_title
 
-TABLE_ROWS = 64  # configurations of the parents that are listed
-ENTRIES = 15  # of tables, that move an answer most
+TABLE_CONFIGURATIONS = 64  # of the parents, listed in a table
+SENSITIVE_ENTRIES = 15  # listed table entries
 
 
-PLATES = "One member of each plate; credo.ask answers about many, given their tables."
+PLATES_NOTE = "One member of each plate; credo.ask answers about many, given their tables."
 
 
 def plates_screen(subject: Subject) -> NetworkScreen:
@@ -52,10 +52,10 @@ class NetworkScreen:
                 for name, states in self.net.states.items()
             ],
             "prior": {name: [*map(float, shares.values())] for name, shares in prior.items()},
-            "notice": PLATES if self.template else estimate_notice(prior),
+            "notice": PLATES_NOTE if self.template else estimate_notice(prior),
             "directed": self.net.directed,
             "learned": self._learned is not None,
-            "whole": len(self.net) <= WHOLE,
+            "whole": len(self.net) <= MOST_CARDS,
             "unsure": self._learned is not None and any(self._parents.values()),
             "asks": True,
             "sensitive": isinstance(self.net, Network),
@@ -90,11 +90,11 @@ class NetworkScreen:
     def _learned(self) -> Network | None:
         return self.net if isinstance(self.net, Network) and self.net.evidence is not None else None
 
-    # How sure arrows are
+    # Edge confidence
 
     def edges(self, asked: Asked) -> Answer:  # noqa: ARG002 - an action's signature
-        """P(arrow) of each arrow, the least sure first: averaged over all graphs where the rows are there; else by the
-        network's own counts, the other arrows being as they are."""
+        """P(arrow) of each arrow, the least certain first: averaged over graphs if rows are given; else by the
+        network's own counts, the other arrows fixed."""
         ranked = sorted(self._arrow_probabilities.items(), key=lambda each: each[1])
         arrows = [{"from": a, "to": b, "probability": p} for (a, b), p in ranked]
         if self.subject.data is None:
@@ -118,10 +118,10 @@ class NetworkScreen:
     def layout(self, asked: Asked) -> Answer:
         return laid_out(self._parents, asked)
 
-    # How far tables and causes move an answer
+    # Sensitivity and effects
 
     def sensitivity(self, asked: Asked) -> Answer:
-        """The entries of tables that move P(target = state | findings) most, each alone within its range."""
+        """The table entries that P(target = state | findings) is most sensitive to, each varied alone."""
         net, done, seen = self._given(asked)
         name, value = text_in(asked, "target"), asked.get("value")
         if not isinstance(net, Network):
@@ -133,7 +133,7 @@ class NetworkScreen:
         python = f"{call(f'{own}{changed}.sensitivity', name, seen, value)}.tornado()"
         return {
             "title": tornado_title(found),
-            "table": tabled(tornado_table(found, ENTRIES)),
+            "table": tabled(tornado_table(found, SENSITIVE_ENTRIES)),
             "copy": {"python": python, "cli": ""},
         }
 
@@ -154,7 +154,7 @@ class NetworkScreen:
     # Answers
 
     def _given(self, asked: Asked) -> tuple[GraphicalModel, dict[str, Any], dict[str, Any]]:
-        """The network after what was set, what was set, and what was seen."""
+        """The network after interventions, the interventions, and the findings."""
         done, seen = mapping_in(asked, "do"), mapping_in(asked, "given")
         if not done:
             return self.net, {}, seen
@@ -163,7 +163,7 @@ class NetworkScreen:
         return self._after(done), done, {name: value for name, value in seen.items() if name not in done}
 
     def _after(self, done: Mapping[str, object]) -> Network:
-        """The network after what was set; the last one is kept, with the trees that were compiled for it."""
+        """The network after interventions; the last one is cached, with its compiled trees."""
         assert isinstance(self.net, Network)
         if self._last is None or self._last[0] != done:
             self._last = dict(done), self.net.do(done)
@@ -186,7 +186,7 @@ class NetworkScreen:
         }
 
     def _lines(self, target: object, done: Mapping[str, Any], seen: Mapping[str, Any]) -> Lines:
-        """The command asks about the target, or about the first variable that isn't known."""
+        """The code to copy; the command asks about the target or the first unobserved variable."""
         net, file = self._called()
         known = {*done, *seen}
         name = target if isinstance(target, str) else next((x for x in self.net.variables if x not in known), None)
@@ -196,7 +196,7 @@ class NetworkScreen:
         return {"python": call(f"{net}{changed}.marginals", seen or None), "cli": cli}
 
     def explain(self, asked: Asked) -> Answer:
-        """What each finding adds to the log-odds of a state."""
+        """Each finding's weight of evidence for a state."""
         from credo.asking.protocol import waterfall
         from credo.present.content import plain
 
@@ -211,7 +211,7 @@ class NetworkScreen:
         return {**found, "copy": {"python": python, "cli": "" if self.template else cli}}
 
     def next_questions(self, asked: Asked) -> Answer:
-        """Which variable tells most about the target: its expected information gain, less what asking costs."""
+        """The variables by expected information gain about the target, minus the cost of asking."""
         net, done, seen = self._given(asked)
         return gains(net.what_to_ask(text_in(asked, "target"), seen, costs=priced(asked)), done)
 
@@ -221,7 +221,7 @@ class NetworkScreen:
         if not isinstance(self.net, Network) or name not in self.net:
             raise DataError(f"there is no table of {name!r:.60}")
         parents = self.net.parents[name]
-        table, count = self.net.table_rows(name, TABLE_ROWS)
+        table, count = self.net.table_rows(name, TABLE_CONFIGURATIONS)
         each = product(*(self.net.states[parent] for parent in parents))
         rows = []
         for states, shares in zip(each, table, strict=False):

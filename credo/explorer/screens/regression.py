@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credo.errors import DataError, suggest
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
+from credo.explorer.screens.snippets import called
 from credo.models.regression.linear import LinearRegression
 from credo.models.regression.scores import NumberScores
 from credo.present.content import plain
 
-POINTS = 41  # of a curve over a number
-DENSITY = 81  # points of the predictive density
-DEVIATIONS = 3.0  # standard deviations of a column to both sides of its mean, where its slider ends
-TERMS = 200  # that are listed
-SHOWN = 2000  # held-out rows in the picture
+SLIDER_POINTS = 41  # of a curve over a number
+PREDICTIVE_POINTS = 81  # points of the predictive density
+SLIDER_DEVIATIONS = 3.0  # from the mean to either end of a column's slider
+LISTED_TERMS = 200  # that are listed
+PICTURED_ROWS = 2000  # held-out rows that are drawn
 
 
 class RegressionScreen:
@@ -42,18 +42,18 @@ class RegressionScreen:
             "target": str(self.model.target),
             "rows": float(self.model.n),
             "columns": [each | self._range(each["name"]) for each in columns],
-            "terms": plain(terms[:TERMS]),
-            "more": max(0, len(terms) - TERMS),
+            "terms": plain(terms[:LISTED_TERMS]),
+            "more": max(0, len(terms) - LISTED_TERMS),
             "held_out": self._held_out(),
         }
 
     @cached_property
     def _ranges(self) -> dict[str, list[float]]:
-        """Of number columns: about the mean, as far as values are common."""
+        """The sliders' ranges of number columns, about their means."""
         basis, found, place = self.model.fitted.basis, dict[str, list[float]](), 0
         for column in basis.features.schema:
             if column.levels is None:
-                middle, scale = float(basis.features.centre[place]), DEVIATIONS * float(basis.scales[place])
+                middle, scale = float(basis.features.centre[place]), SLIDER_DEVIATIONS * float(basis.scales[place])
                 found[column.name] = [middle - scale, middle + scale]
             place += 1 if column.levels is None else len(column.levels)
         return found
@@ -62,7 +62,7 @@ class RegressionScreen:
         return {"range": self._ranges[name]} if name in self._ranges else {}
 
     def _scores(self) -> NumberScores | None:
-        """Of held-out rows: those beside the model, or those of its report."""
+        """Scores of the given rows, or of the held-out rows in the report."""
         if self.subject.data is not None:
             return self.model.leave_one_out(self.subject.data)
         report = getattr(self.model, "report", None)
@@ -73,7 +73,7 @@ class RegressionScreen:
         if scores is None:
             return None
         known = np.flatnonzero(scores.known)
-        some = known[:: max(1, len(known) // SHOWN)]
+        some = known[:: max(1, len(known) // PICTURED_ROWS)]
         points = np.stack([scores.predicted[some], scores.truth[some]], axis=1)
         return {"said": repr(scores), "points": points.tolist()}
 
@@ -93,7 +93,7 @@ class RegressionScreen:
         row = self._row(asked)
         found, why = self.model.predictive(row), self.model.explain(row)
         low, high = found.interval(0.999)
-        x = np.linspace(float(low), float(high), DENSITY)
+        x = np.linspace(float(low), float(high), PREDICTIVE_POINTS)
         own, file = called(self.subject)
         cells = {name: value for name, value in row.items() if value is not None}
         return {
@@ -109,13 +109,13 @@ class RegressionScreen:
         }
 
     def curve(self, asked: Asked) -> Answer:
-        """The prediction and its interval as one column takes its values, the others being as they are."""
+        """The prediction and its interval as a function of one column, the others fixed."""
         row, name = self._row(asked), text_in(asked, "column")
         schema = self.model.fitted.basis.features.schema
         if name not in schema.names:
             raise DataError(f"there is no column {name!r:.60}; {suggest(name, schema.names)}")
         ends = self._ranges.get(name)
-        values = [*schema[name].values] if ends is None else np.linspace(ends[0], ends[1], POINTS).tolist()
+        values = [*schema[name].values] if ends is None else np.linspace(ends[0], ends[1], SLIDER_POINTS).tolist()
         found = self.model.predictive([row | {name: value} for value in values])
         mean, low, high = (np.atleast_1d(each).tolist() for each in (found.mean(), *found.interval(0.95)))
         return {"column": name, "values": plain(values), "mean": mean, "low": low, "high": high}

@@ -1,4 +1,5 @@
-"""A row of a table, or a message: its class, the explanation, what would change it, and teaching the model."""
+"""A row of a table, or a message: its class, the explanation, counterfactuals, and corrections that the model
+learns."""
 
 from __future__ import annotations
 
@@ -12,27 +13,27 @@ import numpy as np
 
 from credo.asking.protocol import waterfall
 from credo.errors import DataError, suggest
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.saved import changed, in_file
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
+from credo.explorer.screens.snippets import called
 from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
 from credo.models.explaining import WordContribution
 from credo.numerics.exact import Array
-from credo.present.coloured_text import PALEST, cut_weights
+from credo.present.coloured_text import PALEST_SHARE, cut_weights
 from credo.present.content import plain
 from credo.present.densities import Shape, shape_of
 
-POINTS = 41  # of a curve over a number
-VALUES = 40  # of a category in a curve
-TAUGHT = 200  # rows that a page may teach before they are saved
-DENSITIES = 6  # classes whose densities are drawn
-WORDS = 20  # that are listed with their weights
+SLIDER_POINTS = 41  # of a curve over a number
+SLIDER_VALUES = 40  # values of a category
+MOST_TAUGHT = 200  # corrected rows per page before saving
+DENSITY_CLASSES = 6  # with densities
+WEIGHTED_WORDS = 20  # listed
 
 
 @runtime_checkable
 class Learns(Protocol):
-    """What can be taught further rows."""
+    """A model that can learn further rows."""
 
     def update(self, data: object, /) -> Any: ...
 
@@ -63,11 +64,11 @@ class RowScreen:
         }
 
     def _column(self, column: dict[str, Any]) -> dict[str, Any]:
-        """With the range that a number has, and its density in each class."""
+        """A column's data for the page: a number's range, and its density in each class."""
         shape = self._shapes.get(column["name"])
         if shape is None:
             return column
-        heights = [[*map(float, row)] for row in shape.heights[:DENSITIES]]
+        heights = [[*map(float, row)] for row in shape.heights[:DENSITY_CLASSES]]
         if shape.form == "category":
             return column | {"values": column["values"][:1000], "density": {"form": "category", "heights": heights}}
         places = [float(x) for x in shape.places]
@@ -77,19 +78,19 @@ class RowScreen:
         return column | ends | {"density": density}
 
     def _ends(self, name: str, shape: Shape) -> tuple[float, float]:
-        """Between which a number is looked at: the last bin ends beyond the largest value."""
+        """The ends of a number's slider; the last bin ends beyond the largest value."""
         low, high = float(shape.places[0]), float(shape.places[-1])
         known = self.model.features[name].values if shape.form in ("coarse", "binned") else ()
         return low, min(high, max(known, default=high))
 
     def _whole(self, name: str) -> bool:
-        """Whether all numbers of a column that the model remembers are whole."""
+        """Whether all known numbers of a column are whole."""
         column = self.model.features[name]
         return column.kind == "number" and bool(column.values) and all(x == round(x) for x in column.values)
 
     @cached_property
     def _shapes(self) -> dict[str, Shape]:
-        """Of a model that has a distribution of columns in each class; of others, the levels of categories."""
+        """The columns' distributions in each class; for a discriminative model, the levels of categories."""
         if isinstance(self.model, Classifier):
             found = ((name, shape_of(self.model, name)) for name in self.model.views)
             return {name: shape for name, shape in found if shape is not None}
@@ -100,10 +101,10 @@ class RowScreen:
     def actions(self) -> Mapping[str, Action]:
         return {"predict": self.predict, "curve": self.curve, "changes": self.changes, "save": self.save}
 
-    # The model, and what the page taught it
+    # The model, and its corrections by the page
 
     def _model(self, asked: Asked) -> ClassPredictor:
-        """After the rows that the page taught; the last one is kept."""
+        """The model after the page's corrections; the last one is cached."""
         rows = self._rows(asked)
         key = json.dumps(rows, sort_keys=True)
         if self._taught[0] != key:
@@ -118,12 +119,12 @@ class RowScreen:
 
     def _rows(self, asked: Asked) -> list[dict[str, Any]]:
         given = asked.get("taught") or []
-        if not isinstance(given, list) or len(given) > TAUGHT:
-            raise DataError(f"'taught' must be a list of at most {TAUGHT} rows")
+        if not isinstance(given, list) or len(given) > MOST_TAUGHT:
+            raise DataError(f"'taught' must be a list of at most {MOST_TAUGHT} rows")
         return [self._row(each) | {str(self.model.target): self._class_of(each.get("class"))} for each in given]
 
     def _row(self, asked: Any) -> dict[str, Any]:
-        """The cells of a request, by column; those that are empty are missing."""
+        """The cells of a request, by column; empty ones are missing."""
         if not isinstance(asked, Mapping):
             raise DataError("a row is an object with its cells")
         row = mapping_in(asked, "row")
@@ -157,7 +158,7 @@ class RowScreen:
         }
 
     def curve(self, asked: Asked) -> Answer:
-        """P(class | row) as one column takes its values, the others being as they are."""
+        """P(class | row) as a function of one column, the others fixed."""
         model, row, name = self._model(asked), self._row(asked), text_in(asked, "column")
         values = self._values(name)
         shares = model.predict_proba([row | {name: value} for value in values])
@@ -165,14 +166,14 @@ class RowScreen:
         return {"column": name, "values": [plain(value) for value in values], "shares": shares.T.tolist()} | places
 
     def _values(self, name: str) -> Sequence[Any]:
-        """Those that a column takes: of a number, a grid."""
+        """The values of a column; a grid for a number."""
         shape = self._shapes.get(name)
         if shape is None:
             raise DataError(f"column {name!r:.60} has no curve")
         if shape.form == "category":
-            return list(shape.places)[:VALUES]
+            return list(shape.places)[:SLIDER_VALUES]
         grid = np.geomspace if shape.form == "log" else np.linspace
-        found = grid(*self._ends(name, shape), POINTS)
+        found = grid(*self._ends(name, shape), SLIDER_POINTS)
         if shape.form == "date":
             return dates(found)
         if shape.form == "count" or self._whole(name):
@@ -181,7 +182,7 @@ class RowScreen:
         return [round(x, int(digits.max())) for x in found.tolist()]
 
     def changes(self, asked: Asked) -> Answer:
-        """The nearest decision change of each column: the value closest to the row's for which another class wins."""
+        """Counterfactuals: for each column, the value closest to the row's for which another class wins."""
         model, row = self._model(asked), self._row(asked)
         now = int(model.predict_proba([row])[0].argmax())
         found = []
@@ -203,7 +204,8 @@ class RowScreen:
         return {"changes": sorted(found, key=lambda each: each["distance"])}
 
     def _distance(self, name: str, value: Any, other: Any) -> float:
-        """As a share of a number's range; between categories, and from a missing cell, 1."""
+        """The distance between two values, as a share of a number's range; 1 between categories, and from a missing
+        cell."""
         shape = self._shapes[name]
         if shape.form == "date" and isinstance(value, str):
             value, other = day_of(value), day_of(other)
@@ -212,7 +214,7 @@ class RowScreen:
         return float(abs(other - value)) / max(float(shape.places[-1] - shape.places[0]), 1e-300)
 
     def save(self, asked: Asked) -> Answer:
-        """Teach the model in the file what the page taught, and keep it there."""
+        """Update the model in the file with the page's corrections."""
         rows = self._rows(asked)
         if not in_file(self.subject):
             raise DataError("this model isn't in a .credo file: save it with credo.save(model, 'm.credo')")
@@ -224,12 +226,12 @@ class RowScreen:
 
 
 def dates(days: Array) -> list[str]:
-    """Of days since 1970."""
+    """Dates from days since 1970."""
     return [*map(str, np.unique(days.round()).astype("datetime64[D]"))]
 
 
 def day_of(date: str) -> int:
-    """Since 1970."""
+    """Days since 1970."""
     return int(np.datetime64(date, "D").astype(np.int64))
 
 
@@ -237,7 +239,7 @@ def _coloured(text: str, spoken: Sequence[WordContribution]) -> dict[str, list[A
     """The lengths of the text's pieces, and the weight of each; those too pale to be seen are joined, and weigh 0. The
     page has the text itself."""
     cuts, weights = cut_weights(len(text), [(each.weight, each.places) for each in spoken])
-    seen = np.abs(weights) >= PALEST * np.abs(weights).max(initial=0.0)
+    seen = np.abs(weights) >= PALEST_SHARE * np.abs(weights).max(initial=0.0)
     kept = np.append(seen[1:] | seen[:-1], True) if len(seen) else seen  # cuts after pieces
     kept_cuts = cuts[1:][kept]
     shown = np.where(seen, weights, 0.0)[kept].round(4)
@@ -246,4 +248,4 @@ def _coloured(text: str, spoken: Sequence[WordContribution]) -> dict[str, list[A
 
 def _strongest(spoken: Sequence[WordContribution]) -> list[dict[str, Any]]:
     """The words and pairs of words that weigh most."""
-    return [{"word": each.word, "weight": each.weight} for each in spoken[:WORDS]]
+    return [{"word": each.word, "weight": each.weight} for each in spoken[:WEIGHTED_WORDS]]

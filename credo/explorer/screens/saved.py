@@ -1,4 +1,4 @@
-"""Changing what a page shows: in its file, if it came from one, whole or not at all."""
+"""Changing a page's model: in its file, if it came from one, atomically."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def in_file(subject: Subject) -> bool:
 
 
 def changed(subject: Subject, model: Model, change: Callable[[Model], Model]) -> Model:
-    """The changed model. Of a file, what is in it now is changed: another page or command may have written it."""
+    """The changed model. For a file, its current contents are changed: another page or command may have written it."""
     from credo.storage.files import load, save
     from credo.storage.locks import changing
 

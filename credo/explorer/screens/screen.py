@@ -1,7 +1,7 @@
-"""What a screen is: data for the page when it opens, and answers to what is asked there.
+"""Screens: the data for the page when it opens, and answers to its requests.
 
-A screen keeps no state between requests. What a user chose is in the page's address, so that a second tab, a reload or
-a new server shows the same.
+A screen keeps no state between requests. The user's choices are in the page's address, so that a second tab, a reload
+or a new server shows the same.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Asked = Mapping[str, Any]
 Answer = dict[str, Any]
 Action = Callable[[Asked], Answer]
 
-ROW, TRUST = "credo.explorer.screens.row.RowScreen", "credo.explorer.screens.trust.TrustScreen"
-SCREENS: dict[str, tuple[str, ...]] = {
+ROW_SCREEN, TRUST_SCREEN = "credo.explorer.screens.row.RowScreen", "credo.explorer.screens.trust.TrustScreen"
+SCREENS_OF_KIND: dict[str, tuple[str, ...]] = {
     "credo.networks.graphical_model.GraphicalModel": ("credo.explorer.screens.network.NetworkScreen",),
     "credo.networks.hybrid.network.HybridNetwork": ("credo.explorer.screens.hybrid.HybridScreen",),
     "credo.networks.templates.dynamic_network.DynamicNetwork": ("credo.explorer.screens.slices.SlicesScreen",),
@@ -27,7 +27,7 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "credo.networks.decisions.influence_diagram.InfluenceDiagram": (
         "credo.explorer.screens.decisions.DecisionsScreen",
     ),
-    "credo.models.class_predictor.ClassPredictor": (ROW, TRUST),
+    "credo.models.class_predictor.ClassPredictor": (ROW_SCREEN, TRUST_SCREEN),
     "credo.models.regression.linear.LinearRegression": ("credo.explorer.screens.regression.RegressionScreen",),
     "credo.models.mixture.model.Mixture": ("credo.explorer.screens.clusters.ClustersScreen",),
     "credo.models.hidden_markov.model.HiddenMarkov": ("credo.explorer.screens.sequence.SequenceScreen",),
@@ -38,7 +38,7 @@ SCREENS: dict[str, tuple[str, ...]] = {
 
 
 class Lines(TypedDict):
-    """How to get the same from Python and from the command line."""
+    """Code for the same in Python and on the command line."""
 
     python: str
     cli: str
@@ -47,15 +47,15 @@ class Lines(TypedDict):
 class Screen(Protocol):
     """One kind of model on the page."""
 
-    kind: ClassVar[str]  # which part of the page shows it
+    kind: ClassVar[str]  # the part of the page that shows it
     title: ClassVar[str]
 
     def opened(self) -> Answer:
-        """What the page needs before anything is asked."""
+        """The data for the page when it opens."""
 
     @property
     def actions(self) -> Mapping[str, Action]:
-        """What may be asked, by name."""
+        """The requests that the screen answers, by name."""
 
 
 class Subject:
@@ -66,7 +66,7 @@ class Subject:
 
     @property
     def title(self) -> str:
-        """The file's name; without a file, what the model says it is: "NaiveBayes of play"."""
+        """The file's name or, without a file, a short description: "NaiveBayes of play"."""
         if self.path:
             return self.path.replace("\\", "/").rpartition("/")[2]
         return short_title(self.model)
@@ -75,7 +75,7 @@ class Subject:
 def screens_of(subject: Subject) -> dict[str, Screen]:
     """The screens of a model, by kind."""
     for each in type(subject.model).__mro__:
-        if paths := SCREENS.get(f"{each.__module__}.{each.__qualname__}"):
+        if paths := SCREENS_OF_KIND.get(f"{each.__module__}.{each.__qualname__}"):
             found: list[Screen] = [_imported(path)(subject) for path in paths]
             return {screen.kind: screen for screen in found}
     raise DataError(
@@ -96,18 +96,18 @@ def answered(screen: Screen, action: str, asked: object) -> Answer:
     found = screen.actions.get(action)
     if found is None:
         raise DataError(f"there is no action {action!r}; {suggest(action, [*screen.actions])}")
-    with quietly():  # an answer says itself what is to be told
+    with quietly():  # answers contain their own notices
         return found(asked)
 
 
 def shown(screen: Screen) -> Answer:
-    """What the page needs when it opens."""
+    """The data for the page when it opens, without notices."""
     with quietly():
         return screen.opened()
 
 
 def mapping_in(asked: Asked, name: str) -> dict[str, Any]:
-    """An object of a request; empty where it isn't given."""
+    """An object of a request; empty if absent."""
     found = asked.get(name)
     if found is None:
         return {}

@@ -1,4 +1,4 @@
-"""A sequence: its decoded states, their probabilities, and what comes next."""
+"""A sequence: its decoded states, their probabilities, and forecasts."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from credo.data import source
 from credo.errors import DataError
 from credo.explorer.screens.contents import tabled
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, number_in
+from credo.explorer.screens.snippets import called
 from credo.models.hidden_markov.forecasting import Forecast
 from credo.models.hidden_markov.model import HiddenMarkov
 from credo.present.content import plain
 from credo.present.hidden_markov import emission_table
 
-MOST_ROWS = 20_000  # of a sequence that is drawn
-STEPS = 24  # ahead
-DRAWN, SERIES = 600, 4  # rows and columns of numbers that are drawn
-NUMBERS = ("gaussian", "log", "count", "binned", "coarse")  # forms of columns of numbers
+SEQUENCE_ROWS = 20_000  # per request
+FORECAST_STEPS = 24  # rows ahead
+PLOTTED_ROWS, PLOTTED_COLUMNS = 600, 4  # of number columns
+NUMERIC_COLUMN_FORMS = ("gaussian", "log", "count", "binned", "coarse")  # forms of columns of numbers
 
 
 class SequenceScreen:
@@ -48,22 +48,23 @@ class SequenceScreen:
         return {"decode": self.decode}
 
     def decode(self, asked: Asked) -> Answer:
-        """The most probable path, P(state) of each row, and forecasts, of the rows given or of those to look at."""
+        """The most probable path, P(state) of each row, and forecasts, for the rows of the request or the given
+        ones."""
         rows = asked.get("rows")
         data: Any = rows if rows else self.subject.data
         if data is None:
             raise DataError("give rows, or start with `credo explore m.credo --data rows.csv`")
-        if isinstance(rows, list) and len(rows) > MOST_ROWS:
-            raise DataError(f"a sequence on this page may have {MOST_ROWS:,} rows")
+        if isinstance(rows, list) and len(rows) > SEQUENCE_ROWS:
+            raise DataError(f"a sequence on this page may have {SEQUENCE_ROWS:,} rows")
         smooth, path = self.model.smooth(data), self.model.decode(data)
         places = {name: k for k, name in enumerate(self.model.names)}
-        codes = [places[each] for each in np.ravel(path).tolist()[:MOST_ROWS]]
-        found: Answer = {"path": codes, "smooth": smooth[:MOST_ROWS].T.tolist(), "total": len(smooth)}
-        steps = int(number_in(asked, "steps", STEPS))
+        codes = [places[each] for each in np.ravel(path).tolist()[:SEQUENCE_ROWS]]
+        found: Answer = {"path": codes, "smooth": smooth[:SEQUENCE_ROWS].T.tolist(), "total": len(smooth)}
+        steps = int(number_in(asked, "steps", FORECAST_STEPS))
         try:
             ahead = self.model.forecast(data, max(1, min(steps, 200)))
             found["forecast"] = [[float(p) for p in each.states.probabilities] for each in ahead]
-        except DataError as error:  # several sequences have no one end
+        except DataError as error:  # several sequences have several ends
             ahead, found["no_forecast"] = [], str(error)
         found["series"] = [self._series(data, name, ahead) for name in self._numbers]
         own, file = called(self.subject)
@@ -73,7 +74,7 @@ class SequenceScreen:
     @property
     def _numbers(self) -> list[str]:
         views = self.model.classifier.views
-        return [name for name, forms in views.items() if forms[0] in NUMBERS][:SERIES]
+        return [name for name, forms in views.items() if forms[0] in NUMERIC_COLUMN_FORMS][:PLOTTED_COLUMNS]
 
     def _series(self, data: Any, name: str, ahead: Sequence[Forecast]) -> Answer:
         """A column's first numbers, and those ahead: means and 95% intervals."""
@@ -81,7 +82,7 @@ class SequenceScreen:
         ends = [tuple(map(float, each[name].interval(0.95))) for each in ahead]
         return {
             "name": name,
-            "values": plain(batch.column(name)[:DRAWN].to_pylist()),
+            "values": plain(batch.column(name)[:PLOTTED_ROWS].to_pylist()),
             "mean": [float(each[name].mean()) for each in ahead],
             "low": [low for low, _ in ends],
             "high": [high for _, high in ends],

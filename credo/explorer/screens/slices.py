@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credo.errors import DataError, suggest
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, number_in
+from credo.explorer.screens.snippets import called
 from credo.networks.templates.dynamic_network import DynamicNetwork
 from credo.present.templates import template_lines
 
-MOST_SLICES = 20_000  # that a page may send
-DRAWN = 600  # slices that are drawn
-STEPS, FURTHEST = 12, 200  # ahead
+REQUEST_SLICES = 20_000  # slices per request
+PLOTTED_SLICES = 600  # drawn
+DEFAULT_SLICES_AHEAD, MOST_SLICES_AHEAD = 12, 200  # ahead
 
 
 class SlicesScreen:
@@ -44,19 +44,19 @@ class SlicesScreen:
         }
 
     def _first_rows(self) -> list[dict[str, Any]]:
-        """Of the rows to look at, as text."""
+        """The first of the given rows, as text."""
         from credo.data import source
 
         table = source(self.subject.data)
         names = [name for name in self.net.parents if name in table.names]
         rows: list[dict[str, Any]] = []
         for batch in table.batches(names):
-            columns = [batch.column(name).to_pylist()[: DRAWN - len(rows)] for name in names]
+            columns = [batch.column(name).to_pylist()[: PLOTTED_SLICES - len(rows)] for name in names]
             rows += [
                 {name: str(value) for name, value in zip(names, row, strict=True) if value is not None}
                 for row in zip(*columns, strict=True)
             ]
-            if len(rows) >= DRAWN:
+            if len(rows) >= PLOTTED_SLICES:
                 break
         return rows
 
@@ -65,12 +65,12 @@ class SlicesScreen:
         return {"beliefs": self.beliefs}
 
     def beliefs(self, asked: Asked) -> Answer:
-        """P(state) of each variable in each slice: given the slices so far, given all, and of slices to come."""
+        """P(state) of each variable in each slice: filtered, smoothed, and forecast."""
         rows = asked.get("rows")
         data: Any = self.subject.data if rows is None else self._findings(rows)
         if data is None:
             raise DataError("give findings of slices, or start with `credo explore m.credo --data rows.csv`")
-        steps = int(min(max(number_in(asked, "steps", STEPS), 1), FURTHEST))
+        steps = int(min(max(number_in(asked, "steps", DEFAULT_SLICES_AHEAD), 1), MOST_SLICES_AHEAD))
         filtered, smoothed = self.net.filter(data), self.net.smooth(data)
         found: Answer = {
             "filtered": {name: _turned(each) for name, each in filtered.items()},
@@ -81,7 +81,7 @@ class SlicesScreen:
         try:
             ahead = self.net.forecast(data, steps)
             found["forecast"] = {name: [[*map(float, each[name].values())] for each in ahead] for name in filtered}
-        except DataError as error:  # several sequences have no one end
+        except DataError as error:  # several sequences have several ends
             found["no_forecast"] = str(error)
         own, file = called(self.subject)
         given = "data" if rows is None else repr(data)
@@ -89,9 +89,9 @@ class SlicesScreen:
         return {**found, "copy": {"python": f"{own}.smooth({given})", "cli": cli}}
 
     def _findings(self, rows: Any) -> list[dict[str, Any]]:
-        """Of each slice, the states of what is known, by their text."""
-        if not isinstance(rows, list) or not 1 <= len(rows) <= MOST_SLICES:
-            raise DataError(f"'rows' must be a list of 1 to {MOST_SLICES:,} slices")
+        """The findings of each slice, from the states' texts."""
+        if not isinstance(rows, list) or not 1 <= len(rows) <= REQUEST_SLICES:
+            raise DataError(f"'rows' must be a list of 1 to {REQUEST_SLICES:,} slices")
         found = []
         for row in rows:
             if not isinstance(row, Mapping):
@@ -109,8 +109,8 @@ class SlicesScreen:
         return known
 
     def _question(self, file: str, data: list[dict[str, Any]]) -> str:
-        """About the first variable of the interface, in the last slice."""
-        from credo.explorer.screens.copied import question, word
+        """A question about the first variable of the interface, in the last slice."""
+        from credo.explorer.screens.snippets import question, word
 
         name = next((each for each in (*self.net.interface, *self.net.parents) if each not in data[-1]), None)
         if name is None:
@@ -120,6 +120,6 @@ class SlicesScreen:
 
 
 def _turned(shares: object) -> list[list[float]]:
-    """A list for each state, of the slices that are drawn."""
-    found: list[list[float]] = np.asarray(shares)[:DRAWN].T.tolist()
+    """The shares transposed: a list over the drawn slices for each state."""
+    found: list[list[float]] = np.asarray(shares)[:PLOTTED_SLICES].T.tolist()
     return found

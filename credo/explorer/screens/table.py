@@ -1,4 +1,4 @@
-"""A table: how each column is read, and what can be done with it."""
+"""A table: how each column is read, and the commands that use it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from credo.data import Source
 from credo.data.profile import profile
 from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, text_in
 from credo.present.content import plain
-from credo.present.tables import HEAD, profile_content
+from credo.present.tables import HEAD_ROWS, profile_content
 
 
 class TableScreen:
@@ -37,14 +37,14 @@ class TableScreen:
         batch = next(iter(self.table.batches(self.table.names)), None)
         if batch is None:
             return {}
-        return {name: [_shown(cell) for cell in batch.column(name)[:HEAD].to_pylist()] for name in batch.names}
+        return {name: [_shown(cell) for cell in batch.column(name)[:HEAD_ROWS].to_pylist()] for name in batch.names}
 
     @property
     def actions(self) -> Mapping[str, Action]:
         return {"lines": self.lines}
 
     def lines(self, asked: Asked) -> Answer:
-        """How to learn to predict a column, and to estimate it."""
+        """Code that learns to predict a column, and that estimates it."""
         name, path = text_in(asked, "column"), self.subject.path or "data.csv"
         learn: Lines = {
             "python": f"credo.learn({path!r}, target={name!r}).explore(data={path!r})",

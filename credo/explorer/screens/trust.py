@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from credo.asking.protocol import waterfall
 from credo.errors import DataError, suggest
-from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, number_in, text_in
+from credo.explorer.screens.snippets import called
 from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
-from credo.models.decisions import loss_matrix
+from credo.models.loss_matrix import loss_matrix
 from credo.models.metrics import Scores
 from credo.models.mistakes import explained_rows, held_out_scores, worst_first, wrong
 from credo.numerics.exact import Array
@@ -24,8 +24,8 @@ from credo.present.content import plain
 if TYPE_CHECKING:
     from credo.selection.learning_curve import LearningCurve
 
-MOST_CLASSES = 40  # of a confusion matrix
-LISTED = 30  # rows of a cell, and worst mistakes
+TRUST_MATRIX_CLASSES = 40  # with more, there is no matrix
+LISTED_ROWS = 30  # of a cell of the matrix, and of the worst mistakes
 
 
 class TrustScreen:
@@ -40,7 +40,7 @@ class TrustScreen:
 
     @cached_property
     def scores(self) -> Scores:
-        """Of the rows to look at; else of the report."""
+        """Scores of the given rows, else of the report."""
         if self.subject.data is not None:
             return held_out_scores(self.model, self.subject.data)
         report = getattr(self.model, "report", None)
@@ -107,7 +107,7 @@ class TrustScreen:
         return self.model.learning_curve(self.subject.data)
 
     def _decided(self, asked: Asked) -> tuple[NDArray[np.intp], Array, Array]:
-        """Decisions (the number of classes where it is rejected), what each costs, and the matrix of losses."""
+        """The decision for each row (the number of classes: rejected), its loss, and the loss matrix."""
         names = {str(value): value for value in self.scores.classes}
         given = mapping_in(asked, "loss")
         loss = {
@@ -125,7 +125,7 @@ class TrustScreen:
         return decided, cost, matrix
 
     def decide(self, asked: Asked) -> Answer:
-        """Decisions of least expected loss on held-out rows: the confusion matrix, and what they cost."""
+        """Decisions of least expected loss on held-out rows: the confusion matrix, and their loss."""
         decided, cost, matrix = self._decided(asked)
         scores, size = self.scores, len(self.scores.classes)
         cells = scores.truth * (size + 1) + decided
@@ -135,7 +135,7 @@ class TrustScreen:
         given = {"loss": mapping_in(asked, "loss") or None, "reject": asked.get("reject")}
         costs = "".join(f", {name}={cost!r}" for name, cost in given.items() if cost is not None)
         return {
-            "confusion": table[:MOST_CLASSES, :].tolist(),
+            "confusion": table[:TRUST_MATRIX_CLASSES, :].tolist(),
             "cost": float(np.average(cost, weights=scores.weights)),
             "cost_of_most_probable": float(np.average(plainly, weights=scores.weights)),
             "rejected": float(np.average(decided == size, weights=scores.weights)),
@@ -143,7 +143,7 @@ class TrustScreen:
         }
 
     def cell(self, asked: Asked) -> Answer:
-        """Rows of one class that were decided to be another, the surest first."""
+        """The rows in a cell of the confusion matrix, the most certain first."""
         decided, _, _ = self._decided(asked)
         names = [*map(str, self.scores.classes), "(rejected)"]
         asked_for = text_in(asked, "truth"), text_in(asked, "decision")
@@ -159,12 +159,12 @@ class TrustScreen:
     def _rows(self, some: NDArray[np.intp]) -> Answer:
         rows = [
             vars(each) | {"truth": str(each.truth), "predicted": str(each.predicted)}
-            for each in worst_first(self.scores, some, LISTED)
+            for each in worst_first(self.scores, some, LISTED_ROWS)
         ]
         return {"rows": rows, "total": len(some), "has_rows": self.subject.data is not None}
 
     def why(self, asked: Asked) -> Answer:
-        """The reasons for what was predicted of a row, which is counted among those that have a class."""
+        """The explanation of a row, counted among the labelled ones."""
         if self.subject.data is None:
             raise DataError("the rows themselves aren't here: `credo explore m.credo --data rows.csv` shows them")
         row = int(number_in(asked, "row", 1))

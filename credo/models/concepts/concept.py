@@ -16,14 +16,14 @@ from credo.data import Batch, cells
 from credo.data.schema import Schema
 from credo.errors import DataError, SchemaError, suggest
 
-Codes = tuple[int, ...]  # of each attribute: the place of the value that a concept asks for, or ANY
+Codes = tuple[int, ...]  # for each attribute: the code of the required value, or ANY
 ANY = -1
-CATEGORIES = "concepts are about categories: cut numbers into bins first, as pandas.cut does"
+CATEGORIES_ONLY = "concepts are about categories: cut numbers into bins first, as pandas.cut does"
 
 
 @dataclass(frozen=True)
 class Concept:
-    """The rows in which each constraint holds; an attribute without one may have any value, written "?".
+    """A conjunction of attribute values; an attribute without a constraint may have any value, written "?".
 
     >>> warm = Concept(("sky", "air"), (("air", "warm"),))
     >>> warm, warm.covers({"sky": "sunny", "air": "warm"}), warm >= Concept(("sky", "air"), None)
@@ -66,7 +66,7 @@ class Attributes:
 
     @classmethod
     def of(cls, given: Schema | Mapping[str, Iterable[object]], target: str | None) -> Attributes:
-        """Of a schema, or {attribute: values}; the target's column is none of them."""
+        """From a schema or {attribute: values}, without the target's column."""
         columns = _categories(given) if isinstance(given, Schema) else {k: _listed(k, v) for k, v in given.items()}
         found = {name: values for name, values in columns.items() if name != target}
         if not found:
@@ -79,17 +79,17 @@ class Attributes:
 
     @property
     def concepts(self) -> int:
-        """How many different concepts there are: 1 + Π (values + 1), one of which covers nothing."""
+        """The number of semantically distinct concepts: 1 + Π (values + 1), one of which covers nothing."""
         return 1 + prod(len(each) + 1 for each in self.values.values())
 
     @property
     def written(self) -> int:
-        """How many can be written: Π (values + 2), as "?", a value or nothing stands in each place."""
+        """The number of syntactically distinct concepts: Π (values + 2), with "?", a value or ∅ in each place."""
         return prod(len(each) + 2 for each in self.values.values())
 
     @cached_property
     def _levels(self) -> dict[str, Any]:
-        """As Arrow arrays."""
+        """Each attribute's values as an Arrow array."""
         try:
             return {name: pa.array(each) for name, each in self.values.items()}
         except (pa.ArrowInvalid, pa.ArrowTypeError):
@@ -97,11 +97,11 @@ class Attributes:
 
     @property
     def words(self) -> list[str]:
-        """The attributes whose values are words, though those of a file may look like something else."""
+        """The attributes with string values, even where a file's strings spell something else."""
         return [name for name, each in self._levels.items() if pa.types.is_string(each.type)]
 
     def read(self, batch: Batch) -> NDArray[np.int64]:
-        """The places of the cells' values. (rows, attributes)"""
+        """The codes of the cells' values. (rows, attributes)"""
         return np.stack([self._column(batch, name) for name in self.values], axis=1)
 
     def _column(self, batch: Batch, name: str) -> NDArray[np.int64]:
@@ -115,7 +115,7 @@ class Attributes:
                     f"row {batch.number(row)} has no {name!r}: a concept may or may not cover it. "
                     "Drop the row, or fill in the cell"
                 )
-            advice = f"; {CATEGORIES}" if isinstance(value, float) else ""
+            advice = f"; {CATEGORIES_ONLY}" if isinstance(value, float) else ""
             raise DataError(
                 f"column {name!r} has the value {value!r:.60} (row {batch.number(row)}); "
                 f"{suggest(value, self.values[name])}{advice}"
@@ -132,7 +132,7 @@ class Attributes:
         return Concept(self.names, tuple((name, self.values[name][code]) for name, code in asked))
 
     def codes(self, concept: Concept | Mapping[str, object]) -> Codes | None:
-        """Of a concept, or of {attribute: value} for those that it constrains."""
+        """The codes of a concept, or of {attribute: value} for the constrained attributes."""
         if isinstance(concept, Concept) and concept.constraints is None:
             return None
         asked = dict(concept.constraints or ()) if isinstance(concept, Concept) else dict(concept)
@@ -149,8 +149,8 @@ def _categories(schema: Schema) -> dict[str, tuple[Any, ...]]:
     for column in columns:
         if column.kind != "category":
             raise SchemaError(
-                f"column {column.name!r} is a {column.kind}, and {CATEGORIES}; if its values are names, "
-                f"kinds={{{column.name!r}: 'category'}} says so"
+                f"column {column.name!r} is a {column.kind}, and {CATEGORIES_ONLY}; if its values are names, use "
+                f"kinds={{{column.name!r}: 'category'}}"
             )
     return {column.name: column.values for column in columns}
 

@@ -7,11 +7,11 @@ import numpy as np
 from credo.models.concepts.concept import Attributes, Codes
 from credo.models.concepts.rows import LabelledRows
 
-ADVICE = "If labels may be wrong, try noise=0.05"
+NOISE_ADVICE = "If labels may be wrong, try noise=0.05"
 
 
 def contradiction(attributes: Attributes, rows: LabelledRows, row: Codes, labels: tuple[object, object]) -> str:
-    """What is wrong with a negative row, by the numbers of the rows."""
+    """The error for a negative row that every consistent conjunction would cover, naming the rows."""
     place = int(np.flatnonzero((rows.codes == np.array(row)).all(axis=1))[0])
     cells = ", ".join(map(str, attributes.row(row).values()))
     negative, positive = labels
@@ -19,16 +19,17 @@ def contradiction(attributes: Attributes, rows: LabelledRows, row: Codes, labels
     number, numbers = int(rows.first[place, 0]), sorted(rows.first[needed, 1].tolist())
     if needed == [place]:
         both = " and ".join(map(str, sorted([number, *numbers])))
-        return f"rows {both} contradict each other: ({cells}) is both {positive!r} and {negative!r}. {ADVICE}"
+        return f"rows {both} contradict each other: ({cells}) is both {positive!r} and {negative!r}. {NOISE_ADVICE}"
     listed = ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}"
     return (
         f"rows contradict each other: every conjunction that covers rows {listed} ({positive!r}) covers row {number}, "
-        f"({cells}), too, which is {negative!r}. {ADVICE}"
+        f"({cells}), too, which is {negative!r}. {NOISE_ADVICE}"
     )
 
 
 def _forcing(rows: LabelledRows, place: int) -> list[int]:
-    """A few positive rows (their places) such that whatever covers them covers that row: chosen greedily."""
+    """The indices of a few positive rows such that every conjunction that covers them covers that row: a greedy
+    choice."""
     if rows.counts[place, 1]:
         return [place]
     positives = np.flatnonzero(rows.counts[:, 1] > 0)

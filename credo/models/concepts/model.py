@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, product
 from math import exp, log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from credo.models.votes import Prediction
 from credo.notices import tell
 from credo.numerics.exact import Array
 
-MOST_LISTED = 2**16  # concepts of a space that is listed whole
+MOST_LISTED = 2**16  # concepts of a space that can be listed
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -46,6 +46,8 @@ class Concepts(Shown):
     >>> days.vote({"sky": "sunny", "air": "cold"})
     {'yes': 0.5, 'no': 0.5}
     """
+
+    _internal: ClassVar[tuple[str, ...]] = ("attributes", "labels", "rows")
 
     attributes: Attributes | None  # None: taken from the data by fit
     target: str | None  # the column of the labels
@@ -98,7 +100,7 @@ class Concepts(Shown):
         return with_fields(self, rows=self.rows - found)
 
     def __add__(self, other: Concepts) -> Concepts:
-        """With the rows of both."""
+        """The concepts after the rows of both."""
         if not isinstance(other, Concepts):
             return NotImplemented
         mine, its = (None if each.attributes is None else dict(each.attributes.values) for each in (self, other))
@@ -116,7 +118,7 @@ class Concepts(Shown):
         return sum(others, self)
 
     def _named(self, target: object) -> Concepts:
-        """With the target's name."""
+        """The model with its target column settled."""
         if self.attributes is None:
             raise SchemaError("there are no attributes yet: give a schema, or use fit(data, target=...)")
         if isinstance(target, str) and self.target not in (None, target):
@@ -154,7 +156,7 @@ class Concepts(Shown):
         return _Read(LabelledRows.of(self._space.read(batch), labels, numbers), (spelt[0], spelt[1]))
 
     def _checked(self) -> Concepts:
-        """Refuse rows that contradict each other, by name."""
+        """Raise an error that names the rows if some contradict each other."""
         if not self.noise and (row := self.version_space.contradicted) is not None:
             raise EvidenceError(contradiction(self._space, self.rows, row, self.labels))
         return self
@@ -184,7 +186,7 @@ class Concepts(Shown):
 
     @property
     def size(self) -> int:
-        """How many different concepts there are, consistent or not: 1 + Π (values + 1)."""
+        """The number of distinct concepts, consistent or not: 1 + Π (values + 1)."""
         return self._space.concepts
 
     @cached_property
@@ -241,7 +243,8 @@ class Concepts(Shown):
         return ConceptEvolution(tuple(steps))
 
     def description_length(self, data: object, *, target: object = None) -> DescriptionLength:
-        """−log₂ of prior and of likelihood, for the most probable concept: it is one of so many, equally probable."""
+        """−log₂ of prior and of likelihood, for the most probable concept; all concepts are equally probable a
+        priori."""
         fitted = self.fit(data, target) if not self.n else self
         rows, _ = fitted._gathered(data, target)
         concept = fitted._space.codes(fitted.most_probable())
@@ -311,7 +314,7 @@ class ConceptVotes:
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """What was read of a batch: its rows, and how it spells negative and positive labels."""
+    """A batch's labelled rows, and its spellings of the negative and the positive label."""
 
     rows: LabelledRows
     labels: tuple[tuple[Any, ...], tuple[Any, ...]]
@@ -324,7 +327,7 @@ class _Read:
 
 
 def _spelt(seen: tuple[tuple[object, ...], tuple[object, ...]], known: tuple[object, object]) -> tuple[Any, Any]:
-    """The negative and the positive label: as they were seen, if in one way; else as they are known."""
+    """The negative and the positive label: as spelled in the data if in one way only, else the known ones."""
     negative, positive = (each[0] if len(each) == 1 else old for each, old in zip(seen, known, strict=True))
     if isinstance(negative, bool) and not seen[1]:
         return negative, True

@@ -18,26 +18,26 @@ from credo.errors import SizeError
 from credo.models.concepts.concept import ANY, Attributes, Codes, Concept
 from credo.models.concepts.rows import Integers, LabelledRows
 
-MOST_SETS = 2**18  # of rows that concepts cover
-MOST_GENERAL = 2**12  # concepts in a boundary
-TOO_MANY = (
+MOST_SETS = 2**18  # sets of rows that concepts cover
+MOST_GENERAL = 2**12  # concepts in the general boundary
+TOO_MANY_SETS = (
     f"the concepts cover more than {MOST_SETS:,} different sets of rows: too many to count them exactly. "
     "Use fewer attributes, or fewer distinct rows"
 )
 
 
 class Option(NamedTuple):
-    """What a concept may ask of an attribute: one of so many values that are in the same rows."""
+    """A constraint on one attribute; values that occur in the same rows are interchangeable."""
 
-    values: tuple[int, ...]  # their codes, or ANY alone
+    values: tuple[int, ...]  # the codes of these values, or ANY alone
     covered: int  # the rows that it covers, one bit each
 
 
-Options = Sequence[Sequence[Option]]  # of each attribute
+Options = Sequence[Sequence[Option]]  # the options of each attribute
 
 
 def options(allowed: Sequence[Sequence[int]], rows: Integers) -> list[list[Option]]:
-    """Of each attribute: any value, each allowed value that rows have, and the allowed values that none has."""
+    """For each attribute: any value, each allowed value that occurs in the rows, and the allowed values that don't."""
     found = []
     for j, values in enumerate(allowed):
         masks: dict[int, int] = {}
@@ -52,7 +52,7 @@ def options(allowed: Sequence[Sequence[int]], rows: Integers) -> list[list[Optio
 def covered_sets(choices: Options, rows: int, excluded: int = 0) -> dict[int, int]:
     """How many conjunctions cover exactly each set of rows. {set: conjunctions}
 
-    Rows that must be excluded in the end cut off sets from which they can't be any more.
+    Sets with a row that must be excluded, but no longer can be, are dropped.
     """
     found = {(1 << rows) - 1: 1}
     for each, stuck in zip(choices, _stuck(choices, excluded), strict=True):
@@ -63,13 +63,13 @@ def covered_sets(choices: Options, rows: int, excluded: int = 0) -> dict[int, in
                 if not both & stuck:
                     following[both] = following.get(both, 0) + times * len(option.values)
             if len(following) > MOST_SETS:
-                raise SizeError(TOO_MANY)
+                raise SizeError(TOO_MANY_SETS)
         found = following
     return found
 
 
 def _stuck(choices: Options, excluded: int) -> list[int]:
-    """After each attribute: the rows to be excluded that no later attribute can exclude."""
+    """After each attribute: the rows that must be excluded but that no later attribute can exclude."""
     found, stuck = [], excluded
     for each in reversed(choices):
         found.append(stuck)
@@ -101,14 +101,14 @@ class VersionSpace:
 
     @cached_property
     def allowed(self) -> list[tuple[int, ...]]:
-        """What a concept that covers all positive rows may ask of each attribute."""
+        """The values that a concept which covers all positive rows may require of each attribute."""
         if self._specific is None:
             return [tuple(range(len(each))) for each in self.attributes.values.values()]
         return [() if code == ANY else (code,) for code in self._specific]
 
     @cached_property
     def negatives(self) -> Integers:
-        """Those that matter: concepts that exclude them exclude all. (rows, attributes)"""
+        """The negative rows that matter: a concept that excludes them excludes all. (rows, attributes)"""
         negatives = self.rows.negatives
         if self._specific is None or not len(negatives):
             return negatives
@@ -145,11 +145,11 @@ class VersionSpace:
 
     @cached_property
     def size(self) -> int:
-        """How many concepts it has, exactly."""
+        """The exact number of concepts."""
         return self._counted(self.allowed) + (self._specific is None)
 
     def covering(self, row: Sequence[int]) -> int:
-        """How many of its concepts cover a row."""
+        """The number of concepts that cover a row."""
         return self._counted([tuple({code} & {*own}) for code, own in zip(row, self.allowed, strict=True)])
 
     def _counted(self, allowed: Sequence[Sequence[int]]) -> int:
@@ -189,7 +189,7 @@ class VersionSpace:
         return bool(self._covers(codes, positives).all() and not self._covers(codes, negatives).any())
 
     def __iter__(self) -> Iterator[Concept]:
-        """One after another, found as they are asked for."""
+        """The concepts, generated lazily."""
         negatives = self.negatives
         choices = options(self.allowed, negatives)
         stuck = _stuck(choices, (1 << len(negatives)) - 1)

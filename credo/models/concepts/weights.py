@@ -20,11 +20,11 @@ from credo.models.concepts.rows import Integers, LabelledRows
 from credo.models.concepts.version_space import Option, VersionSpace, covered_sets, options
 from credo.numerics.exact import Array
 
-MOST_CELLS = 2**22  # concepts that are counted at once to find the best query
+MOST_QUERY_CONCEPTS = 2**22  # entries of the array of concept weights behind the best query
 
 
 class ConceptWeights(Protocol):
-    """A posterior over concepts, under a prior that is the same for all."""
+    """A posterior over concepts, under a uniform prior."""
 
     @property
     def log_likelihood_sum(self) -> float:
@@ -42,7 +42,7 @@ class ConceptWeights(Protocol):
     def most_probable(self) -> Codes | None: ...
 
     def choices(self) -> tuple[list[list[Option]], Integers, Array]:
-        """What concepts may ask of each attribute, the rows that matter, and what covering each adds to log P."""
+        """The options of each attribute, the rows that matter, and what covering each adds to log P."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class Noisy:
 
     @property
     def _log_odds(self) -> float:
-        """What a row that is labelled right adds over one that is labelled wrong."""
+        """log (1 − ε)/ε: the log-likelihood of a correct label minus that of a wrong one."""
         return log1p(-self.noise) - log(self.noise)
 
     @cached_property
@@ -108,7 +108,7 @@ class Noisy:
         return float(np.logaddexp.reduce(logs + self._log_odds * self._margin_of([*sets])))
 
     def _margin_of(self, sets: Sequence[int]) -> Array:
-        """Of sets of rows: the sum of their margins."""
+        """The sum of the margins of the rows in each set."""
         width = len(self._margins) // 8 + 1
         held = np.frombuffer(b"".join(each.to_bytes(width, "little") for each in sets), dtype=np.uint8)
         inside = np.unpackbits(held.reshape(len(sets), width), axis=1, bitorder="little", count=len(self._margins))
@@ -137,9 +137,9 @@ class Noisy:
         return float(np.exp(self._summed([(code,) for code in row]) - self._relative))
 
     def most_probable(self) -> Codes | None:
-        """The concept of the largest margin: of sets of covered rows, one concept each is remembered."""
+        """The concept with the largest margin; one concept is kept for each set of covered rows."""
         choices = options(self._allowed, self.rows.codes)
-        covered_sets(choices, len(self.rows.codes))  # refused where there are too many
+        covered_sets(choices, len(self.rows.codes))  # an error if there are too many
         found: dict[int, Codes] = {(1 << len(self.rows.codes)) - 1: ()}
         for each in choices:
             following: dict[int, Codes] = {}
@@ -168,7 +168,7 @@ def representatives(weights: ConceptWeights, attributes: Attributes, codes: Inte
 
 
 def _other(choices: Sequence[Option], levels: int) -> int:
-    """A value that no concept asks for; ANY where there is none."""
+    """A value that no concept requires; ANY if there is none."""
     known = {value for option in choices for value in option.values}
     return next((value for value in range(levels) if value not in known), ANY)
 
@@ -176,12 +176,13 @@ def _other(choices: Sequence[Option], levels: int) -> int:
 def best_query(weights: ConceptWeights, attributes: Attributes, nothing: bool) -> Codes:
     """The row whose vote is nearest to half, over all rows there could be.
 
-    Values that concepts treat alike are tried once: with the weights of all concepts in an array, an axis an attribute,
-    adding "?" to each value along every axis gives the votes on all rows together.
+    Values that concepts treat alike are tried once. The weights of all concepts form an array with one axis per
+    attribute; adding "?" to each value along every axis gives the votes on all rows at once.
     """
     choices, rows, gains = weights.choices()
     shape = [len(each) for each in choices]
-    if np.prod(shape, dtype=np.float64) * max(len(rows), 1) > MOST_CELLS * 16 or np.prod(shape) > MOST_CELLS:
+    size = np.prod(shape, dtype=np.float64)
+    if size * max(len(rows), 1) > MOST_QUERY_CONCEPTS * 16 or size > MOST_QUERY_CONCEPTS:
         raise SizeError("there are too many different queries to try all: give rows to choose from, candidates=...")
     log_weight = np.zeros(shape)
     for i, gain in enumerate(gains.tolist()):

@@ -36,12 +36,12 @@ class ChainPrior:
 
     @cached_property
     def concentrations(self) -> Shares:
-        """0 where nothing is allowed."""
+        """The Dirichlet concentrations; 0 for forbidden transitions."""
         stay = self.smoothing + self.sticky * np.eye(self.pattern.states)
         return Shares(np.where(self.pattern.first, self.smoothing, 0.0), np.where(self.pattern.step, stay, 0.0))
 
     def shares(self, seen: Shares, estimate: Estimate) -> Shares:
-        """By an estimate; EM's mode, that of the logarithms' density, is the posterior's mean."""
+        """The probabilities by an estimate; EM's mode, in terms of their logarithms, is the posterior mean."""
         flags = self.pattern.first, self.pattern.step
         each = zip(seen, self.concentrations, flags, strict=True)
         return Shares(*(_shares(n, offset(a, estimate), allowed) for n, a, allowed in each))
@@ -75,7 +75,7 @@ def _shares(n: Array, added: Array, allowed: Flags) -> Array:
 
 
 def chain_parts(firsts: Array | Exact, pairs: Array | Exact, states: str) -> dict[Label, Part]:
-    """As parts of the evidence; `states` is the column that the states are in."""
+    """The counts as parts of the evidence; `states` is the column of states."""
     first, step = (each if isinstance(each, Exact) else Exact.of(each) for each in (firsts, pairs))
     return {
         INITIAL: Part((states,), Counts(first.reshape((*first.shape, 1)))),
@@ -84,5 +84,5 @@ def chain_parts(firsts: Array | Exact, pairs: Array | Exact, states: str) -> dic
 
 
 def seen_in(evidence: Evidence) -> Shares:
-    """Counts of initial states and of transitions."""
+    """The counts of initial states and of transitions in the evidence."""
     return Shares(evidence[INITIAL].n.value[:, 0], evidence[TRANSITIONS].n.value)

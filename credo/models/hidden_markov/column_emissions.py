@@ -39,7 +39,7 @@ def checked_emission(emission: Any) -> Any:
 
 
 def covariance_of(emission: object) -> Covariance:
-    """How number columns covary in a state."""
+    """The covariance of number columns in a state."""
     return next((name for name in COVARIANCES if isinstance(emission, str) and name == emission), "full")
 
 

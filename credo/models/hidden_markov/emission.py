@@ -70,7 +70,7 @@ class Emission:
         return out
 
     def member(self, batch: Batch, states: Array) -> Membership:
-        """Rows' groups, from how much they belong to states. (rows, states)"""
+        """The rows' memberships of groups, from those of states. (rows, states)"""
         if self.components == 1:
             return Soft(states)
         joint = self._joint(batch)
@@ -84,7 +84,7 @@ class Emission:
         return (states[:, None] * self._component_shares).ravel() if self.components > 1 else states
 
     def drawn_groups(self, states: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-        """A component of each row's state, by chance."""
+        """A random component of each row's state."""
         if self.components == 1:
             return states
         reached = np.cumsum(self._component_shares, axis=1)[states]
@@ -92,7 +92,8 @@ class Emission:
         return np.asarray(states * self.components + np.minimum(own, self.components - 1))
 
     def begun(self, member: Membership, rng: np.random.Generator) -> Membership:
-        """Rows' groups before there are any parameters: those of a state are assigned to its components at random."""
+        """The rows' groups before any parameters are known: each state's rows are divided among its components at
+        random."""
         if self.components == 1:
             return member
         states = member.soft().weights if isinstance(member, Hard) else member.weights
@@ -111,11 +112,11 @@ class Emission:
         return replace(self, conditional=self.conditional.with_evidence(evidence))
 
     def log_prior(self) -> float:
-        """At EM's mode, where shares are taken as their logarithms."""
+        """The log-prior at EM's mode, with probabilities in terms of their logarithms."""
         found = self.conditional.log_prior()
         if self.components == 1:
             return found
-        smoothing = self.conditional.settings.smoothing  # one more than the prior's, as EM has it
+        smoothing = self.conditional.settings.smoothing  # one more than the prior's, for the density of the logarithms
         return found + float(log_kernel(self._component_shares, smoothing).sum())
 
     def completed_shares(self, expected: Evidence, smoothing: float) -> float:

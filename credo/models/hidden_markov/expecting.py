@@ -33,7 +33,7 @@ EQUAL = RowWeights()
 
 @dataclass(frozen=True)
 class Pieces:
-    """A batch's rows, a stretch at a time."""
+    """A batch's rows, read in stretches."""
 
     rows: int = ROWS
 
@@ -49,7 +49,7 @@ class HiddenChain:
 
     emission: Emission
     prior: ChainPrior
-    column: str  # of the evidence, that the states are in
+    column: str  # the evidence's column of states
     estimate: Estimate  # of the chain's shares
     evidence: Evidence | None = None
     given: Given | None = None
@@ -147,7 +147,7 @@ class HiddenChain:
         return together([self.emission.count(batch.batch, member)], self._counted_chain(batch, member))
 
     def _check_given(self, batch: SequenceBatch, member: Membership) -> None:
-        """Refuse given states that the pattern doesn't allow."""
+        """Raise an error for given states that the pattern doesn't allow."""
         if isinstance(member, Soft) or (self.pattern.step.all() and self.pattern.first.all()):
             return
         codes, begins = member.codes, np.zeros(member.rows, dtype=bool)
@@ -165,12 +165,12 @@ class HiddenChain:
             )
 
     def begun(self, batch: SequenceBatch, member: Membership, rng: np.random.Generator) -> Evidence:
-        """The evidence of rows with some membership, before there are parameters."""
+        """The evidence of rows with given memberships, before any parameters are known."""
         own = self.emission.expect(batch.batch, self.emission.begun(member, rng))
         return together([own], self._counted_chain(batch, member))
 
     def _counted_chain(self, batch: SequenceBatch, member: Membership) -> Evidence:
-        """First states, and pairs of neighbours, as if rows' memberships were independent of each other."""
+        """Counts of first states and transitions, as if the rows' memberships were independent."""
         firsts, pairs = counted_pairs(batch.starts, member)
         return self._chain_evidence(firsts, pairs)
 
@@ -179,7 +179,7 @@ class HiddenChain:
         return Evidence(schema, chain_parts(firsts, pairs, self.column))
 
     def sequence_weights(self, batch: SequenceBatch) -> Array:
-        """One for each sequence: its rows must agree."""
+        """The weight of each sequence; its rows must agree."""
         if self.weights.column is None and batch.batch.weight is None:
             return np.full(len(batch.starts) - 1, self.weights.every)
         rows = self.weights.of_rows(batch.batch)
@@ -195,7 +195,7 @@ class HiddenChain:
 
 
 def together(columns: list[Evidence], chain: Evidence) -> Evidence:
-    """The expected statistics of columns given states, and of the chain."""
+    """The expected statistics of columns and of the chain as one evidence."""
     found = Evidence.total(columns)
     schema = found.schema if chain.schema.names[0] in found.schema.names else Schema((*found.schema, *chain.schema))
     return Evidence(schema, {**found.parts, **chain.parts})

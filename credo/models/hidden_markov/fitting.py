@@ -25,8 +25,8 @@ from credo.models.latent.log_evidence import of_columns
 from credo.models.latent.starts import Points, points_of, seeded_groups
 from credo.numerics.exact import Array
 
-SHORT, ROUGH = 20, 1e-5  # steps of the runs from each start, and their tolerance
-WINDOWS = (1, 9, 45)  # rows that starts look at together
+SHORT, ROUGH = 20, 1e-5  # of the short runs from each start
+WINDOWS = (1, 9, 45)  # numbers of rows averaged for a start
 Reader = Callable[[], Iterable[Any]]
 
 
@@ -67,7 +67,7 @@ class Begin:
 
 
 def begun_with(chain: HiddenChain, reader: Reader, seed: int) -> Evidence:
-    """The evidence of memberships that EM begins with."""
+    """The evidence of EM's initial memberships."""
     found: Evidence | None = engines.reduce(Begin(chain, seed), reader(), Evidence.total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
@@ -109,13 +109,13 @@ def best_start(chain: HiddenChain, reader: Reader, search: Search) -> HiddenChai
 
 
 def _short_run(chain: HiddenChain, batches: Batches, *, steps: int, tolerance: float) -> Fitted[HiddenChain]:
-    """EM after a first step, since a start isn't at the mode of what it expects."""
+    """EM after a first step, since a start isn't a mode."""
     evidence, _ = expected(chain, batches)
     return em(chain.with_evidence(evidence), batches, steps=steps, tolerance=tolerance)
 
 
 def start_of(chain: HiddenChain, sample: SequenceBatch, points: Array, seed: Any) -> Evidence:
-    """Rows in groups around seeds that lie far apart; each start looks at more neighbours of a row together."""
+    """A start: rows in groups around distant seeds; each start averages over more neighbours of a row."""
     rng = np.random.default_rng(seed)
     weight, states = chain.weights.of_rows(sample.batch), chain.prior.pattern.states
     codes = np.zeros(sample.rows, dtype=np.int32)
@@ -138,7 +138,8 @@ def _in_turn(sample: SequenceBatch, states: int) -> Any:
 
 
 def windowed(points: Array, window: int) -> Array:
-    """Means and mean squares of a row's neighbourhood: lasting states differ in them, even if single rows don't."""
+    """Means and mean squares over a row's neighbourhood: persistent states differ in these even if single rows
+    don't."""
     if window == 1 or len(points) < 2:
         return points
     filled = np.nan_to_num(points)
@@ -170,7 +171,7 @@ def judged(fit: Fitted[HiddenChain], settings: Settings) -> Tried:
     completed += chain.prior.completed(seen_in(expectation), chain.shares)
     alike = (
         lgamma(states + 1) if pattern.step.all() and pattern.first.all() else 0.0
-    )  # modes that differ in names alone
+    )  # modes that differ only by a permutation of states
     parameters = pattern.free_parameters + chain.emission.free_parameters
     rows = float(expectation_rows(chain, expectation))
     bic = -2.0 * log_likelihood + parameters * log(max(rows, 1.0))
@@ -196,7 +197,7 @@ class Continued:
         return replace(self, chain=self.chain.with_evidence(Evidence.total([self.before, evidence])))
 
     def log_prior(self) -> float:
-        """And log p(old statistics | parameters)."""
+        """The log-prior, with log p(old statistics | parameters)."""
         conditional = self.chain.emission.conditional
         found = self.chain.log_prior() + log_likelihood_of(seen_in(self.before), self.chain.shares)
         found += self.chain.emission.log_shares_of(self.before)

@@ -43,7 +43,7 @@ class Forecast(Shown, Mapping[str, Any]):
 
 
 def forecasts(model: HiddenMarkov, data: object, steps: int) -> list[Forecast]:
-    """After the last row of the only sequence."""
+    """The forecasts after the last row of the only sequence."""
     found = engines.map(LastState(model.chain), model._opened(data).partitions())
     last = np.concatenate([each.values for each in found] or [np.empty((0, 0))])
     if len(last) != 1:
@@ -52,7 +52,7 @@ def forecasts(model: HiddenMarkov, data: object, steps: int) -> list[Forecast]:
 
 
 def ahead(names: tuple[Any, ...], chain: HiddenChain, positions: Array, steps: int) -> list[Forecast]:
-    """From P(position) of the last row on: P(position) times the transitions, as often as there are steps."""
+    """The forecasts for each step, by repeated transitions from P(position) at the last row."""
     if not isinstance(steps, int | np.integer) or steps < 1:
         raise DataError(f"the number of steps ahead must be whole and at least 1, but is {steps!r}")
     laws: dict[str, Any] = {}

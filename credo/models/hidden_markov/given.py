@@ -15,8 +15,8 @@ from credo.data import Batch, Source
 from credo.errors import DataError, SchemaError, suggest
 from credo.numerics.exact import Array
 
-TARGET, START = "state", "start"  # what columns are called that states come in as an array
-SUM = 1e-6  # by which probabilities may miss 1
+TARGET, START = "state", "start"  # names of columns for states given as an array
+SUM = 1e-6  # tolerance of a sum of probabilities
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Given:
         return self.probabilities if self.column is None else (self.column,)
 
     def codes(self, batch: Batch) -> Codes:
-        """-1 where the state isn't given."""
+        """The codes of given states; -1 if unknown."""
         return batch.encoded(GivenCodes(self.states, str(self.column)))
 
     def logs(self, batch: Batch) -> Array:
@@ -55,7 +55,7 @@ class Given:
         return x
 
     def apply(self, batch: Batch, logs: Array) -> None:
-        """Log-likelihoods of other states than the given one become -∞. In place."""
+        """Set the log-likelihoods of other states than the given one to -∞, in place."""
         if self.column is None:
             logs += self.logs(batch)
             return
@@ -67,7 +67,7 @@ class Given:
             logs[rows, codes[rows]] = own
 
     def member(self, batch: Batch, weight: Array) -> Membership:
-        """Of rows whose states are given; the others belong to none."""
+        """The membership of rows with given states; the others belong to no state."""
         if self.column is None:
             return Soft(np.nan_to_num(self._shares(batch)) * weight[:, None])
         return Hard(self.codes(batch), len(self.states), weight)
@@ -99,7 +99,7 @@ class GivenCodes:
 def with_given(
     table: Source, target: object, states: Sequence[Any] | None, called: str = TARGET
 ) -> tuple[Source, Given | None]:
-    """The table, with what is given of its rows' states as columns: `target` is a column's name, an array of states, a
+    """The table with the given states as columns: `target` is a column's name, an array of states, a
     matrix of probabilities, or {state: column of probabilities}. `called`: the column of an array."""
     if target is None:
         return table, None

@@ -26,13 +26,13 @@ class Found(NamedTuple):
     """The results for each row of a batch, the rows' places in the table, and the ignored cells."""
 
     values: NDArray[Any]  # (rows, ...)
-    places: NDArray[np.intp] | None  # of rows that were put in order
+    places: NDArray[np.intp] | None  # positions in the table, for rows that were reordered
     ignored: Ignored
 
 
 @dataclass(frozen=True, eq=False)
 class InTableOrder:
-    """What a job finds of each row, as the rows came. (rows, columns)"""
+    """A job's results in the table's order of rows. (rows, columns)"""
 
     job: Callable[[SequenceBatch], Found]
 
@@ -89,7 +89,7 @@ class Decode:
         logs = self.chain.log_likelihood
         path, log_best = best_path(self.chain.links, lambda k: logs(parts[k], ignored), stretches, batch.starts)
         if np.isneginf(log_best).any():
-            self.chain.passes(batch)  # which says where it becomes impossible
+            self.chain.passes(batch)  # raises the error that names the impossible row
         states = path if self.chain.pattern.plain else self.chain.pattern.positions[path].astype(np.int32)
         return Found(states, _places(batch), ignored)
 

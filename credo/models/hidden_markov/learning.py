@@ -34,7 +34,7 @@ PATIENCE = 2  # numbers of states without a gain, after which it stops
 
 
 class Sequenced(NamedTuple):
-    """The columns that rows are sequences by."""
+    """The columns that identify and order sequences."""
 
     sequence: str | None
     order: str | None
@@ -42,7 +42,7 @@ class Sequenced(NamedTuple):
 
 
 def learned(model: HiddenMarkov, table: Source, target: object, how: Sequenced, start: object) -> Any:
-    """With the evidence of sequences."""
+    """The model fitted to sequences."""
     table, given = with_given(table, target, None if isinstance(model.states, str | int) else model.states)
     names = names_of(model.states, () if given is None else given.states)
     table, begun = with_given(table, start, names or None, START)
@@ -55,7 +55,7 @@ def learned(model: HiddenMarkov, table: Source, target: object, how: Sequenced, 
 
 
 def _in_currencies(model: HiddenMarkov, table: Source) -> HiddenMarkov:
-    """With the signs of amounts."""
+    """The model with the currency signs of its columns."""
     signs = table.currencies([name for name in model.views if name in table.names])
     return model.replaced(evidence=model._seen.in_currencies(signs))
 
@@ -63,7 +63,7 @@ def _in_currencies(model: HiddenMarkov, table: Source) -> HiddenMarkov:
 def prepared(
     model: HiddenMarkov, table: Source, given: Sequence[Given | None], how: Sequenced
 ) -> tuple[HiddenMarkov, Source, Numbers]:
-    """How columns are read."""
+    """The model with the views of its columns."""
     apart = {name for each in given if each is not None for name in each.names} | {how.sequence, how.order}
     apart |= {how.weight} if isinstance(how.weight, str) else set()
     table.require([name for name in apart if name is not None])
@@ -83,7 +83,7 @@ def prepared(
 def _with_states(
     model: HiddenMarkov, table: Source, numbers: Numbers, known: tuple[Given | None, Given | None], weight: Weight
 ) -> HiddenMarkov:
-    """With states of known names; `known` are states of some rows, and where EM begins."""
+    """The model fitted with named states; `known` are the states of some rows, and EM's start."""
     reader, weights = _read(model, table, known, weight)
     given, begun = known
     chain = unfitted(model, given, weights, numbers)
@@ -104,7 +104,7 @@ def _with_states(
 
 
 def _chosen(model: HiddenMarkov, table: Source, numbers: Numbers, weight: Weight) -> HiddenMarkov:
-    """With the number of states chosen by evidence."""
+    """The model fitted with the number of states chosen by evidence."""
     _check_columns(model)
     reader, weights = _read(model, table, (), weight)
     found: list[tuple[Tried, HiddenMarkov]] = []
@@ -114,13 +114,14 @@ def _chosen(model: HiddenMarkov, table: Source, numbers: Numbers, weight: Weight
         after = own._with_evidence(fit.evidence, hidden=True, history=fit.history)
         found.append((judged(fit, model.settings), after))
         best, chosen = max(found, key=lambda pair: pair[0].log_evidence)
-        if size - best.states >= PATIENCE or 2 * (size + 1) > after.n:  # a state of a row or two is no evidence
+        if size - best.states >= PATIENCE or 2 * (size + 1) > after.n:  # a state with one or two rows isn't evidence
             break
     return chosen.replaced(tried=tuple(tried for tried, _ in found))
 
 
 def continued(model: HiddenMarkov, table: Source, target: object, weight: Weight) -> Any:
-    """With more sequences: counted if all states are given; else EM continues and keeps the old evidence."""
+    """The model after more sequences: counted if all states are given; otherwise EM continues, with the old evidence
+    kept."""
     model = _in_currencies(model, table)
     seen = model._seen
     table, given = _given_more(model, table, target)
@@ -138,7 +139,7 @@ def continued(model: HiddenMarkov, table: Source, target: object, weight: Weight
 
 
 def given_evidence(model: HiddenMarkov, table: Source, target: object, weight: Weight) -> Evidence:
-    """That of rows whose states are all given."""
+    """The evidence of rows whose states are all given."""
     table, given = _given_more(model, table, target)
     if given is None:
         raise SchemaError(f"the states of the rows are in column {model.column!r}, which the table doesn't have")
@@ -150,7 +151,7 @@ def given_evidence(model: HiddenMarkov, table: Source, target: object, weight: W
 
 
 def _given_more(model: HiddenMarkov, table: Source, target: object) -> tuple[Source, Given | None]:
-    """What is given of the states of further rows, in the column that they were in."""
+    """The given states of further rows, in the known column."""
     column = str(model.column)
     if target is None:
         return table, Given(model.names, column) if not model.hidden and column in table.names else None
@@ -170,18 +171,18 @@ def _read(
 def unfitted(
     model: HiddenMarkov, given: Given | None, weights: RowWeights, numbers: Numbers | None = None
 ) -> HiddenChain:
-    """As EM takes it, before it has parameters."""
+    """The chain for EM, without parameters yet."""
     conditional = fitting(model._conditional(None), numbers or {})
     return model._chain(conditional, "ml" if model.estimate == "ml" else "mean", given, weights)
 
 
 def _counting(model: HiddenMarkov, chain: HiddenChain) -> HiddenChain:
-    """As rows with given states are counted."""
+    """The chain for counting given states."""
     return replace(chain, emission=replace(chain.emission, conditional=model._conditional(None)))
 
 
 def _check_columns(model: HiddenMarkov) -> None:
-    """Refuse what EM can't fit."""
+    """Raise an error for columns that EM can't fit."""
     for name, forms in model.views.items():
         if forms[0] == "word":
             raise EvidenceError(

@@ -27,7 +27,7 @@ from credo.errors import DataError, EvidenceError, PriorError, SchemaError, chec
 from credo.families.family import Family
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
-from credo.models.description import rows_length
+from credo.models.description_length import rows_length
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.forms import Views
 from credo.models.hidden_markov.chain import INITIAL, TRANSITIONS, ChainPrior, seen_in
@@ -131,7 +131,7 @@ class HiddenMarkov(Surface):
             self._check_pattern()
 
     def _check_pattern(self) -> None:
-        """As far as the states' names are known: those of a number of states may come from the data."""
+        """Check the pattern if the states' names are known; they may come from the data later."""
         named = isinstance(self.transitions, Mapping) or isinstance(self.duration, Mapping) or self.initial is not None
         if not (named and isinstance(self.states, int)):
             self._pattern_of(names_of(self.states, ()))
@@ -154,7 +154,7 @@ class HiddenMarkov(Surface):
         return found
 
     def _table(self, table: Source, given: Sequence[Given | None] = ()) -> SequenceTable:
-        """Its sequences, with the columns that are read."""
+        """The table as sequences, with the columns that the model reads."""
         present = [name for name in self.views if name in table.names]
         if not present:
             wanted = ", ".join([*self.views][:8])
@@ -217,7 +217,7 @@ class HiddenMarkov(Surface):
     def _with_evidence(self, evidence: Evidence, *, hidden: bool, history: tuple[float, ...] = ()) -> Self:
         """Values of columns in their natural order, states in their own."""
         assert self.column is not None
-        states = Schema((Column(self.column, "category", pa.array(self.names)),))  # all, also those without a row
+        states = Schema((Column(self.column, "category", pa.array(self.names)),))  # also those without a row
         found = Evidence.total([evidence, Evidence(states)]).ordered()
         place = {value: k for k, value in enumerate(found.schema[self.column].values)}
         found = found.only_levels(self.column, np.array([place[name] for name in self.names], dtype=np.intp))
@@ -256,7 +256,7 @@ class HiddenMarkov(Surface):
 
     @cached_property
     def chain(self) -> HiddenChain:
-        """As predictions take it."""
+        """The chain for predictions."""
         return self._chain(self._conditional(self._seen), "mean" if self.estimate == "bayes" else self.estimate)
 
     @property
@@ -401,7 +401,7 @@ class HiddenMarkov(Surface):
         return sampled_sequences(self, lengths, seed)
 
     def opened(self, data: object) -> Source:
-        """The table; columns whose values are words have words here, too, though all of these could be numbers."""
+        """The opened table; columns of strings stay strings, even where all of them spell numbers."""
         return source(data).as_words(self._seen.word_columns).in_currencies(self._seen.currencies)
 
     def _opened(self, data: object) -> SequenceTable:
@@ -418,16 +418,16 @@ class HiddenMarkov(Surface):
         return frame
 
     def _whole(self, table: Source) -> tuple[list[str], Sequences]:
-        """The columns of a frame that are read, and its sequences, each of which must be in one partition."""
+        """The frame's columns that the model reads, and its sequences, each within one partition."""
         rows = self._table(table)
         if rows.by is None:
-            rows.partitions()  # which refuses one sequence of all rows
+            rows.partitions()  # an error for one sequence of all rows
         assert rows.by is not None
         wanted = dict.fromkeys([*rows.names, rows.by, *([rows.order] if rows.order else [])])
         return [*wanted], replace(whole_sequences(table, rows.by), order=rows.order)
 
     def _collected(self, data: object, job: Any, empty: NDArray[Any]) -> Any:
-        """What a job finds of each row, in the table's order."""
+        """A job's results for all rows, in the table's order."""
         table, parts, ignored = self._opened(data), [empty], dict[tuple[str, str], int]()
         found: Found
         for found in engines.map(job, table.partitions()):
@@ -439,7 +439,7 @@ class HiddenMarkov(Surface):
 
     @cached_property
     def _array(self) -> NDArray[Any]:
-        """The states' names; NumPy's own type where it can hold them."""
+        """The states' names as an array, of NumPy's own type if possible."""
         found = np.array(self._named())
         return found if found.tolist() == [*self.names] else np.array([*self.names, None], dtype=object)[:-1]
 

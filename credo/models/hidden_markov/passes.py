@@ -1,6 +1,6 @@
 """Forward and backward passes over whole sequences, a stretch of rows at a time.
 
-Log-likelihoods are asked for stretch by stretch. If all fit in memory, they are kept with the forward messages; else
+Log-likelihoods are computed stretch by stretch. If all fit in memory, they are kept with the forward messages; else
 only each stretch's last message is kept, and the backward pass recomputes the rest. So a sequence of 10⁷ rows takes
 little more memory than its data.
 """
@@ -22,7 +22,7 @@ from credo._kernels.hidden_markov.smoothing import pass_backward, pass_forward
 from credo._kernels.models.shares import take_top
 from credo.numerics.exact import Array
 
-HELD = 2**25  # numbers that are kept between the passes, at most
+HELD = 2**25  # numbers kept between the passes
 LogsOf = Callable[[int], Array]  # the log-likelihoods of a stretch's rows, in an array of its own. (rows, positions)
 
 
@@ -40,7 +40,7 @@ class Stretch:
     a: int
     b: int
     own: slice
-    starts: NDArray[np.intp]  # from a on
+    starts: NDArray[np.intp]  # the sequences' starts, from row a
     continues: bool  # whether it begins within a sequence
     ends: bool  # whether it ends with one
 
@@ -50,7 +50,7 @@ class Stretch:
 
 
 def stretches_of(starts: NDArray[np.intp], edges: Sequence[int]) -> list[Stretch]:
-    """Rows from edge to edge; `starts` are where sequences do, and where the last ends."""
+    """Stretches between the edges; `starts` are the starts of sequences and the end of the last."""
     found = []
     for a, b in pairwise(edges):
         first, last = (int(n) - 1 for n in np.searchsorted(starts, [a, b - 1], side="right"))
@@ -63,7 +63,7 @@ def stretches_of(starts: NDArray[np.intp], edges: Sequence[int]) -> list[Stretch
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """P(first position) and P(next position | position), as the kernels take them."""
+    """P(first position) and P(next position | position), in the kernels' form."""
 
     initial: Array
     transitions: Array
@@ -88,14 +88,14 @@ class Links:
 
 
 class Read(NamedTuple):
-    """Log-likelihoods of a stretch as an arithmetic takes them."""
+    """The likelihoods of a stretch in the form of an arithmetic."""
 
     likely: Array
     tops: Array
 
 
 class Scaled:
-    """Probabilities, scaled."""
+    """Arithmetic with scaled probabilities."""
 
     one = 1.0
 
@@ -123,7 +123,7 @@ class Scaled:
 
 
 class Logarithmic:
-    """Logarithms: for rows that are too improbable for floats."""
+    """Arithmetic with logarithms, for rows whose probabilities underflow."""
 
     one = 0.0
 
@@ -195,14 +195,14 @@ class Passes:
         return -1
 
     def _forward(self, k: int, own: Stretch, totals: Array, lost: Array) -> tuple[Read, Array, int]:
-        """The messages of a stretch; `lost` is what was lost before it, and after."""
+        """The forward messages of a stretch; `lost` tracks underflow before and after it."""
         read = self.arithmetic.read(self.logs_of(k))
         messages = np.empty((own.rows + 1, self.links.size))
         messages[0] = self.last[k]
         return read, messages, self.arithmetic.forward(self.links, read, own, messages, totals, lost)
 
     def _again(self, k: int, own: Stretch) -> tuple[Read, Array]:
-        """The messages of a stretch that was passed before, when nothing that was lost mattered."""
+        """The recomputed messages of a stretch, without underflow checks."""
         return self._forward(k, own, np.zeros(len(own.starts) - 1), np.zeros(1))[:2]
 
     def filtered(self) -> Iterator[Array]:

@@ -16,7 +16,7 @@ from credo.numerics.exact import Array
 Flags = NDArray[np.bool_]
 Transitions = Any  # "any", "left-to-right", {state: [states that may follow]}, or a matrix of 0 and 1
 NAMED = ("any", "left-to-right")
-LONGEST = 10_000  # rows that a state may have to last
+LONGEST = 10_000  # rows of a minimum duration
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class Pattern:
 
 
 def plain_transitions(transitions: Transitions) -> Transitions:
-    """As they are kept: a name, tuples, or a mapping to tuples."""
+    """Transitions in stored form: a name, tuples, or a mapping to tuples."""
     if isinstance(transitions, Mapping):
         plain = {state: tuple(own) if isinstance(own, _LISTS) else own for state, own in transitions.items()}
         return dict(plain)
@@ -107,7 +107,7 @@ _LISTS = (list, tuple, set, frozenset)
 def pattern_of(
     transitions: Transitions, initial: Sequence[Any] | None, duration: int | Mapping[Any, int], states: Sequence[Any]
 ) -> Pattern:
-    """From the model's settings; `states` are what the states are called."""
+    """The pattern from the model's settings; `states` are the states' names."""
     size = len(states)
     step, first = np.ones((size, size), dtype=bool), np.ones(size, dtype=bool)
     if isinstance(transitions, str):
@@ -138,7 +138,7 @@ def _matrix(transitions: object, size: int) -> Flags:
 
 
 def _listed(transitions: Mapping[Any, Any], states: Sequence[object]) -> Flags:
-    """A state that isn't named may be followed by any."""
+    """The allowed transitions; a state that isn't listed may be followed by any."""
     step = np.ones((len(states), len(states)), dtype=bool)
     for state, following in transitions.items():
         if not isinstance(following, _LISTS):

@@ -19,7 +19,7 @@ from credo.data.sequences import SequenceBatch, Sequences
 from credo.errors import DataError, counted
 from credo.notices import tell
 
-SAMPLE, PIECES = 20_000, 10  # rows that starts are found from, and how many runs of rows they are
+SAMPLE, PIECES = 20_000, 10  # rows sampled for starts, and the number of runs of rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +47,13 @@ class SequenceTable:
         return self.table.sequences(self.names, by=self.by, order=self.order)
 
     def reader(self, numbers: Sequence[str] = ()) -> Callable[[], Iterable[Any]]:
-        """What each step of EM calls: batches that are in memory are made once, with number columns beside each other,
-        as the kernels take them."""
+        """The reader for EM's steps. Batches in memory are made once, with number columns in one block, the kernels'
+        form."""
         if self.table.once:
             raise DataError("EM reads the data several times, and an iterator can be read only once: give a table")
         held = replace(self, table=self.table.held())
         if not held.table.near:
-            found = held.partitions()  # where sequences end is found once
+            found = held.partitions()  # the ends of sequences are found once
             return (lambda: found) if isinstance(found, Sequence) else held.partitions
         opened = [Opened(tuple(_prepared(own.batches(), numbers))) for own in held.partitions()]
         return lambda: opened
@@ -63,7 +63,7 @@ class SequenceTable:
         return np.concatenate(found) if found else np.zeros(0, dtype=np.intp)
 
     def weighted(self, weight: Weight) -> tuple[SequenceTable, RowWeights]:
-        """With weights: a column, or an array with one for each sequence, or for each row."""
+        """The table with weights: a column, or an array with one per sequence or per row."""
         weights = Weights.of(weight)
         if weights.column is not None:
             names = tuple(dict.fromkeys([*self.names, weights.column]))
@@ -82,14 +82,14 @@ class SequenceTable:
         return replace(self, table=self.table.weighted(rows)), weights.of_a_row
 
     def tell_empty(self) -> None:
-        """Of tables without rows in a list."""
+        """A notice about empty tables in a list."""
         if empty := sum(length == 0 for length in self.table.lengths):
             tell(f"{counted(empty, 'sequence')} without rows left out")
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """How many rows each sequence of a batch has."""
+    """The length of each sequence of a batch."""
 
     def __call__(self, batch: SequenceBatch) -> NDArray[np.intp]:
         return np.diff(batch.starts)
@@ -123,7 +123,7 @@ def sampled(reader: Callable[[], Iterable[Any]]) -> SequenceBatch:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a batch begins in the table, and how many rows it has."""
+    """The start of a batch in the table, and its number of rows."""
 
     def __call__(self, batch: SequenceBatch) -> tuple[int, int]:
         return batch.batch.start, batch.rows
@@ -131,7 +131,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Some runs of rows of a batch, if it is one of those that begin where it is said; else nothing."""
+    """Runs of rows of a batch, if its start is among the given ones; otherwise nothing."""
 
     starts: frozenset[int]
     rows: int

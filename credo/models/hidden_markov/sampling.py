@@ -35,7 +35,7 @@ def sampled_sequences(model: HiddenMarkov, lengths: int | Sequence[int], seed: A
 
 
 def checked_lengths(lengths: Any) -> list[int]:
-    """Of sequences: whole numbers of at least 0."""
+    """The lengths of sequences: whole numbers of at least 0."""
     try:
         sizes = [int(size) for size in lengths]
     except (TypeError, ValueError):
@@ -46,7 +46,7 @@ def checked_lengths(lengths: Any) -> list[int]:
 
 
 def _walk(initial: Any, transitions: Any, rows: int, rng: np.random.Generator) -> Any:
-    """Positions of one sequence."""
+    """The sampled positions of one sequence."""
     found = np.empty(rows, dtype=np.intp)
     reached = np.cumsum(transitions, axis=1)
     first = np.cumsum(initial)

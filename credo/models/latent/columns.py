@@ -19,14 +19,14 @@ from credo.models.forms import Views, settled_views
 from credo.models.latent.resolution import Recorded, recorded
 from credo.notices import listed, tell
 
-Numbers = Mapping[str, Recorded]  # how number columns are recorded
+Numbers = Mapping[str, Recorded]  # the resolution of each number column
 
 
 def hidden_views(
     table: Source, features: Sequence[str], kinds: Mapping[str, Any] | None
 ) -> tuple[Source, Views, Numbers]:
-    """The form of each column, as for a classifier; but a number of few different values, such as a year or a die's
-    face, is a category: otherwise hidden groups would fit single values. And the resolution of number columns."""
+    """The form of each column, as for a classifier, and the resolution of number columns. A number with few distinct
+    values, such as a year or a die's face, is a category: otherwise hidden groups would fit single values."""
     families = {name: how for name, how in (kinds or {}).items() if isinstance(how, Family)}
     for name, family in families.items():
         check_describes_numbers(family, f"kinds of {name!r}")
@@ -41,7 +41,7 @@ def hidden_views(
 
 
 def check_describes_numbers(family: Family, what: str) -> None:
-    """Refuse families that aren't about one column of numbers."""
+    """Raise an error for families that don't describe one column of numbers."""
     if not describes_numbers(family):
         raise PriorError(
             f"{what}: {type(family).__name__} isn't about one column of numbers. GammaPoisson, GammaExponential, "
@@ -50,7 +50,7 @@ def check_describes_numbers(family: Family, what: str) -> None:
 
 
 def recorded_numbers(table: Source, views: Views) -> Numbers:
-    """Empty for rows that can be read only once."""
+    """What `resolution.recorded` finds; empty if rows can be read only once."""
     names = [name for name, forms in views.items() if forms == ("gaussian",) and name in table.names]
     return {} if table.once or not names else recorded(table, names)
 
@@ -58,7 +58,7 @@ def recorded_numbers(table: Source, views: Views) -> Numbers:
 def hidden_blocks(
     views: Views, kinds: Mapping[str, Any] | None, covariance: Covariance, numbers: Numbers | None = None
 ) -> tuple[Block, ...]:
-    """A block for each form; number columns covary as `covariance` says. During EM, rounding is modelled."""
+    """A block for each form; `covariance` is that of the number columns. During EM, rounding is modelled."""
     blocks = tuple(block for _, block in with_covariance(blocks_of(views, kinds), covariance))
     return blocks if not numbers else rounded_blocks(blocks, numbers)
 
@@ -75,8 +75,8 @@ def rounded_blocks(blocks: Sequence[Block], numbers: Numbers) -> tuple[Block, ..
 def at_mode(settings: Settings) -> Settings:
     """Settings for EM: the mode of the posterior, or maximum likelihood if that is asked for.
 
-    Shares and rates are taken as their logarithms, whose density has its mode at the posterior's mean of the share: (n
-    + l)/Σ(n + l). So none is 0, and values not yet seen in a group stay possible.
+    Probabilities and rates are parametrised by their logarithms, so that the mode is the posterior mean of the
+    probability, (n + l)/Σ(n + l). None is 0: values unseen in a group stay possible.
     """
     if settings.estimate == "ml":
         return settings
@@ -84,6 +84,6 @@ def at_mode(settings: Settings) -> Settings:
 
 
 def fitting(conditional: Conditional, numbers: Numbers) -> Conditional:
-    """The same columns as EM takes them."""
+    """The conditional with the settings of EM."""
     blocks = rounded_blocks(conditional.blocks, numbers)
     return replace(conditional, blocks=blocks, settings=at_mode(conditional.settings))

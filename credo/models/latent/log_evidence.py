@@ -2,9 +2,8 @@
 
 log p(rows) ≈ log p(rows | θ) + log p(completed rows) - log p(completed rows | θ)
 
-where the completed rows have the statistics that are expected at the mode θ: all parameters are integrated out of them
-in closed form, and the last two terms undo what completing added. (Chickering and Heckerman 1997 compare it with
-others.)
+where the completed rows have the statistics that are expected at the mode θ: their marginal likelihood has a closed
+form, and the last two terms correct for the completion. (Chickering and Heckerman 1997 compare it with others.)
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ from credo.numerics.exact import Array
 def of_columns(parameters: Conditional, expected: Evidence, settings: Settings) -> float:
     """log p(completed cells) - log p(completed cells | parameters), given their groups.
 
-    `expected` is what is expected at the parameters; `settings` are those of the prior, of which `parameters` may have
-    another mode.
+    `expected` are the expected statistics at the parameters; `settings` are those of the prior.
     """
     total = 0.0
     for block, at in zip(parameters.blocks, parameters.likelihoods, strict=True):
@@ -34,13 +32,14 @@ def of_columns(parameters: Conditional, expected: Evidence, settings: Settings) 
 
 
 def of_completed(parameters: Conditional, expected: Evidence, settings: Settings) -> float:
-    """log p(completed cells), given their groups: the part of `of_columns` that the prior decides."""
+    """log p(completed cells), given their groups: the term of `of_columns` that depends on the prior."""
     own = (LogEvidence.needed(block.likelihood(expected, settings)) for block in parameters.blocks)
     return float(sum(likelihood.log_evidence().sum() for likelihood in own))
 
 
 def of_shares(n: Array, shares: Array, concentration: float) -> float:
-    """The same of groups' shares θ ~ Dirichlet(concentration), or of several rows of them (transitions). (..., groups)
+    """The same for the groups' shares θ ~ Dirichlet(concentration), or for several such rows (transitions). (...,
+    groups)
 
     >>> round(of_shares(np.array([1.0, 1.0]), np.array([0.5, 0.5]), 1.0), 4)  # log 1/2 · 1/3 - log 1/4
     -0.4055

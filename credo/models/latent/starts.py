@@ -1,4 +1,4 @@
-"""Where EM begins: rows as points in space, and groups around seeds that lie far apart (k-means++)."""
+"""Starts of EM: rows as points, grouped around distant seeds (k-means++)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from credo.data import Batch
 from credo.models.conditional import Conditional
 from credo.numerics.exact import Array
 
-ROUNDS = 5  # of moving centres, after seeds were chosen
-FLAT = 1e-6  # a variance, in units of 1, that is none
+CENTRE_ROUNDS = 5  # of k-means, after the seeds
+ZERO_VARIANCE = 1e-6  # variances below this, in standardised units, count as 0
 
 
 def points_of(conditional: Conditional, batch: Batch, weight: Array, levels: object) -> Array:
@@ -44,7 +44,7 @@ class Points:
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
-        """The same however the rows came."""
+        """An order of the points that doesn't depend on the order of the rows."""
         filled = self.filled
         return np.lexsort(filled.T[::-1]) if filled.shape[1] else np.arange(len(filled))
 
@@ -54,7 +54,7 @@ class Points:
         return np.einsum("ij,ij->i", self.filled, self.filled) if self.there.all() else None
 
     def distances(self, centres: Array, shown: NDArray[np.bool_]) -> Array:
-        """Squared ones, from centres of which some coordinates are shown. (centres, rows)"""
+        """Squared distances from the centres, over the observed coordinates. (centres, rows)"""
         if self.squares is None or not shown.all():
             return squared_distances(self.filled, self.there, centres, shown)
         found = centres @ self.filled.T
@@ -65,14 +65,14 @@ class Points:
 
 
 def seeded_groups(
-    points: Points, weight: Array, groups: int, draws: Sequence[np.random.Generator], *, rounds: int = ROUNDS,
+    points: Points, weight: Array, groups: int, draws: Sequence[np.random.Generator], *, rounds: int = CENTRE_ROUNDS,
     known: Codes | None = None,
 ) -> Codes:  # fmt: skip
     """The nearest seed of each row, for each of several draws. Seeds are rows, each drawn with a probability in
-    proportion to its squared distance from those before it (Arthur and Vassilvitskii 2007); then they are moved to the
-    middle of their rows. (draws, rows)
+    proportion to its squared distance from those before it (Arthur and Vassilvitskii 2007); then they move to the mean
+    of their rows. (draws, rows)
 
-    `known` are groups of some rows (-1 of others): they stay, and their groups' first seeds are their middles.
+    `known` are the groups of some rows (-1 for others): they stay, and the means of these rows are the first seeds.
     """
     size, starts = points.filled.shape, len(draws)
     own = np.full(size[0], -1, dtype=np.int32) if known is None else known
@@ -107,25 +107,26 @@ def _nearest(points: Points, centres: Array, shown: NDArray[np.bool_], own: Code
 
 
 def _drawn(odds: Array, order: NDArray[np.intp], rng: np.random.Generator) -> int:
-    """A row, by the odds of each: the same whether a row has weight 2 or comes twice."""
+    """A row drawn by the odds; a row of weight 2 is like two equal rows."""
     reached = np.cumsum(odds[order])
     return int(order[min(int(np.searchsorted(reached, rng.random() * reached[-1], side="right")), len(order) - 1)])
 
 
 def whitened(points: Array, weight: Array) -> Array:
-    """Coordinates whose covariance is about the unit matrix; missing ones stay missing. A direction in which rows don't
-    differ stays as it is."""
+    """Coordinates with about unit covariance; missing ones stay missing. Directions without variance are left
+    unscaled."""
     there = ~np.isnan(points)
     filled = np.where(there, points, 0.0)
     centred = filled - weight @ filled / weight.sum()
     covariance = (centred * weight[:, None]).T @ centred / weight.sum()
     size, directions = np.linalg.eigh(covariance)
-    scale = np.where(size > FLAT * max(float(size.max(initial=0.0)), 1.0), 1 / np.sqrt(np.maximum(size, FLAT)), 1.0)
+    varies = size > ZERO_VARIANCE * max(float(size.max(initial=0.0)), 1.0)
+    scale = np.where(varies, 1 / np.sqrt(np.maximum(size, ZERO_VARIANCE)), 1.0)
     return np.where(there, centred @ (directions * scale) @ directions.T, np.nan)
 
 
 def squared_distances(x: Array, known: NDArray[np.bool_], centres: Array, shown: NDArray[np.bool_]) -> Array:
-    """The mean over coordinates that both have, times their number; of rows with none, 0. (centres, rows)
+    """The mean over the shared coordinates, times the dimension; 0 for rows without any. (centres, rows)
 
     >>> x = np.array([[3.0, 0.0], [1.0, 1.0]])
     >>> squared_distances(x, x > 0, np.array([[1.0, 1.0]]), np.array([[True, True]]))  # the first row: 2 · 2²

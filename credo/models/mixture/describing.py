@@ -20,9 +20,9 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture
 
-SLIGHT = 0.01  # of a mean: by less, it is neither higher nor lower
-ALIKE = 1e-4  # nats: columns that differ by less are described by their commonest value
-SHOWN, WORDS = 5, 6  # columns of a component that are shown, and words of a text
+SLIGHT = 0.01  # relative to a mean: smaller differences aren't called higher or lower
+ALIKE = 1e-4  # nats: columns with less are described by their commonest value
+SHOWN, WORDS = 5, 6  # printed per component; per text
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Trait:
     column: str
     here: str
     elsewhere: str
-    nats: float  # by which a cell of the component tells it from the others, on average (Kullback and Leibler)
+    nats: float  # mean weight of evidence of a cell (Kullback-Leibler divergence), in nats
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def described(mixture: Mixture) -> Description:
 
 
 def _trait(column: str, lines: list[Parameter], k: int, weights: Array) -> Trait | None:
-    """Of one column, by its parameters: mean and deviation, rate, or probabilities of values."""
+    """The trait of one column, from its parameters: mean and deviation, rate, or probabilities of values."""
     known = {line.what: line for line in lines}
     rest = np.where(np.arange(len(weights)) == k, 0.0, weights)
     alone = not rest.any()
@@ -121,7 +121,7 @@ def _trait(column: str, lines: list[Parameter], k: int, weights: Array) -> Trait
 
 
 def _number(column: str, mean: Array, sd: Array | None, k: int, rest: Array, scale: Scale) -> Trait:
-    """As a Gaussian against the others' mean and variance."""
+    """The trait of a number: its Gaussian against the others' mean and variance."""
     alone, here, there = not rest.any(), float(mean[k]), float(rest @ mean)
     spread = np.zeros_like(mean) if sd is None else sd
     variance, wider = float(spread[k] ** 2), float(rest @ (spread**2 + (mean - there) ** 2))
@@ -151,7 +151,7 @@ def _compared(here: float, there: float, alone: bool) -> str:
 
 
 def _texts(model: GaussianDiscriminant, k: int) -> list[Trait]:
-    """The words that say most for the component."""
+    """The words with the largest weight for the component."""
     found = []
     for name, forms in model.views.items():
         if forms[0] in TEXT_FORMS and len(model.classes) > 1:

@@ -1,4 +1,4 @@
-"""A mixture at some parameters, as EM takes it: responsibilities of the components, and the evidence under them."""
+"""The E-step and M-step of a mixture at given parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RowLabels:
     """The known component of each row, from the cell of a column, if any."""
 
     column: str
-    values: tuple[Any, ...]  # of the components, in order; a component may have a name that no cell has
+    values: tuple[Any, ...]  # of the components, in order; a name may occur in no cell
 
     def of(self, batch: Batch) -> Codes:
         """-1 where the component isn't known."""
@@ -51,11 +51,11 @@ class MixtureEM:
     """
 
     conditional: Conditional  # at the mode, after the evidence of a step
-    levels: Any  # an Arrow array: what the components are called
+    levels: Any  # an Arrow array: the components' names
     concentration: float
     weights: RowWeights
     labels: RowLabels | None = None
-    earlier: Evidence | None = None  # of rows that were learned before: their memberships stay as they are
+    earlier: Evidence | None = None  # of earlier rows, whose memberships are fixed
 
     @property
     def size(self) -> int:
@@ -109,7 +109,7 @@ class MixtureEM:
             total += known.log_likelihood_at(at)  # type: ignore[arg-type]
         return total
 
-    # What the steps are made of
+    # Parts of the steps
 
     def read(self, batch: Batch) -> tuple[Batch, Array, Codes | None]:
         """The rows with positive weight, their weights, and their known components."""
@@ -132,7 +132,7 @@ class MixtureEM:
         return member, _total(log_prob, weight, batch)
 
     def begun(self, batch: Batch, codes: Codes) -> Self:
-        """At the parameters given by groups of a batch's rows; known groups are kept."""
+        """The model at the parameters given by groups of a batch's rows; known groups are kept."""
         rows, weight, known = self.read(batch)
         if known is not None:
             codes = np.where(known >= 0, known, codes)
@@ -140,7 +140,7 @@ class MixtureEM:
         return self.with_evidence(evidence)
 
     def begun_from(self, batch: Batch, member: Soft) -> Self:
-        """At the parameters given by responsibilities of a batch's rows."""
+        """The model at the parameters given by responsibilities of a batch's rows."""
         return self.with_evidence(self.conditional.expected(self.read(batch)[0], member, self.levels))
 
     def log_evidence(self, fitted: Fitted[Any], settings: Settings) -> float:
@@ -155,7 +155,7 @@ class MixtureEM:
         return log_likelihood + columns + log_evidence.of_shares(n, self.shares, self.concentration)
 
     def with_prior(self, strength: float) -> Self:
-        """With another prior of numbers, for the evidence that comes next."""
+        """The model with another prior of numbers, for the next evidence."""
         settings = replace(self.conditional.settings, strength=strength)
         return replace(self, conditional=replace(self.conditional, settings=settings))
 
@@ -181,6 +181,6 @@ def unfitted(
 
 
 def renamed_levels(evidence: Evidence, groups: str, order: Sequence[int], names: object) -> Evidence:
-    """With the components in another order, under these names (an Arrow array)."""
+    """The evidence with the components in another order, under these names (an Arrow array)."""
     taken = evidence.only_levels(groups, np.asarray(order, dtype=np.intp))
     return Evidence(taken.schema.replaced([replace(taken.schema[groups], levels=names)]), taken.parts)

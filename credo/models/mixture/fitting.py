@@ -32,11 +32,11 @@ from credo.models.mixture.strengths import FOLDS, best_strength, held_out_score
 from credo.numerics.exact import Array
 
 ROUNDS = 3  # of k-means, before EM
-MOVES = 2  # times that components are split and others merged, as long as that helps
-MOVED = 4  # components, from which on starts may leave two where one should be
-GAIN = 1.0  # nats by which it must help
-OPEN = 100.0  # nats of a sample's evidence that all rows may turn round
-FIRST_STEPS = 3  # of EM on all rows, which decide between what the sample leaves open
+MOVES = 2  # rounds of splitting and merging components, while that helps
+MOVED = 4  # with at least this many components, starts may leave two in place of one
+GAIN = 1.0  # nats that a round must gain
+OPEN = 100.0  # nats: a smaller lead on the sample may be reversed by all rows
+FIRST_STEPS = 3  # of EM on all rows, to decide between optima that the sample leaves open
 SIDE_BY_SIDE = 2**23  # numbers (rows x components x starts, rows x products) up to which starts run in parallel
 
 
@@ -66,12 +66,12 @@ class Problem:
     views: Views
     kinds: Any
     numbers: Numbers
-    settings: Settings  # of predictions; EM takes them at the mode
+    settings: Settings  # for predictions; EM uses the mode
     concentration: float  # of the shares' Dirichlet prior
     groups: str  # the column of the evidence that the components are in
     known: tuple[Any, ...]  # components that rows are labelled with
     how: Fitting
-    strength: float | None  # that of the settings' prior, if it was given
+    strength: float | None  # the given strength of the prior, if any
 
     @cached_property
     def sample(self) -> Batch:
@@ -114,7 +114,7 @@ class Problem:
         return Points(whitened(self.places.points, self.places.weight))
 
     def starts(self, components: int, covariance: Covariance, count: int) -> list[MixtureEM]:
-        """Where EM begins: so many models."""
+        """The starts of EM: that many models."""
         model = self.unfitted(components, covariance)
         return [model.begun(self.sample, codes) for codes in self.groupings(components, count)]
 
@@ -138,8 +138,8 @@ class Problem:
         )
 
     def _can_run_in_parallel(self, components: int, covariance: Covariance) -> bool:
-        """Whether starts can be tried beside each other: all columns are numbers, no cell is missing and no row is
-        labelled; and they need little memory."""
+        """Whether starts can run together: all columns are numbers, no cell is missing, no row is labelled, and they
+        need little memory."""
         points, _, codes = self.places
         numbers = codes is None and all(forms == ("gaussian",) for forms in self.views.values())
         d = points.shape[1]
@@ -181,7 +181,7 @@ class Problem:
         return ArrayOptimum(self, reached, model, starts, end, ends.take(slice(1, None)), how)
 
     def _best_strength(self, found: Fit) -> float:
-        """Of the prior of numbers: the one under which the completed rows are most probable."""
+        """The strength of the numbers' prior under which the completed rows are most probable."""
         model = found.model
         return best_strength(
             lambda strength: of_completed(model.conditional, found.evidence, self._integrating(strength)),
@@ -244,22 +244,22 @@ class Problem:
             moved = self.on_sample(groupings, components, covariance, finalists=1, above=found.objective)
             if self.settings.estimate == "ml":
                 return moved if moved.objective > found.objective + GAIN and moved.fit else None
-        except EvidenceError:  # under maximum likelihood, a component may be on too few rows
+        except EvidenceError:  # under maximum likelihood, a component may have too few rows
             return None
         return moved if moved.objective >= found.objective and moved.log_evidence > found.log_evidence + GAIN else None
 
     def count(self, components: int) -> int:
-        """How many starts: one component has one optimum, and so have components that all rows are labelled with."""
+        """The number of starts: one for a single component, or if all rows are labelled, since there is one optimum."""
         codes = self.places.codes
         labelled = codes is not None and components == len(self.known) and bool((codes >= 0).all())
         return 1 if components == 1 or labelled else self.how.starts
 
     def responsibilities(self, model: MixtureEM) -> Array:
-        """Of the sample's rows, times their weights. (rows, components)"""
+        """The responsibilities of the sample's rows, times their weights. (rows, components)"""
         return model.responsibilities(*model.read(self.sample))[0].weights
 
     def log_evidence(self, found: Fit) -> float:
-        """Of the rows that were fitted: all, or the sample."""
+        """The log-evidence of the fitted rows: all, or the sample."""
         return found.model.log_evidence(found, self._integrating(found.model.conditional.settings.strength))
 
     def choice(self, found: Fit, covariance: Covariance, whole: bool = True) -> Choice:

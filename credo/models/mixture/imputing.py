@@ -30,7 +30,7 @@ def imputed(mixture: Mixture, data: object, draws: bool, seed: int) -> Any:
     table = model.opened(data)
     model._present(table)
     fill = Fill(model, draws, check_seed(seed))
-    if table.frame is not None and not draws:  # draws differ from row to row, whose numbers a lazy frame doesn't know
+    if table.frame is not None and not draws:  # draws depend on row numbers, which a lazy frame doesn't know
         return filled(table, fill, [name for name in table.names if name in model.views])
     parts = [*engines.map(fill, table.partitions([*table.keys, *table.names]))]
     if not parts:
@@ -43,7 +43,7 @@ def imputed(mixture: Mixture, data: object, draws: bool, seed: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Fill:
-    """The job of one batch: a table of its rows, whole."""
+    """The job of one batch: a table of its rows without missing cells."""
 
     model: GaussianDiscriminant
     draws: bool
@@ -81,7 +81,7 @@ def _cells(likelihood: Likelihood, rows: Batch, shares: Array, codes: Any, rng: 
 
 
 def _filled(column: Any, values: Any, form: str) -> pa.Array:
-    """The column with these values where it has none; a column of whole numbers has fractions then."""
+    """The column with missing cells filled in; a column of integers may then have fractions."""
     if form == "date":
         filled = instants(np.asarray(values, dtype=np.float64))
         return pc.coalesce(column.cast(filled.type), filled)

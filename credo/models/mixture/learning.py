@@ -35,11 +35,11 @@ from credo.notices import tell
 if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture
 
-GROUPS = "cluster"  # what the column of components is called
+GROUPS = "cluster"  # the name of the components' column
 
 
 def learned(mixture: Mixture, data: object, target: object, weight: Weight) -> Any:
-    """With the components of the rows."""
+    """The mixture fitted to the rows."""
     problem = problem_of(mixture, data, target, weight)
     covariance = mixture.covariance or ("auto" if mixture.components == "auto" else "full")
     if mixture.components == "auto" or covariance == "auto":
@@ -113,7 +113,7 @@ def _known(rows: Rows, labels: str) -> tuple[Any, ...]:
 
 
 def continued(mixture: Mixture, data: object, target: object, weight: Weight) -> Any:
-    """With more rows: EM continues and keeps the old evidence."""
+    """The mixture after more rows: EM continues, with the old evidence kept."""
     before = mixture.classifier
     groups, names = str(before.target), before.classes
     table = before.opened(data)
@@ -134,7 +134,7 @@ def continued(mixture: Mixture, data: object, target: object, weight: Weight) ->
     earlier = before.seen.keeping({label for label in before.seen.parts if label != UNLABELLED})
     begun = unfitted(conditional, pa.array(names), mixture.share_smoothing, rows.weights.of_a_row, labels)
     model = replace(begun.with_evidence(earlier), earlier=earlier)
-    evidence, _ = expected(model, rows)  # as the prior knows all rows, from the first step on
+    evidence, _ = expected(model, rows)  # the prior depends on all rows, from the first step on
     fit = interruptible_em(model.with_evidence(evidence), rows, steps=mixture.steps, tolerance=mixture.tolerance)
     total = replace(fit, evidence=Evidence.total([earlier, fit.evidence]))
     signed = _in_currencies(total, table, columns)
@@ -142,7 +142,7 @@ def continued(mixture: Mixture, data: object, target: object, weight: Weight) ->
 
 
 def _in_currencies(fit: Fit, table: Source, columns: Iterable[str]) -> Fit:
-    """With the signs of amounts."""
+    """The fit with the currency signs of its columns."""
     return replace(fit, evidence=fit.evidence.in_currencies(table.currencies([*columns])))
 
 
@@ -154,7 +154,7 @@ def _concluded(
     mixture: Mixture, views: Views, groups: str, covariance: Covariance, fit: Fit, choices: tuple[Choice, ...],
     named: bool,
 ) -> Any:  # fmt: skip
-    """The components as classes; the largest first, unless they have names."""
+    """The fitted mixture, its components as classes; the largest first, unless they have names."""
     if not fit.converged:
         tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged: increase steps=")
     evidence = fit.evidence

@@ -16,7 +16,7 @@ from credo.core.learning import Weight
 from credo.core.records import Surface, with_fields
 from credo.errors import DataError, EvidenceError, PriorError, check_seed, suggest
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.description import rows_length
+from credo.models.description_length import rows_length
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.mixture.choices import Choice
 from credo.models.naive_bayes import check_settings
@@ -44,9 +44,9 @@ class Mixture(Surface):
 
     Number columns of a component covary (covariance "full", or "tied": one for all components) or don't ("diagonal",
     "spherical"); columns of other kinds are independent of them given the component. components="auto" chooses their
-    number, and the covariance unless given, by approximate evidence. Priors worth `strength` rows at the pooled means
-    and variances keep components from collapsing; unless given, it is chosen by evidence, and by held-out rows for the
-    predictions of full covariances.
+    number, and the covariance unless given, by approximate evidence. Priors with the weight of `strength` rows at the
+    pooled means and variances keep components from collapsing; unless given, it is chosen by evidence, and by held-out
+    rows for the predictions of full covariances.
 
     >>> rows = {"x": [0.0, 0.2, 0.1, 0.1, 5.0, 5.3, 5.1], "colour": ["red"] * 4 + ["blue"] * 3}
     >>> mixture = Mixture(2).fit(rows)
@@ -58,7 +58,7 @@ class Mixture(Surface):
 
     components: int | Literal["auto"] = "auto"
     covariance: Covariance | Literal["auto"] | None = None  # None: "full", or "auto" where components are
-    strength: float | None = None  # of the numbers' prior; None: it is chosen
+    strength: float | None = None  # of the numbers' prior; None: chosen
     smoothing: float = 1.0
     share_smoothing: float = 1.0
     estimate: Estimate = "bayes"
@@ -150,13 +150,13 @@ class Mixture(Surface):
 
     @property
     def n(self) -> float:
-        """The weight of the rows: responsibilities add up to it but for rounding."""
+        """The weight of the rows."""
         n = self.classifier.n
         return float(round(n)) if abs(n - round(n)) < ROUNDING * n else n
 
     @property
     def log_evidence(self) -> float:
-        """log p(rows), approximately: of the model that was chosen."""
+        """log p(rows) under the chosen model, approximately."""
         return self._tried[0].log_evidence
 
     @property
@@ -246,7 +246,7 @@ class Mixture(Surface):
         mixture_page(self, path)
 
     def live(self) -> LiveMixture:
-        """A mutable twin for streams: rows are observed one by one and learned in small batches."""
+        """A mutable version of the mixture, for streams: rows are observed one by one and learned in small batches."""
         from credo.streaming.live_mixture import LiveMixture
 
         return LiveMixture(self)

@@ -17,10 +17,10 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.mixture.fitting import Problem
 
-SPLITS, MERGES = 4, 4  # components that are split, and pairs that are merged, the most promising first
-TOGETHER = 3  # moves that do both at once
-HOPELESS = 0.2  # nats a row: of moves that seem to lose more before EM, none was seen to gain after it
-LITTLE = 0.1  # rows of the pooled variances, which keep groups from being flat
+SPLITS, MERGES = 4, 4  # splits and merges tried, the most promising first
+TOGETHER = 3  # moves tried that split and merge at once
+HOPELESS = 0.2  # nats a row: moves that lose more before EM haven't been seen to gain after it
+LITTLE = 0.1  # rows' worth of the pooled variances, which keep covariances regular
 
 
 def splits(problem: Problem, shares: Array) -> Iterator[Codes]:
@@ -32,7 +32,7 @@ def splits(problem: Problem, shares: Array) -> Iterator[Codes]:
 
 
 def merges(problem: Problem, shares: Array) -> Iterator[Codes]:
-    """Pairs of components as one: those that share most of their rows. Labels stay apart."""
+    """Merges of the pairs of components with the most similar responsibilities. Labelled components stay apart."""
     codes = shares.argmax(1)
     for a, b in _pairs(problem, shares)[:MERGES]:
         merged = np.where(codes == b, a, codes)
@@ -56,7 +56,7 @@ def split_and_merged(problem: Problem, shares: Array, covariance: Covariance) ->
 
 
 def _merged(codes: Codes, a: int, b: int, last: int) -> Codes:
-    """b's rows in a, and the last one's in b."""
+    """Groups with b merged into a, and the last group renumbered b."""
     return np.where(codes == b, a, np.where(codes == last, b, codes)).astype(np.int32)
 
 
@@ -77,7 +77,7 @@ class Groups(NamedTuple):
         return cls(n, mean, products - n[:, None, None] * mean[:, :, None] * mean[:, None, :])
 
     def of_pairs(self, pairs: Sequence[tuple[int, int]]) -> Groups:
-        """Those of two groups as one."""
+        """The moments of two groups merged."""
         a, b = np.array(pairs).T
         n = self.n[a] + self.n[b]
         both = np.where(n > 0, n, 1.0)
@@ -87,7 +87,7 @@ class Groups(NamedTuple):
         return Groups(n, mean, self.scatter[a] + self.scatter[b] + between)
 
     def log_likelihood(self, covariance: Covariance) -> Array:
-        """Of each group's rows under its share and its own Gaussian, up to a constant. (groups,)"""
+        """The log-likelihood of each group's rows under its share and Gaussian, up to a constant. (groups,)"""
         return np.asarray(xlogy(self.n, self.n) - 0.5 * self.n * _log_sizes(self.n, self.scatter, covariance))
 
 
@@ -118,7 +118,7 @@ def _gains(groups: Groups, halved: Sequence[Groups], pairs: Sequence[tuple[int, 
 
 
 def _largest(problem: Problem, codes: NDArray[Any], size: int) -> list[int]:
-    """Components, by the weight of their rows."""
+    """The components, by the weight of their rows."""
     found: list[int] = np.argsort(-np.bincount(codes, problem.places.weight, size), kind="stable").tolist()
     return found
 

@@ -1,5 +1,5 @@
-"""The best optimum of the sample's rows that some starts lead to: by EM of any columns, or on plain arrays, where the
-evidence is written only of the one that is kept."""
+"""The best optimum for the sample's rows from some starts: by EM for any columns, or on plain arrays, where only the
+kept one is turned into evidence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Fit = Fitted[MixtureEM]
 
 @dataclass(frozen=True, eq=False)
 class Optimum(ABC):
-    """Of a number of components and a covariance, with the prior that suits it best."""
+    """An optimum for a number of components and a covariance, with its best prior."""
 
     problem: Problem
     objective: float  # under the prior that it was found with
@@ -48,12 +48,12 @@ class Optimum(ABC):
     @property
     @abstractmethod
     def log_evidence(self) -> float:
-        """To be compared with that of other optima of the same components."""
+        """The log-evidence, comparable among optima with the same number of components."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittedOptimum(Optimum):
-    """As EM has left it."""
+    """An optimum found by EM."""
 
     found: Fit
     others: Sequence[MixtureEM]
@@ -77,7 +77,7 @@ class FittedOptimum(Optimum):
 
 @dataclass(frozen=True, eq=False)
 class ArrayOptimum(Optimum):
-    """As arrays; EM takes the last step."""
+    """An optimum as arrays; EM takes the last step."""
 
     model: MixtureEM  # without parameters
     starts: ParallelStarts
@@ -103,6 +103,6 @@ class ArrayOptimum(Optimum):
         return self.starts.log_evidence(self.end)
 
     def _begun(self, shares: Array) -> MixtureEM:
-        """At the parameters that shares (components, rows) lead to."""
+        """The model at the parameters given by responsibilities (components, rows)."""
         model = self.model.with_prior(self.starts.strength)
         return model.begun_from(self.problem.sample, Soft(np.ascontiguousarray(shares.T)))

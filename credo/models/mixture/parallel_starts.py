@@ -23,12 +23,12 @@ from credo.families.priors import of_joint_numbers
 from credo.models.mixture.strengths import FOLDS, best_strength
 from credo.numerics.exact import Array
 
-ROUNDS = (4, 6, 10)  # steps, after each of which the worse half of the starts gives up
-FEW = 3  # starts that are followed to their ends
-PATIENCE = 50  # steps as large as the last, in which a start must be able to reach the highest
-SAME = 0.5  # nats: ends that are nearer to each other are one
-LEAST_STRENGTH = 1e-3  # of a prior where there is none, in rows: a component on one row would have no bound
-TUNINGS = 3  # times that the prior and the components are fitted to each other, at most
+ROUNDS = (4, 6, 10)  # steps, after each of which the worse half of the starts is dropped
+FEW = 3  # starts run to convergence
+PATIENCE = 50  # a start is dropped if this many steps like the last wouldn't reach the best
+SAME = 0.5  # nats: closer optima count as one
+LEAST_STRENGTH = 1e-3  # in rows, if there is no prior: a component on one row has unbounded likelihood
+TUNINGS = 3  # rounds of fitting the prior and the components in turn
 
 Moments = tuple[Array, Array, Array]  # n (..., components), means (..., d) and scatters (..., products)
 
@@ -40,7 +40,7 @@ class Climbed(NamedTuple):
     objective: Array  # (starts,)
 
     def take(self, places: NDArray[np.intp] | slice) -> Climbed:
-        """Of some starts."""
+        """The state of some starts."""
         return Climbed(self.shares[places], self.objective[places])
 
     def best(self, count: int) -> Climbed:
@@ -58,7 +58,7 @@ class ParallelStarts:
     covariance: Covariance  # full, tied or diagonal
     strength: float  # of the prior, in rows of the pooled mean and variances
     concentration: float  # of the shares' Dirichlet prior
-    flat: bool = False  # whether EM climbs the likelihood alone
+    flat: bool = False  # whether EM maximises the likelihood alone
 
     @classmethod
     def of(cls, points: Array, weight: Array, covariance: Covariance, *prior: Any) -> ParallelStarts:
@@ -74,7 +74,7 @@ class ParallelStarts:
     def highest(
         self, groupings: Sequence[Codes], components: int, steps: int, tolerance: float, within: float = 0.0
     ) -> Climbed:
-        """The best end that the groupings lead to, and others, as far as they are this near to it and differ."""
+        """The best optimum from the groupings, and other, different ones within that distance."""
         now = self._stepped(self._begun(groupings, components))
         for steps_of_all in ROUNDS:
             if len(now.objective) <= FEW:
@@ -88,7 +88,7 @@ class ParallelStarts:
         return ends.take(np.flatnonzero(apart))
 
     def tuned(self, end: Climbed, steps: int, tolerance: float) -> tuple[ParallelStarts, Climbed]:
-        """With the prior under which the completed rows are most probable, and where an end leads to under it."""
+        """The starts with the prior under which the completed rows are most probable, and the optimum under it."""
         own = self
         for _ in range(TUNINGS):
             strength = best_strength(own.evidence_of_strength(end.shares[0]), own.strength)
@@ -100,7 +100,7 @@ class ParallelStarts:
         return own, end
 
     def _followed(self, now: Climbed, steps: int, tolerance: float, within: float = 0.0) -> Climbed:
-        """To the end of each; those that won't come near the highest in many steps are given up."""
+        """All starts run to convergence; those too far from the best are dropped."""
         for _ in range(steps):
             before, now = now.objective, self._stepped(now.shares)
             growth = now.objective - before
@@ -114,8 +114,8 @@ class ParallelStarts:
         return np.asarray((np.stack(groupings)[:, None, :] == np.arange(components)[:, None]) * self.weight)
 
     def _stepped(self, shares: Array) -> Climbed:
-        """The M-step of all starts, and the E-step after it, whose shares are written over those before: arrays of this
-        size are new memory each time, which takes as long as the rest."""
+        """The M-step of all starts, and the E-step after it, whose responsibilities overwrite the old ones: allocating
+        arrays of this size would take as long as the rest."""
         starts, components, rows = shares.shape
         flat, logs = shares.reshape(-1, rows), shares
         sums = (flat @ self.features).reshape(starts, components, -1)
@@ -141,7 +141,7 @@ class ParallelStarts:
 
     @property
     def _rows(self) -> float:
-        """That the prior is worth."""
+        """The weight of the prior, in rows."""
         return LEAST_STRENGTH if self.flat else self.strength
 
     def _mode(self, sums: Array) -> tuple[Array, Array]:
@@ -172,7 +172,7 @@ class ParallelStarts:
         return lambda s: of_joint_numbers(flat, one, s, s).log_evidence(n, mean, matrix, self.covariance == "tied")
 
     def log_evidence(self, end: Climbed) -> float:
-        """Of Cheeseman and Stutz: log p(completed rows), and what is unknown of their components, -Σ r log r, which is
+        """Of Cheeseman and Stutz: log p(completed rows), plus the entropy of their components, -Σ r log r, which is
         log p(rows | θ) - log p(completed rows | θ) where responsibilities r are at θ."""
         shares = end.shares[0]
         unknown = -float(xlogy(shares, shares / self.weight).sum())
@@ -180,7 +180,7 @@ class ParallelStarts:
         return self.evidence_of_strength(shares)(self.strength) + groups + unknown
 
     def held_out(self, shares: Array) -> Callable[[float], float]:
-        """What `held_out_score` of a full covariance says, up to a constant; shares are (components, rows)."""
+        """`held_out_score` for a full covariance, up to a constant; shares are (components, rows)."""
         folds = [slice(i, None, FOLDS) for i in range(FOLDS)]
         own = [shares[:, fold] @ self.features[fold] for fold in folds]
         others = [self._moments(np.sum([*own[:i], *own[i + 1 :]], axis=0)) for i in range(FOLDS)]
@@ -200,7 +200,7 @@ class ParallelStarts:
         constant, linear, products, log_size = self._terms(belief.mean, belief.scale * factor[:, None, None])
         terms = np.concatenate([constant[:, None], linear, products], axis=1)
         diagonal = d + 1 + np.flatnonzero(np.equal(*self._pairs))
-        terms[:, 0] -= terms[:, diagonal] @ self.blur  # predictions are of numbers as they are recorded
+        terms[:, 0] -= terms[:, diagonal] @ self.blur  # predictions are of rounded numbers
         squares = np.maximum(-2.0 * self.features[rows] @ terms.T, 0.0)
         peak = gammaln((degrees + d) / 2) - gammaln(degrees / 2) - d / 2 * np.log(degrees) + 0.5 * log_size
         logs = peak - (degrees + d) / 2 * np.log1p(squares / degrees)
@@ -230,7 +230,7 @@ class ParallelStarts:
         d, tied, s = self.columns, self.covariance == "tied", self._rows
         matrix = self._matrices(mean, scatter)
         prior = of_joint_numbers(np.zeros(d), np.ones(d), s, s)
-        own = slice(1) if tied else slice(None)  # a shared matrix is taken once
+        own = slice(1) if tied else slice(None)  # a shared matrix is counted once
         if self.flat:
             n, matrix = (n.sum(1, keepdims=True), matrix.sum(1, keepdims=True)) if tied else (n, matrix)
             covariance = (s * np.eye(d) + matrix) / (s + n)[..., None, None]
@@ -256,7 +256,7 @@ class ParallelStarts:
 
 
 def _pairs(d: int, covariance: Covariance) -> tuple[Array, Array]:
-    """Of columns whose products are taken."""
+    """The pairs of columns whose products are features."""
     return (np.arange(d), np.arange(d)) if covariance == "diagonal" else np.tril_indices(d)  # type: ignore[return-value]
 
 

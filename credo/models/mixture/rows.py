@@ -17,7 +17,7 @@ from credo.data.partitions import Opened
 from credo.engines import Partition
 from credo.errors import DataError
 
-SAMPLE = 10_000  # rows on which starts, and numbers of components, are tried
+SAMPLE = 10_000  # rows for trying starts and numbers of components
 READ_ONCE = (
     "EM reads the rows in each step, and an iterator can be read only once: give a table, or a file, which may "
     "be larger than memory"
@@ -26,7 +26,7 @@ READ_ONCE = (
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A table as EM reads it: partitions in memory, with what they were encoded as, or some that are read again."""
+    """The table for EM: partitions in memory, with their cached encodings, or read again in each step."""
 
     opened: Sequence[Opened[Batch]] | None
     table: Source
@@ -49,7 +49,7 @@ class Rows:
         return self.weights.partitions(self.table, self.names) if self.opened is None else self.opened
 
     def sample(self, seed: int, most: int = SAMPLE) -> Batch:
-        """At most about so many rows, drawn at random; all of them if there are no more."""
+        """A random sample of at most about that many rows; all rows if there are no more."""
         share = min(1.0, most / self.size)
         parts = [part for part in engines.map(Sampled(share, seed), self()) if part.rows]
         if not parts:
@@ -59,7 +59,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Some of a batch's rows, each with the same probability; which ones follows from the seed and its first row."""
+    """Some of a batch's rows, each with the same probability; chosen by the seed and the batch's first row."""
 
     share: float
     seed: int
@@ -72,7 +72,7 @@ class Sampled:
 
 
 def _of_one_type(parts: Sequence[Batch]) -> Sequence[Batch]:
-    """Files may hold whole numbers in some places and fractions in others: these are cast to what holds both."""
+    """Files may hold whole numbers in some places and fractions in others: these are cast to a common type."""
     kinds = {name: [part.columns[name].type for part in parts] for name in parts[0].columns}
     wider = {name: _common(own) for name, own in kinds.items() if len(set(own)) > 1}
     if not wider:

@@ -24,11 +24,11 @@ from credo.models.mixture.moves import merges, splits
 from credo.models.mixture.optima import Fit
 
 TRIED: tuple[Covariance, ...] = ("full", "tied", "diagonal")
-PATIENCE = 2  # so many numbers of components above the best are tried
+PATIENCE = 2  # numbers of components tried above the best
 NEW_STARTS = 3  # beside the splits
-STEPS, TOLERANCE = 60, 3e-5  # of EM, for a number that is tried
+STEPS, TOLERANCE = 60, 3e-5  # of EM, for each number tried
 CLEARLY = log(20.0)  # nats: odds of 20 to 1, strong evidence in the words of Kass and Raftery (1995)
-FULL_STEPS = 40  # of EM on all rows, for a number that they are to decide on
+FULL_STEPS = 40  # of EM on all rows, for the numbers still open
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Found:
     covariance: Covariance
     fits: dict[int, Fit] = field(default_factory=dict)
     evidence: dict[int, float] = field(default_factory=dict)
-    reached: dict[int, float] = field(default_factory=dict)  # objectives under the prior that climbs begin with
+    reached: dict[int, float] = field(default_factory=dict)  # objectives under the initial prior
 
     @property
     def best(self) -> int:
@@ -69,7 +69,7 @@ class Candidate(NamedTuple):
 def best_choice(
     problem: Problem, components: int | None, covariance: Covariance | str, most: int
 ) -> tuple[Fit, tuple[Choice, ...]]:
-    """The chosen fit of all rows, and all that was tried: the chosen first, then by evidence."""
+    """The chosen fit of all rows, and all candidates: the chosen first, then by evidence."""
     found = [_searched(problem, each, components, most) for each in _covariances(problem, covariance)]
     if problem.sampled:
         tried = _tried_on_all(problem, found, components)
@@ -126,8 +126,8 @@ def _searched(problem: Problem, covariance: Covariance, components: int | None, 
 
 
 def _tried_on_all(problem: Problem, found: Sequence[Found], components: int | None) -> list[Candidate]:
-    """The best numbers of covariances that the sample leaves open; of the best covariance also the next numbers, as
-    long as their evidence grows."""
+    """Fits of all rows: the best number for each covariance that the sample leaves open; for the best covariance also
+    larger numbers, while the evidence grows."""
 
     def tried(own: Found, k: int) -> Candidate:
         fit = problem.on_all(own.fits[k], FULL_STEPS)

@@ -1,7 +1,7 @@
 """The strength of the prior of numbers: that of EM by the evidence, that of predictions by held-out rows.
 
-The evidence chooses well where the prior describes how components differ. Covariances of components may be slanted and
-narrow in ways that one round prior doesn't describe: then its evidence prefers too much of it, which widens every
+The evidence chooses well if the prior describes how components differ. But components may be correlated and narrow in
+ways that one isotropic prior doesn't describe: then the evidence prefers too strong a prior, which widens every
 component. So rows that are left out of the components' statistics decide how much of it predictions take.
 Responsibilities stay as they are: no refit.
 """
@@ -39,8 +39,8 @@ def best_strength(score: Callable[[float], float], own: float) -> float:
 
 
 def held_out_score(problem: Problem, found: Fit) -> Callable[[float], float]:
-    """Of a strength of the prior: Σ log p(rows of a fold | the other folds' expected statistics), in the sample. All
-    are equal if there are too few rows."""
+    """The score of a strength of the prior: Σ log p(rows of a fold | the other folds' expected statistics), in the
+    sample. Constant if there are too few rows."""
     model = found.model
     every = model.read(problem.sample)[0]
     folds = [np.arange(i, every.rows, FOLDS) for i in range(FOLDS if every.rows >= FOLDS else 0)]

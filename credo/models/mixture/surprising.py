@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def surprise(mixture: Mixture, data: object) -> pa.Table:
     """Rows, counted from 1, the most surprising first.
 
-    `column` is the one whose surprise exceeds its mean over these rows most, by `excess` nats; it is empty for a row
-    that is less surprising than the mean in all its columns.
+    `column` is the one whose surprise exceeds its mean over these rows most, by `excess` nats; empty if no column
+    exceeds its mean.
     """
     model = mixture.classifier
     table = model.opened(data)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from credo.core.learning import Weight
 from credo.data import Source, cells
-from credo.data.typed import FIRST_ROWS
+from credo.data.string_columns import SPELLING_ROWS
 from credo.errors import DataError, SchemaError
 from credo.models.forms import TEXT_FORMS, Kinds, settled_views
 from credo.models.regression.features import Interactions, Readings
@@ -20,14 +20,14 @@ def settled_readings(
     table: Source, target: str, weight: Weight, kinds: Kinds, interactions: Interactions,
     as_numbers: bool = False,
 ) -> tuple[Source, Readings]:  # fmt: skip
-    """How each column is read, as asked for or by its kind over all rows; and the table, which may be an iterator.
+    """How each column is read, as requested or by its kind over all rows; and the table, which may be an iterator.
 
-    as_numbers: columns that hold numbers are numbers, also where they have two values only.
+    as_numbers: columns of numbers are numbers even if they have only two values.
     """
     others = without_target(kinds, target)
     names = tuple(name for name in table.without(weight).names if name != target)
     if not table.once:
-        first = table.first([target, *names], FIRST_ROWS)
+        first = table.first([target, *names], SPELLING_ROWS)
         if first is not None:
             check_target(first.column(target), target)
             if as_numbers:
@@ -46,16 +46,16 @@ def settled_readings(
 
 
 def without_target(kinds: Kinds, target: str) -> Kinds:
-    """What kinds says of the other columns."""
+    """`kinds` without the target, which must be a number."""
     if not isinstance(kinds, Mapping) or target not in kinds:
         return kinds
     if kinds[target] not in ("number", "count"):
-        raise SchemaError(f"kinds says {kinds[target]!r:.60} of {target!r}, which holds what is predicted: a number")
+        raise SchemaError(f"kinds has {kinds[target]!r:.60} for the target {target!r}, which must be a number")
     return {name: kind for name, kind in kinds.items() if name != target}
 
 
 def check_target(array: Any, target: str) -> None:
-    """Refuse classes: they have no mean."""
+    """Raise an error if the target holds classes, which have no mean."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary
     if pa.types.is_string(array.type) or pa.types.is_boolean(array.type):

@@ -10,10 +10,10 @@ import pyarrow as pa
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.models.regression.fitted import Basis
+    from credo.models.regression.fitted_line import Basis
     from credo.models.regression.linear import LinearRegression
 
-AVERAGE = "(average row)"
+AVERAGE_ROW = "(average row)"
 
 
 def parameter_table(model: LinearRegression) -> pa.Table:
@@ -23,7 +23,7 @@ def parameter_table(model: LinearRegression) -> pa.Table:
     found = line.weights(effects)
     low, high = found.interval(0.95)
     columns: dict[str, Any] = {
-        "term": [AVERAGE, *terms],
+        "term": [AVERAGE_ROW, *terms],
         "weight": np.asarray(found.location),
         "low": np.asarray(low),
         "high": np.asarray(high),
@@ -35,8 +35,9 @@ def parameter_table(model: LinearRegression) -> pa.Table:
 
 
 def effects_of(basis: Basis) -> tuple[tuple[str, ...], Array]:
-    """What each term adds, as sums of the basis' weights: a number's weight for one unit more; a level's against the
-    average of its column's levels, since only differences of levels are known. (1 + terms, 1 + kept)"""
+    """The effect of each term as a linear combination of the basis' weights: a number's for one unit more; a level's
+    against the average of its column's levels, since only differences of levels are identified. (1 + terms, 1 +
+    kept)"""
     features, scales, kept = basis.features, basis.scales, basis.kept
     made = np.zeros((1 + features.width, 1 + len(kept)))
     made[0, 0] = 1.0

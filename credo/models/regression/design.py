@@ -1,8 +1,9 @@
-"""Sums over the rows of a regression: they add, and the moments of its features follow from them.
+"""Additive sums over the rows of a regression, from which the moments of its features follow.
 
-What is kept are moments about 0 of cells as they are (numbers, indicators, marks of missing cells, products of these,
-and the target), since these don't depend on other rows. Features are about centres, which do: each is a sum of a few
-such cells, z = u - c + c·e with u = 0 and e = 1 where a cell is missing, and so their moments are sums of moments.
+The stored sums are moments about 0 of the raw cells (numbers, indicators, marks of missing cells, products of these,
+and the target), which don't depend on other rows. Features are centred, and centres do depend on other rows: each
+feature is a sum of a few such cells, z = u - c + c·e with u = 0 and e = 1 where a cell is missing, and so their moments
+are sums of moments.
 """
 
 from __future__ import annotations
@@ -20,34 +21,34 @@ from credo.core.membership import Hard
 from credo.core.moments import CrossMoments
 from credo.core.statistics import Counts, Positions
 from credo.data import Batch
-from credo.data.cells import LARGEST
+from credo.data.cells import LARGEST_NUMBER
 from credo.errors import DataError
 from credo.models.regression.features import Features, Readings, features_of
 from credo.numerics.exact import Array, Exact
 
-TARGET = json.dumps(["target"])  # no column's feature is called so
-ONE = ""  # the key of what is 1 in every row
-LOST = 2.0**10 * float(np.finfo(np.float64).tiny)  # sums of squares below it have lost digits
-SMALL = 1e-28  # of its mean square: a variance below it is rounding, and the column constant
-INDICATOR = np.sqrt(0.5)  # the scale of an indicator: two levels then differ as much as numbers two deviations apart
+TARGET_KEY = json.dumps(["target"])  # not the key of any column's feature
+CONSTANT_KEY = ""  # the key of the constant 1
+SMALLEST_SQUARES = 2.0**10 * float(np.finfo(np.float64).tiny)  # smaller sums of squares have lost digits to underflow
+CONSTANT_VARIANCE = 1e-28  # relative to the mean square: a column with less variance is constant
+INDICATOR_SCALE = np.sqrt(0.5)  # levels then differ as much as numbers two deviations apart
 
-Cells = Mapping[str, float]  # a feature as a sum of cells, each times a number
+Cells = Mapping[str, float]  # a feature as a linear combination of cells
 
 
 def product_key(a: str, b: str) -> str:
-    """The cell that is the product of two others."""
-    return a if b == ONE else b if a == ONE else json.dumps(["product", a, b])
+    """The key of the product of two cells."""
+    return a if b == CONSTANT_KEY else b if a == CONSTANT_KEY else json.dumps(["product", a, b])
 
 
 @dataclass(frozen=True)
 class Design:
-    """Which columns explain which target."""
+    """The columns and the target of a regression."""
 
     readings: Readings
     target: str
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
-        """The moments of a batch's rows; those without a target are counted, and left out."""
+        """The moments of a batch's rows; rows without a target are only counted."""
         y = batch.numbers(self.target)
         lost = np.isnan(y)
         unlabelled = Part((None,), Counts.of_rows(Hard.whole(int(lost.sum()), weight[lost])))
@@ -66,7 +67,7 @@ class Design:
             keys, cells = with_products(keys, cells, self.readings, batch)
             moments = CrossMoments.of(np.column_stack([cells, y]), member)
         part = Part((None, FEATURES, FEATURES), moments)
-        return self.readings.beside(batch, member, [*keys, TARGET], {**beside, LABEL: part})
+        return self.readings.beside(batch, member, [*keys, TARGET_KEY], {**beside, LABEL: part})
 
     def _lanes(self, batch: Batch, y: Array) -> Array | None:
         """(1, x, y) of each row, column by column in memory (columns, rows), if all columns are numbers."""
@@ -79,10 +80,11 @@ class Design:
         return found
 
     def complete(self, evidence: Evidence) -> bool:
-        """Whether there are sums for the target, each number and each level, as often as the level was counted."""
+        """Whether the evidence has sums for the target, each number and each level, consistent with the levels'
+        counts."""
         place = {key: i for i, key in enumerate(evidence.schema[FEATURES].values)}
         numbers = (name for name in self.readings.names if name not in self.readings.categories)
-        if not {TARGET, *map(number_feature, numbers)} <= place.keys():
+        if not {TARGET_KEY, *map(number_feature, numbers)} <= place.keys():
             return False
         first = evidence[LABEL].first.value[0]
         for name in self.readings.categories:
@@ -96,18 +98,18 @@ class Design:
         return Features.of_sums(self.readings, evidence, float(moments.n.value[0]), moments.first.value[0])
 
     def sums(self, evidence: Evidence, features: Features) -> CrossMoments:
-        """The moments of the features, about their centres, and of the target, as it is. (1, width + 1)"""
+        """The moments of the centred features and of the uncentred target. (1, width + 1)"""
         n, first, second = (part[0] for part in evidence[LABEL].sums)
         place = {key: i + 1 for i, key in enumerate(evidence.schema[FEATURES].values)}
-        terms = [*cells_of(features), {TARGET: 1.0}]
-        known = place | {ONE: 0}  # cells of which no batch had any are 0 in all rows
+        terms = [*cells_of(features), {TARGET_KEY: 1.0}]
+        known = place | {CONSTANT_KEY: 0}  # cells that no batch had are 0 in all rows
         return _transformed(
             _bordered(n, first, second), [{known[k]: v for k, v in term.items() if k in known} for term in terms]
         )
 
 
 def with_products(keys: list[str], cells: Array, readings: Readings, batch: Batch) -> tuple[list[str], Array]:
-    """With a cell for each product of a cell of one column with one of the other, of columns that interact."""
+    """The cells, and the products of cells of columns that interact."""
     if not readings.interactions:
         return keys, cells
     owner = [json.loads(key)[1] for key in keys]
@@ -127,10 +129,11 @@ def cells_of(features: Features) -> list[Cells]:
     for column in features.schema:
         marked = column.name in features.missing
         mains[column.name] = [
-            {key: 1.0, ONE: -c} | ({missing_feature(column.name): c} if marked else {})
+            {key: 1.0, CONSTANT_KEY: -c} | ({missing_feature(column.name): c} if marked else {})
             for key, c in zip(features_of(column), centre, strict=False)
         ]
-    marks: list[Cells] = [{missing_feature(name): 1.0, ONE: -share} for name, share in features.missing.items()]
+    missing = features.missing.items()
+    marks: list[Cells] = [{missing_feature(name): 1.0, CONSTANT_KEY: -share} for name, share in missing]
     products = [_product(u, v) for a, b in features.interactions for u in mains[a] for v in mains[b]]
     return [*(cells for own in mains.values() for cells in own), *marks, *products]
 
@@ -150,7 +153,8 @@ def _bordered(n: Exact, first: Exact, second: Exact) -> Exact:
 
 
 def _transformed(sums: Exact, terms: Sequence[Mapping[int, float]]) -> CrossMoments:
-    """The moments of sums of cells: M Σ(1, x)(1, x)′ M′, M having few entries in a row. In pairs: it cancels."""
+    """The moments of sums of cells: M Σ(1, x)(1, x)′ M′, M being sparse. Sums are kept in pairs of floats because terms
+    cancel."""
     most = max(len(term) for term in terms)
     places, numbers = np.zeros((most, len(terms)), dtype=np.intp), np.zeros((most, len(terms)))
     for i, term in enumerate(terms):
@@ -169,7 +173,7 @@ def _weighted(sums: Exact, places: Positions, numbers: Array, axis: int) -> Exac
 
 
 def require_squares(features: Features, sums: CrossMoments, target: str) -> None:
-    """Refuse numbers whose squares underflow, as those beyond 1e150 are refused."""
+    """Raise an error for numbers whose squares underflow."""
     scatter = np.einsum("ii->i", sums.scatter[0])
     first: dict[str, int] = {}
     for i, (name, *others) in enumerate(features.sources):
@@ -179,7 +183,7 @@ def require_squares(features: Features, sums: CrossMoments, target: str) -> None
     centres = {name: float(features.centre[i]) for name, i in numbers.items()}
     centres[target], numbers[target] = float(sums.mean[0, -1]), len(scatter) - 1
     for name, i in numbers.items():
-        lost = 0 < scatter[i] < LOST if scatter[i] else 0 < abs(centres[name]) < 1 / LARGEST
+        lost = 0 < scatter[i] < SMALLEST_SQUARES if scatter[i] else 0 < abs(centres[name]) < 1 / LARGEST_NUMBER
         if lost:
             raise DataError(
                 f"the numbers of column {name!r} are about {centres[name]:.3g}, so small that their squares can't be "
@@ -188,8 +192,8 @@ def require_squares(features: Features, sums: CrossMoments, target: str) -> None
 
 
 def scales_of(features: Features, sums: CrossMoments) -> tuple[Array, Array]:
-    """What each feature is divided by, so that weights are comparable: a number's standard deviation, the same for
-    every indicator, a product for a product; and which features vary at all."""
+    """The scale of each feature, which makes weights comparable (a number's standard deviation, one constant for
+    indicators, the product of both for an interaction), and which features vary."""
     n, squares = float(sums.n.value[0]), np.einsum("ii->i", sums.second.value[0])[:-1]
     scatter = np.einsum("ii->i", sums.scatter[0])[:-1]
     mains: dict[str, Array] = {}
@@ -198,17 +202,17 @@ def scales_of(features: Features, sums: CrossMoments) -> tuple[Array, Array]:
         size = 1 if column.levels is None else len(column.levels)
         own = slice(start, start + size)
         known = n * (1 - features.missing.get(column.name, 0.0))
-        varying[own] = scatter[own] > SMALL * known * features.centre[own] ** 2
+        varying[own] = scatter[own] > CONSTANT_VARIANCE * known * features.centre[own] ** 2
         if column.levels is None:
             spread = float(np.sqrt(squares[start] / known)) if known > 0 else 0.0
             mains[column.name] = np.array([spread if varying[start] else 1.0])
         else:
-            mains[column.name] = np.full(size, INDICATOR)
+            mains[column.name] = np.full(size, INDICATOR_SCALE)
         start += size
-    marks = np.full(len(features.missing), INDICATOR)
+    marks = np.full(len(features.missing), INDICATOR_SCALE)
     varying[start : start + len(marks)] = scatter[start : start + len(marks)] > 0
     products = [np.outer(mains[a], mains[b]).ravel() for a, b in features.interactions]
     scales = np.concatenate([*mains.values(), marks, *products])
     rest = slice(start + len(marks), None)
-    varying[rest] = scatter[rest] > SMALL * n * scales[rest] ** 2
+    varying[rest] = scatter[rest] > CONSTANT_VARIANCE * n * scales[rest] ** 2
     return scales, varying

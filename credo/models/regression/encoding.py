@@ -21,18 +21,18 @@ from credo.data.schema import Schema
 from credo.models.conditional import Conditional
 from credo.models.forms import Text
 from credo.models.regression.features import Features, Readings
-from credo.models.regression.texts import TextFeatures, block_of
+from credo.models.regression.tf_idf import TextFeatures, block_of
 from credo.models.targets import class_codes
 from credo.numerics.exact import Array, Exact
 from credo.numerics.softmax import FeatureRows, SparseRows
 
-FAR = 1e4  # standard deviations of a mean from 0
-COLUMNS = ""  # the group of all features but those of texts, each of which has a group of its own
+FAR_MEAN = 1e4  # a mean this many standard deviations from 0 costs precision
+COLUMNS_GROUP = ""  # the group of all features but those of texts; each text is its own group
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
-    """What is to be known of all rows before any is encoded: classes, means and levels of columns, words of texts."""
+    """The pass before encoding: classes, means and levels of columns, words of texts."""
 
     target: str
     readings: Readings
@@ -63,7 +63,8 @@ class ColumnSums:
 
 
 def _scales(readings: Readings, features: Features, evidence: Evidence, rows: float) -> Array:
-    """Of each feature: the standard deviation of a number, 1 of an indicator; of a product, the product of both."""
+    """The scale of each feature: the standard deviation of a number, 1 for an indicator, the product for an
+    interaction."""
     moments, encoding = evidence[LABEL], readings.encoding(evidence)
     own, absent = (np.array([f[i] for f in encoding.features], dtype=np.intp) for i in (0, 1))
     first, second = (Exact(sums.high[0, own], sums.low[0, own]) for sums in (moments.first, moments.second))
@@ -85,8 +86,8 @@ def _mains(column: Any) -> Any:
 class RowEncoding:
     """z(row): the features of numbers and categories, then those of each text column's words."""
 
-    features: Features | None  # None where all columns are texts
-    scale: Array  # of these features, the standard deviation of a number, else 1
+    features: Features | None  # None if all columns are texts
+    scale: Array  # the standard deviation of a number, else 1
     texts: tuple[TextFeatures, ...] = ()
 
     @property
@@ -101,7 +102,7 @@ class RowEncoding:
 
     @cached_property
     def names(self) -> list[str]:
-        """What each feature is called."""
+        """The features' names."""
         own = [] if self.features is None else list(self.features.names)
         return own + [f"{text.name}: {word}" for text in self.texts for word in text.words.to_pylist()]
 
@@ -119,8 +120,8 @@ class RowEncoding:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """What the groups of features are called that have a strength each."""
-        return (*((COLUMNS,) if self.features is not None else ()), *(text.name for text in self.texts))
+        """The names of the groups of features; each group has its own prior strength."""
+        return (*((COLUMNS_GROUP,) if self.features is not None else ()), *(text.name for text in self.texts))
 
     @property
     def group_of(self) -> NDArray[np.intp]:
@@ -131,19 +132,19 @@ class RowEncoding:
 
     @property
     def scales(self) -> Array:
-        """Of all features; those of texts are 1."""
+        """The scales of all features; those of texts are 1."""
         return np.concatenate([self.scale, np.ones(self.width - len(self.scale))])
 
     @cached_property
     def _uncentred(self) -> bool:
-        """Whether features are but numbers, not so far from 0 that rounding matters: rows needn't be copied."""
+        """Whether all features are numbers, near enough to 0 to skip centring: rows needn't be copied."""
         own = self.features
         if own is None or own.missing or own.interactions or any(column.levels is not None for column in own.schema):
             return False
-        return bool((np.abs(own.centre) <= FAR * self.scale).all())
+        return bool((np.abs(own.centre) <= FAR_MEAN * self.scale).all())
 
     def rows(self, batch: Batch, own: Hard | None = None) -> tuple[FeatureRows, Ignored]:
-        """A batch's rows, with their classes where these are known, and the cells that were ignored."""
+        """A batch's encoded rows, with their classes if known, and the ignored cells."""
         batch = batch.filled(self.columns)
         sparse, ignored = self._words(batch)
         if own is None:

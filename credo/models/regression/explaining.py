@@ -1,4 +1,4 @@
-"""Why a number is predicted: the average, and what each column adds to it."""
+"""Explanations of predicted numbers: the average, and each column's contribution."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pyarrow as pa
 from credo.core.records import Shown
 from credo.data import Batch
 from credo.errors import DataError, counted
-from credo.models.explaining import SHOWN, UNSEEN, cell_text
+from credo.models.explaining import PRINTED_COLUMNS, UNSEEN_REMARK, cell_text
 from credo.models.known_columns import columns_found
-from credo.models.regression.features import TIMES
+from credo.models.regression.features import PRODUCT_SIGN
 
 if TYPE_CHECKING:
     from credo.models.regression.linear import LinearRegression
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contributions(Shown):
-    """average + what the columns add = the prediction."""
+    """average + contributions of the columns = the prediction."""
 
     target: str
     average: float  # the prediction for a row whose every column is average
-    columns: dict[tuple[str, ...], float]  # what each column, or pair of columns, adds
-    values: dict[str, Any]  # what the row holds
-    interval: tuple[float, float]  # of the target, 95%
-    unseen: frozenset[str] = frozenset()  # columns whose values no row had: they are ignored
+    columns: dict[tuple[str, ...], float]  # contributions of columns and pairs of columns
+    values: dict[str, Any]  # the row's cells
+    interval: tuple[float, float]  # the 95% predictive interval
+    unseen: frozenset[str] = frozenset()  # columns with unseen values, which are ignored
 
     @property
     def prediction(self) -> float:
@@ -35,41 +35,41 @@ class Contributions(Shown):
 
     @property
     def strongest(self) -> list[tuple[str, ...]]:
-        """By the size of what they add."""
+        """The columns, by the size of their contributions."""
         return sorted(self.columns, key=lambda name: -abs(self.columns[name]))
 
     def cell(self, name: str) -> str:
-        """What the row holds there, as text."""
-        return f"{cell_text(self.values[name])}{UNSEEN if name in self.unseen else ''}"
+        """The row's cell in that column, as text."""
+        return f"{cell_text(self.values[name])}{UNSEEN_REMARK if name in self.unseen else ''}"
 
     def table(self) -> pa.Table:
         """An Arrow table: the average and each column, the strongest first."""
         names = self.strongest
         return pa.table(
             {
-                "column": ["(average)", *(TIMES.join(name) for name in names)],
-                "value": ["", *(TIMES.join(map(self.cell, name)) for name in names)],
+                "column": ["(average)", *(PRODUCT_SIGN.join(name) for name in names)],
+                "value": ["", *(PRODUCT_SIGN.join(map(self.cell, name)) for name in names)],
                 "adds": [self.average, *(self.columns[name] for name in names)],
             }
         )
 
     def __repr__(self) -> str:
         low, high = self.interval
-        shown = self.strongest[:SHOWN]
+        shown = self.strongest[:PRINTED_COLUMNS]
         lines = [
             f"{self.target} = {self.prediction:.5g} (95% interval {low:.5g} to {high:.5g}):",
             f"  {self.average:>+12.5g}  average row",
         ]
         for name in shown:
-            cells = TIMES.join(f"{each} = {self.cell(each)}" for each in name)
+            cells = PRODUCT_SIGN.join(f"{each} = {self.cell(each)}" for each in name)
             lines.append(f"  {self.columns[name]:>+12.5g}  {cells}")
-        if rest := self.strongest[SHOWN:]:
+        if rest := self.strongest[PRINTED_COLUMNS:]:
             lines.append(f"  {sum(self.columns[name] for name in rest):>+12.5g}  {counted(len(rest), 'more column')}")
         return "\n".join([*lines, f"  {self.prediction:>+12.5g}  prediction"])
 
 
 def explained(model: LinearRegression, row: object) -> Contributions:
-    """Of one row: a dict of its cells, or a table that has but one."""
+    """The explanation of one row, given as a dict of its cells or a table with one row."""
     rows, _ = model._rows(row)
     table = model.opened(rows)
     batches = list(table.batches(columns_found(table, model._readings.names, model.target)))

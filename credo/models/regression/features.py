@@ -39,9 +39,9 @@ from credo.errors import SchemaError, SizeError, suggest
 from credo.models.forms import TEXT_FORMS, Views
 from credo.numerics.exact import Array
 
-NUMBERS, CATEGORIES = ("gaussian", "count", "date"), ("category", "word")
-MOST = 5_000  # features: what is kept of them grows with the square of their number
-TIMES = " × "
+READ_AS_NUMBERS, READ_AS_CATEGORIES = ("gaussian", "count", "date"), ("category", "word")
+MOST_FEATURES = 5_000  # the statistics grow with the square of their number
+PRODUCT_SIGN = " × "
 Interactions = str | Collection[tuple[str, str]]  # "all", or pairs of columns
 
 
@@ -55,26 +55,26 @@ class Readings:
 
     @classmethod
     def of(cls, views: Views, interactions: Interactions = ()) -> Readings:
-        """Of columns in the forms that were settled (models.forms); texts are left to others."""
+        """From the columns' settled forms (models.forms), without texts."""
         first = {name: forms[0] for name, forms in views.items() if forms[0] not in TEXT_FORMS}
         for name, form in first.items():
-            if form not in (*NUMBERS, *CATEGORIES):
+            if form not in (*READ_AS_NUMBERS, *READ_AS_CATEGORIES):
                 raise SchemaError(
-                    f"kinds asks for {form!r} of column {name!r}: a regression reads columns as numbers or categories"
+                    f"kinds has {form!r} for column {name!r}: a regression reads columns as numbers or categories"
                 )
         names = tuple(first)
-        categories = tuple(name for name, form in first.items() if form in CATEGORIES)
+        categories = tuple(name for name, form in first.items() if form in READ_AS_CATEGORIES)
         return cls(names, categories, pairs_of(interactions, names))
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
-        """Sums of each feature by itself, from which their centres and the shares of missing cells follow."""
+        """The sum of each feature, from which centres and shares of missing cells follow."""
         batch, member = self.checked(batch), Hard.whole(batch.rows, weight)
         features, z = one_hot_rows(batch, self.names, self.categories)
         moments = Part((None, FEATURES), Moments.of(z, member))
         return self.beside(batch, member, features, {ROWS: Part((None,), Counts.of_rows(member)), LABEL: moments})
 
     def checked(self, batch: Batch) -> Batch:
-        """With all columns. Refuse too many features before any is built."""
+        """The batch with all columns; an error if there are too many features, before any is built."""
         batch = batch.filled(self.names)
         sizes = {name: len(batch.categories(name)[1]) if name in self.categories else 1 for name in self.names}
         width = sum(sizes.values()) + sum(sizes[a] * sizes[b] for a, b in self.interactions)
@@ -82,7 +82,7 @@ class Readings:
         return batch
 
     def beside(self, batch: Batch, member: Hard, features: Sequence[str], parts: Mapping[Label, Part]) -> Evidence:
-        """Evidence with these parts, and how often each value of a category was seen: its levels follow from it."""
+        """Evidence with these parts and the counts of each category's values, from which its levels follow."""
         columns, counts = [feature_column(features)], dict[Label, Part]()
         for name in self.names:
             if name in self.categories:
@@ -92,7 +92,7 @@ class Readings:
         return Evidence(Schema(tuple(columns)), {**parts, **counts})
 
     def encoding(self, evidence: Evidence) -> Encoding:
-        """Which features of the evidence stand for which columns."""
+        """The features of the evidence, by column."""
         values = {name: evidence.schema[name].levels for name in self.names if name in self.categories}
         place = {feature: i for i, feature in enumerate(evidence.schema[FEATURES].values)}
         return Encoding(self.names, values, place)
@@ -119,8 +119,8 @@ def pairs_of(interactions: Interactions, names: Sequence[str]) -> tuple[tuple[st
 @dataclass(frozen=True, eq=False)
 class Features:
     """z(row): numbers about their means, indicators of levels about their shares, 0 where a cell is missing; then the
-    indicators of missing cells, about their shares; then products of the features of two columns. The intercept is
-    apart.
+    indicators of missing cells, about their shares; then products of the features of two columns. There is no intercept
+    here.
 
     >>> from credo.data import source
     >>> table = source({"age": [20.0, 40.0, None], "sex": ["f", "m", "m"]})
@@ -139,7 +139,7 @@ class Features:
 
     @classmethod
     def of(cls, table: Source, readings: Readings, weight: Weight = None) -> Features:
-        """Of the columns of a table, in one pass over it."""
+        """The features of a table's columns, from one pass over it."""
         present = [name for name in readings.names if name in table.names]
         found = gather(readings.summarise, table, present, weight, Evidence.total).ordered()
         return cls.of_sums(readings, found, float(found[ROWS].n.value[0, 0]), found[LABEL].first.value[0])
@@ -160,7 +160,7 @@ class Features:
         return cls(Schema(tuple(columns)), np.asarray(sums[own] / known), missing, readings.interactions).checked()
 
     def checked(self) -> Features:
-        """Refuse too many features."""
+        """These features; an error if there are too many."""
         check_width(self.width, {column.name: len(_mains_of(column)) for column in self.schema})
         return self
 
@@ -170,12 +170,12 @@ class Features:
 
     @property
     def width(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return len(self._terms)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each feature is called, such as `age`, `sex=female`, `age is missing`, `age × sex=female`."""
+        """The features' names, such as `age`, `sex=female`, `age is missing`, `age × sex=female`."""
         return tuple(name for name, _ in self._terms)
 
     @property
@@ -184,8 +184,8 @@ class Features:
         return tuple(source for _, source in self._terms)
 
     def free(self, sources: Iterable[tuple[str, ...]] | None = None) -> int:
-        """How many of the features, or of those of some columns and interactions, can vary by themselves: indicators of
-        a category's levels add up to 1, so that one of them follows from the others."""
+        """The degrees of freedom of the features, or of those of some columns and interactions: the indicators of a
+        category's levels sum to 1, so one of them is redundant."""
         levels = {column.name: 2 if column.levels is None else len(column.levels) for column in self.schema}
         own = self.groups if sources is None else sources
         marks = sum(len(each) == 1 and each[0] in self.missing for each in own)
@@ -206,7 +206,7 @@ class Features:
         mains = [term for term, _ in found]
         found += [(f"{name} is missing", (name,)) for name in self.missing]
         for a, b in self.interactions:
-            found += [(mains[i] + TIMES + mains[j], (a, b)) for i in self.mains[a] for j in self.mains[b]]
+            found += [(mains[i] + PRODUCT_SIGN + mains[j], (a, b)) for i in self.mains[a] for j in self.mains[b]]
         return found
 
     @cached_property
@@ -242,7 +242,7 @@ class Features:
         return self.read(batch)[0]
 
     def read(self, batch: Batch) -> tuple[Array, Ignored]:
-        """The same, and how many cells hold unseen values."""
+        """The encoded rows, and the number of cells with unseen values."""
         cells, unseen = self.encoding.read(batch.filled(self.columns))
         absent = np.isnan(cells)
         z = cells - self.centre
@@ -258,17 +258,17 @@ class Features:
 
 
 def check_width(width: int, sizes: Mapping[str, int]) -> None:
-    """Refuse so many features, of columns that have so many each."""
-    if width > MOST:
+    """Raise an error if there are too many features; `sizes` are those of each column."""
+    if width > MOST_FEATURES:
         widest = max(sizes, key=lambda name: sizes[name])
         raise SizeError(
-            f"the columns have {width:,} terms or more, and a regression takes up to {MOST:,}; column {widest!r} alone "
-            f"has {sizes[widest]:,}: leave it out with kinds={{{widest!r}: 'ignore'}}"
+            f"the columns have {width:,} terms or more, and a regression takes up to {MOST_FEATURES:,}; "
+            f"column {widest!r} alone has {sizes[widest]:,}: leave it out with kinds={{{widest!r}: 'ignore'}}"
         )
 
 
 def _mains_of(column: Column) -> list[str]:
-    """What the features of a column are called."""
+    """The names of a column's own features."""
     return [column.name] if column.levels is None else [f"{column.name}={value}" for value in column.values]
 
 

@@ -1,4 +1,4 @@
-"""What engines do with batches for a regression: predict, score, leave rows out."""
+"""Engine jobs of a regression: predict, score, leave rows out."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from credo.blocks.capabilities import Ignored
 from credo.core.learning import RowWeights
 from credo.data import Batch
-from credo.data.batches import TILE
-from credo.models.regression.fitted import FittedLine
-from credo.models.regression.left_out import LeftOut
+from credo.data.batches import TILE_ROWS
+from credo.models.regression.fitted_line import FittedLine
+from credo.models.regression.leave_one_out import LeftOut
 from credo.numerics.exact import Array
 
 
@@ -31,7 +31,7 @@ class Means:
         return found, ignored
 
     def _of_numbers(self, batch: Batch) -> Array:
-        """Where all columns are numbers, a few rows after others, which caches hold; NaN where a cell is missing."""
+        """The fast path if all columns are numbers: blocks of rows that fit the cache; NaN where a cell is missing."""
         basis, found = self.line.basis, np.full(batch.rows, np.nan)
         names = basis.features.columns
         if (
@@ -42,10 +42,10 @@ class Means:
             return found
         weights, start = np.zeros(len(basis.scales)), float(self.line.posterior.location[0])
         weights[basis.kept] = self.line.posterior.location[1:] / basis.scales[basis.kept]
-        start += float(weights[len(names) :] @ basis.origin[len(names) :])  # where no cell is missing
+        start += float(weights[len(names) :] @ basis.origin[len(names) :])  # no cell is missing
         for first, part in batch.tiles(names):
-            for i in range(0, len(part), TILE):
-                few = part[i : i + TILE] - basis.features.centre
+            for i in range(0, len(part), TILE_ROWS):
+                few = part[i : i + TILE_ROWS] - basis.features.centre
                 found[first + i : first + i + len(few)] = few @ weights[: len(names)] + start
         return found
 

@@ -1,6 +1,5 @@
-"""Laplace's approximation of what a softmax regression has learned: a Gaussian about the most probable coefficients.
-
-What follows from it: the evidence, predictions that integrate the coefficients out, and leave-one-out.
+"""Laplace's approximation of a softmax regression's posterior: a Gaussian about the most probable coefficients. It
+gives the evidence, predictions that integrate the coefficients out, and leave-one-out.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from credo.numerics.softmax import FeatureRows, to_log_shares
 from credo.numerics.softmax_modes import WeightPrior, solved
 
 PROBIT = pi / 8  # σ(x) ≈ Φ(x √(π/8))
-MOST_CELLS = 2**22  # of an array that is worked on at a time
+ARRAY_CELLS = 2**22  # of an array that is processed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,18 +24,18 @@ class LaplacePosterior:
     """θ | rows ≈ N(mode, precision⁻¹), the precision being minus the second derivative of the log-posterior there."""
 
     mode: Array  # (1 + features, columns)
-    precision: Array  # (coefficients, coefficients); the mode's shape, a diagonal, where these are too many
+    precision: Array  # (coefficients, coefficients); if these are too many its diagonal, in the mode's shape
     log_likelihood: float
-    log_evidence: float | None  # None where there is no prior, or the precision is a diagonal
+    log_evidence: float | None  # None without a prior, or with a diagonal precision
 
     @property
     def whole(self) -> bool:
-        """Whether all covariances are known."""
+        """Whether the full covariance is known."""
         return self.precision.shape != self.mode.shape
 
     @cached_property
     def covariance(self) -> Array:
-        """Of the coefficients, those of one feature side by side."""
+        """The covariance of the coefficients; those of one feature are adjacent."""
         if not self.whole:
             raise EvidenceError("covariances of so many weights aren't kept")
         return solved(self.precision, np.eye(len(self.precision)))
@@ -48,7 +47,7 @@ class LaplacePosterior:
         return np.maximum(found, 0.0)
 
     def as_prior(self) -> WeightPrior:
-        """For rows that come later."""
+        """The posterior as a prior for further rows."""
         return WeightPrior(self.mode, self.precision)
 
     # Predictions
@@ -93,7 +92,7 @@ class LaplacePosterior:
 def integrated_log_shares(logits: Array, spread: Array) -> Array:
     """log E P(class | row) over Gaussian logits, approximately. (rows, columns), (rows, columns, columns)
 
-    Of two classes MacKay's σ(η/√(1 + π var/8)). Of K, the mean over the 2K points η ± √K rₖ, the columns rₖ of the
+    For two classes, MacKay's σ(η/√(1 + π var/8)). For K, the mean over the 2K points η ± √K rₖ, the columns rₖ of the
     covariance's symmetric root: exact for polynomials of degree 3 (spherical cubature).
 
     >>> np.exp(integrated_log_shares(np.array([[2.0]]), np.array([[[4.0]]]))).round(4).tolist()
@@ -102,7 +101,7 @@ def integrated_log_shares(logits: Array, spread: Array) -> Array:
     columns = logits.shape[1]
     if columns == 1:
         return to_log_shares(logits / np.sqrt(1 + PROBIT * np.maximum(spread[:, 0], 0.0)))
-    found, step = np.empty_like(logits), max(1, MOST_CELLS // (2 * columns**2))
+    found, step = np.empty_like(logits), max(1, ARRAY_CELLS // (2 * columns**2))
     for first in range(0, len(logits), step):
         tile = slice(first, first + step)
         values, vectors = np.linalg.eigh(spread[tile])
@@ -133,7 +132,8 @@ def laplace_evidence(
 
 
 def _log_determinant(precision: Array, columns: int) -> float:
-    """Without the direction in which the intercepts of all classes move together: it changes nothing."""
+    """log |precision|, without the direction in which all classes' intercepts move together: it leaves predictions
+    unchanged."""
     from scipy.linalg import LinAlgError, cholesky
 
     size = np.sqrt(np.diag(precision))

@@ -21,17 +21,17 @@ from credo.core.summed_scores import summed_scores
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
-from credo.models.class_predictor import NOTHING
+from credo.models.class_reader import NOT_FITTED
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.forms import Kinds
-from credo.models.known_columns import columns_found
+from credo.models.known_columns import add_ignored, columns_found
 from credo.models.metrics import fold_ratio
 from credo.models.regression.columns import settled_readings
 from credo.models.regression.design import Design
 from credo.models.regression.features import Interactions, Readings
-from credo.models.regression.fitted import FittedLine, Settings
+from credo.models.regression.fitted_line import FittedLine, Settings
 from credo.models.regression.jobs import Means, Predictives, Scored
-from credo.models.regression.scores import NumberScores, SummedNumberScores, add_ignored
+from credo.models.regression.scores import NumberScores, SummedNumberScores
 from credo.models.targets import with_known_target, with_target
 from credo.notices import quietly, tell, tell_of_columns
 from credo.numerics.distributions import InverseGamma, Seed, StudentT, plain
@@ -49,12 +49,12 @@ if TYPE_CHECKING:
 
 NO_TARGET = "no row has a target: every cell of {!r} is missing, or has weight 0"
 Noise = Literal["gaussian", "student"]
-NUMBERS = {"mean": 0.0, "precision": 1.0, "shape": 1.0, "scale": 1.0}  # of a prior of which some are given
+PRIOR_DEFAULTS = {"mean": 0.0, "precision": 1.0, "shape": 1.0, "scale": 1.0}  # of a partly given prior
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class LinearRegression(Additive):
-    """y = a + Σ wⱼ zⱼ(row) + noise, w ~ N(0, σ²/ridge) for features z in comparable units: regularised least squares.
+    """y = a + Σ wⱼ zⱼ(row) + noise, w ~ N(0, σ²/ridge) for standardised features z: regularised least squares.
 
     The ridge is chosen by evidence; ridge=0 is least squares. Alternatively, give the parameters of a conjugate prior:
     see LinearGaussian. Categories, missing cells and, optionally, interactions (products of two columns) are features,
@@ -98,7 +98,7 @@ class LinearRegression(Additive):
     ) -> None:  # fmt: skip
         numbers = {"mean": mean, "precision": precision, "shape": shape, "scale": scale}
         some = {name: value for name, value in numbers.items() if value is not None}
-        given = LinearGaussian(**{**NUMBERS, **some}) if some else None
+        given = LinearGaussian(**{**PRIOR_DEFAULTS, **some}) if some else None
         _check_options(given, ridge, select, noise)
         options = (given, ridge, kinds, interactions if isinstance(interactions, str) else tuple(interactions))
         for each, value in zip(fields(self), (*options, select, noise, *[None] * 5), strict=True):
@@ -167,11 +167,11 @@ class LinearRegression(Additive):
 
     def _labelled(self, data: object, target: object) -> Source:
         if self.target is None:
-            raise EvidenceError(NOTHING)
+            raise EvidenceError(NOT_FITTED)
         return with_known_target(self.opened(data), self.target, target, "the target was")
 
     def opened(self, data: object) -> Source:
-        """The table; columns whose values are words have words here, too, though all of these could be numbers."""
+        """The opened table; columns of strings stay strings, even where all of them spell numbers."""
         if self.evidence is None:
             return source(data)
         return source(data).as_words(self.evidence.word_columns).in_currencies(self.evidence.currencies)
@@ -184,7 +184,7 @@ class LinearRegression(Additive):
         return self.design.summarise(batch, weight)
 
     def with_evidence(self, evidence: Evidence) -> Self:
-        """Without a report, which was about the rows of other evidence."""
+        """The model with other evidence, and without the report, which was about the old evidence."""
         return with_fields(self, evidence=evidence, report=None)
 
     def mergeable(self, other: Self) -> str | None:
@@ -205,7 +205,7 @@ class LinearRegression(Additive):
                 return f"their {what} differs, {getattr(self, what)!r} and {getattr(other, what)!r}"
         return None
 
-    # What was learned
+    # The fitted model
 
     @property
     def n(self) -> float:
@@ -222,13 +222,13 @@ class LinearRegression(Additive):
     @property
     def _seen(self) -> Evidence:
         if self.evidence is None:
-            raise EvidenceError(NOTHING)
+            raise EvidenceError(NOT_FITTED)
         return self.evidence
 
     @property
     def _readings(self) -> Readings:
         if self.readings is None:
-            raise EvidenceError(NOTHING)
+            raise EvidenceError(NOT_FITTED)
         return self.readings
 
     @property
@@ -237,14 +237,14 @@ class LinearRegression(Additive):
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Those that are read, and then the target."""
+        """The columns that the model reads, and the target."""
         return None if self.readings is None else (*self.readings.names, str(self.target))
 
     @cached_property
     def fitted(self) -> FittedLine:
-        """The weights' posterior in comparable units, and how the prior was found."""
+        """The weights' posterior in standardised units, and the prior behind it."""
         if self.evidence is None or not self.n:
-            raise EvidenceError(NOTHING)
+            raise EvidenceError(NOT_FITTED)
         ridge = None if self.ridge == "evidence" else float(self.ridge)
         if self.robust is not None:
             return self.robust.fitted
@@ -252,7 +252,7 @@ class LinearRegression(Additive):
 
     @property
     def as_family(self) -> LinearGaussian:
-        """The prior that was given, for beliefs about lines: see credo.estimate."""
+        """The given prior as a family, for credo.estimate."""
         return LinearGaussian() if self.given is None else self.given
 
     def maximum_likelihood(self) -> Line:
@@ -265,7 +265,7 @@ class LinearRegression(Additive):
         return self.fitted.line(weights, plain(variance))
 
     def marginals(self) -> tuple[StudentT, InverseGamma]:
-        """The distributions of the weights (the intercept first) and of the variance, each by itself."""
+        """The marginal distributions of the weights (the intercept first) and of the variance."""
         return self.fitted.weights(), self.fitted.variance()
 
     def mean(self) -> Line:
@@ -279,7 +279,7 @@ class LinearRegression(Additive):
         return Line(*(tuple(map(plain, each.interval(mass))) for each in self.marginals()))
 
     def highest_density(self, mass: float = 0.95) -> Line:
-        """The shortest intervals."""
+        """The highest-density (shortest) credible intervals."""
         return Line(*(tuple(map(plain, each.highest_density(mass))) for each in self.marginals()))
 
     def sample(self, size: int, seed: Seed = None) -> Line:
@@ -288,16 +288,16 @@ class LinearRegression(Additive):
         return Line(weights @ self.fitted.basis.to_terms.T, variance)
 
     def log_evidence(self) -> float:
-        """log p(targets | columns), parameters integrated out. Comparable among regressions of the same target; where
-        the prior's numbers weren't given, up to the constant of a flat prior on the intercept and on log σ²."""
+        """log p(targets | columns), parameters integrated out. Comparable among regressions of the same target; without
+        a given prior, up to the constant of a flat prior on the intercept and on log σ²."""
         self._refuse_robust("integrate the parameters out", "Compare by cross_validate")
         return 0.0 if self.evidence is None else self.fitted.log_evidence()
 
     def description_length(self, data: object, *, target: object = None, weight: Weight = None) -> DescriptionLength:
-        """Bits of the target's numbers given the other columns: the weights that are free, the intercept and the noise
-        take ½ log₂ n each. Numbers are coded to one unit: only lengths of the same target can be compared."""
+        """Bits of the target's numbers given the other columns: free weights, intercept and noise variance take ½ log₂
+        n each. Numbers are coded to one unit: only lengths of the same target can be compared."""
         from credo.core.description import arrow_bits
-        from credo.models.description import target_length
+        from credo.models.description_length import target_length
 
         scores, features = self.scores(data, target=target, weight=weight), self.fitted.basis.features
         kept = {features.sources[i] for i in self.fitted.basis.kept.tolist()}
@@ -307,15 +307,15 @@ class LinearRegression(Additive):
     def parameters(self) -> pa.Table:
         """An Arrow table: the prediction for an average row, and each term's weight with its 95% credible interval.
 
-        A category's terms are against the average of its levels. With select=True: how probable it is that the term's
-        column matters.
+        A category's terms are against the average of its levels. With select=True: the inclusion probability of the
+        term's column.
         """
         from credo.models.regression.describing import parameter_table
 
         return parameter_table(self)
 
     def inclusion(self) -> dict[str, float]:
-        """P(a column matters), of each column and interaction, under select=True."""
+        """The inclusion probability of each column and interaction, under select=True."""
         found = self.fitted.inclusion
         if found is None:
             raise EvidenceError("every column was kept: LinearRegression(select=True) weighs subsets of them")
@@ -344,7 +344,7 @@ class LinearRegression(Additive):
         return StudentT(self.fitted.predictive_degrees, location, scale)
 
     def streamed(self, data: object) -> Iterator[tuple[Batch, StudentT]]:
-        """Batches of a table with their predictives, one after another, in constant memory."""
+        """Batches of a table with their predictives, in constant memory."""
         table, job = self.opened(data), Predictives(self.fitted)
         columns_found(table, self._readings.names, self.target)
         ignored = Ignored()
@@ -372,7 +372,7 @@ class LinearRegression(Additive):
         return explained(self, row)
 
     def _rows(self, given: object) -> tuple[object, bool]:
-        """A table, and whether it is one row that was given by itself: {name: cell}, or its cells in order."""
+        """The table, and whether it was a single row: {name: cell}, or its cells in order."""
         names = self._readings.names
         if isinstance(given, Mapping) and not any(np.ndim(cell) for cell in given.values()):
             return [given], True
@@ -387,7 +387,7 @@ class LinearRegression(Additive):
     def _collected(
         self, data: object, job: Any, names: Sequence[str] | None = None, weights: Weights | None = None
     ) -> Array:
-        """What a job finds of each row, one after another; one notice for unseen values."""
+        """A job's results for all rows, in order; one notice for unseen values."""
         table = self.opened(data)
         names = columns_found(table, self._readings.names, self.target) if names is None else names
         partitions = table.partitions(names) if weights is None else weights.partitions(table, names)
@@ -407,7 +407,7 @@ class LinearRegression(Additive):
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> NumberScores:
         """The prediction for each row i of a model refitted without row i, exactly, but without a refit.
 
-        The prior stays as it is: the strength of the ridge, the features' centres and scales, and which are selected.
+        The prior is held fixed: the strength of the ridge, the features' centres and scales, and the selection.
         """
         self._refuse_robust("leave rows out", "Use cross_validate")
         table = self._labelled(data, target)
@@ -437,7 +437,7 @@ class LinearRegression(Additive):
         return NumberScores.of_columns(found, how, fold_ratio(len(found)) if job.left_out else 0.0)
 
     def _summed(self, job: Any, partitions: Any, added: Any = SummedNumberScores.of) -> SummedNumberScores:
-        """The scores of a frame's rows, added up where they are; one notice for unseen values."""
+        """The scores of a frame's rows, summed by its workers; one notice for unseen values."""
         found = summed_scores(job, partitions, SummedNumberScores, added)
         if found is None:
             raise DataError(NO_TARGET.format(self.target))
@@ -467,7 +467,7 @@ class LinearRegression(Additive):
         return drawn.scores_of_numbers(found[0], weight)
 
     def live(self) -> LiveRegression:
-        """A mutable twin that learns one row at a time: see credo.streaming.live_regression."""
+        """A mutable version that learns one row at a time: see credo.streaming.live_regression."""
         from credo.streaming.live_regression import LiveRegression
 
         return LiveRegression(self)
@@ -491,7 +491,7 @@ def _tell_unseen(ignored: Ignored) -> None:
 
 
 def _scores_of(model: LinearRegression, batch: Batch, weights: Array) -> tuple[Array]:
-    with quietly():  # what is to be told of all rows, the fit tells
+    with quietly():  # the fit of all rows tells its own notices
         fitted = model.fitted
     job = Scored(fitted, str(model.target), Weights().of_a_row)
     return (job(replace(batch, weight=weights))[0],)

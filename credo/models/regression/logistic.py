@@ -20,8 +20,9 @@ from credo.data import Batch, source
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, PriorError, check_positive_number, check_whole, counted, suggest
 from credo.models.class_evidence import labelled_table
-from credo.models.class_predictor import NOTHING, ClassPredictor, Shares
-from credo.models.description import target_length
+from credo.models.class_predictor import ClassPredictor
+from credo.models.class_reader import NOT_FITTED, Shares
+from credo.models.description_length import target_length
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.explaining import Reasons, TextContributions, placed_words
 from credo.models.forms import Kinds, Views, kind_of_form
@@ -31,7 +32,7 @@ from credo.models.regression.features import Interactions, Readings
 from credo.models.regression.laplace import LaplacePosterior
 from credo.models.regression.logistic_fitting import Fitting, Method
 from credo.models.regression.logistic_validation import cross_validated, left_out
-from credo.models.regression.texts import text_settings
+from credo.models.regression.tf_idf import text_settings
 from credo.notices import tell
 from credo.numerics.exact import Array
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 Estimate = Literal["bayes", "map", "ml"]
 Choice = Literal["auto", "evidence", "cross-validation"]
-INTERCEPT, UNCERTAIN = "(intercept)", "allowance for uncertain weights"
+UNCERTAINTY_ALLOWANCE = "allowance for uncertain weights"  # its name in explanations
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,7 +64,7 @@ class LogisticRegression(ClassPredictor):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "class_column", "encoding", "fitted", "posterior", "seen", "signs", "views",
+        "class_column", "class_sizes", "encoding", "fitted", "integrates", "posterior", "seen", "signs", "views",
     )  # fmt: skip
 
     strength: float | Choice = "auto"
@@ -82,9 +83,9 @@ class LogisticRegression(ClassPredictor):
     unlabelled: float = field(default=0.0, init=False)  # the weight of rows without a class: they were left out
     encoding: RowEncoding = field(default_factory=lambda: RowEncoding(None, np.zeros(0)), init=False)
     posterior: LaplacePosterior | None = field(default=None, init=False)
-    strengths: Mapping[str, float] = field(default_factory=dict, init=False)  # of columns (""), and of each text
+    strengths: Mapping[str, float] = field(default_factory=dict, init=False)  # of the columns (""), and of each text
     history: tuple[float, ...] = field(default=(), init=False)  # the log-posterior after each step, but for a constant
-    signs: Mapping[str, str] = field(default_factory=dict, init=False)  # of the currencies of amounts
+    signs: Mapping[str, str] = field(default_factory=dict, init=False)  # the currency sign of each column of amounts
 
     def __post_init__(self) -> None:
         for name, known in (("estimate", Estimate), ("method", Method)):
@@ -118,7 +119,7 @@ class LogisticRegression(ClassPredictor):
         return model.replaced(posterior=found.posterior, strengths=found.strengths, history=found.history)
 
     def _begun(self, target: str, views: Views, seen: Evidence, encoding: RowEncoding) -> Self:
-        """The model before any weight is known."""
+        """The model with its classes and encoding, before the weights are fitted."""
         classes, sizes = seen.schema[target], np.asarray(seen[ROWS].n.value[:, 0])
         unlabelled = float(seen[UNLABELLED].n.value.sum())
         if not sizes.any():
@@ -185,7 +186,7 @@ class LogisticRegression(ClassPredictor):
         self.__add__(None)
 
     def live(self) -> LiveLogistic:
-        """A mutable twin that learns one row at a time: see credo.streaming.live_regression."""
+        """A mutable version that learns one row at a time: see credo.streaming.live_regression."""
         from credo.streaming.live_regression import LiveLogistic
 
         return LiveLogistic(self)
@@ -194,15 +195,15 @@ class LogisticRegression(ClassPredictor):
 
     @property
     def seen(self) -> LaplacePosterior:
-        """The fitted state; an error before `fit`."""
+        """The encoding and the posterior; an error before `fit`."""
         if self.posterior is None:
-            raise EvidenceError(NOTHING)
+            raise EvidenceError(NOT_FITTED)
         return self.posterior
 
     @property
     def classes(self) -> tuple[Any, ...]:
         if self.class_column is None:
-            raise EvidenceError(NOTHING)
+            raise EvidenceError(NOT_FITTED)
         return self.class_column.values
 
     @property
@@ -235,8 +236,8 @@ class LogisticRegression(ClassPredictor):
 
     @property
     def n_parameters(self) -> int:
-        """How many free numbers the model has: an intercept and the features' weights, for each class but one. Of a
-        category with k levels, k - 1 are free."""
+        """The number of free parameters: an intercept and the features' weights, for each class but one. A category
+        with k levels has k - 1 free weights."""
         own = self.encoding.features
         words = sum(text.width for text in self.encoding.texts)
         return (1 + words + (0 if own is None else own.free())) * (len(self.classes) - 1)
@@ -248,7 +249,7 @@ class LogisticRegression(ClassPredictor):
 
     @property
     def log_evidence(self) -> float:
-        """log P(classes | features), weights integrated out by Laplace's method, the strengths being as they are."""
+        """log P(classes | features), weights integrated out by Laplace's method, the strengths held fixed."""
         found = self.seen.log_evidence
         if found is None:
             why = "there is no prior" if self.estimate == "ml" else "the covariances of so many weights aren't kept"
@@ -262,7 +263,7 @@ class LogisticRegression(ClassPredictor):
     def weights(self, *, interval: float = 0.95) -> pa.Table:
         """An Arrow table: each feature's weight, what a unit of it adds to the log-odds, and its credible interval.
 
-        Of two classes, the log-odds of the second against the first; of more, each class has its own weights. The
+        For two classes, the log-odds of the second against the first; with more, each class has its own weights. The
         intercept is that of an average row.
         """
         from credo.models.regression.logistic_describing import weight_table
@@ -270,7 +271,7 @@ class LogisticRegression(ClassPredictor):
         return weight_table(self, interval)
 
     def plot(self, top: int = 20) -> Figure:
-        """The strongest weights, of features of unit scale, with their credible intervals."""
+        """The strongest weights of standardised features, with their credible intervals."""
         from credo.present.logistic_plot import weights_figure
 
         return weights_figure(self, top)
@@ -290,7 +291,7 @@ class LogisticRegression(ClassPredictor):
     # Validation
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """The prediction for each row i without row i, approximately: one Newton step from the weights of all rows.
+        """Approximate leave-one-out predictions: for each row, one Newton step from the weights of all rows.
 
         Strengths and features are held fixed. Where covariances of weights aren't kept, as with texts, use
         `cross_validate`.
@@ -317,7 +318,8 @@ class LogisticRegression(ClassPredictor):
     # Reasons
 
     def _reasons(self, one: Batch) -> Reasons:
-        """The intercept, what each column adds to the logits, and an allowance for uncertain weights."""
+        """The intercept, each column's contribution to the logits, and the effect of integrating uncertain weights
+        out."""
         rows, _ = self.encoding.rows(one)
         z, mode = rows.with_ones(slice(0, 1))[0], self.seen.mode
         terms = _of_classes(z[:, None] * mode)
@@ -327,7 +329,7 @@ class LogisticRegression(ClassPredictor):
         if not self.integrates:
             return Reasons(prior, columns, total)
         found = self.seen.log_shares(rows, integrated=True)[0] + self._prior_shift
-        return Reasons(prior, {**columns, UNCERTAIN: found - total}, found)
+        return Reasons(prior, {**columns, UNCERTAINTY_ALLOWANCE: found - total}, found)
 
     def _word_contributions(self, one: Batch, first: int, second: int, size: float) -> TextContributions:
         found, filled = {}, one.filled(self.feature_names)
@@ -351,5 +353,5 @@ class LogisticRegression(ClassPredictor):
 
 
 def _of_classes(coefficients: Array) -> Array:
-    """One column for each class: of two, the first's are 0."""
+    """One column for each class; for two classes, the first's is 0."""
     return coefficients if coefficients.shape[1] > 1 else np.hstack([np.zeros_like(coefficients), coefficients])

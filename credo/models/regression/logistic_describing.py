@@ -1,4 +1,4 @@
-"""A logistic regression in words and tables: its weights with their credible intervals."""
+"""Descriptions of a logistic regression: a summary, and its weights with their credible intervals."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from credo.models.regression.logistic import LogisticRegression
 
 INTERCEPT = "(intercept)"
-SHOWN = 8  # columns, classes
+PRINTED_NAMES = 8  # columns or classes named in a summary
 
 
 def weight_table(model: LogisticRegression, interval: float) -> pa.Table:
-    """A line for each feature, and for each class if there are more than two."""
+    """An Arrow table with a row for each feature, and for each class if there are more than two."""
     from scipy.special import ndtri
 
     if not isinstance(interval, int | float | np.number) or not 0 < interval < 1:
@@ -40,12 +40,13 @@ def described(model: LogisticRegression) -> str:
     """A model in a few lines."""
     if model.posterior is None:
         return "LogisticRegression, not fitted yet"
-    order = np.argsort(-model.class_weights)[:SHOWN]
+    order = np.argsort(-model.class_weights)[:PRINTED_NAMES]
     classes = ", ".join(f"{model.classes[k]} {model.class_weights[k]:g}" for k in order)
     more = f", ... ({len(model.classes)} in all)" if len(model.classes) > len(order) else ""
     lines = [f"LogisticRegression of {model.target}, after {counted(model.n, 'row')}: {classes}{more}"]
     columns = model.feature_names
-    few = ", ".join(columns[:SHOWN]) + (f", ... ({len(columns)} in all)" if len(columns) > SHOWN else "")
+    rest = f", ... ({len(columns)} in all)" if len(columns) > PRINTED_NAMES else ""
+    few = ", ".join(columns[:PRINTED_NAMES]) + rest
     lines.append(f"  {counted(model.encoding.width, 'feature')} of {few}")
     lines.append(f"  {prior_described(model)}; log-likelihood {model.log_likelihood:.6g}")
     if model.posterior.log_evidence is not None:
@@ -54,7 +55,7 @@ def described(model: LogisticRegression) -> str:
 
 
 def prior_described(model: LogisticRegression) -> str:
-    """What the prior is worth, and how that was found."""
+    """The strengths of the prior, and how they were chosen."""
     if model.estimate == "ml":
         return "no prior"
     strengths = {round(value, 12) for value in model.strengths.values()}

@@ -1,4 +1,4 @@
-"""How a logistic regression learns: the strengths of its prior, the most probable weights, and what they leave open."""
+"""Fitting a logistic regression: the strengths of its prior, the most probable weights, and their uncertainty."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from credo.models.regression.logistic import LogisticRegression
 
 Method = Literal["auto", "newton", "lbfgs", "gradient"]
-THIN = 20_000  # rows that a start is found by, where there are many more
-NEAR = 1e-10  # of the log-posterior, which a fit of very many rows may leave: a hundredth of a weight's deviation
-FOLDS, USED = 5, 3  # by which strengths are chosen: so many parts, of which so many are predicted by the rest
-ROUGHLY = 1e-5  # of the log-posterior: a fit that only has to tell strengths apart
-MUCH = 2_000_000  # entries times classes: of more, one fold has to do
-SEPARATED = 15.0  # standard deviations of a logit that a single feature moves: without a prior, it has no finite weight
+START_ROWS = 20_000  # rows for a start, if there are many more
+MANY_ROWS_TOLERANCE = 1e-10  # of the log-posterior, for very many rows: a hundredth of a weight's deviation
+STRENGTH_FOLDS, SCORED_FOLDS = 5, 3  # folds for choosing strengths, and how many of them are scored
+HELD_OUT_TOLERANCE = 1e-5  # of the log-posterior, for fits that only compare strengths
+ONE_FOLD_ENTRIES = 2_000_000  # entries times classes: with more, only one fold is scored
+SEPARATED_DEVIATIONS = 15.0  # a feature that moves a logit this far has no finite weight without a prior
 
 
 class Learned(NamedTuple):
-    """What was learned, the strengths of the groups of features, and the log-posterior step by step."""
+    """The posterior, the strengths of the groups of features, and the log-posterior step by step."""
 
     posterior: LaplacePosterior
     strengths: dict[str, float]
@@ -51,7 +51,7 @@ class Learned(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """Where a fit starts, and what the curvature roughly is there, if that is known."""
+    """The start of a fit and, if known, its approximate curvature there."""
 
     coefficients: Array
     curvature: Array | None = None
@@ -64,7 +64,7 @@ class Fitting:
     model: LogisticRegression
     table: Source
     weight: Weight
-    draw: FoldDraw | None = None  # folds, unless they are those by which strengths are chosen
+    draw: FoldDraw | None = None  # the draw of folds, if not the one for choosing strengths
 
     @property
     def columns(self) -> int:
@@ -78,18 +78,18 @@ class Fitting:
 
     @property
     def wide(self) -> bool:
-        """Whether there are too many coefficients to know how they covary."""
+        """Whether there are too many coefficients for a full covariance."""
         rows, columns = self.groups.shape
         return rows * columns > WIDEST
 
     @cached_property
     def rows(self) -> TableRows:
         by_folds = isinstance(self.model.strength, str) and not self._by_evidence
-        draw = FoldDraw(FOLDS, 0) if self.draw is None and by_folds else self.draw
+        draw = FoldDraw(STRENGTH_FOLDS, 0) if self.draw is None and by_folds else self.draw
         return TableRows.of(self.model, self.table, self.weight, draw)
 
     def learned(self) -> Learned:
-        """From nothing."""
+        """The fit from scratch."""
         model, start = self.model, self.start
         if model.estimate == "ml":
             strengths = np.zeros(self.groups.count)
@@ -106,7 +106,7 @@ class Fitting:
 
     @cached_property
     def start(self) -> Array:
-        """Weights of 0, and the intercepts that then are most probable."""
+        """Weights of 0, and the most probable intercepts given these."""
         found, weights = np.zeros(self.groups.shape), np.maximum(self.model.class_weights, 1e-300)
         logs = np.log(weights / weights.sum())
         found[0] = logs[1:] - logs[0] if self.columns == 1 else logs - logs.mean()
@@ -125,7 +125,7 @@ class Fitting:
 
     @property
     def prior(self) -> WeightPrior:
-        """That of a model whose strengths are known."""
+        """The prior of a model with known strengths."""
         return self.groups.prior(np.array([self.model.strengths[name] for name in self.model.encoding.groups]))
 
     # Modes
@@ -134,7 +134,7 @@ class Fitting:
         self, prior: WeightPrior, start: Array, rows: TableRows | None = None, enough: float = ENOUGH,
         roughly: Array | None = None,
     ) -> Mode:  # fmt: skip
-        """By the method that was asked for, or that suits the size."""
+        """The mode, by the requested method or the one that suits the size."""
         rows, method = rows or self.rows, self.model.method
         if method == "gradient":
             return gradient_mode(rows.sums, prior, start, self._rate(prior, rows), self.model.steps, enough * 1e-3)
@@ -142,24 +142,23 @@ class Fitting:
             if rows.fold is not None:
                 return newton_mode(rows.sums, prior, start, enough, roughly)
             begun = self._begun(start, prior)
-            enough = enough if begun.curvature is None else max(enough, NEAR)
+            enough = enough if begun.curvature is None else max(enough, MANY_ROWS_TOLERANCE)
             return newton_mode(rows.sums, prior, begun.coefficients, enough, begun.curvature)
         if method == "lbfgs":
             return lbfgs_mode(rows.sums, prior, start, enough)
         return conjugate_mode(rows.sums, rows.curvature_at, prior, start, enough)
 
     def _begun(self, start: Array, prior: WeightPrior) -> Begun:
-        """A better start from some of the rows, where there are very many: a pass over these takes next to nothing."""
-        thin = self.rows.thinned(THIN)
+        """A better start, fitted to a subsample if there are very many rows: that costs little."""
+        thin = self.rows.thinned(START_ROWS)
         if thin is None:
             return Begun(start)
         found, share = newton_mode(thin.sums, prior, start, 1e-5), thin.n / self.rows.n
         return Begun(found.coefficients, None if found.curvature is None else found.curvature / share)
 
     def _rate(self, prior: WeightPrior, rows: TableRows) -> Array:
-        """η of the gradient's steps, for features of unit scale: as asked for, or so small that no step overshoots.
-
-        No second derivative exceeds Σ w z′z/4, of two classes, or twice that.
+        """η of the gradient's steps, for features of unit scale: as requested, or small enough that no step overshoots.
+        The second derivatives are at most Σ w z′z/4 for two classes, or twice that.
         """
         scale = np.concatenate([[1.0], self.groups.scale])[:, None]
         if self.model.rate is not None:
@@ -172,7 +171,7 @@ class Fitting:
     # Strengths
 
     def _strengths(self, start: Array) -> Array:
-        """As given, or by held-out rows, the same for all groups."""
+        """The given strength, or the one chosen by held-out rows, for all groups."""
         asked, count = self.model.strength, self.groups.count
         if not isinstance(asked, str):
             return np.full(count, float(asked))
@@ -182,7 +181,7 @@ class Fitting:
         if not mode.converged and _fell(mode.history):
             tell("the log-likelihood fell: the gradient steps are too large. Decrease rate=, or use method='newton'")
         elif not mode.converged:
-            steps = min(len(mode.history), self.model.steps)  # the history of gradient steps begins before the first
+            steps = min(len(mode.history), self.model.steps)  # the history of gradient steps includes the start
             tell(f"the {steps:,} steps didn't reach the most probable weights: increase steps=")
         posterior = self.posterior(mode, self.groups.prior(strengths), flat_intercept=True)
         named = dict(zip(self.model.encoding.groups, strengths.tolist(), strict=True))
@@ -191,7 +190,7 @@ class Fitting:
     def posterior(
         self, mode: Mode, prior: WeightPrior, flat_intercept: bool, rows: TableRows | None = None
     ) -> LaplacePosterior:
-        """What a mode leaves open."""
+        """The Laplace posterior at a mode."""
         theta, rows = mode.coefficients, rows or self.rows
         if self.wide:
             bend = rows.sums(theta, "diagonal").curvature
@@ -207,7 +206,7 @@ class Fitting:
 
     def _tell_separated(self, posterior: LaplacePosterior) -> None:
         moved = np.abs(posterior.mode[1:]).max(1, initial=0.0) * self.model.encoding.scales
-        if (moved > SEPARATED).any():
+        if (moved > SEPARATED_DEVIATIONS).any():
             name = self.model.encoding.names[int(moved.argmax())]
             tell(
                 f"the classes are separable, by {name!r} and perhaps others: the likelihood has no maximum, and the "
@@ -215,7 +214,7 @@ class Fitting:
             )
 
     def updated(self, posterior: LaplacePosterior) -> Learned:
-        """With what was learned before as the prior of these rows."""
+        """The fit of further rows, with the posterior so far as their prior."""
         prior = posterior.as_prior()
         mode = self.mode(prior, posterior.mode)
         found = self.posterior(mode, prior, flat_intercept=False)
@@ -227,21 +226,21 @@ class Fitting:
 
 
 def _fell(history: Sequence[float]) -> bool:
-    """Whether a fit ended below where it had been, by more than rounding."""
+    """Whether the log-posterior of a fit fell, by more than rounding."""
     return max(history) - history[-1] > 1e-9 * max(1.0, abs(history[-1]))
 
 
 @dataclass(eq=False)
 class _HeldOutScore:
-    """How well rows of some folds are predicted by the others, given the strength; each fit starts from the last."""
+    """The held-out log-likelihood of some folds given the strength; each fit starts from the last."""
 
     fitting: Fitting
     start: Array
 
     def __post_init__(self) -> None:
         held, columns = self.fitting.rows.held or (), self.fitting.columns
-        much = not held or sum(rows.entries for rows in held) * columns > MUCH
-        self.folds = range(1 if much else USED)
+        much = not held or sum(rows.entries for rows in held) * columns > ONE_FOLD_ENTRIES
+        self.folds = range(1 if much else SCORED_FOLDS)
         self.found: Sequence[Array] = [self.start] * len(self.folds)
 
     def __call__(self, strength: float) -> float:
@@ -249,7 +248,7 @@ class _HeldOutScore:
         prior = fitting.groups.prior(np.full(fitting.groups.count, strength))
         for k, start in zip(self.folds, self.found, strict=True):
             rows = replace(fitting.rows, fold=k)
-            found.append(fitting.mode(prior, start, rows, ROUGHLY).coefficients)
+            found.append(fitting.mode(prior, start, rows, HELD_OUT_TOLERANCE).coefficients)
             score += rows.held_out(found[-1])
         self.found = found
         return score

@@ -34,7 +34,7 @@ HELD_FIXED = "strength held fixed"
 
 @dataclass(frozen=True, eq=False)
 class FoldShares:
-    """log P(class | row) by the model of the other folds; the row's class and weight."""
+    """log P(class | row) by the other folds' model, the row's class, and its weight."""
 
     posteriors: tuple[LaplacePosterior, ...]
     known: Array  # (folds, classes): the weight of each class outside the fold
@@ -51,7 +51,7 @@ class FoldShares:
         return found, rows.codes, rows.weight
 
     def judged(self, log_shares: Array, codes: Codes, weights: Array) -> Array:  # noqa: ARG002 - they were taken out
-        """What the truth is judged by."""
+        """The log-shares, with NaN at a class that the other folds don't have."""
         return log_shares
 
 
@@ -71,7 +71,7 @@ class FoldWeights:
 
 @dataclass(frozen=True, eq=False)
 class LeftOutShares:
-    """log P(class | row) without the row itself, approximately; the row's class and weight."""
+    """Approximate leave-one-out log P(class | row), the row's class, and its weight."""
 
     posterior: LaplacePosterior
     class_weights: Array
@@ -81,7 +81,7 @@ class LeftOutShares:
         return self.posterior.left_out(rows, self.integrated), rows.codes, rows.weight
 
     def judged(self, log_shares: Array, codes: Codes, weights: Array) -> Array:
-        """The same, without a judgement of rows that are the only ones of their class."""
+        """The log-shares, with NaN at the class of rows that are the only ones of their class."""
         there = self.class_weights[codes]
         alone = np.flatnonzero(there - weights <= ALONE * there)
         log_shares[alone, codes[alone]] = np.nan
@@ -106,17 +106,17 @@ def cross_validated(model: LogisticRegression, drawn: DrawnFolds, weight: Weight
 
 
 def _others(model: LogisticRegression, prior: WeightPrior, folds: int) -> Array | None:
-    """About what the curvature of all folds but one is."""
+    """The approximate curvature of all folds but one."""
     if not model.seen.whole:
         return None
     return (model.seen.precision - np.diag(prior.diagonal.ravel())) * (1 - 1 / folds)
 
 
 def left_out(model: LogisticRegression, table: Source, weight: Weight) -> Scores:
-    """Each row without itself, by one Newton step."""
+    """Leave-one-out scores by one Newton step."""
     if not model.seen.whole:
         raise EvidenceError(
-            "leave-one-out needs the covariances of all weights, which aren't kept of so many: use cross_validate(data)"
+            "leave-one-out needs the covariances of all weights, and here these are too many: use cross_validate(data)"
         )
     rows = Fitting(model, table, weight).rows
     job = LeftOutShares(model.seen, model.class_weights, model.integrates)
@@ -131,8 +131,8 @@ def left_out(model: LogisticRegression, table: Source, weight: Weight) -> Scores
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Of what a job finds: log P(class | row) under the model's P(class), NaN at the truth where it isn't known; the
-    row's class and weight."""
+    """The results of a job: log P(class | row) under the model's P(class) (NaN at a class unknown to the model), the
+    row's class, and its weight."""
 
     job: FoldShares | LeftOutShares
     prior_shift: Array

@@ -1,4 +1,4 @@
-"""How strongly weights are drawn towards 0: the most probable strength, given the data."""
+"""The strength of the ridge, chosen by evidence."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from credo.core.moments import CrossMoments
 from credo.numerics.exact import Array
 
-WEAKEST, STRONGEST = 1e-10, 1e8  # strengths that are tried, in rows
-GRID = 91  # points, five a factor of 10
-ROUNDS = 60  # of narrowing the interval about the best of them
-RESOLVED = 2.0**-50  # of the target's scatter: a residual below it is rounding
+WEAKEST_RIDGE, STRONGEST_RIDGE = 1e-10, 1e8  # in rows
+RIDGE_GRID = 91  # strengths tried, five per factor of 10
+NARROWING_ROUNDS = 60  # of narrowing the interval about the best grid point
+LEAST_RESIDUAL = 2.0**-50  # of the target's scatter: smaller residuals are rounding errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,8 @@ class RidgeEvidence:
 
     ½ Σᵢ log λ/(dᵢ + λ) - (n - 1)/2 · log Q(λ) + constant,  Q(λ) = Σ(y - ȳ)² - Σᵢ cᵢ²/(dᵢ + λ)
 
-    d being the eigenvalues of the features' scatter, c the features' products with the target along its eigenvectors.
+    where d are the eigenvalues of the features' scatter, and c the features' products with the target along its
+    eigenvectors.
     """
 
     n: float
@@ -39,21 +40,21 @@ class RidgeEvidence:
         return cls(float(sums.n.value[0]), np.maximum(values, 0.0), products, float(scatter[-1, -1]))
 
     def at(self, strengths: Array) -> Array:
-        """The log-evidence at each strength, up to a constant that they share. (strengths,)"""
+        """The log-evidence at each strength, up to a constant. (strengths,)"""
         shrunk = self.eigenvalues + strengths[:, None]
         residual = self.scatter - (self.products / shrunk).sum(1)
-        residual = np.maximum(residual, RESOLVED * self.scatter)
+        residual = np.maximum(residual, LEAST_RESIDUAL * self.scatter)
         fits = 0.5 * np.log(strengths[:, None] / shrunk).sum(1)
         return np.asarray(fits - (self.n - 1) / 2 * np.log(residual))
 
     def log_prior(self, strengths: Array) -> Array:
-        """The log-density of log λ if the share of the target's variance that the features explain, s/(1 + s), is
-        uniform before the data is seen: s = Σd/(nλ). Where rows are few, evidence alone can't tell the weights from the
-        noise, and would as soon have none of the latter. (strengths,)"""
+        """The log-density of log λ if the explained share of the target's variance, s/(1 + s) with s = Σd/(nλ), is
+        uniform a priori. With few rows, evidence alone can't separate weights from noise, and may choose no noise at
+        all. (strengths,)"""
         explained = self.eigenvalues.sum() / (self.n * strengths)
         return np.asarray(np.log(explained) - 2.0 * np.log1p(explained))
 
-    def _worth(self, logs: Array) -> Array:
+    def _log_posterior(self, logs: Array) -> Array:
         strengths = np.exp(logs)
         return self.at(strengths) + self.log_prior(strengths)
 
@@ -62,12 +63,12 @@ class RidgeEvidence:
         """The most probable strength: on a grid, then by narrowing."""
         if not self.eigenvalues.any() or self.scatter <= 0 or self.n < 2:
             return 1.0
-        grid = np.linspace(np.log(WEAKEST), np.log(STRONGEST), GRID)
-        top = int(np.argmax(self._worth(grid)))
-        low, high = grid[max(top - 1, 0)], grid[min(top + 1, GRID - 1)]
-        for _ in range(ROUNDS):
+        grid = np.linspace(np.log(WEAKEST_RIDGE), np.log(STRONGEST_RIDGE), RIDGE_GRID)
+        top = int(np.argmax(self._log_posterior(grid)))
+        low, high = grid[max(top - 1, 0)], grid[min(top + 1, RIDGE_GRID - 1)]
+        for _ in range(NARROWING_ROUNDS):
             points = np.linspace(low, high, 7)
-            top = int(np.argmax(self._worth(points)))
+            top = int(np.argmax(self._log_posterior(points)))
             low, high = points[max(top - 1, 0)], points[min(top + 1, 6)]
             if high - low < 1e-7:
                 break

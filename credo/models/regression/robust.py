@@ -32,7 +32,7 @@ from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.metrics import fold_ratio
 from credo.models.regression.features import Features
-from credo.models.regression.fitted import Basis, FittedLine, Settings, reference_prior
+from credo.models.regression.fitted_line import Basis, FittedLine, Settings, reference_prior
 from credo.models.regression.ridge import RidgeEvidence
 from credo.models.regression.scores import NumberScores, SummedNumberScores
 from credo.notices import quietly, tell
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from credo.models.regression.linear import LinearRegression
 
 Model = TypeVar("Model", bound="LinearRegression")
-NOISE = Label("noise")
-ROUNDS, ALIKE = 5, 0.01  # of EM with a strength by the evidence of the last; a change of its logarithm that is none
-LEAST, MOST = 1.0, 100.0  # degrees of freedom: Cauchy's, and nearly a Gaussian's
-LOG_MOST = 600.0  # beyond it, floats have no exponentials
-STEPS, TOLERANCE = 300, 1e-9
+NOISE_LABEL = Label("noise")
+RIDGE_ROUNDS, RIDGE_TOLERANCE = 5, 0.01  # of EM, the ridge chosen again after each, until log ridge is stable
+LEAST_DEGREES, MOST_DEGREES = 1.0, 100.0  # degrees of freedom: Cauchy's, and nearly a Gaussian's
+LARGEST_EXPONENT = 600.0  # exp of more overflows
+NOISE_EM_STEPS, NOISE_EM_TOLERANCE = 300, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +64,11 @@ class StudentNoise:
 
     @property
     def rows(self) -> float:
-        return float(self.expected[NOISE].n.value[0])
+        return float(self.expected[NOISE_LABEL].n.value[0])
 
     @cached_property
     def fitted(self) -> FittedLine:
-        """With what EM expects of the rows."""
+        """The fitted line, from the expected sums."""
         basis, sums = Basis(self.features, self.scales, self.kept), self.expected[LABEL]
         prior = reference_prior(sums, self.ridge)
         return FittedLine(basis, sums, prior, self.ridge, rows=self.rows, noise_degrees=self.degrees)
@@ -84,7 +84,7 @@ class StudentLine:
     weights: RowWeights
     line: Line  # of the basis
     degrees: float
-    earlier: Evidence | None = field(default=None)  # expected sums of rows that came before
+    earlier: Evidence | None = field(default=None)  # expected sums of earlier rows
 
     def expect(self, batch: Batch, /) -> Expected:
         y, weight = batch.numbers(self.target), self.weights.of_rows(batch)
@@ -97,33 +97,33 @@ class StudentLine:
         log_u = digamma((nu + 1) / 2) - np.log((nu + distance) / 2)
         moments = CrossMoments.of(np.column_stack([z, y]), Soft((weight * u)[:, None]))
         hidden = Totals.of(u[:, None], log_u - u, Hard.whole(len(y), weight))
-        parts = {LABEL: Part((None,), moments), NOISE: Part((None,), hidden)}
+        parts = {LABEL: Part((None,), moments), NOISE_LABEL: Part((None,), hidden)}
         law = StudentT(nu, 0.0, float(np.sqrt(self.line.variance)))
         return Evidence(Schema(()), parts), float(weight @ np.atleast_1d(law.log_prob(residual)))
 
     def with_evidence(self, evidence: Evidence, /) -> StudentLine:
         whole = evidence if self.earlier is None else evidence + self.earlier
-        line = FittedLine(self.basis, whole[LABEL], self.prior, None, rows=float(whole[NOISE].n.value[0]))
+        line = FittedLine(self.basis, whole[LABEL], self.prior, None, rows=float(whole[NOISE_LABEL].n.value[0]))
         weights, variance = line.posterior.mode()
-        return replace(self, line=Line(weights, float(variance)), degrees=_best_degrees(whole[NOISE]))
+        return replace(self, line=Line(weights, float(variance)), degrees=_best_degrees(whole[NOISE_LABEL]))
 
     def coordinates(self) -> Array:
         """w, log σ² and log ν."""
         return np.concatenate([self.line.weights, [np.log(self.line.variance), np.log(self.degrees)]])
 
     def at(self, coordinates: Array, /) -> StudentLine:
-        variance = float(np.exp(np.clip(coordinates[-2], -LOG_MOST, LOG_MOST)))
-        degrees = float(np.clip(np.exp(np.minimum(coordinates[-1], LOG_MOST)), LEAST, MOST))
+        variance = float(np.exp(np.clip(coordinates[-2], -LARGEST_EXPONENT, LARGEST_EXPONENT)))
+        degrees = float(np.clip(np.exp(np.minimum(coordinates[-1], LARGEST_EXPONENT)), LEAST_DEGREES, MOST_DEGREES))
         return replace(self, line=Line(coordinates[:-2], variance), degrees=degrees)
 
     def log_prior(self) -> float:
-        """log p(w, σ²) up to a constant; and, of rows that came before, the expected log p(y, u | w, σ², ν)."""
+        """log p(w, σ²) up to a constant; and, for earlier rows, the expected log p(y, u | w, σ², ν)."""
         weights, variance = self.line
         penalty = float(self.prior.scale) + float(weights**2 @ np.diagonal(self.prior.precision)) / 2
         found = -(float(self.prior.shape) + 1 + len(weights) / 2) * np.log(variance) - penalty / variance
         if self.earlier is None:
             return float(found)
-        sums, hidden = self.earlier[LABEL], self.earlier[NOISE]
+        sums, hidden = self.earlier[LABEL], self.earlier[NOISE_LABEL]
         n, at = float(hidden.n.value[0]), np.append(-weights, 1.0)
         second = np.block([[sums.n.value[:, None], sums.first.value], [sums.first.value.T, sums.second.value[0]]])
         squares = float(at @ second @ at)
@@ -131,14 +131,14 @@ class StudentLine:
 
 
 def _log_mixing(nu: float, hidden: Totals) -> float:
-    """Σ E[log Gamma(u; ν/2, ν/2)], up to what doesn't depend on ν"""
+    """Σ E[log Gamma(u; ν/2, ν/2)], up to a constant in ν"""
     n, total = float(hidden.n.value[0]), float(hidden.log_base.value[0])
     return float(n * (nu / 2 * np.log(nu / 2) - gammaln(nu / 2)) + nu / 2 * total)
 
 
 def _best_degrees(hidden: Totals) -> float:
-    """The ν that fits the expected u best: the function has one peak."""
-    low, high = np.log(LEAST), np.log(MOST)
+    """The ν that fits the expected u best: the objective is unimodal."""
+    low, high = np.log(LEAST_DEGREES), np.log(MOST_DEGREES)
     golden = (np.sqrt(5) - 1) / 2
     for _ in range(60):
         left, right = high - golden * (high - low), low + golden * (high - low)
@@ -156,9 +156,9 @@ def fitted_with_student_noise(model: Model, table: Source, weight: Weight) -> Mo
     ridge = None if model.ridge == "evidence" else float(model.ridge)
     start = FittedLine.of(plain.design, plain._seen, Settings(None, ridge, model.select))
     found = _climbed(model, table, weight, start, None, 4.0)
-    for _ in range(ROUNDS if model.ridge == "evidence" else 0):
+    for _ in range(RIDGE_ROUNDS if model.ridge == "evidence" else 0):
         best = replace(RidgeEvidence.of(found.expected[LABEL]), n=found.rows).best
-        if abs(np.log(best / found.ridge)) < ALIKE:
+        if abs(np.log(best / found.ridge)) < RIDGE_TOLERANCE:
             break
         line = replace(found.fitted, ridge=best, prior=reference_prior(found.expected[LABEL], best))
         found = _climbed(model, table, weight, line, None, found.degrees)
@@ -166,7 +166,7 @@ def fitted_with_student_noise(model: Model, table: Source, weight: Weight) -> Mo
 
 
 def continued(model: Model, table: Source, weight: Weight) -> Model:
-    """With more rows: EM continues and keeps the expected sums of the old ones."""
+    """EM continued with more rows; the expected sums of earlier rows are kept."""
     _refuse_once(table)
     assert model.robust is not None
     evidence = with_fields(model, noise="gaussian", robust=None).update(table, weight=weight).evidence
@@ -183,7 +183,9 @@ def _climbed(
     line = StudentLine(
         start.basis, str(model.target), start.prior, weights.of_a_row, Line(at, float(variance)), nu, earlier
     )
-    fit = accelerated_em(line, lambda: weights.partitions(table, names), steps=STEPS, tolerance=TOLERANCE)
+    fit = accelerated_em(
+        line, lambda: weights.partitions(table, names), steps=NOISE_EM_STEPS, tolerance=NOISE_EM_TOLERANCE
+    )
     if not fit.converged:
         tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged")
     whole = fit.evidence if earlier is None else fit.evidence + earlier
@@ -198,7 +200,7 @@ def _refuse_once(table: Source) -> None:
 
 
 def cross_validated(model: LinearRegression, drawn: DrawnFolds, weight: Weight, seed: int) -> NumberScores:
-    """Each fold by a model that EM fits to the others: here rows have no sums to add up."""
+    """Each fold is predicted by a refit to the others: with Student-t noise there are no additive sums."""
     fold_of, table, found = drawn.of_rows(seed), drawn.table, list[NumberScores]()
     for k in range(drawn.folds):
         inside = fold_of == k
@@ -211,7 +213,7 @@ def cross_validated(model: LinearRegression, drawn: DrawnFolds, weight: Weight, 
         return cast("NumberScores", replace(added, how=drawn.how, held_out_ratio=fold_ratio(drawn.folds)))
     names = ("truth", "predicted", "log_probabilities", "weights")
     columns = np.column_stack([np.concatenate([getattr(each, name) for each in found]) for name in names])
-    if len(columns) == len(fold_of):  # in the table's order, where no row was left out
+    if len(columns) == len(fold_of):  # in the table's order if no row was left out
         columns = columns[np.argsort(np.argsort(fold_of, kind="stable"))]
     return drawn.scores_of_numbers(columns, weight)
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from credo.blocks.capabilities import Ignored
 from credo.core.records import Shown
 from credo.core.summed_scores import WithoutRows
-from credo.models.metrics import variance_of_mean
+from credo.models.known_columns import add_ignored
+from credo.models.metrics import ScoredRows
 from credo.numerics.arrays import Positions
 from credo.numerics.distributions import LOG_2PI
 from credo.numerics.exact import Array
@@ -22,7 +23,7 @@ from credo.numerics.spread import Spread
 
 
 class NumberFigures(Shown, ABC):
-    """Figures of predicted numbers, whether the scored rows are here or were added up elsewhere."""
+    """Figures of predicted numbers, from scored rows or from sums over them."""
 
     if TYPE_CHECKING:  # fields of the dataclasses, or properties
 
@@ -31,15 +32,15 @@ class NumberFigures(Shown, ABC):
 
         @property
         def rows(self) -> int:
-            """How many rows were scored."""
+            """The number of scored rows."""
 
         @property
         def n(self) -> float:
-            """Their weight."""
+            """The weight of the scored rows."""
 
         @property
         def unknown(self) -> int:
-            """How many rows could not be predicted."""
+            """The number of rows that couldn't be predicted."""
 
     @property
     @abstractmethod
@@ -69,11 +70,11 @@ class NumberFigures(Shown, ABC):
     @property
     @abstractmethod
     def baseline_rmse(self) -> float:
-        """That of the mean of these rows, whatever the columns hold."""
+        """The RMSE of always predicting the mean of these rows."""
 
     @property
     def baseline_log_loss(self) -> float:
-        """That of one Gaussian with the mean and variance of these rows."""
+        """The log-loss of one Gaussian with the mean and variance of these rows."""
         return float(0.5 * (LOG_2PI + 1) + np.log(self.baseline_rmse)) if self.baseline_rmse > 0 else float("nan")
 
     @property
@@ -97,8 +98,8 @@ class NumberFigures(Shown, ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NumberScores(NumberFigures):
-    """Predictions of numbers beside the truth.
+class NumberScores(ScoredRows, NumberFigures):
+    """Predictions of numbers, and the true values.
 
     >>> scores = NumberScores(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, 2.5]), np.full(3, -1.0), np.ones(3))
     >>> round(scores.rmse, 4), round(scores.mae, 4), scores.r2, scores.log_loss
@@ -115,21 +116,9 @@ class NumberScores(NumberFigures):
 
     @classmethod
     def of_columns(cls, columns: Array, how: str = "given", held_out_ratio: float = 0.0) -> NumberScores:
-        """From truth, prediction, log p(truth) and weight beside each other. (rows, 4)"""
+        """From columns of truth, prediction, log p(truth) and weight. (rows, 4)"""
         truth, predicted, log_probabilities, weights = np.ascontiguousarray(columns.T)
         return cls(truth, predicted, log_probabilities, weights, how, held_out_ratio)
-
-    @property
-    def rows(self) -> int:
-        return len(self.truth)
-
-    @property
-    def n(self) -> float:
-        return float(self.weights.sum())
-
-    @property
-    def unknown(self) -> int:
-        return int((~self.known).sum())
 
     @property
     def of_truth(self) -> Array:
@@ -160,13 +149,7 @@ class NumberScores(NumberFigures):
 
     @property
     def log_loss_error(self) -> float:
-        loss, weight = -self.log_probabilities[self.known], self.weights[self.known]
-        groups = None if self.groups is None else self.groups[self.known]
-        return float(np.sqrt(variance_of_mean(loss, weight, self.held_out_ratio, groups=groups)))
-
-    @property
-    def log_likelihood(self) -> float:
-        return float(self.weights @ self.log_probabilities)
+        return float(np.sqrt(self._variance_of_loss()))
 
     @property
     def baseline_rmse(self) -> float:
@@ -186,7 +169,7 @@ class SummedNumberScores(WithoutRows, NumberFigures):
     rows: int
     n: float
     unknown: int
-    truth_spread: Spread  # of rows that could be predicted, as are the others
+    truth_spread: Spread  # of predictable rows, like the fields below
     squared_error: Spread
     absolute_error: Spread
     loss: Spread  # of -log p(truth)
@@ -198,7 +181,7 @@ class SummedNumberScores(WithoutRows, NumberFigures):
 
     @classmethod
     def of(cls, columns: Array, ignored: Ignored | None = None) -> SummedNumberScores:
-        """From truth, prediction, log p(truth) and weight beside each other, (rows, 4); and unseen values."""
+        """From columns of truth, prediction, log p(truth) and weight, (rows, 4); and the number of unseen values."""
         scores = NumberScores.of_columns(columns)
         known, weight = scores.known, scores.weights[scores.known]
         away = (scores.predicted - scores.truth)[known]
@@ -243,8 +226,3 @@ class SummedNumberScores(WithoutRows, NumberFigures):
     @property
     def baseline_rmse(self) -> float:
         return float(np.sqrt(self.truth_spread.variance))
-
-
-def add_ignored(total: Ignored, more: Ignored) -> None:
-    for key, cells in more.items():
-        total[key] = total.get(key, 0) + cells

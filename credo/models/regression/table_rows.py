@@ -1,4 +1,4 @@
-"""The rows of a table as features, summed over again and again: held in memory if they fit, else read each time."""
+"""The rows of a table as features, for repeated passes: kept in memory if they fit, else read each time."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from credo.numerics.softmax import Derivatives, FeatureRows, LikelihoodSums, Sum
 if TYPE_CHECKING:
     from credo.models.regression.logistic import LogisticRegression
 
-HELD = 2**30  # bytes of features that are kept in memory
+HELD_BYTES = 2**30  # of features kept in memory
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
 class EncodeRows:
-    """A batch's rows that have a class and a weight, as features."""
+    """The features of a batch's rows with a class and a positive weight."""
 
     model: LogisticRegression
     weights: RowWeights
@@ -47,7 +47,7 @@ class EncodeRows:
 
 
 def _places(kept: Batch, batch: Batch) -> NDArray[np.intp]:
-    """Where the rows that were kept are in the batch."""
+    """The positions of the kept rows in the batch."""
     assert kept.taken is not None
     if batch.taken is None:
         return kept.taken
@@ -56,7 +56,7 @@ def _places(kept: Batch, batch: Batch) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False)
 class OfBatch(Generic[Result]):
-    """A job on features, for batches that aren't encoded yet."""
+    """A job on features, applied to batches that aren't encoded yet."""
 
     encode: EncodeRows
     job: Callable[[FeatureRows], Result]
@@ -95,7 +95,7 @@ class TableRows:
     table: Source
     weights: Weights
     held: tuple[FeatureRows, ...] | None = None
-    sizes: tuple[int, ...] = ()  # how many of them are of one partition
+    sizes: tuple[int, ...] = ()  # the number of batches in each partition
     fold: int | None = None
 
     @classmethod
@@ -112,21 +112,21 @@ class TableRows:
 
     def _with_rows_held(self) -> TableRows:
         if not self.table.near and not self.table.nearby:
-            return self  # they lie where the engine's workers are
+            return self  # the rows stay with the engine's workers
         found, sizes, size = list[FeatureRows](), list[int](), 0
         for some in [self._partitions()] if self.table.files is None else ([own] for own in self._partitions()):
             before = len(found)
             for rows in engines.map(self.encode, some):
                 found.append(rows)
                 size += rows.size
-                if size > HELD:
+                if size > HELD_BYTES:
                     return self
             sizes += [1] * len(found) if self.table.files is None else [len(found) - before]
         return replace(self, held=tuple(found), sizes=tuple(sizes))
 
     @property
     def _held(self) -> Sequence[Opened[FeatureRows]]:
-        """In the partitions that they were read from, whose results are added first."""
+        """The encoded batches in their original partitions, whose results are added first."""
         rows = iter(self.held or ())
         return [Opened(tuple(islice(rows, size))) for size in self.sizes]
 
@@ -149,7 +149,7 @@ class TableRows:
         return found
 
     def map(self, job: Callable[[FeatureRows], Result]) -> Iterator[Result]:
-        """What a job finds of each batch."""
+        """A job's results for each batch."""
         if self.held is not None:
             return engines.map(job, self._held)
         return engines.map(OfBatch(self.encode, job), self._partitions())
@@ -158,7 +158,7 @@ class TableRows:
         return self.reduce(SumLikelihood(coefficients, derivatives), LikelihoodSums.total)
 
     def curvature_at(self, coefficients: Array) -> Callable[[Array], Array]:
-        """Minus the second derivative of the log-likelihood there, to be multiplied by directions."""
+        """The curvature (minus the Hessian of the log-likelihood) as a linear operator."""
         known = self
         if self.held is not None:
             found = engines.map(WithShares(coefficients), self.held)
@@ -166,16 +166,16 @@ class TableRows:
         return lambda direction: known.reduce(TimesCurvature(coefficients, direction), _total)
 
     def held_out(self, coefficients: Array) -> float:
-        """Σ w log P(class | row) of the fold's own rows."""
+        """Σ w log P(class | row) over the held-out fold."""
         return self.reduce(SumLikelihood(coefficients), LikelihoodSums.total, inside=True).value
 
     @cached_property
     def n(self) -> float:
-        """The weight of the rows that are held."""
+        """The weight of the rows in memory."""
         return float(sum(rows.weight.sum() for rows in self.held or ()))
 
     def thinned(self, most: int) -> TableRows | None:
-        """Every so many of the rows, where they are held and there are many more than that; else None."""
+        """A regular subsample of about that many rows; None if rows aren't in memory, or aren't many more."""
         total = sum(rows.rows for rows in self.held or ())
         step = total // most
         if self.held is None or step < 4:

@@ -1,4 +1,4 @@
-"""How cells become bins: numbers between cut points, levels of categories, many of them to a bin."""
+"""Binning: numbers by cut points, categories by level, with several rare levels to a bin if there are many."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BINS = MISSING  # of a column, at most
-SORTED = 2**18  # numbers of several columns that are sorted at once
+MOST_TREE_BINS = MISSING  # per column
+SORTED_AT_ONCE = 2**18  # numbers of several columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Bins(ABC):
     @property
     @abstractmethod
     def column(self) -> Column:
-        """As others see it."""
+        """The column of the schema."""
 
     @property
     @abstractmethod
@@ -45,34 +45,34 @@ class Bins(ABC):
 
     @abstractmethod
     def split(self, gain: Gain) -> int:
-        """How the column is split."""
+        """The kind of split for the kernels: threshold, one branch per level, or subsets of levels."""
 
     @abstractmethod
     def of_cells(self, cells: object) -> Cells:
-        """The bins of numbers, NaN where they are missing; or of codes of the levels, -1 where they are."""
+        """The bins of numbers (NaN if missing) or of levels' codes (-1 if missing)."""
 
     @abstractmethod
     def read(self, batch: Batch) -> tuple[Cells, int]:
-        """The bin of each row's cell, and how many cells hold an unseen value."""
+        """The bin of each row's cell, and the number of unseen values."""
 
     @abstractmethod
     def equals(self, other: Bins) -> bool:
-        """Whether the same cells come to the same bins."""
+        """Whether both bin all cells alike."""
 
 
 @dataclass(frozen=True, eq=False)
 class NumberBins(Bins):
-    """Bin b holds the numbers above cut b - 1, up to cut b."""
+    """Bin b contains the numbers above cut b - 1, up to cut b."""
 
     kind: Kind
     cuts: Array  # ascending
 
     @classmethod
     def of_each(cls, names: Sequence[str], kinds: Sequence[Kind], x: Array, weight: Array) -> list[NumberBins]:
-        """A bin for each number, in a column of up to 255; else about as many rows in each. A cut lies half-way. x:
-        (columns, rows)"""
+        """A bin for each of up to 255 distinct numbers, else equal-frequency bins; cuts are midpoints. x: (columns,
+        rows)"""
         x, weight = (x, weight) if (weight > 0).all() else (x[:, weight > 0], weight[weight > 0])
-        step, found = max(1, SORTED // max(len(weight), 1)), list[NumberBins]()
+        step, found = max(1, SORTED_AT_ONCE // max(len(weight), 1)), list[NumberBins]()
         for first in range(0, len(names), step):
             some = slice(first, first + step)
             cuts = _cuts(x[some], weight)
@@ -103,39 +103,39 @@ class NumberBins(Bins):
 
 
 def _cuts(x: Array, weight: Array) -> list[Array]:
-    """The cut points of each column: of many at once, since a column may be short. (columns, rows)"""
+    """The cut points of many (possibly short) columns at once. (columns, rows)"""
     ordered = np.sort(x, axis=1)  # NaN last
     grows = ordered[:, 1:] > ordered[:, :-1]
     below, above = ordered[:, :-1][grows], ordered[:, 1:][grows]
     ends = np.cumsum(grows.sum(1))
     found = np.split(_half_way(below, above), ends[:-1])
-    for j in np.flatnonzero(np.diff(ends, prepend=0) >= BINS):
+    for j in np.flatnonzero(np.diff(ends, prepend=0) >= MOST_TREE_BINS):
         known, values = ~np.isnan(x[j]), np.append(ordered[j, 0], above[ends[j] - grows[j].sum() : ends[j]])
         n = np.bincount(np.searchsorted(values, x[j, known]), weight[known]).astype(np.float64)
-        starts = quantile_starts(n, BINS)
+        starts = quantile_starts(n, MOST_TREE_BINS)
         found[j] = _half_way(values[starts[1:] - 1], values[starts[1:]])
     return found
 
 
 def _half_way(below: Array, above: Array) -> Array:
-    """Cuts between numbers; the lower one where no float lies between them."""
+    """Midpoints between numbers; the lower number if no float lies between."""
     cuts = below / 2 + above / 2
     return np.where((cuts >= below) & (cuts < above), cuts, below)
 
 
 @dataclass(frozen=True, eq=False)
 class LevelBins(Bins):
-    """A level is in the bin that stands in its place."""
+    """bins[k] is the bin of level k."""
 
     levels: pa.Array  # an Arrow array
     bins: Codes  # (levels,)
 
     @classmethod
     def of(cls, name: str, levels: Any, codes: Codes, truth: Codes, weight: Array) -> LevelBins:
-        """A bin for each level, in a column of up to 255; else levels with about the same share of the commonest class
-        lie in one, each bin with about as many rows."""
+        """A bin for each of up to 255 levels; else levels with a similar share of the commonest class share a bin, with
+        about equally many rows in each."""
         size = len(levels)
-        if size <= BINS:
+        if size <= MOST_TREE_BINS:
             return cls(name, levels, np.arange(size, dtype=np.int32))
         known = codes >= 0
         commonest = int(np.bincount(truth, weight).argmax())
@@ -143,7 +143,7 @@ class LevelBins(Bins):
         own = np.bincount(codes[known], weight[known] * (truth[known] == commonest), size)
         order = np.argsort((own + 0.5) / (n + 1.0), kind="stable")
         bins = np.empty(size, dtype=np.int32)
-        starts = quantile_starts(np.maximum(n[order], np.finfo(float).tiny), BINS)
+        starts = quantile_starts(np.maximum(n[order], np.finfo(float).tiny), MOST_TREE_BINS)
         bins[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, size)))
         return cls(name, levels, bins)
 
@@ -186,7 +186,7 @@ def read_cells(columns: Sequence[Bins], batch: Batch) -> tuple[Cells, Ignored]:
 def encoded(
     columns: Sequence[Bins], cells: Cells, truth: Codes, weight: Array, classes: int, gain: Gain
 ) -> EncodedRows:
-    """Rows as a tree is grown from them."""
+    """The encoded rows from which a tree is grown."""
     sizes = [each.sizes for each in columns]
     levels = np.zeros((len(columns), max(map(len, sizes))))
     for own, each in zip(levels, sizes, strict=True):

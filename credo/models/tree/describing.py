@@ -1,4 +1,4 @@
-"""What a tree looks like, as plain data, and how many bits it takes to describe."""
+"""The outline of a tree as plain data, and its description length."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from credo.numerics.arrays import Positions
 if TYPE_CHECKING:
     from credo.models.tree.model import DecisionTree
 
-SHOWN_LEVELS = 4  # of a branch
+PRINTED_LEVELS = 4  # levels of a branch
 SHOWN_CLASSES, SHOWN_NODES = 8, 60
-NAMES = {
+PRUNING_TITLES = {
     None: "DecisionTree",
     "average": "averaged DecisionTree",
     "mdl": "DecisionTree pruned by description length",
     "evidence": "DecisionTree pruned by evidence",
 }
-CODES = {
+PRUNING_CODES = {
     None: "a bit a node, the split among the choices; leaves name their class and their exceptions",
     "mdl": "a bit a node, the split among the choices; leaves name their class and their exceptions",
     "evidence": "a bit a node, the split by its probability; classes by their evidence in the leaves",
@@ -36,14 +36,14 @@ CODES = {
 
 @dataclass(frozen=True)
 class OutlineNode:
-    """A node of a tree: how rows come to it, how many did, and what it predicts."""
+    """A node of a tree: the answer that leads to it, its number of rows, and its prediction."""
 
     depth: int
-    parent: int  # its place in the outline; -1 of the root
-    answer: str  # that leads to it; "" of the root
-    column: str | None  # that it asks about; None of a leaf
+    parent: int  # its position in the outline; -1 for the root
+    answer: str  # that leads to it; "" for the root
+    column: str | None  # that it asks about; None for a leaf
     rows: float
-    shares: tuple[float, ...]  # of the classes
+    shares: tuple[float, ...]  # P(class)
 
     @property
     def is_leaf(self) -> bool:
@@ -52,7 +52,7 @@ class OutlineNode:
 
 @dataclass(frozen=True)
 class Outline:
-    """A tree as it is shown, each node before those below it."""
+    """A tree for display, in preorder."""
 
     target: str
     classes: tuple[Any, ...]
@@ -61,7 +61,7 @@ class Outline:
 
 
 def outlined(target: str, classes: Sequence[object], columns: Sequence[Bins], prunings: Prunings, note: str) -> Outline:
-    """The tree; of an average, the most probable pruning."""
+    """The outline of the tree, or of an average's most probable pruning."""
     tree, found = prunings.structure, list[OutlineNode]()
     stops = prunings.most_probable() if prunings.stop is not None else tree.column < 0
     waiting = [(0, 0, -1, "")]
@@ -79,27 +79,27 @@ def outlined(target: str, classes: Sequence[object], columns: Sequence[Bins], pr
 
 
 def answer_text(column: Bins, bins: Positions) -> str:
-    """What a branch holds of a column, as `age > 30` or `sky = sun`."""
+    """The condition of a branch, such as `age > 30` or `sky = sun`."""
     if isinstance(column, NumberBins):
         low = bins[0] == 0
         cut = column.cuts[bins[-1] if low else bins[0] - 1]
         return f"{column.name} {'≤' if low else '>'} {cell_text(float(cut))}"
     assert isinstance(column, LevelBins)
     values = column.levels.filter(np.isin(column.bins, bins)).to_pylist()
-    few = [cell_text(value) for value in values[:SHOWN_LEVELS]]
-    more = f", ... ({len(values)} values)" if len(values) > SHOWN_LEVELS else ""
+    few = [cell_text(value) for value in values[:PRINTED_LEVELS]]
+    more = f", ... ({len(values)} values)" if len(values) > PRINTED_LEVELS else ""
     return f"{column.name} = {few[0]}" if len(values) == 1 else f"{column.name} in {', '.join(few)}{more}"
 
 
 @dataclass(frozen=True, repr=False)
 class TreeLength(DescriptionLength):
-    """What a tree takes, the exceptions to it, and what a single leaf would take instead, in bits."""
+    """The bits of a tree, of its exceptions, and of a single leaf instead."""
 
     alone: float = 0.0
 
     @property
     def tree(self) -> float:
-        """L(h): its branches, and the classes that its leaves name."""
+        """L(h): the bits of the branches and of the leaves' classes."""
         return self.model
 
     @property
@@ -109,7 +109,7 @@ class TreeLength(DescriptionLength):
 
     @property
     def saved(self) -> float:
-        """Beside a single leaf; below 0, if the tree takes more than it saves."""
+        """The bits saved against a single leaf; negative if the tree takes more than it saves."""
         return self.alone - self.total
 
     @property
@@ -126,10 +126,10 @@ class TreeLength(DescriptionLength):
 
 
 def tree_length(target: str, prunings: Prunings, prune: Prune | None) -> TreeLength:
-    """By the code that the pruning goes by; an unpruned tree by that of the shortest description."""
+    """The length by the code of the tree's pruning rule; by that of "mdl" for an unpruned tree."""
     tree, counts = prunings.structure, prunings.counts
     leaves, inner = tree.leaves, tree.column >= 0
-    coded, n, how = f"column {target!r} given the others", float(counts[0].sum()), CODES[prune]
+    coded, n, how = f"column {target!r} given the others", float(counts[0].sum()), PRUNING_CODES[prune]
     if prune in (None, "mdl"):
         structure = float(split_bits(tree)[inner].sum()) + len(leaves)
         labels = float(label_bits(counts)[leaves].sum()) - len(leaves)
@@ -145,8 +145,8 @@ def tree_length(target: str, prunings: Prunings, prune: Prune | None) -> TreeLen
 
 
 def described(model: DecisionTree) -> str:
-    """A tree in a few lines, or in many."""
-    name = NAMES[model.prune]
+    """A summary of a tree, and its outline."""
+    name = PRUNING_TITLES[model.prune]
     if model.evidence is None:
         return f"{name}, not fitted yet"
     order = np.argsort(-model.class_weights)[:SHOWN_CLASSES]
@@ -159,7 +159,7 @@ def described(model: DecisionTree) -> str:
 
 
 def outline_lines(outline: Outline, most: int = SHOWN_NODES) -> list[str]:
-    """A line for each node, below the one that leads to it; the upper ones, of a large tree."""
+    """A line for each node, parents first; only the upper part of a large tree."""
     deepest = max(node.depth for node in outline.nodes)
     while sum(node.depth <= deepest for node in outline.nodes) > most and deepest > 1:
         deepest -= 1

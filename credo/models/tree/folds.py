@@ -1,4 +1,4 @@
-"""Cross-validation of trees: each is grown again, without the fold that it predicts."""
+"""Cross-validation of trees: each fold is predicted by a tree grown without it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def fold_log_probabilities(tree: DecisionTree, sample: Sample, views: Views, folds: Positions) -> Array:
-    """log P(class | row) of each row, by the tree that is grown from the rows of other folds. (rows, classes)
+    """log P(class | row) of each row by a tree grown from the other folds. (rows, classes)
 
-    Cut points, levels, branches, pruning and averaging know nothing of the fold that they predict. NaN: the class of a
-    row that no other fold has.
+    Cut points, levels, branches, pruning and averaging come from the other folds alone. NaN at a row's class if no
+    other fold has it.
     """
     classes = len(sample.levels[sample.target].levels)
     found = np.empty((len(folds), classes))
@@ -44,7 +44,7 @@ def fold_log_probabilities(tree: DecisionTree, sample: Sample, views: Views, fol
 
 
 def cross_validated(tree: DecisionTree, drawn: DrawnFolds, weight: Weight, seed: int) -> Scores:
-    """Of up to a million rows; of more, those that trees are grown from."""
+    """Scores of all rows, or of a sample of about a million."""
     sample = sampled(drawn.table, str(tree.target), tree.views, weight, drawn.draw(seed))
     assert sample.folds is not None
     if len(sample.truth) < drawn.folds:

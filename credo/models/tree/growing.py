@@ -16,10 +16,10 @@ from credo.numerics.exact import Array
 from credo.numerics.special import log_gamma
 
 Gain = Literal["information", "evidence"]
-MOST_TERMS = 2**20  # whole numbers whose logarithms are looked up; those of others are computed
-LEAST_SHARE = 0.015  # of a row: less of it, for want of known cells, has no say in where branches are split further
-DEEPEST = 1000  # levels
-MOST_CELLS = 2**25  # nodes · classes: a tree that large isn't grown further
+TABULATED_COUNTS = 2**20  # whole numbers whose logarithms are tabulated
+LEAST_ROW_SHARE = 0.015  # of a row's weight: smaller parts, left by missing cells, don't influence further splits
+MOST_TREE_LEVELS = 1000  # levels
+MOST_NODE_COUNTS = 2**25  # nodes · classes: larger trees don't grow
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class EncodedRows:
 
     cells: Cells
     kinds: Codes  # (columns,): how each is split
-    levels: Array  # (columns, bins): how many levels a bin stands for; 0 beyond the column's own
+    levels: Array  # (columns, bins): levels per bin; 0 beyond the column's own
     truth: Codes
     weight: Array
     classes: int
@@ -43,25 +43,25 @@ class EncodedRows:
         return structure.totals((high + low).T)
 
     def leaf_weights(self, structure: Structure) -> tuple[Array, Array]:
-        """The same of the leaves, as pairs of floats. (classes, leaves)"""
+        """The weight of each class's rows in each leaf, as pairs of floats. (classes, leaves)"""
         return structure.leaf_weights(self.cells, self.truth, self.weight, self.classes)
 
 
 @dataclass(frozen=True)
 class Growth:
-    """What trees are grown by."""
+    """The settings of growing a tree."""
 
     gain: Gain = "evidence"
-    min_rows: float = 2.0  # weight of a branch
+    min_rows: float = 2.0  # the least weight of a branch
     max_depth: int | None = None
-    smoothing: float | None = None  # of a class in a leaf: 1/K, so that all together count as one row
+    smoothing: float | None = None  # of a class in a leaf: by default 1/K, one row in all
 
     def prior(self, classes: int) -> float:
         return 1 / max(classes, 1) if self.smoothing is None else self.smoothing
 
 
 class _Terms(NamedTuple):
-    """Terms of scores, of whole numbers: log Γ(n + a)/Γ(a) of the evidence, n log n of the information."""
+    """Tabulated terms of scores, for whole numbers: log Γ(n + a)/Γ(a) of the evidence, n log n of the information."""
 
     prior: float
     each: Array
@@ -70,7 +70,7 @@ class _Terms(NamedTuple):
 
     @classmethod
     def of(cls, rows: EncodedRows, growth: Growth) -> _Terms:
-        n = np.arange(min(int(rows.weight.sum()) + 2, MOST_TERMS), dtype=np.float64)
+        n = np.arange(min(int(rows.weight.sum()) + 2, TABULATED_COUNTS), dtype=np.float64)
         factorials = log_gamma(np.arange(int(rows.levels.sum(1).max(initial=0.0)) + 2) + 1.0)
         if growth.gain == "information":
             each = all_ = n * np.log(np.maximum(n, 1.0))
@@ -89,20 +89,20 @@ class _Level(NamedTuple):
     charge: Array
     branch: Branches  # (nodes, bins)
     ways: Codes
-    share: Array  # of its parent's rows
+    share: Array  # the share of its parent's rows
 
 
 def grown(rows: EncodedRows, growth: Growth) -> Structure:
     """Nodes are split until no split has a gain, or its branches would be too small."""
-    terms, least = _Terms.of(rows, growth), LEAST_SHARE * rows.weight
+    terms, least = _Terms.of(rows, growth), LEAST_ROW_SHARE * rows.weight
     entries = np.flatnonzero(rows.weight > 0)
     weight, starts, share = rows.weight[entries], np.array([0, len(entries)]), np.ones(1)
     found, size = list[_Level](), 0
-    deepest = DEEPEST if growth.max_depth is None else growth.max_depth
+    deepest = MOST_TREE_LEVELS if growth.max_depth is None else growth.max_depth
     while len(share):
         column, choices, charge, branch = _splits(rows, entries, weight, starts, growth, terms)
         size += len(column)
-        if len(found) >= deepest or size * rows.classes > MOST_CELLS:
+        if len(found) >= deepest or size * rows.classes > MOST_NODE_COUNTS:
             column[:] = -1
         masses = np.zeros((len(column), max(2, int(branch.max(initial=0)) + 1)))
         weigh_branches(rows.cells, entries, weight, starts, column, branch, masses)
@@ -135,7 +135,7 @@ def _splits(
 
 
 def _joined(levels: Sequence[_Level], rows: EncodedRows) -> Structure:
-    """One level after another; a node's routes are as long as its column has bins."""
+    """The levels joined; a node has a route for each bin of its column."""
     column, ways = (np.concatenate([getattr(level, name) for level in levels]) for name in ("column", "ways"))
     inner, bins = column >= 0, (rows.levels > 0).sum(1)
     sizes = bins[column[inner]]

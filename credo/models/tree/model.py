@@ -22,7 +22,7 @@ from credo.data import Batch, source
 from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_whole, suggest
 from credo.models.class_evidence import NO_COLUMN, ClassEvidence, labelled_rows, labelled_table
-from credo.models.class_predictor import NOTHING, Shares
+from credo.models.class_reader import NOT_FITTED, Shares
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.explaining import Reasons, Step
 from credo.models.forms import TEXT_FORMS, Kinds, Views
@@ -41,8 +41,8 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LEAVES = Label("leaves")
-TEXTS = "a tree doesn't read texts (naive Bayes and logistic regression do)"
+LEAVES_LABEL = Label("leaves")
+NO_TEXTS = "a tree doesn't read texts (naive Bayes and logistic regression do)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +51,7 @@ class DecisionTree(ClassEvidence):
 
     prune: "average", the default, weights all prunings of the grown tree by prior · evidence and predicts with their
     mixture; "mdl" keeps the pruning with the shortest description (the tree + its exceptions), "evidence" the most
-    probable one, None the tree as it was grown. gain: what a split is chosen by; "information" is the textbook's, with
+    probable one, None the tree as it was grown. gain: the criterion of a split; "information" is the textbook's, with
     a branch for each value of a category; "evidence" splits in two, and is the default where prunings are averaged.
     smoothing is a; by default 1/K. A row with a missing cell goes down all branches, its weight divided among them.
 
@@ -83,7 +83,7 @@ class DecisionTree(ClassEvidence):
     views: Views = field(init=False, default_factory=dict)
     columns: tuple[Bins, ...] = field(init=False, default=())
     structure: Structure | None = field(init=False, default=None)
-    stop: float | None = field(init=False, default=None)  # P(leaf) of a node that can be split; None: all are
+    stop: float | None = field(init=False, default=None)  # α, the prior probability of a leaf; None: no averaging
     evidence: Evidence | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -114,7 +114,7 @@ class DecisionTree(ClassEvidence):
         """
         table, name, views = labelled_table(held(source(data)), target, weight, self.kinds)
         texts = [each for each, (form, *_) in views.items() if form in TEXT_FORMS]
-        tell_of_columns(((each, TEXTS) for each in texts), "ignored")
+        tell_of_columns(((each, NO_TEXTS) for each in texts), "ignored")
         views = {each: forms for each, forms in views.items() if each not in texts}
         if not views:
             raise SchemaError(NO_COLUMN)
@@ -148,10 +148,10 @@ class DecisionTree(ClassEvidence):
         return self._evidence(levels, own, leaves, unlabelled)
 
     def _evidence(self, levels: object, member: Hard, leaves: Counts, unlabelled: Counts) -> Evidence:
-        """Rows of each class, in all and in each leaf."""
+        """Evidence: the rows of each class, in all and in each leaf."""
         assert self.target is not None
         rows = Counts.of_rows(member)
-        parts = {label: Part((self.target, None), own) for label, own in ((ROWS, rows), (LEAVES, leaves))}
+        parts = {label: Part((self.target, None), own) for label, own in ((ROWS, rows), (LEAVES_LABEL, leaves))}
         return Evidence(
             Schema((Column(self.target, "category", levels),)), {UNLABELLED: Part((None,), unlabelled), **parts}
         )
@@ -174,7 +174,7 @@ class DecisionTree(ClassEvidence):
     @property
     def _tree(self) -> Structure:
         if self.structure is None:
-            raise EvidenceError(NOTHING)
+            raise EvidenceError(NOT_FITTED)
         return self.structure
 
     @property
@@ -188,20 +188,20 @@ class DecisionTree(ClassEvidence):
 
     @cached_property
     def prunings(self) -> Prunings:
-        """The tree with the rows in its nodes; its prunings, where they are averaged."""
+        """The prunings of the tree, given the rows in its nodes."""
         if not self.classes:
             raise EvidenceError("every row was forgotten: no class is left")
-        counts = self._tree.totals(self.seen[LEAVES].n.value.T)
+        counts = self._tree.totals(self.seen[LEAVES_LABEL].n.value.T)
         return Prunings(self._tree, counts, self.growth.prior(len(self.classes)), self.stop)
 
     @property
     def n_leaves(self) -> int:
-        """Of the tree that is shown."""
+        """The number of leaves of the displayed tree."""
         return sum(node.is_leaf for node in self.outline.nodes)
 
     @property
     def depth(self) -> int:
-        """The depth of the tree that is shown."""
+        """The depth of the displayed tree."""
         return max(node.depth for node in self.outline.nodes)
 
     # Prediction
@@ -232,7 +232,7 @@ class DecisionTree(ClassEvidence):
         batch, own = self.members(batch, weights)
         cells, _ = read_cells(self.columns, batch)
         found = np.log(self.prunings.left_out(cells, own.codes, own.weight)) + self._prior_shift
-        for row in self._alone(own):  # whose class the others don't know
+        for row in self._alone(own):  # rows whose class no other row has
             found[row] = np.nan
             if others := [k for k in range(len(self.classes)) if k != own.codes[row]]:
                 fewer = self.with_evidence(self.seen.at_levels(str(self.target), np.array(others)))
@@ -279,14 +279,14 @@ class DecisionTree(ClassEvidence):
         return float(found.log_weighted[0] if self.prune == "average" else of_leaves)
 
     def log_prob(self, data: object) -> Array:
-        """log P(class of the row | its other cells): a tree doesn't model these."""
+        """log P(class | columns) of each row: a tree doesn't model the columns."""
         table = self._labelled(data, None)
         scores = self.scores(table)
         return np.asarray(scores.of_truth)
 
     @property
     def outline(self) -> Outline:
-        """The tree as it is shown, as plain data; of an average, the most probable pruning."""
+        """The displayed tree as plain data; of an average, the most probable pruning."""
         note = "the most probable pruning of those that are averaged" if self.prune == "average" else ""
         return outlined(str(self.target), self.classes, self.columns, self.prunings, note)
 

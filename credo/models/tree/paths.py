@@ -1,4 +1,4 @@
-"""Why a row has a class: its path down the tree, and the log-odds of each step."""
+"""Explanations by a tree: a row's path, and the weight of evidence of each step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from credo.numerics.exact import Array
 
 
 class PathStep(NamedTuple):
-    """A node that the row comes through: what was asked there, the answer, and log P(class) after it less before."""
+    """A step of a row's path: the column, the answer, and the change of log P(class)."""
 
     column: Bins
     answer: str
@@ -28,7 +28,7 @@ def path(prunings: Prunings, columns: Sequence[Bins], cells: Cells) -> tuple[Arr
     """log P(class) at the root, and the steps of one row; where cells are missing, through all nodes that hold some of
     it, one after another. (classes,)
 
-    P(class) after a step is what the average would say if nothing further down were known. The steps add up to the
+    P(class) after a step is the prediction if no further cell were known. The steps add up to the
     prediction: log P(class | row) = at the root + Σ added.
     """
     tree, said = prunings.structure, prunings.predictions

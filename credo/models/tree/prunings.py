@@ -6,7 +6,7 @@ classes of its rows under one Dirichlet distribution,
 
     P_w(node) = α Pₑ(node) + (1 - α) p(split) Π P_w(child)        P_w(leaf of the grown tree) = Pₑ(leaf)
 
-sums over all prunings below the node: prior · evidence. What a node's own posterior is, as a leaf, follows from it.
+sums over all prunings below the node: prior · evidence. The posterior of each node being a leaf follows from it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from credo.numerics.exact import Array
 from credo.numerics.special import log_gamma
 
 Prune = Literal["average", "mdl", "evidence"]
-STOPS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8)  # values of α, of which evidence chooses
+STOP_PROBABILITIES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8)  # candidates for α
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +37,8 @@ class Prunings:
 
     structure: Structure
     counts: Array  # (nodes, classes)
-    prior: float  # of a class in a leaf: a Dirichlet distribution's
-    stop: float | None = None  # α; None: the tree stays as it is
+    prior: float  # the Dirichlet concentration of a class in a leaf
+    stop: float | None = None  # α; None: no pruning
 
     @cached_property
     def log_evidence(self) -> Array:
@@ -47,13 +47,13 @@ class Prunings:
 
     @cached_property
     def log_stop(self) -> Array:
-        """The log-prior of being a leaf, of nodes that are split in the grown tree."""
+        """log α for the inner nodes of the grown tree, 0 for its leaves."""
         inner = self.structure.column >= 0
         return np.where(inner, -np.inf if self.stop is None else np.log(self.stop), 0.0)
 
     @cached_property
     def log_split(self) -> Array:
-        """The log-prior of being split so."""
+        """The log-prior of each node's split."""
         if self.stop is None:
             return np.zeros(self.structure.size)
         return np.where(self.structure.column >= 0, np.log1p(-self.stop) - self.structure.charge, -np.inf)
@@ -70,13 +70,13 @@ class Prunings:
 
     @cached_property
     def stopped(self) -> Array:
-        """The posterior that a node is a leaf, given that there is such a node."""
+        """P(node is a leaf | the node exists, rows)."""
         inner = self.structure.column >= 0
         return np.where(inner, np.exp(self.log_stop + self.log_evidence - self.log_weighted), 1.0)
 
     @cached_property
     def reached(self) -> Array:
-        """The posterior that there is such a node."""
+        """P(the node exists | rows)."""
         tree, found = self.structure, np.ones(self.structure.size)
         for nodes in tree.levels[1:]:
             above = tree.parent[nodes]
@@ -90,7 +90,7 @@ class Prunings:
 
     @cached_property
     def _before(self) -> Array:
-        """What the nodes above a node add to the average: Σ reached · stopped · shares. (nodes, classes)"""
+        """The ancestors' contribution to the average: Σ reached · stopped · shares. (nodes, classes)"""
         tree, found = self.structure, np.zeros_like(self.shares)
         own = (self.reached * self.stopped)[:, None] * self.shares
         for nodes in tree.levels[1:]:
@@ -100,8 +100,7 @@ class Prunings:
 
     @cached_property
     def predictions(self) -> Array:
-        """P(class | row comes to the node), if no more is known of it; in a leaf, the average of all prunings.
-        (nodes, classes)"""
+        """P(class | the row reaches the node); at a leaf, the average of all prunings. (nodes, classes)"""
         return self._before + self.reached[:, None] * self.shares
 
     def left_out(self, cells: Cells, truth: Codes, weight: Array) -> Array:
@@ -115,23 +114,23 @@ class Prunings:
         return out
 
     def most_probable(self) -> NDArray[np.bool_]:
-        """Where the pruning with the largest prior · evidence stops. (nodes,)"""
+        """Which nodes are leaves of the pruning with the largest prior · evidence. (nodes,)"""
         leaf = self.log_stop + self.log_evidence
         return np.asarray(leaf >= climbed(self.structure, leaf, self.log_split, np.maximum))
 
     def most_evident(self) -> NDArray[np.bool_]:
-        """The same where every node, those included that weren't split further, is a leaf with probability ½."""
+        """The same if every node, also an unsplit one, is a leaf with probability ½."""
         leaf = self.log_evidence - LN2
         return np.asarray(leaf >= climbed(self.structure, leaf, -LN2 - self.structure.charge, np.maximum))
 
     def shortest(self) -> NDArray[np.bool_]:
-        """Where the pruning with the shortest description stops. (nodes,)"""
+        """Which nodes are leaves of the pruning with the shortest description. (nodes,)"""
         leaf = leaf_bits(self.counts)
         return np.asarray(leaf <= climbed(self.structure, leaf, split_bits(self.structure), np.minimum))
 
 
 def climbed(tree: Structure, leaf: Array, split: Array, join: np.ufunc) -> Array:
-    """From the leaves up: join(what a node has as a leaf, what it has as a split + the sum over its children)."""
+    """A bottom-up recursion: join(value as a leaf, value as a split + sum over the children)."""
     found, below = leaf.copy(), np.zeros(tree.size)
     for nodes in reversed(tree.levels):
         inner = nodes[tree.column[nodes] >= 0]
@@ -142,17 +141,17 @@ def climbed(tree: Structure, leaf: Array, split: Array, join: np.ufunc) -> Array
 
 
 def by_evidence(structure: Structure, counts: Array, prior: float) -> Prunings:
-    """With the α that makes the classes most probable."""
+    """The prunings with the α that makes the classes most probable."""
     log_evidence = Prunings(structure, counts, prior).log_evidence
 
     def log_total(each: Prunings) -> float:
         return float(climbed(structure, each.log_stop + log_evidence, each.log_split, np.logaddexp)[0])
 
-    return max((Prunings(structure, counts, prior, stop) for stop in STOPS), key=log_total)
+    return max((Prunings(structure, counts, prior, stop) for stop in STOP_PROBABILITIES), key=log_total)
 
 
 def settled(structure: Structure, counts: Array, prior: float, prune: Prune | None) -> tuple[Structure, float | None]:
-    """The pruning that is kept of a grown tree; and of an average, α."""
+    """The pruned tree; and α, if prunings are averaged."""
     if prune is None:
         return structure, None
     if prune == "average":
@@ -162,7 +161,7 @@ def settled(structure: Structure, counts: Array, prior: float, prune: Prune | No
 
 
 class Learned(NamedTuple):
-    """A tree that was grown and pruned, or with α for the average of all prunings; and the weights in its leaves."""
+    """A grown and pruned tree, or α for the average of all prunings; and the weights in its leaves."""
 
     structure: Structure
     stop: float | None
@@ -174,7 +173,7 @@ class Learned(NamedTuple):
 
 
 def learned(rows: EncodedRows, growth: Growth, prune: Prune | None) -> Learned:
-    """The tree of some rows."""
+    """The tree grown from these rows."""
     structure = grown(rows, growth)
     leaves = rows.leaf_weights(structure)
     whole = Learned(structure, None, leaves).prunings(growth.prior(rows.classes))
@@ -182,23 +181,23 @@ def learned(rows: EncodedRows, growth: Growth, prune: Prune | None) -> Learned:
     return Learned(kept, stop, leaves if kept is structure else rows.leaf_weights(kept))
 
 
-# The code of a tree: each node takes a bit, split or leaf; a split is named among those there were to choose from; a
+# The code of a tree: each node takes a bit, split or leaf; a split is one among the possible ones; a
 # leaf names a class, and then the rows of other classes, the exceptions (Quinlan and Rivest 1989).
 
 
 def split_bits(structure: Structure) -> Array:
-    """Of each node that is split: 1 + log₂ choices."""
+    """The bits of each node as a split: 1 + log₂ choices."""
     return 1.0 + structure.choices / LN2
 
 
 def label_bits(counts: Array) -> Array:
-    """Of each node as a leaf: 1 + log₂ classes, for the commonest class."""
+    """The bits of each node as a leaf: 1 + log₂ classes, for the commonest class."""
     return np.full(len(counts), 1.0 + np.log2(counts.shape[1]))
 
 
 def exception_bits(counts: Array) -> Array:
-    """Of each node as a leaf, of n rows with e exceptions among K classes: how many there are, out of at most
-    b = n (K - 1)/K, which rows they are, and of which classes: log₂ (b + 1) + log₂ (n over e) + e log₂ (K - 1)
+    """The bits of the exceptions in each node as a leaf, with n rows, e exceptions and K classes: their number, at most
+    b = n (K - 1)/K, the rows, and their classes: log₂ (b + 1) + log₂ (n over e) + e log₂ (K - 1)
 
     >>> exception_bits(np.array([[9.0, 5.0], [4.0, 0.0]])).round(3).tolist()
     [13.967, 1.585]
@@ -211,5 +210,5 @@ def exception_bits(counts: Array) -> Array:
 
 
 def leaf_bits(counts: Array) -> Array:
-    """Of each node as a leaf."""
+    """The bits of each node as a leaf, exceptions included."""
     return label_bits(counts) + exception_bits(counts)

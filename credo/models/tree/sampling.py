@@ -28,15 +28,15 @@ from credo.models.tree.structure import Cells
 from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
 
-GROWN_FROM = 2**20  # rows at most: of more, some, by a hash of their numbers
-CATEGORIES = ("category", "word")
+MOST_GROWING_ROWS = 2**20  # of more rows, a sample by a hash of their numbers
+CATEGORY_FORMS = ("category", "word")
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows that have a class and a weight, column by column."""
+    """Rows with a class and a positive weight, column by column."""
 
-    numbers: dict[str, int]  # columns of numbers, and the place of each
+    numbers: dict[str, int]  # columns of numbers, and the index of each
     x: Array  # (columns, rows) numbers, NaN where a cell is missing
     categories: dict[str, Codes]
     levels: Schema  # of categories and of the target
@@ -44,11 +44,11 @@ class Sample:
     truth: Codes
     weight: Array
     unlabelled: Counts  # rows without a class
-    folds: Positions | None = None  # where they were drawn
+    folds: Positions | None = None  # their row numbers, if sampled
     whole: bool = True  # whether these are all rows of the table
 
     def take(self, rows: Positions) -> Sample:
-        """Some of the rows, knowing only their levels; but the classes of all."""
+        """Some of the rows, with only their own levels, but the classes of all rows."""
         categories, columns = dict[str, Codes](), list[Column]()
         for column in self.levels:
             if (codes := self.categories.get(column.name)) is None:
@@ -68,7 +68,7 @@ class Sample:
         )  # fmt: skip
 
     def bins(self, views: Views) -> tuple[Bins, ...]:
-        """How each column's cells become bins."""
+        """The bins of each column."""
         kinds: list[Kind] = [_kind(views[name][0]) for name in self.numbers]
         found: dict[str, Bins] = {
             each.name: each for each in NumberBins.of_each([*self.numbers], kinds, self.x, self.weight)
@@ -78,11 +78,11 @@ class Sample:
         return tuple(found[name] for name in views)
 
     def cells(self, columns: Sequence[Bins]) -> Cells:
-        """Rows as bins; levels that these don't know are missing."""
+        """The rows in these bins; unknown levels are missing."""
         return self.cells_of(columns, range(len(columns)))
 
     def cells_of(self, columns: Sequence[Bins], some: Iterable[int]) -> Cells:
-        """The same, of some of the columns; the cells of others are missing."""
+        """The same for some of the columns; the others are missing."""
         found = np.full((len(columns), len(self.truth)), MISSING, dtype=np.uint8)
         for j in some:
             each = columns[j]
@@ -98,7 +98,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class ReadRows:
-    """A batch's rows, or one of so many, as a sample."""
+    """A batch's rows, or one in `stride`, as a sample."""
 
     views: Views
     target: str
@@ -118,10 +118,10 @@ class ReadRows:
         if len(kept) < batch.rows:
             batch, codes, weight = batch.take(kept), codes[kept], weight[kept]
             folds = None if folds is None else folds[kept]
-        names = [name for name, (form, *_) in self.views.items() if form not in CATEGORIES]
+        names = [name for name, (form, *_) in self.views.items() if form not in CATEGORY_FORMS]
         categories, columns = {}, [Column(self.target, "category", classes)]
         for name, (form, *_) in self.views.items():
-            if form in CATEGORIES:
+            if form in CATEGORY_FORMS:
                 categories[name], levels = batch.categories(name)
                 columns.append(Column(name, "category", levels))
         x = np.ascontiguousarray(batch.matrix(names).T)
@@ -132,10 +132,10 @@ class ReadRows:
 
 
 def sampled(table: Source, target: str, views: Views, weight: Weight, draw: FoldDraw | None = None) -> Sample:
-    """All rows of a table, or some where there are very many; levels and classes in their natural order."""
+    """All rows of a table, or a sample if there are very many; levels and classes in their natural order."""
     weights = Weights.of(weight)
     rows = table.count(target) if table.rows is None else table.rows
-    job = ReadRows(views, target, weights.of_a_row, max(1, -(-rows // GROWN_FROM)), draw)
+    job = ReadRows(views, target, weights.of_a_row, max(1, -(-rows // MOST_GROWING_ROWS)), draw)
     names = [target, *views] if draw is None else draw.beside([target, *views])
     parts = [*engines.map(job, weights.partitions(table, names))]
     if not parts:
@@ -172,7 +172,7 @@ def _kind(form: str) -> Kind:
 
 
 def held(table: Source) -> Source:
-    """A table that can be read only once, in memory: a tree is grown first, then its leaves are counted."""
+    """The table, loaded into memory if it can be read only once: growing and counting take two passes."""
     if not table.once:
         return table
     parts = [*table.read(table.names)]

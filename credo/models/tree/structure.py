@@ -1,4 +1,4 @@
-"""The structure of a tree: which column each node asks about, and where each answer leads."""
+"""The structure of a tree: the column that each node tests, and its branches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from credo.core.membership import Codes
 from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
 
-ROUNDING = 1e-12  # by which sums of the same weights may differ
+SHARE_ERROR = 1e-12  # rounding error of sums of the same weights
 Cells = NDArray[np.uint8]  # (columns, rows): bins; 255 where a cell is missing
 
 
@@ -22,14 +22,14 @@ Cells = NDArray[np.uint8]  # (columns, rows): bins; 255 where a cell is missing
 class Structure:
     """Arrays over nodes, parents before their children; the children of a node follow each other."""
 
-    column: Codes  # which is asked about; -1 in a leaf
-    first: Codes  # child
-    ways: Codes  # how many children
-    route: Codes  # where the branches of the column's bins begin in `routes`
-    routes: Codes  # of a bin: which child, -1 where the node had no row with it
-    share: Array  # of the parent's rows with a known cell that came here: so much of the others does
-    choices: Array  # the logarithm of how many splits there were to choose from
-    charge: Array  # what the choice costs: less, where other splits gain about as much
+    column: Codes  # the column tested; -1 in a leaf
+    first: Codes  # the first child
+    ways: Codes  # the number of children
+    route: Codes  # offset of the node's branches in `routes`
+    routes: Codes  # the child for each bin; -1 if no row of the node had it
+    share: Array  # of the parent's rows with a known cell: rows with a missing cell are divided by it
+    choices: Array  # log of the number of possible splits
+    charge: Array  # -log prior of the split: smaller if other splits gain about as much
 
     @property
     def size(self) -> int:
@@ -41,12 +41,12 @@ class Structure:
 
     @cached_property
     def asked(self) -> Positions:
-        """The columns that some node asks about."""
+        """The columns that the tree tests."""
         return np.unique(self.column[self.column >= 0]).astype(np.intp)
 
     @cached_property
     def parent(self) -> Positions:
-        """Of each node; the root's is -1."""
+        """The parent of each node; -1 for the root."""
         found = np.full(self.size, -1, dtype=np.intp)
         inner = np.flatnonzero(self.column >= 0)
         found[1:] = np.repeat(inner, self.ways[inner])
@@ -65,16 +65,16 @@ class Structure:
 
     @cached_property
     def _place(self) -> Codes:
-        """Of each leaf, among the leaves."""
+        """The index of each leaf among the leaves."""
         return (np.cumsum(self.column < 0) - 1).astype(np.int32)
 
     @property
     def walked(self) -> tuple[Codes, Codes, Codes, Codes, Codes, Array]:
-        """The arrays by which kernels walk down."""
+        """The arrays for the kernels."""
         return self.column, self.first, self.ways, self.route, self.routes, self.share
 
     def spread(self, cells: Cells, values: Array) -> Array:
-        """Of each row, the values (nodes, k) of its leaf; of several, weighted by how much of it they hold."""
+        """The values (nodes, k) at each row's leaf, or their weighted mean if missing cells spread it over several."""
         out = np.zeros((cells.shape[1], values.shape[1]))
         add_leaf_values(cells, *self.walked, np.ascontiguousarray(values), out)
         return out
@@ -93,7 +93,7 @@ class Structure:
 
     @cached_property
     def route_sizes(self) -> Positions:
-        """How many bins the column of each node has."""
+        """The number of bins of each node's column."""
         inner = np.flatnonzero(self.column >= 0)
         found = np.zeros(self.size, dtype=np.intp)
         found[inner] = np.diff(np.append(self.route[inner], len(self.routes)))
@@ -108,7 +108,7 @@ class Structure:
         return found
 
     def pruned(self, stops: NDArray[np.bool_]) -> Structure:
-        """Without what lies below the nodes where it stops."""
+        """The tree without the descendants of the nodes where it stops."""
         kept = np.ones(self.size, dtype=bool)
         for nodes in self.levels[1:]:
             parents = self.parent[nodes]
@@ -133,14 +133,14 @@ class Structure:
         )
 
     def equals(self, other: Structure) -> bool:
-        """Whether rows go the same ways in both; shares are sums, which rounding may have moved."""
+        """Whether both trees send all rows the same way; shares may differ by rounding."""
         arrays: Any = zip(self.walked[:-1], other.walked[:-1], strict=True)
         same = all(np.array_equal(own, its) for own, its in arrays)
-        return same and np.allclose(self.share, other.share, rtol=0.0, atol=ROUNDING)
+        return same and np.allclose(self.share, other.share, rtol=0.0, atol=SHARE_ERROR)
 
 
 def _starts(inner: NDArray[np.bool_], sizes: Positions) -> Codes:
-    """Where the routes of inner nodes begin; -1 in a leaf."""
+    """The offset of each inner node's routes; -1 in a leaf."""
     found = np.full(len(inner), -1, dtype=np.int32)
     found[inner] = np.cumsum(sizes) - sizes
     return found

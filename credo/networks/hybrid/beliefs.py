@@ -9,7 +9,7 @@ from credo.core.evidence import Evidence, Part
 from credo.core.statistics import Counts
 from credo.data.schema import Column, Schema
 from credo.errors import EvidenceError, PriorError, SchemaError
-from credo.estimation.belief import OBSERVED, Belief
+from credo.estimation.belief import OBSERVATIONS_LABEL, Belief
 from credo.networks.hybrid.learning import HybridLearner, shapes_of
 from credo.networks.hybrid.line_priors import observed_sums, resolved_at
 from credo.networks.inference.findings import state
@@ -43,7 +43,9 @@ def belief(net: HybridNetwork, name: str, given: Given) -> Belief:
         raise PriorError(f"the line of {name!r} was fitted by maximum likelihood: a belief needs a prior")
     own = statistics[at]._map(lambda x: x[None])
     columns = tuple(Column(each, "number") for each in line.columns)
-    return Belief(prior, columns=line.columns).with_evidence(Evidence(Schema(columns), {OBSERVED: Part((None,), own)}))
+    return Belief(prior, columns=line.columns).with_evidence(
+        Evidence(Schema(columns), {OBSERVATIONS_LABEL: Part((None,), own)})
+    )
 
 
 def _where(net: HybridNetwork, name: str, above: tuple[str, ...], given: Mapping[str, Any]) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from credo.core.learning import RowWeights, Weights
 from credo.data import Batch, Source, cells, source
 from credo.data.profile import Profile, Profiles, infer_schema, listed, schema_of
 from credo.data.schema import Schema, checked_kinds
-from credo.data.tables import EMPTY
+from credo.data.tables import NO_DATA
 from credo.errors import DataError, NetworkError
 from credo.networks.bins import bin_codes, bins_between
 from credo.networks.inference.rows import states_array
@@ -222,7 +222,7 @@ def _inferred(table: Source, kinds: Mapping[str, str]) -> tuple[Schema, dict[str
     job = ProfiledCodes(Profiles(table.names, listed(asked), strict=False))
     parts = [*engines.map(job, table.partitions(table.names))]
     if not parts:
-        raise DataError(EMPTY)
+        raise DataError(NO_DATA)
     schema, coded = schema_of(job.profiles.total([own for own, _ in parts]), asked), {}
     for column in schema:
         own = [codes[column.name] for _, codes in parts if column.name in codes]

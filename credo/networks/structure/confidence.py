@@ -149,12 +149,12 @@ class EdgeConfidence(Shown, Mapping[tuple[str, str], float]):
 
     def plot(self, least: float = 0.1, ax: Axes | None = None) -> Figure:
         """Edges with line widths proportional to their probabilities; those below `least` are omitted."""
-        from credo.present.confidence_plot import plot_confidence
+        from credo.present.edge_confidence_plot import plot_confidence
 
         return plot_confidence(self, least, ax)
 
     def __repr__(self) -> str:
-        from credo.present.confidence import described
+        from credo.present.edge_confidence import described
 
         return described(self)
 

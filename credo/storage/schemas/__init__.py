@@ -1,4 +1,4 @@
-"""The schemas of all stored classes, by the names that files use and by the places of the classes."""
+"""The schemas of all stored classes, by their names in files and by "module:Class"."""
 
 from __future__ import annotations
 

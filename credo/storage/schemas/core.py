@@ -29,7 +29,7 @@ def _has_levels(column: Column) -> bool:
 
 
 def _possible(statistics: Statistics) -> bool:
-    """Whether some rows have these sums: finite ones, over the same groups, of no negative number of rows."""
+    """Whether these can be sums over rows: finite, over the same groups, with non-negative counts."""
     shapes = [each.shape for each in statistics.sums]
     alike = all(a[: len(b)] == b[: len(a)] for a, b in combinations(shapes, 2))
     finite = all(np.isfinite(half).all() for each in statistics.sums for half in _halves(each))
@@ -41,7 +41,7 @@ def _halves(sums: Any) -> list[Any]:
 
 
 def _rows_in_order(table: Sparse) -> bool:
-    """Whether the cells of a sparse table are in order and inside it: kernels rely on that."""
+    """Whether the cells of a sparse table are ordered and within bounds, as kernels require."""
     starts, columns, size = table.starts, table.columns, len(table.high)
     if len(columns) != size or len(table.low) not in (0, size):
         return False

@@ -24,22 +24,24 @@ RULE = t.one_of("given", "default", "empirical")
 
 
 def _belief_holds(belief: Belief) -> bool:
-    """Whether the prior is that of one group, and the evidence what the belief makes of observations."""
+    """Whether the prior is that of one group, and the evidence has the form that the belief produces."""
     import pyarrow as pa
 
     from credo.data import Batch
-    from credo.estimation.belief import OBSERVED, VALUES
+    from credo.estimation.belief import OBSERVATIONS, OBSERVATIONS_LABEL
 
     width = belief.family.width or 1
-    names = (VALUES,) if belief.columns is None and not width > 1 else belief.columns or tuple(map(str, range(width)))
+    names = (
+        (OBSERVATIONS,) if belief.columns is None and not width > 1 else belief.columns or tuple(map(str, range(width)))
+    )
     fresh = belief.summarise(Batch(0, 0, {name: pa.nulls(0) for name in names}), np.ones(0))
     if belief.evidence is None:
-        return _of_one_group(belief.family, fresh[OBSERVED], names)
-    return learned(belief.evidence, fresh) and _of_one_group(belief.family, belief.evidence[OBSERVED], names)
+        return _of_one_group(belief.family, fresh[OBSERVATIONS_LABEL], names)
+    return learned(belief.evidence, fresh) and _of_one_group(belief.family, belief.evidence[OBSERVATIONS_LABEL], names)
 
 
 def _groups_hold(beliefs: Beliefs) -> bool:
-    """Whether the prior is that of one group, and the evidence what the groups make of observations."""
+    """Whether the prior is that of one group, and the evidence has the form that the groups produce."""
     import pyarrow as pa
 
     from credo.data import Batch
@@ -49,7 +51,7 @@ def _groups_hold(beliefs: Beliefs) -> bool:
         return False
     fresh = beliefs.summarise(Batch(0, 0, {name: pa.nulls(0) for name in names}), np.ones(0))
     if beliefs.evidence is None:
-        return False  # groups are known by their evidence alone
+        return False  # groups exist only through their evidence
     return (
         learned(beliefs.evidence, fresh)
         and _of_one_group(beliefs.family, fresh[beliefs.label].pooled(), beliefs.columns)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _holds(model: HiddenMarkov) -> bool:
-    """Whether the evidence has the form of what the model makes of a row: kernels rely on that."""
+    """Whether the evidence has the form that the model produces, as kernels require."""
     if model.evidence is None:
         return model.column is None or not model.names
     from credo.core.evidence import Evidence
@@ -44,7 +44,7 @@ def _holds(model: HiddenMarkov) -> bool:
 
 
 def _of_joint(model: HiddenMarkov, label: Label) -> bool:
-    """Whether a part is of numbers that covary, which depends on the cells that were missing."""
+    """Whether a part has moments of covarying numbers, one for each pattern of missing cells."""
     from credo.blocks.numbers.gaussian import Joint
 
     blocks = model._conditional(None).blocks
@@ -52,13 +52,13 @@ def _of_joint(model: HiddenMarkov, label: Label) -> bool:
 
 
 def _joint_holds(part: Part) -> bool:
-    """Whether all sums are of the same groups and columns."""
+    """Whether all sums have the same groups and columns."""
     n, first, second = (each.shape for each in part.statistics.sums)
     return bool(n == first == second or (n == first[:-1] and second == (*first, first[-1])))
 
 
 def _shares_hold(model: HiddenMarkov) -> bool:
-    """Whether parameters follow from the evidence: densities of the columns, and shares of the chain."""
+    """Whether the evidence gives valid parameters: densities of the columns, and probabilities of the chain."""
     shares = model.chain.shares
     likelihoods = model.chain.emission.conditional.likelihoods
     groups = len(model.chain.emission.group_levels)

@@ -39,7 +39,7 @@ def _with_learned(
     net: HybridNetwork, fixed_nodes: Mapping[str, Any], fixed_states: Mapping[str, Any], evidence: Any,
     history: Sequence[float], done: Mapping[str, float],
 ) -> HybridNetwork:  # fmt: skip
-    """With fixed nodes; or with nodes derived from evidence, but for logistic ones, which have none."""
+    """The network with fixed nodes, or with nodes derived from evidence (except logistic ones, which have none)."""
     from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.hybrid.number_node import LogisticNode
 
@@ -101,12 +101,12 @@ SCHEMAS = (
         "credo.networks.hybrid.network:HybridNetwork",
         {
             "parents": t.NAMES_BY_NAME,
-            "nodes": t.mapping(t.TEXT, t.either(t.FLOATS, NUMBER_NODE.type, LOGISTIC_NODE.type)),  # that are fixed
-            "states": t.mapping(t.TEXT, t.VALUES),  # of fixed nodes; others follow from the evidence
+            "nodes": t.mapping(t.TEXT, t.either(t.FLOATS, NUMBER_NODE.type, LOGISTIC_NODE.type)),  # fixed nodes
+            "states": t.mapping(t.TEXT, t.VALUES),  # of fixed nodes; others are derived from evidence
             "prior": t.optional(HYBRID_PRIORS.type),
             "evidence": t.optional(EVIDENCE.type),
-            "history": t.NUMBERS,  # of EM's objective
-            "done": t.mapping(t.TEXT, t.NUMBER),  # numbers that an intervention set
+            "history": t.NUMBERS,  # the history of EM's objective
+            "done": t.mapping(t.TEXT, t.NUMBER),  # numbers set by interventions
         },
         attributes={"nodes": "fixed_nodes", "states": "fixed_states"},
         arguments={"parents": "arrows"},

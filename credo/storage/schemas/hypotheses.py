@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _hypotheses_hold(space: Hypotheses) -> bool:
-    """Whether some data have these sums, and leave a hypothesis possible."""
+    """Whether these can be sums over data that leave a hypothesis possible."""
     size, ruled_out = len(space.prior), space.impossible
     alike = space.evidence.high.shape == space.evidence.low.shape == ruled_out.shape == (size,)
     if not alike or not (np.isfinite(space.evidence.high) & np.isfinite(space.evidence.low)).all():
@@ -26,7 +26,7 @@ def _hypotheses_hold(space: Hypotheses) -> bool:
 
 
 def _rows_hold(rows: LabelledRows) -> bool:
-    """Whether different rows, in order, were each there at least once."""
+    """Whether rows are distinct, ordered, and each counted at least once."""
     size = len(rows.codes)
     if rows.codes.ndim != 2 or rows.counts.shape != (size, 2) or rows.first.shape != (size, 2):
         return False
@@ -36,7 +36,7 @@ def _rows_hold(rows: LabelledRows) -> bool:
 
 
 def _concepts_hold(model: Concepts) -> bool:
-    """Whether the rows have values of the schema, and don't contradict each other where labels have no noise."""
+    """Whether the rows have the schema's values and, without label noise, don't contradict each other."""
     codes = model.rows.codes
     if model.attributes is None:
         return codes.size == 0

@@ -1,4 +1,4 @@
-"""Whether stored evidence is what a model makes of rows: the same columns, and statistics of the same kinds."""
+"""Checks that stored evidence has the form that a model produces: the same columns and kinds of statistics."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 
 def learned(evidence: Evidence, fresh: Evidence, beside: Mapping[Label, Part] | None = None) -> bool:
-    """Whether evidence has the form of `fresh`, what the model makes of few rows; parts in `beside` are checked
-    elsewhere."""
+    """Whether evidence has the form of `fresh`, the evidence of a few rows; parts in `beside` are checked elsewhere."""
     own, new = ({column.axis: column for column in each.schema} for each in (evidence, fresh))
     spare = {axis for axis, column in own.items() if column.levels is None or column.derived == "currency"}
     own = {axis: column for axis, column in own.items() if axis in new or axis not in spare}
@@ -27,14 +26,14 @@ def learned(evidence: Evidence, fresh: Evidence, beside: Mapping[Label, Part] | 
 
 
 def _same_column(own: Column, fresh: Column) -> bool:
-    """Of one kind; values that the prior declares come first."""
+    """Whether both columns have one kind, and declared values come first."""
     if (own.levels is None) != (fresh.levels is None) or (own.kind, own.declared) != (fresh.kind, fresh.declared):
         return False
     return own.levels is None or own.values[: own.declared] == fresh.values[: own.declared]
 
 
 def _same_form(part: Part, fresh: Part) -> bool:
-    """Of one kind, with the same axes; axes that don't run over levels have the same lengths."""
+    """Whether both statistics have one type and the same axes; axes without levels have equal lengths."""
     if part.axes != fresh.axes or type(part.statistics) is not type(fresh.statistics):
         return False
     for own, new in zip(part.statistics.sums, fresh.statistics.sums, strict=True):

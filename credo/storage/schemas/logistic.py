@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from credo.models.regression.encoding import RowEncoding
     from credo.models.regression.laplace import LaplacePosterior
     from credo.models.regression.logistic import LogisticRegression
-    from credo.models.regression.texts import TextFeatures
+    from credo.models.regression.tf_idf import TextFeatures
 
 
 def _words_hold(text: TextFeatures) -> bool:
@@ -31,7 +31,7 @@ def _encoding_holds(encoding: RowEncoding) -> bool:
 
 
 def _posterior_holds(posterior: LaplacePosterior) -> bool:
-    """Whether mode and precision are finite, and of sizes that go together."""
+    """Whether mode and precision are finite and of matching sizes."""
     mode, precision = posterior.mode, posterior.precision
     sizes = mode.ndim == 2 and precision.shape in (mode.shape, (mode.size, mode.size))
     return sizes and bool(np.isfinite(mode).all() and np.isfinite(precision).all()) and posterior.log_likelihood <= 1e-6
@@ -52,7 +52,7 @@ def _model_holds(model: LogisticRegression) -> bool:
 
 TEXT_FEATURES = Stored(
     "TextFeatures",
-    "credo.models.regression.texts:TextFeatures",
+    "credo.models.regression.tf_idf:TextFeatures",
     {"name": t.TEXT, "how": t.class_at("credo.models.forms:Text"), "words": t.ANYTHING, "idf": t.FLOATS},
     consistent=_words_hold,
 )
@@ -83,7 +83,7 @@ LEARNED = {
 
 
 def _without_signs(values: Values) -> Values:
-    """Earlier versions didn't keep the signs of amounts."""
+    """An upgrade: earlier versions didn't store currency signs."""
     return {**values, "signs": {}}
 
 

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from credo.selection.tuned import TunedClassifier
     from credo.selection.tuning import Tuning
 
-ROUNDING = 1e-6  # by which log P may exceed 0
+LOG_PROBABILITY_ERROR = 1e-6  # log P may exceed 0 by rounding
 
 
 def _scores_hold(scores: Scores) -> bool:
     rows, size = scores.weights.shape, len(scores.classes)
     known = bool(((scores.truth >= 0) & (scores.truth < size)).all())
     weighed = bool(((scores.weights >= 0) & np.isfinite(scores.weights)).all())
-    shares = not (scores.log_probabilities > ROUNDING).any()  # NaN passes: the class of such a row was unknown
+    shares = not (scores.log_probabilities > LOG_PROBABILITY_ERROR).any()  # NaN: the class was unknown
     shaped = scores.truth.shape == rows and scores.log_probabilities.shape == (*rows, size)
     grouped = scores.groups is None or (scores.groups.shape == rows and bool((scores.groups >= 0).all()))
     return known and weighed and shares and shaped and grouped
@@ -71,7 +71,7 @@ def _tuning_holds(tuning: Tuning) -> bool:
 
 
 def _classifier_holds(model: Classifier) -> bool:
-    """Whether the evidence has the form of what the model makes of a row: kernels rely on that."""
+    """Whether the evidence has the form that the model produces, as kernels require."""
     import pyarrow as pa
 
     from credo.blocks.numbers.gaussian import COMPLETED, KNOWN, Joint
@@ -97,7 +97,7 @@ def _classifier_holds(model: Classifier) -> bool:
 
 
 def _cuts_hold(model: Augmented | NaiveBayes) -> bool:
-    """Whether numbers whose cells are counted together, and no others, have cut points, in order."""
+    """Whether exactly the numbers that are counted in bins have cut points, in order."""
     from credo.models.forms import CELL_FORMS
 
     celled = {name for name, own in model.views.items() if not set(CELL_FORMS).isdisjoint(own)}
@@ -147,11 +147,11 @@ def _average_holds(model: ModelAverage) -> bool:
     if stacked is None or len(model.names) != len(model.models):
         return len(model.names) == len(model.models)
     shares = len(stacked) == len(model.models) and all(0 <= each <= 1 for each in stacked)
-    return shares and abs(sum(stacked) - 1) < ROUNDING
+    return shares and abs(sum(stacked) - 1) < LOG_PROBABILITY_ERROR
 
 
 def _tuning_apart(plain: str, joint: bool = False) -> Callable[[Values], Values | Moved]:
-    """Of version 1 of a classifier, which held its tuning and its report itself."""
+    """The upgrade of a classifier's version 1, which contained its tuning and its report."""
 
     def upgraded(values: Values) -> Values | Moved:
         model = {name: value for name, value in values.items() if name not in ("tuning", "report")}
@@ -168,8 +168,8 @@ def _tuning_apart(plain: str, joint: bool = False) -> Callable[[Values], Values 
 
 
 def _joint_holds(label: Label, part: Part, block: Joint, target: str) -> bool:
-    """Whether a pattern of missing cells has the moments of the columns that it knows; completed rows have those of all
-    columns, and beside them those of each column's known cells."""
+    """Whether a pattern of missing cells has the moments of its observed columns; completed rows have those of all
+    columns, and also those of each column's observed cells."""
     from credo.blocks.numbers.gaussian import COMPLETED, KNOWN
     from credo.core.moments import CrossMoments, Moments
 
@@ -403,7 +403,7 @@ SCHEMAS = (
         learned=tuple(FAMILIES),
         consistent=_parents_hold,
     ),
-    Stored("Blend", "", {}, upgrades=(_tuning_apart("NaiveBayes", joint=True),)),  # in files of version 0.1 alone
+    Stored("Blend", "", {}, upgrades=(_tuning_apart("NaiveBayes", joint=True),)),  # only in files of version 0.1
     Stored(
         "GaussianDiscriminant",
         "credo.models.discriminant:GaussianDiscriminant",

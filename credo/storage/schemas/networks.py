@@ -56,13 +56,13 @@ SCHEMAS = (
         "credo.networks.network:Network",
         {
             "parents": t.NAMES_BY_NAME,
-            "tables": t.mapping(t.TEXT, t.FLOATS),  # that are fixed; others follow from prior and evidence
+            "tables": t.mapping(t.TEXT, t.FLOATS),  # fixed ones; others are derived from prior and evidence
             "states": STATES,
             "tied": t.mapping(t.TEXT, t.TEXT),
             "prior": t.optional(PRIORS.type),
             "evidence": t.optional(EVIDENCE.type),
-            "history": t.NUMBERS,  # of EM's objective
-            "forms": t.mapping(t.TEXT, DISTRIBUTION),  # of distributions that aren't tables
+            "history": t.NUMBERS,  # the history of EM's objective
+            "forms": t.mapping(t.TEXT, DISTRIBUTION),  # distributions that aren't tables
         },
         attributes={"tables": "fixed_tables", "forms": "fixed_distributions"},
         arguments={"parents": "arrows", "tables": "tables", "forms": "tables"},

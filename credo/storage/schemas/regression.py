@@ -41,7 +41,7 @@ def _readings_hold(readings: Readings) -> bool:
 
 
 def _regression_holds(model: LinearRegression) -> bool:
-    """Whether the evidence has the form of what the model makes of a row, with a feature for each level."""
+    """Whether the evidence has the form that the model produces, with a feature for each level."""
     import pyarrow as pa
 
     from credo.data import Batch
@@ -64,18 +64,18 @@ def _scores_hold(scores: NumberScores) -> bool:
 
 
 def _noise_holds(noise: StudentNoise) -> bool:
-    """Whether the expected sums are those of the features that are kept."""
+    """Whether the expected sums are of the kept features."""
     from credo.blocks.one_hot import LABEL
     from credo.core.moments import CrossMoments
     from credo.core.statistics import Totals
-    from credo.models.regression.robust import NOISE
+    from credo.models.regression.robust import NOISE_LABEL
 
     width, kept, parts = noise.features.width, noise.kept, noise.expected.parts
     inside = bool(((kept >= 0) & (kept < width)).all()) and len(np.unique(kept)) == len(kept)
     scaled = noise.scales.shape == (width,) and bool((np.isfinite(noise.scales) & (noise.scales > 0)).all())
-    if not (inside and scaled and noise.ridge >= 0 and noise.degrees > 0 and parts.keys() == {LABEL, NOISE}):
+    if not (inside and scaled and noise.ridge >= 0 and noise.degrees > 0 and parts.keys() == {LABEL, NOISE_LABEL}):
         return False
-    sums, hidden = parts[LABEL].statistics, parts[NOISE].statistics
+    sums, hidden = parts[LABEL].statistics, parts[NOISE_LABEL].statistics
     shaped = isinstance(sums, CrossMoments) and sums.first.shape == (1, len(kept) + 1)
     return shaped and isinstance(hidden, Totals) and hidden.n.shape == (1,)
 
@@ -168,7 +168,7 @@ SCHEMAS = (
         },
         learned=tuple(LEARNED),
         upgrades=(
-            lambda values: Moved(LINEAR_GAUSSIAN, values),  # version 1 was the conjugate family
+            lambda values: Moved(LINEAR_GAUSSIAN, values),  # version 1 was the name of the conjugate family
             lambda values: {**values, "report": None},
         ),
         consistent=_regression_holds,

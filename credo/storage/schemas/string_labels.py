@@ -35,7 +35,7 @@ def with_labels(values: Values) -> Values:
     schema, parts = values["schema"], values["parts"]
     typed = isinstance(schema, Schema) and isinstance(parts, Mapping)
     if not typed or not all(isinstance(k, str) and isinstance(v, Part) for k, v in parts.items()):
-        return values  # whose types are checked next
+        return values  # their types are checked next
     if "(rows without a class)" in parts:
         names = _Names(schema, parts)
         columns = tuple(map(names.column, schema))
@@ -95,7 +95,7 @@ class _Names:
 
 
 def _derived(name: str) -> Derived | None:
-    """What is derived from a column, if the string says so."""
+    """The derived axis that the string denotes, if any."""
     found = DERIVED.fullmatch(name)
     what: Any = found and found[1]
     return Derived(what, found[2]) if found else None

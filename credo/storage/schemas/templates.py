@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _counts_hold(network: Network, evidence: Evidence) -> bool:
-    """Whether the evidence is the counts of the network's tables: how many rows are behind each may differ."""
+    """Whether the evidence has the counts of the network's tables; their totals may differ."""
     from credo.core.statistics import Counts
 
     labels = {node.label: (node, network.tables[name].shape) for name, node in network.nodes.items()}
@@ -45,7 +45,7 @@ LEARNED = {
     "evidence": t.optional(EVIDENCE.type),
     "history": t.NUMBERS,
 }
-TABLES = t.mapping(t.TEXT, t.FLOATS)  # that are fixed; others follow from prior and evidence
+TABLES = t.mapping(t.TEXT, t.FLOATS)  # fixed ones; others are derived from prior and evidence
 SCHEMAS = (
     Stored(
         "DynamicNetwork",

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from credo.models.tree.model import DecisionTree
     from credo.models.tree.structure import Structure
 
-MOST_BINS = 255
-ROUNDING = 1e-9
+MOST_TREE_BINS = 255
+SHARE_ERROR = 1e-9
 
 
 def _cuts_hold(bins: NumberBins) -> bool:
     ascending = bins.cuts.ndim == 1 and bool((np.diff(bins.cuts) > 0).all() and np.isfinite(bins.cuts).all())
-    return ascending and len(bins.cuts) < MOST_BINS
+    return ascending and len(bins.cuts) < MOST_TREE_BINS
 
 
 def _levels_hold(bins: LevelBins) -> bool:
@@ -31,11 +31,11 @@ def _levels_hold(bins: LevelBins) -> bool:
         return False
     used = np.unique(bins.bins)
     distinct = len(bins.levels.unique()) == len(bins.levels)
-    return distinct and len(used) <= MOST_BINS and np.array_equal(used, np.arange(len(used)))
+    return distinct and len(used) <= MOST_TREE_BINS and np.array_equal(used, np.arange(len(used)))
 
 
 def _structure_holds(tree: Structure) -> bool:
-    """Whether nodes come in the order that kernels rely on, and every branch leads to a child."""
+    """Whether nodes are in the order that kernels require, and every branch leads to a child."""
     arrays = tree.column, tree.first, tree.ways, tree.route, tree.share, tree.choices, tree.charge
     if len({each.shape for each in arrays}) != 1 or tree.column.ndim != 1 or not tree.size or tree.routes.ndim != 1:
         return False
@@ -55,11 +55,11 @@ def _structure_holds(tree: Structure) -> bool:
         return False
     shared = np.bincount(tree.parent[1:], tree.share[1:], tree.size)[inner]
     finite = all(np.isfinite(each).all() for each in (tree.share, tree.choices, tree.charge))
-    return finite and bool((tree.share >= 0).all()) and np.allclose(shared, 1.0, rtol=0, atol=ROUNDING)
+    return finite and bool((tree.share >= 0).all()) and np.allclose(shared, 1.0, rtol=0, atol=SHARE_ERROR)
 
 
 def _tree_holds(model: DecisionTree) -> bool:
-    """Whether branches ask about columns that are there, and leaves hold what the model makes of a row."""
+    """Whether branches test existing columns, and leaves have the form of evidence that the model produces."""
     import pyarrow as pa
 
     from credo.data import Batch

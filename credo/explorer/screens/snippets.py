@@ -1,4 +1,4 @@
-"""Lines that do the same as the page, to be copied into Python or a terminal."""
+"""Code that does the same as the page, to be copied into Python or a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from credo.explorer.screens.screen import Subject
 
-PLAIN = re.compile(r"[\w.+/-]+")
+PLAIN_WORD = re.compile(r"[\w.+/-]+")
 KEYWORDS = {"in", "do", "P", "E", "argmax", "explain"}
 
 
@@ -32,7 +32,7 @@ def question(file: str, asked: str, done: Mapping[str, Any], seen: Mapping[str, 
 
 
 def call(verb: str, *given: object) -> str:
-    """A call in Python, without what it leaves out at its end."""
+    """A call in Python, without trailing empty arguments."""
     while given and given[-1] is None:
         given = given[:-1]
     return f"{verb}({', '.join(map(repr, given))})"
@@ -54,9 +54,9 @@ def _below(name: str, high: str | None) -> str:
 
 
 def word(value: object) -> str:
-    """A word of the question language, in quotes where it must be."""
+    """A word of the question language, quoted if necessary."""
     text = str(value)
-    if PLAIN.fullmatch(text) and text not in KEYWORDS:
+    if PLAIN_WORD.fullmatch(text) and text not in KEYWORDS:
         return text
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -1,4 +1,4 @@
-"""Whether an update repeated the rows that a model had learned: all of them, or those of an earlier update."""
+"""Detection of repeated updates: whether rows had been learned before, all of them or those of an earlier update."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from credo.storage.packing import Packer
 
 @dataclass(frozen=True)
 class Digest:
-    """64 bits of a batch's rows, and their number: the sum over batches doesn't depend on the rows' order."""
+    """A 64-bit digest of a batch's rows, and their number: the sum over batches doesn't depend on the order of rows."""
 
     names: tuple[str, ...]
 
@@ -29,7 +29,7 @@ class Digest:
 
 
 def digest_of(table: Source) -> str | None:
-    """By which rows are known again, whatever their order; None where they can be read only once."""
+    """The digest of a table, independent of the order of rows; None if it can be read only once."""
     if table.once:
         return None
     job = Digest(tuple(sorted(table.names)))
@@ -40,8 +40,8 @@ def digest_of(table: Source) -> str | None:
 def repeats(before: Any, after: Any) -> bool:
     """Whether an update added exactly the rows that were there: then all evidence has doubled, bit by bit.
 
-    It needs no record, but evidence that adds. Of rows that were only a part of it, and of a logistic regression, the
-    file's record of updates tells.
+    This needs additive evidence, but no record. For a part of the rows, and for logistic regression, the file's record
+    of updates is used.
     """
     if getattr(before, "evidence", None) is None or not before.n or after.n != 2 * before.n:
         return False

@@ -1,4 +1,4 @@
-"""How a run fails: one sentence on stderr, and an exit code."""
+"""Failures of a run: one sentence on stderr, and an exit code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from credo.cli.streams import drop_output, live, remark
 from credo.errors import CredoError
 
 BROKEN_PIPE = 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
-STOPS = {
+STOP_SIGNALS = {
     getattr(signal, name): what
     for name, what in {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "terminated"}.items()
     if hasattr(signal, name)
@@ -22,28 +22,29 @@ STOPS = {
 
 
 class Failure(click.ClickException):
-    """One sentence, after the name of the program."""
+    """An error as one sentence, after the name of the program."""
 
     def show(self, file: object = None) -> None:  # noqa: ARG002 - click's signature
         remark(f"credo: {self.format_message()}")
 
 
 class Stops:
-    """The signals that were sent to stop this run."""
+    """The signals that stop this run."""
 
     def __init__(self) -> None:
         self.caught: list[int] = []
 
     @contextmanager
     def heard(self, to_the_end: bool) -> Iterator[None]:
-        """Inside, they raise KeyboardInterrupt, so that unfinished work is undone. Ignored signals stay ignored.
+        """A block in which these signals raise KeyboardInterrupt, so that unfinished work is undone. Ignored signals
+        stay ignored.
 
         If the process ends with the block, later interrupts have their default action: Python would print a traceback.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {number: signal.getsignal(number) for number in STOPS}
+        before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
         asked = {number: own for number, own in before.items() if own not in (signal.SIG_IGN, None)}
         for number in asked:
             signal.signal(number, self._stop)
@@ -59,22 +60,22 @@ class Stops:
             return  # the run is stopping already
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second interrupt ends the process at once
         for console in live:
-            console.show_cursor()  # which a bar hides
+            console.show_cursor()  # hidden by the progress bar
         raise KeyboardInterrupt
 
     def end(self) -> click.exceptions.Exit:
         number = self.caught[0] if self.caught else signal.SIGINT
-        remark(f"credo: {STOPS[number]}")
+        remark(f"credo: {STOP_SIGNALS[number]}")
         return click.exceptions.Exit(128 + number)
 
 
 @contextmanager
 def in_one_sentence(stops: Stops, said: Callable[[str], str] = str) -> Iterator[None]:
-    """Whatever ends the block early as click's exceptions, which end a run. `said` rewrites the advice in an error."""
+    """Turn all exceptions of the block into click's, which end a run. `said` rewrites the advice in an error."""
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:
-        if stops.caught or isinstance(error, KeyboardInterrupt):  # whatever a library raises when it is interrupted
+        if stops.caught or isinstance(error, KeyboardInterrupt):  # libraries may raise anything when interrupted
             drop_output()
             raise stops.end() from None
         if isinstance(error, BrokenPipeError):
@@ -90,7 +91,7 @@ def in_one_sentence(stops: Stops, said: Callable[[str], str] = str) -> Iterator[
 
 
 def _refusal(error: OSError) -> Failure:
-    """An error of the system; if it names no file, standard output could not be written."""
+    """The sentence for an OSError; if it names no file, standard output couldn't be written."""
     why = error.strerror or str(error)
     if error.filename is not None:
         return Failure(f"{error.filename}: {why}")

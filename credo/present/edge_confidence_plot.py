@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from credo.networks.structure.confidence import EdgeConfidence
 
-WIDEST = 2.5  # points of a certain edge
-CLEAR = 0.9  # share of one direction from which on the other isn't drawn
+WIDEST_LINE = 2.5  # in points, for a certain edge
+CLEAR_DIRECTION = 0.9  # share of one direction above which the other isn't drawn
 
 
 def confidence_picture(found: EdgeConfidence, least: float = 0.1) -> NetworkPicture:
@@ -34,10 +34,12 @@ def confidence_picture(found: EdgeConfidence, least: float = 0.1) -> NetworkPict
 
 def _line(found: EdgeConfidence, upper: str, lower: str, either: float) -> Arrow:
     down, up = found[upper, lower], found[lower, upper]
-    heads: Heads = "child" if down >= CLEAR * either else "parent" if up >= CLEAR * either else "both"
+    heads: Heads = (
+        "child" if down >= CLEAR_DIRECTION * either else "parent" if up >= CLEAR_DIRECTION * either else "both"
+    )
     label = f"{_short(down)}↓ {_short(up)}↑" if heads == "both" else _short(max(down, up))
     grey = f"{0.75 - 0.55 * min(either, 1.0):.2f}"
-    return Arrow(upper, lower, (), heads, 0.5 + WIDEST * either, grey, "solid", label)
+    return Arrow(upper, lower, (), heads, 0.5 + WIDEST_LINE * either, grey, "solid", label)
 
 
 def _short(p: float) -> str:

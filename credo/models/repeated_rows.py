@@ -2,7 +2,7 @@
 
 A copied row would predict itself if its copies stayed in the training rows. So copies are held out together. Rows may
 also be equal by chance, as with two boolean columns or dependent columns; these are treated as any other rows. Rows
-that differ in a single cell distinguish the two: chance produces them, copies don't.
+that differ in a single cell tell the two apart: chance produces them, copying doesn't.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.core.membership import Codes
-from credo.data.fingerprints import MISSING, Fingerprints, mixed
+from credo.data.fingerprints import MISSING_PRINT, Fingerprints, mixed
 from credo.numerics.exact import Array
 
-LOOKED_AT = 20_000  # rows among which copies are looked for
-DIFFERENT = 12  # rows whose counts have no factor in common by chance: 2⁻¹²
-FALSE = 0.5  # the share of rows said to have copies that chance may be behind
+MOST_ROWS_SEARCHED = 20_000  # larger tables aren't searched for copies
+DISTINCT_COUNTS = 12  # with this many distinct rows, a common factor of all counts is no accident: 2⁻¹²
+FALSE_DISCOVERY_RATE = 0.5  # among the rows reported as copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +40,9 @@ class Repeats:
         stride: int = 1,
         by_model: Array | None = None,
     ) -> Repeats:
-        """One in `stride` distinct rows of the table is here. cells: (columns, rows); texts: (columns,)
+        """From one in `stride` distinct rows of the table. cells: (columns, rows); texts: (columns,)
 
-        by_model: how many rows like each a model expects that knows how columns depend on each other. (rows,)
+        by_model: the number of equal rows that a model of the columns' dependence expects. (rows,)
         """
         distinct, first, which, count = np.unique(prints, return_index=True, return_inverse=True, return_counts=True)
         if len(distinct) == len(prints):
@@ -53,11 +53,11 @@ class Repeats:
         alike = stride / times * _same_by_chance(codes, shares)[first]
         if by_model is not None:
             alike = np.maximum(alike, by_model[first] / times)
-        many = _beyond(once - 1, alike)  # if columns are independent
+        many = _beyond(once - 1, alike)  # expected if columns are independent
         rests, suspects = _rests(codes[first], cells[:, first]) if many.any() else [], 0
         while many.any() and many.sum() != suspects:
             suspects = many.sum()
-            left = np.where(many, 1, once)  # near twins that may be copies count once
+            left = np.where(many, 1, once)  # near twins that may be copies are counted once
             near = np.stack([float(stride) * (np.bincount(rest, left)[rest] - left) for rest in rests])
             alike = np.maximum(alike, _same_by_near_twins(near, shares[:, first]))
             many &= _beyond(once - 1, alike)
@@ -65,20 +65,20 @@ class Repeats:
 
     @property
     def copied(self) -> Fingerprints:
-        """Of the rows that have copies, in order."""
+        """The fingerprints of rows that have copies, in order."""
         return self.prints[self.left < self.count]
 
 
 def _whole_table(count: NDArray[np.intp]) -> int:
-    """How often the whole table is repeated: the common divisor of all counts. Round counts of few distinct rows, as in
-    printed tables, aren't copies."""
+    """The number of repetitions of the whole table: the common divisor of all counts. Round counts of few distinct
+    rows, as in printed tables, aren't copies."""
     times = int(np.gcd.reduce(count))
-    return times if len(count) >= DIFFERENT or (count == times).mean() > 0.5 else 1
+    return times if len(count) >= DISTINCT_COUNTS or (count == times).mean() > 0.5 else 1
 
 
 def _beyond(others: NDArray[np.intp], expected: Array) -> NDArray[np.bool_]:
-    """Whether there are more than chance explains: clearly more, and in so many rows that chance is behind less than
-    half of them (Benjamini and Hochberg's rule, counts being Poisson).
+    """Which counts exceed chance: clearly, and with a false discovery rate below one half (Benjamini and Hochberg 1995;
+    counts are Poisson).
     """
     clearly = others > 2 * (expected + np.sqrt(expected))
     if not clearly.any():
@@ -86,23 +86,23 @@ def _beyond(others: NDArray[np.intp], expected: Array) -> NDArray[np.bool_]:
     from scipy.special import gammainc
 
     chance = np.ones(len(others))
-    chance[clearly] = gammainc(others[clearly], expected[clearly])  # P(so many or more)
+    chance[clearly] = gammainc(others[clearly], expected[clearly])  # P(at least this count)
     order = np.argsort(chance, kind="stable")
-    few = np.flatnonzero(chance[order] <= FALSE / len(others) * np.arange(1, len(others) + 1))
+    few = np.flatnonzero(chance[order] <= FALSE_DISCOVERY_RATE / len(others) * np.arange(1, len(others) + 1))
     found = np.zeros(len(others), dtype=bool)
     found[order[: few[-1] + 1 if len(few) else 0]] = True
     return found & clearly
 
 
 def _shares(codes: Codes, cells: Fingerprints, texts: NDArray[np.bool_]) -> Array:
-    """How common each row's cells are in its class, and at last its class in the table; no two texts are the same by
-    chance. (columns + 1, rows)"""
+    """The share of each row's cells in its class and, last, of its class in the table; texts are never equal by chance.
+    (columns + 1, rows)"""
     found, n = np.empty((len(cells) + 1, len(codes))), np.bincount(codes)[codes]
     found[-1] = n / len(codes)
     for j, (column, text) in enumerate(zip(cells, texts, strict=True)):
         pairs = mixed(column) ^ mixed(codes.astype(np.uint64), salt=3)
         _, which, count = np.unique(pairs, return_inverse=True, return_counts=True)
-        found[j] = np.where((column == MISSING) | (not text), count[which] / n, 0.0)
+        found[j] = np.where((column == MISSING_PRINT) | (not text), count[which] / n, 0.0)
     return found
 
 
@@ -117,7 +117,7 @@ def _same_by_chance(codes: Codes, shares: Array) -> Array:
 
 
 def _rests(codes: Codes, cells: Fingerprints) -> list[NDArray[np.intp]]:
-    """For each column, and the class at last: which rows are the same in all the others. (rows,) each"""
+    """For each column and, last, the class: codes of rows that agree in all the others. (rows,) each"""
     salted = [mixed(column, salt=j + 4) for j, column in enumerate([*cells, codes.astype(np.uint64)])]
     total = np.zeros(len(codes), dtype=np.uint64)
     for column in salted:
@@ -129,14 +129,14 @@ def _same_by_near_twins(near: Array, shares: Array) -> Array:
     """The expected number of rows that are the same, by how many differ in one cell only. Both: (columns + 1, rows)
 
     If a share s of rows has this cell, whatever the others are, k rows that differ in it alone go with k s/(1 - s) that
-    don't. The other columns may depend on each other in any way. The most that one column says, or all together; k less
-    its standard error.
+    don't. The other columns may depend on each other in any way. The result is the largest estimate, by one column or
+    by all together; k is reduced by its standard error.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         odds_against = (1 - shares) / shares
         each = np.where(odds_against > 0, _less_error(near) / odds_against, 0.0).max(0)
         together = np.where(odds_against.sum(0) > 0, _less_error(near.sum(0)) / odds_against.sum(0), 0.0)
-    return np.where((shares > 0).all(0), np.maximum(each, together), 0.0)  # texts are copied
+    return np.where((shares > 0).all(0), np.maximum(each, together), 0.0)  # equal texts are copies
 
 
 def _less_error(count: Array) -> Array:

@@ -1,5 +1,5 @@
-"""Classifiers by description length and by evidence: what the arrows and cut points between columns take in bits, what
-parameters take at the precision that rows warrant, and labels given them."""
+"""Description length and evidence of classifiers: the bits of arrows and cut points, of parameters at the precision
+that the rows warrant, and of the labels given these."""
 
 from __future__ import annotations
 
@@ -24,23 +24,24 @@ if TYPE_CHECKING:
     from credo.models.regression.scores import NumberScores
     from credo.numerics.exact import Array
 
-HALF = "½ log₂ n each"
+HALF_LOG_EACH = "½ log₂ n each"
 
 
 def target_length(
     model: ClassPredictor | LinearRegression, scores: Scores | NumberScores, parameters: float, structure: float
 ) -> DescriptionLength:
-    """Of a target, whose columns the receiver has: Σ −log₂ P(target | row), by the model that the first part describes.
+    """The code length of a target given the columns: Σ −log₂ P(target | row), by the model that the first part
+    describes.
 
-    Of numbers, densities are coded: their precision, which all models share, comes on top.
+    For numbers these are densities: the bits of the numbers' precision, equal for all models, are left out.
     """
     data = bits(scores.log_likelihood) if scores.n > 0 else 0.0
     coded = f"column {model.target!r} given the others"
-    return DescriptionLength(coded, structure, parameter_bits(parameters, scores.n), data, scores.n, HALF)
+    return DescriptionLength(coded, structure, parameter_bits(parameters, scores.n), data, scores.n, HALF_LOG_EACH)
 
 
 def classifier_length(model: Classifier, data: object, target: object, weight: Weight) -> DescriptionLength:
-    """A two-part code with ½ log₂ n bits a parameter, for all classifiers alike: not all have an evidence."""
+    """A two-part code with ½ log₂ n bits a parameter, the same for all classifiers, since not all have an evidence."""
     scores = model.scores(data, target=target, weight=weight)
     tuned = 0 if model.tuning is None else len(model.tuning.biases) + _weights(model.tuning.weights)
     return target_length(model, scores, model.n_parameters + tuned, model.structure_bits(scores.n))
@@ -51,13 +52,13 @@ def _weights(weights: Mapping[str, Mapping[str, float]]) -> int:
 
 
 def cut_bits(cuts: Mapping[str, Sequence[float]], n: float) -> float:
-    """How many cut points each number column has, and between which of n values they lie."""
+    """The bits of the cut points: their number in each number column, and their positions among n values."""
     places = max(int(n) - 1, 0)
     return sum(integer_bits(len(own)) + choice_bits(max(places, len(own)), len(own)) for own in cuts.values())
 
 
 def forest_bits(columns: int) -> float:
-    """One of the (d + 1)^(d − 1) forests over d columns (Cayley)."""
+    """The bits of one of the (d + 1)^(d − 1) forests over d columns (Cayley)."""
     return (columns - 1) * float(np.log2(columns + 1)) if columns else 0.0
 
 
@@ -83,13 +84,19 @@ def classifier_evidence(model: Classifier) -> float:
 def rows_length(
     model: Mixture | HiddenMarkov, columns: Iterable[str], log_prob: Array, parameters: float, groups: int
 ) -> DescriptionLength:
-    """Of all cells, for models with hidden groups: how many groups there are, their parameters, −log₂ p of the rows.
+    """The code length of all cells under a model with hidden groups: the number of groups, their parameters, −log₂ p of
+    the rows.
 
-    Of numbers, densities are coded: the precision of the cells, which all models share, comes on top.
+    For numbers these are densities: the bits of the cells' precision, equal for all models, are left out.
     """
     coded = f"columns {', '.join(sorted(columns))}"
     return DescriptionLength(
-        coded, integer_bits(groups), parameter_bits(parameters, model.n), bits(float(log_prob.sum())), model.n, HALF
+        coded,
+        integer_bits(groups),
+        parameter_bits(parameters, model.n),
+        bits(float(log_prob.sum())),
+        model.n,
+        HALF_LOG_EACH,
     )
 
 
@@ -102,7 +109,7 @@ def log_evidence_of(model: object) -> float:
 
 
 def evidence_about(model: Any) -> str:
-    """What an evidence is the probability of: of all cells, or of a target given the other columns."""
+    """The event whose probability the evidence is: all cells, or a target given the other columns."""
     read_forms = getattr(model, "read_forms", None)
     if read_forms is not None:  # bins and logarithms have densities of their own
         forms = {name: own[0] for name, own in read_forms.items()}

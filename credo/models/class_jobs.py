@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
     from credo.models.discriminant import GaussianDiscriminant
 
-Job = Callable[[Batch], tuple[Array, Ignored]]  # what is found of each row, and the cells that were ignored
+Job = Callable[[Batch], tuple[Array, Ignored]]  # the results for each row, and the ignored cells
 
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A job of threads that share memory: what it finds of a batch is written where its rows belong.
+    """A job for threads that share memory: it writes a batch's results to their place in one array.
 
-    Copied by the thread that collects results, large arrays would keep the others waiting.
+    If the collecting thread copied large arrays, the others would wait for it.
     """
 
     job: Job
@@ -38,7 +38,7 @@ class Placed:
     def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
         part, ignored = self.job(batch)
         self.found[batch.start : batch.start + len(part)] = part
-        return part[:0].copy(), ignored  # no view, which would keep the rows
+        return part[:0].copy(), ignored  # no view, which would keep the rows in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class MostProbable:
 
 @dataclass(frozen=True, eq=False)
 class LeastLoss:
-    """The code of the decision of least expected loss; that after the last class, where rejecting is cheaper."""
+    """The code of the decision of least expected loss; the number of classes where rejecting is cheaper."""
 
     model: ClassPredictor
     loss: Array  # (truth, decision)
@@ -125,7 +125,7 @@ class WithProbabilities:
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """log P(class | row) without the row itself, of rows that have a class; its code, and the row's weight."""
+    """For labelled rows: leave-one-out log P(class | row), the class, and the weight."""
 
     model: ClassPredictor
     weights: RowWeights
@@ -137,7 +137,7 @@ class LeftOut:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """log P(class | row) of rows that have a class; its code, and the row's weight."""
+    """For labelled rows: log P(class | row), the class, and the weight."""
 
     model: ClassPredictor
     weights: RowWeights
@@ -161,7 +161,7 @@ class Prints:
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """How far each row's numbers lie from each class's mean."""
+    """The Mahalanobis distance of each row from each class mean."""
 
     model: GaussianDiscriminant
 
@@ -171,7 +171,7 @@ class Distances:
 
 
 def to_log_shares(log_joint: Array) -> int:
-    """log P(class | row), in place; the first row that is impossible under every class, else -1."""
+    """Normalise to log P(class | row), in place; returns the first row that is impossible under every class, or -1."""
     row = lower_to_top(log_joint)
     if row < 0:
         lower_by_log_total(log_joint, np.exp(log_joint))

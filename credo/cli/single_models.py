@@ -1,4 +1,4 @@
-"""credo learn with one kind of model, which isn't compared with others: it is fitted and cross-validated."""
+"""credo learn with a single kind of model: it is fitted and cross-validated."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from credo.cli.streams import remark
 if TYPE_CHECKING:
     from credo.present.content import Content
 
-SINGLE = ("tree", "logistic")
-FOLDS = 10
+SINGLE_MODELS = ("tree", "logistic")
+SCORING_FOLDS = 10
 
 
 def learn_single(
@@ -29,7 +29,7 @@ def learn_single(
     report: str | None,
     plot: str | None,
 ) -> None:
-    """Fit, save, and show the model and how well it predicts held-out rows."""
+    """Fit, save and show the model, with its scores on held-out rows."""
     import credo
     from credo.cli.arguments import column_asked_for
     from credo.cli.output import check_outputs
@@ -44,8 +44,8 @@ def learn_single(
         table = opened_data(data).held()
         learned = credo.learn(table, target, model=model, kinds=kinds or None, weight=weight, groups=groups)
         write_learned(learned, output, None, plot)
-        few = len(learned.classes) < 2 or learned.n < 2 * FOLDS
-        found = None if few else learned.cross_validate(table, FOLDS, weight=weight, groups=groups)
+        few = len(learned.classes) < 2 or learned.n < 2 * SCORING_FOLDS
+        found = None if few else learned.cross_validate(table, SCORING_FOLDS, weight=weight, groups=groups)
         scores = [] if found is None else [GAP, *scores_content(found)]
         write_learned(learned, None, report, None, scores)
     show([*model_content(learned, top), *scores])
@@ -55,8 +55,8 @@ def learn_single(
 def write_learned(
     model: Any, output: str | None, report: str | None, plot: str | None, more: Sequence[Content] = ()
 ) -> None:
-    """The model's file, its page (with more to say at its end) and its picture, as far as they are asked for; before
-    printing, which a reader may cut short."""
+    """Write the requested files: the model, its page (with further contents at its end) and its picture. This comes
+    before printing, which a closed pipe may interrupt."""
     from credo.storage.files import save
 
     if output:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.limits import TABLE_LINES
 from credo.present.numbers import count_of
 
 if TYPE_CHECKING:
     from credo.networks.structure.confidence import EdgeConfidence
 
-SHOWN = 20  # arrows in a printed table
-LEAST_SHOWN = 0.01  # probability of an arrow that is shown
-PRIORS = {"orders": "a uniform prior over orders", "dags": "a uniform prior over graphs"}
+LEAST_PROBABILITY = 0.01  # of a listed arrow
+ORDER_PRIORS = {"orders": "a uniform prior over orders", "dags": "a uniform prior over graphs"}
 
 
 def how(found: EdgeConfidence) -> str:
     """How the probabilities were found, in a sentence."""
     if found.method == "bootstrap":
         return f"Frequency of each arrow in searches on {count_of(found.replicates, 'bootstrap sample')}"
-    prior = PRIORS[found.prior]
+    prior = ORDER_PRIORS[found.prior]
     if found.convergence is None:
         paths = f"; paths from {count_of(found.paths_drawn, 'drawn graph')}" if found.paths_drawn else ""
         return f"Exact posterior probabilities, with {prior}{paths}"
@@ -31,10 +31,12 @@ def how(found: EdgeConfidence) -> str:
     )
 
 
-def confidence_content(found: EdgeConfidence, top: int | None = None, least: float = LEAST_SHOWN) -> list[Content]:
+def confidence_content(
+    found: EdgeConfidence, top: int | None = None, least: float = LEAST_PROBABILITY
+) -> list[Content]:
     """The most probable arrows, each with its reverse and with the probability of a path."""
     rows = found.ranked(least)
-    shown = rows[: top or SHOWN]
+    shown = rows[: top or TABLE_LINES]
     table = Table(
         [
             TableColumn("arrow", [f"{a} -> {b}" for a, b, _ in shown], longest=60),
@@ -55,9 +57,9 @@ def confidence_content(found: EdgeConfidence, top: int | None = None, least: flo
 
 def described(found: EdgeConfidence) -> str:
     """The most probable arrows as text."""
-    rows = found.ranked(LEAST_SHOWN)
-    names = [f"{a} -> {b}" for a, b, _ in rows[:SHOWN]]
+    rows = found.ranked(LEAST_PROBABILITY)
+    names = [f"{a} -> {b}" for a, b, _ in rows[:TABLE_LINES]]
     width = max(map(len, names), default=0)
     lines = [f"  {name:<{width}}  {p:.3f}" for name, (_, _, p) in zip(names, rows, strict=False)]
-    more = [f"  ... and {len(rows) - SHOWN} more"] if len(rows) > SHOWN else []
+    more = [f"  ... and {len(rows) - TABLE_LINES} more"] if len(rows) > TABLE_LINES else []
     return "\n".join([how(found), *lines, *more])

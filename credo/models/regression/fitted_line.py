@@ -17,21 +17,21 @@ from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.regression.design import Design, require_squares, scales_of
 from credo.models.regression.features import Features
 from credo.models.regression.ridge import RidgeEvidence
-from credo.models.regression.subsets import Inclusion, inclusion
+from credo.models.regression.variable_selection import Inclusion, inclusion
 from credo.notices import tell
 from credo.numerics.distributions import InverseGamma, StudentT
 from credo.numerics.exact import Array
 
-INDEPENDENT = 1e-10  # of a feature's scatter: what others leave of it, below which it is a sum of theirs
-LEAST_SCALE = 1e-290  # the least scale of the noise
-ROUNDING = 1e-10  # of the target's scatter: what the weakest ridge leaves of an exact fit is less
-EXACT = "the target fits exactly: the noise variance is unknown, and intervals are as narrow as rounding errors"
+INDEPENDENT_SHARE = 1e-10  # of a feature's scatter: with less left after the others, it is a linear combination of them
+LEAST_NOISE_SCALE = 1e-290  # keeps the noise's scale positive
+EXACT_FIT_SHARE = 1e-10  # of the target's scatter: a smaller residual is an exact fit
+FITS_EXACTLY = "the target fits exactly: the noise variance is unknown, and intervals are as narrow as rounding errors"
 
 
 class Settings(NamedTuple):
-    """What is asked of a fit."""
+    """The settings of a fit."""
 
-    given: LinearGaussian | None = None  # a prior of the weights of cells as they are, the intercept first
+    given: LinearGaussian | None = None  # a prior of the weights of raw cells, the intercept first
     ridge: float | None = None  # the strength of the prior in rows; None: by evidence
     select: bool = False
 
@@ -51,7 +51,7 @@ class Basis:
         return (z if whole else z[:, self.kept]) / self.scales[self.kept], ignored
 
     def taken(self, sums: CrossMoments) -> CrossMoments:
-        """The moments of these, from those of all features and the target."""
+        """The moments of the scaled, kept features and the target, from those of all features."""
         places = np.append(self.kept, len(self.scales))
         times = np.append(1 / self.scales[self.kept], 1.0)
         return CrossMoments(
@@ -75,8 +75,8 @@ class Basis:
 
     @cached_property
     def to_terms(self) -> Array:
-        """The matrix that makes weights of features in their own units, after an intercept at the origin, of those of
-        the basis. (1 + features, 1 + kept)"""
+        """The matrix from weights of the basis to an intercept at the origin and weights in the features' own units. (1
+        + features, 1 + kept)"""
         made = np.zeros((1 + len(self.scales), 1 + len(self.kept)))
         made[0, 0] = 1.0
         made[0, 1:] = self.origin[self.kept] / self.scales[self.kept]
@@ -86,15 +86,15 @@ class Basis:
 
 @dataclass(frozen=True, eq=False)
 class FittedLine:
-    """What follows from the evidence: the weights' posterior, and how the rest of the prior was found."""
+    """The weights' posterior, given the evidence and the prior found from it."""
 
     basis: Basis
     statistics: CrossMoments  # of the basis and the target. (1, kept + 1)
     prior: LinearGaussian  # of the weights of the basis
-    ridge: float | None  # the strength, in rows; None where a prior was given
+    ridge: float | None  # the strength, in rows; None if a prior was given
     inclusion: Inclusion | None = None
-    rows: float | None = None  # where rows weigh less in the sums than they count: see robust
-    noise_degrees: float | None = None  # of freedom, of Student-t noise
+    rows: float | None = None  # the number of rows, if the sums weight them down: see robust
+    noise_degrees: float | None = None  # of freedom of Student-t noise
 
     @classmethod
     def of(cls, design: Design, evidence: Evidence, settings: Settings) -> FittedLine:
@@ -119,14 +119,14 @@ class FittedLine:
         ridge = RidgeEvidence.of(statistics).best if settings.ridge is None else settings.ridge
         line = cls(basis, statistics, reference_prior(statistics, ridge), ridge, found)
         if line.degrees > 0 and line.exact:
-            tell(EXACT)
+            tell(FITS_EXACTLY)
         return line
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is left of the target but rounding."""
+        """Whether the residuals are mere rounding errors."""
         left = float(self.posterior.scale) - float(self.prior.scale)
-        return left <= ROUNDING * float(self.statistics.scatter[0, -1, -1])
+        return left <= EXACT_FIT_SHARE * float(self.statistics.scatter[0, -1, -1])
 
     @property
     def n(self) -> float:
@@ -134,7 +134,7 @@ class FittedLine:
 
     @cached_property
     def posterior(self) -> LinearGaussian:
-        """Of the weights of the basis, the intercept first."""
+        """The posterior of the basis' weights, the intercept first."""
         after = self.prior.posterior(self.statistics[0])
         if self.rows is None:
             return after
@@ -147,7 +147,7 @@ class FittedLine:
 
     @property
     def noise(self) -> float:
-        """The scale of the noise, squared, as the predictive has it."""
+        """The squared scale of the noise in the predictive."""
         return float(self.posterior.scale / self.posterior.shape)
 
     @property
@@ -156,7 +156,7 @@ class FittedLine:
 
     @property
     def predictive_degrees(self) -> float:
-        """Student-t noise with an estimated ν has its own tails; Gaussian noise has those of an uncertain variance."""
+        """Degrees of freedom: those of Student-t noise, or with Gaussian noise those of its unknown variance."""
         return self.degrees if self.noise_degrees is None else self.noise_degrees
 
     def weights(self, at: Array | None = None) -> StudentT:
@@ -170,7 +170,7 @@ class FittedLine:
         return InverseGamma(float(self.posterior.shape), float(self.posterior.scale))
 
     def line(self, weights: Array, variance: object) -> Line:
-        """In the features' own units."""
+        """The line in the features' own units."""
         return Line(self.basis.to_terms @ weights, variance)
 
     def least_squares(self) -> Line:
@@ -181,7 +181,7 @@ class FittedLine:
         return np.asarray(z @ self.posterior.location[1:] + self.posterior.location[0])
 
     def predictive(self, z: Array) -> StudentT:
-        """Of each row: location w′z, scale² = σ²(1 + z′ precision⁻¹ z)."""
+        """The predictive of each row: location w′z, scale² = σ²(1 + z′ precision⁻¹ z)."""
         return StudentT(self.predictive_degrees, self.expected(z), np.sqrt(self.noise * (1 + self.leverage(z))))
 
     def leverage(self, z: Array) -> Array:
@@ -190,31 +190,31 @@ class FittedLine:
         return np.asarray((across * z).sum(1) + self.covariance[0, 0])
 
     def log_evidence(self) -> float:
-        """log p(target | features), parameters integrated out; that of scaled weights is that of the weights."""
+        """log p(target | features), parameters integrated out; scaling the weights doesn't change it."""
         return float(self.prior.log_evidence(self.statistics[0]))
 
 
 def reference_prior(statistics: CrossMoments, ridge: float) -> LinearGaussian:
     """A flat prior on the intercept and on log σ²; the other weights have N(0, σ²/ridge), or a flat prior at 0.
 
-    The noise's scale is that of the target's resolution as floats: a perfect fit is no better known.
+    The noise's scale is at least the target's floating-point resolution.
     """
     n, size = float(statistics.n.value[0]), statistics.first.shape[1]
     square = float(statistics.second.value[0, -1, -1])
     resolution = np.spacing(np.sqrt(square / n)) if n > 0 else 0.0
     precision = np.diag(np.append(0.0, np.full(size - 1, ridge)))
     flat = 1 if ridge > 0 else size
-    return LinearGaussian(0.0, precision, -flat / 2, max(n * resolution**2, LEAST_SCALE))
+    return LinearGaussian(0.0, precision, -flat / 2, max(n * resolution**2, LEAST_NOISE_SCALE))
 
 
 def independent(scatter: Array) -> Positions:
-    """Features of which none is a linear combination of those before it."""
+    """The features that aren't linear combinations of those before them."""
     size = np.sqrt(np.maximum(np.diagonal(scatter), 0.0))
     size = np.where(size > 0, size, 1.0)
     left = scatter / size[:, None] / size
     kept = []
     for j in range(len(left)):
-        if left[j, j] > INDEPENDENT:
+        if left[j, j] > INDEPENDENT_SHARE:
             kept.append(j)
             left = left - np.outer(left[:, j], left[j]) / left[j, j]
     return np.array(kept, dtype=np.intp)

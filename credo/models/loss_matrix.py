@@ -1,4 +1,4 @@
-"""What decisions cost: a matrix of losses, from the few that users give."""
+"""The loss matrix of decisions, completed from the losses that users give."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Which columns matter: the evidence of subsets of columns, and how probable it is that each belongs to them.
+"""Variable selection: the evidence of subsets of columns, and the inclusion probability of each column.
 
-A column goes with all its terms; an interaction only with both of its columns. Each weight's prior is worth one row
-(the unit-information prior, whose evidence BIC approximates). Each number of columns is equally probable beforehand.
+A column goes with all its terms; an interaction only with both of its columns. Each weight's prior has the weight of
+one row (the unit-information prior, whose evidence BIC approximates). Each number of columns is equally probable a
+priori.
 """
 
 from __future__ import annotations
@@ -16,28 +17,28 @@ import numpy as np
 
 from credo.core.moments import CrossMoments
 from credo.core.statistics import Positions
-from credo.models.regression.features import TIMES, Features
-from credo.models.regression.ridge import RESOLVED
+from credo.models.regression.features import PRODUCT_SIGN, Features
+from credo.models.regression.ridge import LEAST_RESIDUAL
 from credo.numerics.exact import Array
 
-EXACT = 12  # columns and interactions of which all subsets are enumerated
-STEPS, WARM_UP = 20_000, 2_000  # of the chain that walks through subsets of more
-SEED = 0
+MOST_ENUMERATED = 12  # columns and interactions: with more, subsets are sampled
+CHAIN_STEPS, CHAIN_WARM_UP = 20_000, 2_000  # of the Metropolis chain over subsets
+CHAIN_SEED = 0
 Subset = frozenset[int]
 
 
 @dataclass(frozen=True, eq=False)
 class Inclusion:
-    """The features of the most probable subset, and P(a column or an interaction belongs to it)."""
+    """The features of the most probable subset, and the inclusion probability of each column and interaction."""
 
     kept: Positions
     probability: Mapping[tuple[str, ...], float]
     exact: bool  # whether all subsets were enumerated
 
     def table(self) -> dict[str, float]:
-        """By name, the most probable first."""
+        """The inclusion probabilities by name, the largest first."""
         order = sorted(self.probability, key=lambda name: -self.probability[name])
-        return {TIMES.join(name): self.probability[name] for name in order}
+        return {PRODUCT_SIGN.join(name): self.probability[name] for name in order}
 
 
 def inclusion(sums: CrossMoments, features: Features, varying: Positions, ridge: float | None) -> Inclusion:
@@ -46,7 +47,7 @@ def inclusion(sums: CrossMoments, features: Features, varying: Positions, ridge:
     own = {name: np.array([place[i] for i in every.tolist() if i in place]) for name, every in features.groups.items()}
     names = [name for name, places in own.items() if len(places)]
     weigh = SubsetEvidence(sums, names, [own[name].astype(np.intp) for name in names], ridge or 1.0)
-    few = len(names) <= EXACT
+    few = len(names) <= MOST_ENUMERATED
     chances, best = _weighed(weigh) if few else _walked(weigh)
     kept = np.sort(varying[np.concatenate([np.empty(0, np.intp), *(weigh.places[i] for i in best)])])
     return Inclusion(kept, dict(zip(names, chances.tolist(), strict=True)), few)
@@ -72,7 +73,7 @@ class SubsetEvidence:
         return self._known[subset]
 
     def _computed(self, subset: Subset) -> float:
-        """½ log |λI|/|S + λI| - (n - 1)/2 log Q, and Beta(1, 1) on the chance that a column belongs"""
+        """½ log |λI|/|S + λI| - (n - 1)/2 log Q, and Beta(1, 1) on the probability of inclusion"""
         p, k = len(self.names), len(subset)
         prior = lgamma(1 + k) + lgamma(1 + p - k) - lgamma(2 + p)
         total = self.scatter[-1, -1]
@@ -80,13 +81,13 @@ class SubsetEvidence:
         matrix = self.scatter[np.ix_(at, at)] + self.ridge * np.eye(len(at))
         root = np.linalg.cholesky(matrix)
         half = np.linalg.solve(root, self.scatter[at, -1])
-        residual = max(total - float(half @ half), RESOLVED * total, 1e-300)
+        residual = max(total - float(half @ half), LEAST_RESIDUAL * total, 1e-300)
         fits = len(at) / 2 * np.log(self.ridge) - np.log(np.diagonal(root)).sum()
         return float(fits - (self.n - 1) / 2 * np.log(residual) + prior)
 
 
 def _weighed(weigh: SubsetEvidence) -> tuple[Array, Subset]:
-    """All subsets."""
+    """Inclusion by enumeration of all subsets."""
     every = range(len(weigh.names))
     subsets = [
         s for size in range(len(every) + 1) for s in map(frozenset, combinations(every, size)) if weigh.allowed(s)
@@ -99,22 +100,22 @@ def _weighed(weigh: SubsetEvidence) -> tuple[Array, Subset]:
 
 
 def _walked(weigh: SubsetEvidence) -> tuple[Array, Subset]:
-    """A Metropolis chain that adds, drops and swaps columns, from where greedy steps lead."""
+    """Inclusion by a Metropolis chain that adds, drops and swaps columns, from a greedy start."""
     now = best = _climbed(weigh)
-    rng, p = np.random.default_rng(SEED), len(weigh.names)
+    rng, p = np.random.default_rng(CHAIN_SEED), len(weigh.names)
     seen = np.zeros(p)
-    for step in range(WARM_UP + STEPS):
+    for step in range(CHAIN_WARM_UP + CHAIN_STEPS):
         proposed = _moved(now, p, rng)
         if weigh.allowed(proposed) and np.log(rng.random()) < weigh(proposed) - weigh(now):
             now = proposed
             best = max(best, now, key=weigh)
-        if step >= WARM_UP:
+        if step >= CHAIN_WARM_UP:
             seen[list(now)] += 1
-    return seen / STEPS, best
+    return seen / CHAIN_STEPS, best
 
 
 def _moved(subset: Subset, size: int, rng: Any) -> Subset:
-    """With one column more or less, or one in place of another: each move is as probable as its reverse."""
+    """A symmetric proposal: add, drop or swap a column."""
     i = int(rng.integers(size))
     if rng.random() < 0.5:
         return subset ^ {i}
@@ -126,7 +127,7 @@ def _moved(subset: Subset, size: int, rng: Any) -> Subset:
 
 
 def _climbed(weigh: SubsetEvidence) -> Subset:
-    """The subset that no column more or less makes more probable, from none on."""
+    """A greedy start: columns are added or dropped, from the empty subset, while that is more probable."""
     now: Subset = frozenset()
     while True:
         best = max(_neighbours(weigh, now), key=weigh)

@@ -1,4 +1,4 @@
-"""A page about a classifier: its scores, the models tried, what it has learned. It loads nothing else."""
+"""A self-contained page about a classifier: its scores, the models tried, and the fitted distributions."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from credo.present.content import Matrix, Paragraph, Table
 from credo.present.densities import Shape, shape_of
 from credo.present.figures import PALETTE
 from credo.present.html import named, tabulated
+from credo.present.limits import DRAWN_CLASSES
 from credo.present.mistakes import classes_table, mistakes_table
 from credo.present.numbers import share, whole
 from credo.storage.files import FilePath, explained, write_whole
@@ -30,19 +31,18 @@ if TYPE_CHECKING:
     from credo.selection.learning_curve import LearningCurve
     from credo.selection.report import Report
 
-DRAWN = 8  # columns whose densities are drawn
-COLOURED = 6  # classes in a figure
-LISTED = 40  # columns of the table
-SQUARE = 12  # classes of a confusion matrix
-PAIRS = 15  # of classes that are confused
-VALUES = 8  # of a category
-WIDEST_BAR = 65  # percent of the room for a bar and its number
+PAGE_DENSITIES = 8  # columns
+PAGE_COLUMNS = 40  # in the table of columns
+PAGE_MATRIX_CLASSES = 12  # with more classes, the most confused pairs are listed instead
+PAGE_CONFUSED_PAIRS = 15  # of classes
+PAGE_VALUES = 8  # bars of a category
+WIDEST_BAR = 65  # percent, leaving room for the number
 NUMERIC_FORMS = ("gaussian", "date", "log", "coarse", "binned")
 
-# Nothing is loaded, and nothing runs but the script that sorts tables, whatever the data's names say.
-SORTING = (Path(__file__).parent / "sorting.js").read_text(encoding="utf-8")
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-STYLE = (Path(__file__).parent / "credo.css").read_text(encoding="utf-8")  # the explorer's, too
+# Nothing is loaded, and no script runs but the one that sorts tables, whatever names the data has.
+SORTING_SCRIPT = (Path(__file__).parent / "sorting.js").read_text(encoding="utf-8")
+PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+PAGE_STYLE = (Path(__file__).parent / "credo.css").read_text(encoding="utf-8")  # the explorer's, too
 
 
 def classifier_page(
@@ -54,8 +54,8 @@ def classifier_page(
     file: str = "",
     saved: str = "",
 ) -> None:
-    """Write the page, whole or not at all. With labelled examples, a table from a file, it shows the worst mistakes and
-    a few of the texts. A saved model's file is named, too."""
+    """Write the page atomically. With labelled examples, it shows the worst mistakes and a few of the texts. `file` is
+    a saved model's file name."""
     text = page_of(model, examples, curve, file, saved).encode(errors="replace")
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), [text])
@@ -70,7 +70,7 @@ def page_of(
     if model.evidence is None:
         raise EvidenceError("nothing was learned yet: fit(data, target=...) first")
     report: Report | None = model.report
-    heaviest = np.argsort(-model.class_weights, kind="stable")[:COLOURED].tolist()
+    heaviest = np.argsort(-model.class_weights, kind="stable")[:DRAWN_CLASSES].tolist()
     parts = [_heading(model, file)]
     if report is not None:
         parts += [_older(model, report), _tiles(report.scores), _tried(report)]
@@ -84,9 +84,9 @@ def page_of(
 
 
 def report_page(report: Report, path: FilePath) -> None:
-    """Write a page of a report alone, whole or not at all."""
+    """Write a page of a report alone, atomically."""
     heading = f"<h1>Predicting {named(report.target)}</h1>\n<p>{whole(report.rows)} rows.</p>"
-    columns = f"<h2>Columns</h2>\n{html.table(columns_table(report, LISTED), 'sortable words')}"
+    columns = f"<h2>Columns</h2>\n{html.table(columns_table(report, PAGE_COLUMNS), 'sortable words')}"
     pair = f'<div class="pair">{_calibration(report.scores)}{_confusion(report.scores)}</div>'
     parts = [heading, _tiles(report.scores), _tried(report), columns, pair, classes_table(report.scores), made()]
     text = whole_page(f"Predicting {report.target}", parts).encode(errors="replace")
@@ -95,16 +95,16 @@ def report_page(report: Report, path: FilePath) -> None:
 
 
 def whole_page(title: str, parts: Sequence[str]) -> str:
-    """Parts, which are HTML, under a title, which is text."""
+    """A whole page from HTML parts and a plain-text title."""
     body = "\n".join(filter(None, parts))
-    policy, script = POLICY, ""
+    policy, script = PAGE_POLICY, ""
     if 'class="sortable' in body:
-        digest = b64encode(sha256(SORTING.encode()).digest()).decode()
-        policy, script = f"{POLICY}; script-src 'sha256-{digest}'", f"<script>{SORTING}</script>\n"
+        digest = b64encode(sha256(SORTING_SCRIPT.encode()).digest()).decode()
+        policy, script = f"{PAGE_POLICY}; script-src 'sha256-{digest}'", f"<script>{SORTING_SCRIPT}</script>\n"
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{STYLE}</style></head>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{PAGE_STYLE}</style></head>\n'
         f"<body>\n{body}\n{script}</body></html>\n"
     )
 
@@ -151,11 +151,11 @@ def _tried(report: Report) -> str:
 
 def _columns(model: Classifier, report: Report | None) -> str:
     if report is None:
-        table = html.table(views_table(model, LISTED), "sortable words")
-        return f"<h2>Columns</h2>\n{table}{_rest(len(model.views) - LISTED)}"
-    table = html.table(columns_table(report, LISTED), "sortable words")
+        table = html.table(views_table(model, PAGE_COLUMNS), "sortable words")
+        return f"<h2>Columns</h2>\n{table}{_rest(len(model.views) - PAGE_COLUMNS)}"
+    table = html.table(columns_table(report, PAGE_COLUMNS), "sortable words")
     about = "Matters: mean change of the log-odds of the two most probable classes, in nats."
-    return f'<h2>Columns</h2>\n{table}{_rest(len(report.columns) - LISTED)}\n<p class="faint">{about}</p>'
+    return f'<h2>Columns</h2>\n{table}{_rest(len(report.columns) - PAGE_COLUMNS)}\n<p class="faint">{about}</p>'
 
 
 def _rest(count: int) -> str:
@@ -184,7 +184,7 @@ def _curve(curve: LearningCurve | None) -> str:
 
 
 def _confusion(scores: Scores) -> str:
-    title, *shown = confusion_content(scores, SQUARE, PAIRS)
+    title, *shown = confusion_content(scores, PAGE_MATRIX_CLASSES, PAGE_CONFUSED_PAIRS)
     parts = ["<section><h2>Confusion matrix</h2>"]
     for content in shown:
         if isinstance(content, Matrix):
@@ -214,7 +214,7 @@ def decision_regions(model: Classifier, classes: Sequence[int]) -> str:
     figure = figures.regions_figure(model, numbers, classes)
     if figure is None:
         return ""
-    about = f"{named(numbers[0])} to the right, {named(numbers[1])} upwards; pale where the model is unsure."
+    about = f"{named(numbers[0])} to the right, {named(numbers[1])} upwards; pale where the model is uncertain."
     drawn = f"<figure>{figure}<figcaption>{about}</figcaption></figure><div></div>"
     return f'<h2>Decision regions</h2>\n{_legend(model, classes)}\n<div class="pair">{drawn}</div>'
 
@@ -222,13 +222,17 @@ def decision_regions(model: Classifier, classes: Sequence[int]) -> str:
 def columns_by_class(
     model: Classifier, classes: Sequence[int], report: Report | None = None, noun: str = "class"
 ) -> str:
-    """The densities of columns, those that matter most first."""
+    """The densities of columns, the most important first."""
     names = list(model.views) if report is None else [each.name for each in report.important if each.form]
-    drawn = [_density(model, name, classes) for name in names[:DRAWN]]
+    drawn = [_density(model, name, classes) for name in names[:PAGE_DENSITIES]]
     shown = "\n".join(filter(None, drawn))
     if not shown:
         return ""
-    more = f" Shown are the {DRAWN} of {len(names):,} columns that matter most." if len(names) > DRAWN else ""
+    more = (
+        f" Shown are the {PAGE_DENSITIES} of {len(names):,} columns that matter most."
+        if len(names) > PAGE_DENSITIES
+        else ""
+    )
     about = f'<p class="faint">The distribution of each column in each {noun}.{more}</p>'
     title = f"<h2>Columns by {noun}</h2>"
     return f'{title}\n{about}{_legend(model, classes)}\n<div class="figures">{shown}</div>'
@@ -247,7 +251,7 @@ def _density(model: Classifier, name: str, classes: Sequence[int]) -> str:
 
 def _value_bars(shape: Shape, classes: Sequence[int]) -> str:
     """The commonest values of a category, a bar for each class."""
-    order = np.argsort(-shape.heights[classes].max(0), kind="stable")[:VALUES]
+    order = np.argsort(-shape.heights[classes].max(0), kind="stable")[:PAGE_VALUES]
     most, rows = float(shape.heights[classes].max()) or 1.0, []
     for v in order:
         bars = ""

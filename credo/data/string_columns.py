@@ -22,9 +22,9 @@ from credo.data.spelling import ALL_WORDS, Spelling, Spelt, also_missing, among,
 from credo.errors import counted
 from credo.notices import tell
 
-SHOWN_NAMES = 5  # names and tokens in a notice
-FIRST_ROWS = 4096  # rows that suffice to recognise most columns of words
-WORDS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+NOTICE_NAMES = 5  # names and tokens in a notice
+SPELLING_ROWS = 4096  # first rows that settle most columns of words
+STRING_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
 def typed(table: Source, missing: Collection[object] = (), words: Collection[str] = ()) -> Source:
@@ -38,7 +38,7 @@ def typed(table: Source, missing: Collection[object] = (), words: Collection[str
         table = replace(table, read=partial(_asked, table.read, asked))
     known: dict[str, Spelt] = dict.fromkeys(words, "words")
     signs: dict[str, str] = {}
-    whole: dict[str, Any] = {}  # columns as they were parsed, if the table lies in memory
+    whole: dict[str, Any] = {}  # the parsed columns of a table in memory
 
     def plan(wanted: Sequence[str]) -> Planned:
         if new := [name for name in wanted if name not in known]:
@@ -122,13 +122,13 @@ class ReadOnce(EachPart):
 
 
 def _other_sign(spelling: Spelling, before: Spelling) -> bool:
-    """Whether amounts are in another currency than those before: the part is refused where numbers are needed."""
+    """Whether amounts are in another currency than before: an error where numbers are needed."""
     return bool(spelling.cells and before.cells) and spelling.sign != before.sign
 
 
 def _settled(spelling: Spelling, lost: bool) -> Spelt:
-    """Strings that all spell numbers stay strings, as the user made them. With a token among them, or commas, or the
-    sign of a currency, they are strings because of it."""
+    """Whether a column of strings stays as it is. If all strings spell plain numbers, the user made them strings; with
+    a token, commas or a currency sign among them, they had to be strings."""
     commas = spelling.kind in ("comma", "thousands")
     settled = spelling.tokens or commas or spelling.sign or (lost and spelling.kind != "date")
     return spelling.kind if settled else "words"
@@ -151,7 +151,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Spellings:
-    """What the columns of a batch are spelt as; only of strings it is open."""
+    """The spelling of a batch's string columns."""
 
     names: tuple[str, ...]
     missing: tuple[object, ...]
@@ -163,14 +163,14 @@ class Spellings:
     def _of(self, array: pa.Array, name: str) -> Spelling:
         if array is not None and pa.types.is_null(array.type):
             return Spelling()
-        if array is None or not any(is_one(array.type) for is_one in WORDS):
+        if array is None or not any(is_one(array.type) for is_one in STRING_TYPES):
             return ALL_WORDS
         return Spelling.of(cells.entered(array, name))
 
 
 def _spellings(table: Source, names: Sequence[str], missing: tuple[object, ...]) -> Seen:
-    """Over all rows; the first ones suffice for most columns of words."""
-    first = table.first(names, FIRST_ROWS)
+    """The spellings over all rows; the first rows settle most columns of words."""
+    first = table.first(names, SPELLING_ROWS)
     if first is None:
         return Seen({name: Spelling() for name in names})
     seen = Spellings(tuple(names), missing)(first)
@@ -186,14 +186,14 @@ def _spellings(table: Source, names: Sequence[str], missing: tuple[object, ...])
 
 
 def _read_as(array: pa.Array, name: str, kind: Spelt) -> pa.Array:
-    if not any(is_one(array.type) for is_one in WORDS):
+    if not any(is_one(array.type) for is_one in STRING_TYPES):
         return array
     words = cells.entered(array, name)
     return without_tokens(words) if kind == "date" else as_numbers(words, kind)
 
 
 def _asked(read: PartReader, missing: tuple[object, ...], wanted: Sequence[str]) -> Iterator[Batch]:
-    """The parts, made by those who know of `missing`: Python's numbers and strings may stand in one column."""
+    """The parts, read with `missing` set: then a column may mix numbers and strings."""
     words, parts = frozenset(str(each).strip() for each in missing), read(wanted)
     while True:
         before = also_missing.set(words)
@@ -207,7 +207,7 @@ def _asked(read: PartReader, missing: tuple[object, ...], wanted: Sequence[str])
 
 
 def _lacking(part: Batch, missing: tuple[object, ...]) -> tuple[Batch, frozenset[str]]:
-    """Without the cells that are one of those; and the columns that have some."""
+    """The batch with those values as missing cells, and the columns that had some."""
     columns = {name: _without(array, missing) for name, array in part.columns.items()}
     lost = frozenset(name for name, array in columns.items() if array is not part.columns[name])
     block: Any = part.block
@@ -217,7 +217,7 @@ def _lacking(part: Batch, missing: tuple[object, ...]) -> tuple[Batch, frozenset
 
 
 def _without(array: pa.Array, missing: Collection[object]) -> pa.Array:
-    """The array itself, if none of its cells is one of those."""
+    """The array with those values as nulls; the array itself if there are none."""
     if isinstance(array, pa.ChunkedArray):
         chunks = [_without(chunk, missing) for chunk in array.chunks]
         changed = any(new is not old for new, old in zip(chunks, array.chunks, strict=True))
@@ -244,11 +244,11 @@ def _tell(found: Mapping[str, Spelling]) -> None:
     if not having:
         return
     tokens = sum((each.tokens for each in having.values()), Counter[str]())
-    which = ", ".join(f"{token!r} ({n:,})" for token, n in tokens.most_common(SHOWN_NAMES)) + _more(len(tokens))
+    which = ", ".join(f"{token!r} ({n:,})" for token, n in tokens.most_common(NOTICE_NAMES)) + _more(len(tokens))
     dates = any(each.kind == "date" for each in having.values())
     numbers = any(each.kind != "date" for each in having.values())
     what = " and ".join(word for word, there in (("numbers", numbers), ("dates", dates)) if there)
-    where = ", ".join(map(repr, [*having][:SHOWN_NAMES])) + _more(len(having))
+    where = ", ".join(map(repr, [*having][:NOTICE_NAMES])) + _more(len(having))
     columns = "column" if len(having) == 1 else "columns"
     tell(f"{counted(tokens.total(), 'cell')} read as missing: {which} among the {what} of {columns} {where}")
 
@@ -267,8 +267,8 @@ def _tell_commas(found: Mapping[str, Spelling]) -> None:
     ):
         if names:
             columns = "column" if len(names) == 1 else "columns"
-            tell(f"{columns} {', '.join(map(repr, names[:SHOWN_NAMES]))}{_more(len(names))}: {what}")
+            tell(f"{columns} {', '.join(map(repr, names[:NOTICE_NAMES]))}{_more(len(names))}: {what}")
 
 
 def _more(n: int) -> str:
-    return f", ... ({n} in all)" if n > SHOWN_NAMES else ""
+    return f", ... ({n} in all)" if n > NOTICE_NAMES else ""

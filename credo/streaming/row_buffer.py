@@ -1,4 +1,4 @@
-"""Rows that come one at a time, and are learned a few together."""
+"""Buffering of single rows, which are learned in small batches."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from credo.errors import DataError
 from credo.notices import quietly
 
-ROWS = 100  # that wait at most
+MOST_WAITING = 100  # rows
 Model = TypeVar("Model")
 
 
 class WaitingRows:
-    """Rows as dicts {column: value}, of which a model reads the columns `known`."""
+    """A buffer of rows, dicts {column: value}; a model reads the columns `known`."""
 
     def __init__(self, known: Sequence[str]) -> None:
         self._known = tuple(known)
@@ -36,11 +36,10 @@ class WaitingRows:
 
     @property
     def full(self) -> bool:
-        return len(self._rows) >= ROWS
+        return len(self._rows) >= MOST_WAITING
 
     def taken(self) -> tuple[dict[str, list[Any]], list[float]] | None:
-        """A table of the columns that any of the rows has, and the weights; None if no row weighs anything. Afterwards
-        none waits."""
+        """Empty the buffer: a table of its rows, and their weights; None if no row has a positive weight."""
         rows, weights = self._rows, self._weights
         self._rows, self._weights = [], []
         if not any(weights):
@@ -53,14 +52,14 @@ def table_of(rows: Sequence[Mapping[str, object]], names: Sequence[str]) -> dict
 
 
 class LearnsInTurns(ABC, Generic[Model]):
-    """Rows are learned a hundred at a time, or when somebody asks, as `update` does it. Threads take turns."""
+    """A live model that learns rows a hundred at a time, or when it is needed, as by `update`. It is thread-safe."""
 
     def __init__(self, model: Model, columns: Sequence[str], target: str) -> None:
         self._turn, self._model, self._columns, self._target = RLock(), model, tuple(columns), target
         self._waiting = WaitingRows((*columns, target))
 
     def observe(self, row: Mapping[str, object], weight: float = 1.0) -> None:
-        """Learn a row; a weight of 0 is none."""
+        """Learn a row; one of weight 0 is ignored."""
         with self._turn:
             self._waiting.add(row, weight)
             if self._waiting.full:

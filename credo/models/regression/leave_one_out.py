@@ -1,8 +1,8 @@
 """Leave-one-out predictions of each row without refits: prior, centres and scales are held fixed.
 
 Without row i, with h = (1, z)′ precision⁻¹ (1, z), r = y - ŷ and w its weight, the mean is y - r/(1 - wh), the variance
-of the line h/(1 - wh), the noise's scale lower by ½ w r²/(1 - wh), and its shape by ½ w. A row with a value that no
-other row has is read as the others would: the value is unseen, and the terms that only this row has aren't there.
+of the line h/(1 - wh), the noise's scale lower by ½ w r²/(1 - wh), and its shape by ½ w. A value that only this row has
+is unseen without the row, and its terms don't exist.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.core.statistics import ALONE
-from credo.models.regression.fitted import FittedLine
+from credo.models.regression.fitted_line import FittedLine
 from credo.numerics.distributions import StudentT
 from credo.numerics.exact import Array
 
-ROUNDING = 1e-9  # of the weight of a level's rows
+LEVEL_WEIGHT_ERROR = 1e-9  # relative rounding error of the weight of a level's rows
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Predictives of rows of the evidence, each without itself."""
+    """Leave-one-out predictives of learned rows."""
 
     line: FittedLine
 
     def __call__(self, z: Array, y: Array, weight: Array) -> StudentT:
-        """Of rows of the basis."""
+        """The leave-one-out location and scale of each row of the basis."""
         line = self.line
         h, r = line.leverage(z), y - line.expected(z)
         shape = float(line.posterior.shape) - weight / 2
-        rest, shape = (np.where(each > ALONE, each, np.nan) for each in (1 - weight * h, shape))  # NaN: not determined
+        rest, shape = (np.where(each > ALONE, each, np.nan) for each in (1 - weight * h, shape))  # NaN: undetermined
         scale = np.maximum(float(line.posterior.scale) - weight * r**2 / rest / 2, float(line.prior.scale))
         location, spread = y - r / rest, np.sqrt(scale / shape * (1 + h / rest))
         only = self._only(z, weight)
@@ -42,7 +42,8 @@ class LeftOut:
 
     @cached_property
     def _shares(self) -> tuple[Array, Array]:
-        """Of each indicator in the basis: z of a row that has it, and such rows' weight; NaN of other features."""
+        """For each indicator in the basis: z of a row that has it, and the weight of such rows; NaN for other
+        features."""
         basis, n = self.line.basis, self.line.n
         features = basis.features
         at = np.full((2, features.width), np.nan)
@@ -54,21 +55,21 @@ class LeftOut:
         for name, share in features.missing.items():
             at[:, features.marks[name]] = 1 - share, n * share
         scales = basis.scales[basis.kept]
-        sums = self.line.statistics.first.value[0, :-1] * scales  # 0 of features about their centres
+        sums = self.line.statistics.first.value[0, :-1] * scales  # 0: features are centred
         return at[0, basis.kept] / scales, at[1, basis.kept] + sums
 
     def _only(self, z: Array, weight: Array) -> NDArray[np.bool_]:
-        """Where a row has a level, or a missing cell, that no other row has. (rows, kept)"""
+        """Which indicators no other row has. (rows, kept)"""
         marked, rows = self._shares
-        rare = np.flatnonzero(rows <= weight.max(initial=0.0) * (1 + ROUNDING))
+        rare = np.flatnonzero(rows <= weight.max(initial=0.0) * (1 + LEVEL_WEIGHT_ERROR))
         found = np.zeros(z.shape, dtype=bool)
         if len(rare):
-            has = np.isclose(z[:, rare], marked[rare], rtol=ROUNDING)
-            found[:, rare] = has & (weight[:, None] >= rows[rare] * (1 - ROUNDING))
+            has = np.isclose(z[:, rare], marked[rare], rtol=LEVEL_WEIGHT_ERROR)
+            found[:, rare] = has & (weight[:, None] >= rows[rare] * (1 - LEVEL_WEIGHT_ERROR))
         return found
 
     def _without(self, z: Array, y: float, weight: float, only: NDArray[np.bool_]) -> tuple[float, float]:
-        """Location and scale of a row whose terms in `only` no other row has."""
+        """Location and scale of a row; no other row has the terms in `only`."""
         line, read = self.line, self._read_as_unseen(z, only)
         gone = np.append(False, self._made_of(only))
         kept = np.flatnonzero(~gone)
@@ -102,13 +103,13 @@ class LeftOut:
         )
 
     def _made_of(self, only: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Those terms, and their products with others. (kept,)"""
+        """Which features are made of those terms: the terms and their products. (kept,)"""
         features, kept = self.line.basis.features, self.line.basis.kept
         gone = {int(i) for i in kept[only]}
         return np.array([not gone.isdisjoint(features.factors[i]) for i in kept.tolist()], dtype=bool)
 
     def _read_as_unseen(self, z: Array, only: NDArray[np.bool_]) -> Array:
-        """The row as it reads with unseen values in the columns of those terms."""
+        """The row with unseen values in the columns of those terms."""
         basis = self.line.basis
         features, kept = basis.features, basis.kept
         columns = {features.sources[i][0] for i in kept[only]}
