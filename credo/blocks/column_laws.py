@@ -18,7 +18,7 @@ from credo.blocks.numbers.spherical import SphericalLikelihood
 from credo.numerics.categorical import Categorical
 from credo.numerics.distributions import Distribution, Normal, StudentT
 from credo.numerics.exact import Array
-from credo.numerics.mixed_distribution import Mixed, Poisson
+from credo.numerics.mixture_distribution import MixtureDistribution, Poisson
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,8 @@ class Numbers:
     each: Distribution
     whole: bool = False  # whether x is a count
 
-    def mixed(self, weights: Array) -> Mixed:
-        return Mixed(weights, self.each, self.whole)
+    def mixed(self, weights: Array) -> MixtureDistribution:
+        return MixtureDistribution(weights, self.each, self.whole)
 
 
 Law = Values | Numbers

@@ -314,7 +314,7 @@ class Classifier(Labelled):
 
     def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> TunedClassifier:
         """Infer likelihoods, weights and label noise from leave-one-out scores of the learned rows."""
-        from credo.selection.nested import tune
+        from credo.selection.nested_validation import tune
 
         return tune(self, self._labelled(data, target), weight, seed)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
-from credo.numerics.softmax_modes import ENOUGH, Mode, Sums, WeightPrior, newton_mode, settled, solved
+from credo.numerics.softmax_modes import MODE_TOLERANCE, Mode, Sums, WeightPrior, newton_mode, settled, solved
 
 ROUNDS = 50  # of MacKay's rule, at most
 CLOSE = 1e-3  # by which log α moves when it ends
@@ -72,7 +72,7 @@ def mode_by_evidence(
         assert curvature is not None
         strengths, theta = _settled_strengths(mode.coefficients, curvature, strengths, groups)
         moved = float(np.abs(np.log(strengths / before)).max(initial=0.0))
-        mode = newton_mode(sums, groups.prior(strengths), theta, ENOUGH if moved < 0.1 else ROUGHLY, curvature)
+        mode = newton_mode(sums, groups.prior(strengths), theta, MODE_TOLERANCE if moved < 0.1 else ROUGHLY, curvature)
         history += mode.history
         if moved < CLOSE:
             break

@@ -14,7 +14,7 @@ from credo.errors import EvidenceError, SchemaError, suggest
 from credo.networks.hybrid.truncated import log_mass
 from credo.numerics.distributions import Normal, Real, Seed, plain
 from credo.numerics.exact import Array
-from credo.numerics.mixed_distribution import Mixed
+from credo.numerics.mixture_distribution import MixtureDistribution
 from credo.numerics.multivariate import log_density, mahalanobis
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class MixedMarginals(Shown, dict[str, Any]):
     """{name: {state: probability}} of categories, {name: distribution} of numbers."""
 
 
-class NumberAnswer(Mixed, Shown):
+class NumberAnswer(MixtureDistribution, Shown):
     """The distribution of a number: a mixture, one part for each configuration of categories that it depends on.
 
     Where it is an estimate, `method` isn't "exact", the parts are weighted draws, and `standard_error` is that of the
