@@ -32,7 +32,7 @@ from credo.blocks.scoring import ScoredColumns, TableScorer
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership, Soft
-from credo.core.statistics import ALONE, Counts
+from credo.core.statistics import RESIDUAL_WEIGHT, Counts
 from credo.data import Batch, cells
 from credo.data.batches import CategoryCodes
 from credo.data.schema import Column, Schema
@@ -242,10 +242,10 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
         A value that no other row has is ignored.
         """
         tables, n, a = self.tables, self.tables.counts, self._offsets
-        above, left, alone = np.maximum(n + a, 0.0), np.maximum(n - 1 + a, 0.0), n.sum(0) <= 1 + ALONE
+        above, left, alone = np.maximum(n + a, 0.0), np.maximum(n - 1 + a, 0.0), n.sum(0) <= 1 + RESIDUAL_WEIGHT
         total = tables.summed(above)[:, tables.column] - above + left
         with np.errstate(divide="ignore"):
-            mine = np.log(shared_out(left, total, tables.sizes[tables.column], ALONE))
+            mine = np.log(shared_out(left, total, tables.sizes[tables.column], RESIDUAL_WEIGHT))
         return self._rows(np.where(alone, 0.0, self._logs)), self._rows(np.where(alone, 0.0, mine))
 
     def add_left_out(self, cells: Codes, own: Hard, out: Array) -> None:

@@ -16,7 +16,7 @@ from credo.blocks.capabilities import Averageable, Draws, Expects, LogEvidence, 
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership
-from credo.core.statistics import ALONE, Counts, Totals
+from credo.core.statistics import RESIDUAL_WEIGHT, Counts, Totals
 from credo.data import Batch
 from credo.data.cells import check_positive
 from credo.data.schema import Column, Schema
@@ -139,7 +139,7 @@ class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draw
     def _rate(self, belief: GammaPoisson, statistics: Totals) -> Array:
         if self.settings.estimate == "ml":
             events, n = FAMILY.events(statistics), FAMILY.exposure(statistics)
-            pooled = events.sum(-1, keepdims=True) / np.maximum(n.sum(-1, keepdims=True), ALONE)
+            pooled = events.sum(-1, keepdims=True) / np.maximum(n.sum(-1, keepdims=True), RESIDUAL_WEIGHT)
             return np.where(n > 0, events / np.where(n > 0, n, 1.0), pooled)  # a class without rows has the pooled rate
         at_mode = self.settings.estimate == "map" and not self.settings.log_rates
         return np.asarray(belief.mode() if at_mode else belief.mean())
@@ -176,7 +176,7 @@ class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draw
         total = self.statistics[j]
         alone = FAMILY.statistics(x, Hard.of(np.arange(len(x)), len(x), own.weight))
         everyone = total.pooled() - alone
-        left = everyone.n.value > ALONE * total.n.value.sum()
+        left = everyone.n.value > RESIDUAL_WEIGHT * total.n.value.sum()
         rows = np.flatnonzero(left)
         others = Totals(*(part[rows][:, None] for part in everyone.sums))
         return of_counts(others, self.settings.strength), total.leaving_out(alone[rows], own.codes[rows]), left

@@ -9,7 +9,7 @@ import numpy as np
 from credo.blocks.block import ALL, Settings
 from credo.blocks.one_hot import OneHotLikelihood, summary_of_rows
 from credo.blocks.scoring import Cells, RowFlags, Scorer
-from credo.core.evidence import NEVER
+from credo.core.evidence import NEVER_LEARNED
 from credo.core.membership import Hard
 from credo.core.statistics import Positions
 from credo.data import Batch
@@ -70,7 +70,7 @@ class JointScorer(Scorer):
             return JointScorer(replace(likelihood, known=known))
         left = likelihood.moments.without(likelihood.moments_of(cells[gone], own.take(gone)))
         if left is None:
-            raise EvidenceError(NEVER)
+            raise EvidenceError(NEVER_LEARNED)
         return JointScorer(replace(likelihood, moments=left, known=None))
 
     def under(self, settings: Settings) -> JointScorer:

@@ -19,7 +19,7 @@ from credo.blocks.block import Settings
 from credo.blocks.capabilities import Independent, Scored
 from credo.core.evidence import NEVER
 from credo.core.membership import Hard
-from credo.core.statistics import ALONE, Positions
+from credo.core.statistics import RESIDUAL_WEIGHT, Positions
 from credo.data import Batch
 from credo.errors import EvidenceError
 from credo.families.dirichlet import Tables
@@ -188,7 +188,7 @@ class TableScorer(Scorer):
         total = total + tables.summed(tables.concentration)[places]
         with np.errstate(divide="ignore", invalid="ignore"):
             found[np.arange(own.rows), :, own.codes] = np.log(left + prior[flat]) - np.log(total)
-        found[np.append(self._pooled, 0.0)[flat] - w <= ALONE * w] = 0.0
+        found[np.append(self._pooled, 0.0)[flat] - w <= RESIDUAL_WEIGHT * w] = 0.0
         return found.swapaxes(1, 2)
 
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> TableScorer:

@@ -1,4 +1,4 @@
-"""Models as frozen dataclasses: fields that are learned, and the names that users see."""
+"""Models as frozen dataclasses: replacing fields, and the names that users see."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Record = TypeVar("Record")
 
 
 class Shown:
-    """Shown in a notebook as tables, from the same parts as on the terminal."""
+    """An object that a notebook shows as tables, with the contents of the terminal."""
 
     def _repr_html_(self) -> str:
         from credo.present.models import in_notebook
@@ -21,7 +21,7 @@ class Shown:
 
 
 class Surface(Shown):
-    """`dir` of a model shows what users call. What only other rooms of the package call, each class lists itself."""
+    """An object whose `dir` shows what users call; each class lists its internal names."""
 
     _internal: ClassVar[tuple[str, ...]] = ()
 
@@ -37,9 +37,9 @@ class Surface(Shown):
 
 
 def with_fields(record: Record, **values: object) -> Record:
-    """The same with other values of some fields, also of those with init=False, which dataclasses.replace refuses.
+    """The record with some fields replaced, also those with init=False, which dataclasses.replace refuses.
 
-    What was derived from the old values, such as a cached property, isn't taken along.
+    Cached properties aren't copied.
     """
     new = object.__new__(type(record))
     for each in fields(record):  # type: ignore[arg-type]

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from credo import engines
 from credo._kernels.models.shares import divide_by_total, lower_to_top
 from credo.blocks.capabilities import Ignored
-from credo.core.folds import Groups, Together
+from credo.core.folds import FoldGroups, Groups
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.membership import Codes, Hard
 from credo.core.records import Surface, with_fields
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch, Source, source
 from credo.data.fingerprints import fingerprints
 from credo.data.schema import Column
@@ -170,7 +170,7 @@ class ClassPredictor(Surface, ABC):
     def _alone(self, own: Hard) -> NDArray[np.intp]:
         """The rows that are the only ones of their class."""
         n = self.class_weights[own.codes]
-        return np.flatnonzero(n - own.weight <= ALONE * n)
+        return np.flatnonzero(n - own.weight <= RESIDUAL_WEIGHT * n)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ class ClassPredictor(Surface, ABC):
         """Columns that are read as texts."""
         return frozenset()
 
-    def _copied(self, table: Source, weight: Weight) -> Together | None:
+    def _copied(self, table: Source, weight: Weight) -> FoldGroups | None:
         """Rows that have copies; None where rows are too many to look."""
         if table.rows is None or table.rows > LOOKED_AT:
             return None
@@ -201,7 +201,7 @@ class ClassPredictor(Surface, ABC):
         codes, cells = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
         known, features = codes >= 0, np.array([name != self.target for name in names])
         prints, own = fingerprints(cells)[known], cells[:, known][features]
-        return Together(names, Repeats.of(prints, codes[known], own, texts[features]).copied)
+        return FoldGroups(names, Repeats.of(prints, codes[known], own, texts[features]).copied)
 
     @property
     def lone_text(self) -> str | None:

@@ -20,7 +20,7 @@ from credo.blocks.scoring import Cells, Scorer, whole_numbers
 from credo.core.evidence import Evidence
 from credo.core.learning import Weights
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import OF_WEIGHTS
+from credo.core.statistics import WEIGHT_ROUNDING
 from credo.data import Batch, Source
 from credo.data.arrow_arrays import number_array, scalar
 from credo.data.fingerprints import Fingerprints, apart, mixed
@@ -223,7 +223,7 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int, groups: str |
     own = np.concatenate(cells, axis=1)[features]
     chosen, mass, weight = Observations.of(weight, times, prints, codes, own, texts[features], stride)
     if stride > 1 and not whole_numbers([mass]):  # it must not exceed the sums of rows in the evidence
-        mass = mass * (1 - OF_WEIGHTS)
+        mass = mass * (1 - WEIGHT_ROUNDING)
     return replace(found if chosen.all() else found.take(chosen), mass=mass, weight=weight)
 
 

@@ -16,7 +16,7 @@ from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.learning import Weight
 from credo.core.membership import Hard
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.arrow_arrays import numpy_array
 from credo.errors import EvidenceError
@@ -251,7 +251,7 @@ def missing_share(model: Classifier, batch: Batch, names: Sequence[str], own: Ha
         seen, column = model.seen[Label("column", name)].n.value.sum(0), batch.column(name)
         codes, unseen = batch.codes_among(name, model.seen.schema[name].levels)
         if own is not None and len(seen):
-            alone = (codes >= 0) & (seen[codes] - own.weight <= ALONE * own.weight)
+            alone = (codes >= 0) & (seen[codes] - own.weight <= RESIDUAL_WEIGHT * own.weight)
             codes, unseen = np.where(alone, -1, codes), unseen + int(alone.sum())
         if unseen:
             found = found + (codes < 0) * numpy_array(column.is_valid()) / len(names)

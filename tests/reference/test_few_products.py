@@ -11,7 +11,7 @@ from credo._kernels.core.cut_products import ROWS, add_products_whole
 from credo._kernels.core.sums import add_products_hard
 from credo.core.few_products import add_few_products
 from credo.core.membership import Hard
-from credo.core.moments import MANY_PRODUCTS, CrossMoments
+from credo.core.moments import LANE_PRODUCTS, CrossMoments
 
 
 @pytest.mark.parametrize("rows", [0, 1, 70])
@@ -61,7 +61,7 @@ def test_cut_numbers_as_large_as_can_be() -> None:
 
 
 def test_many_rows_give_the_sums_that_pairs_of_floats_do() -> None:
-    x = np.random.default_rng(0).normal(3.0, 2.0, size=(MANY_PRODUCTS // 400 + 1, 19))
+    x = np.random.default_rng(0).normal(3.0, 2.0, size=(LANE_PRODUCTS // 400 + 1, 19))
     member = Hard.whole(len(x), np.ones(len(x)))
     found = CrossMoments.of(x, member)
     high, low = np.zeros((2, 1, 20, 20))

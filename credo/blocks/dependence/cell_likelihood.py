@@ -17,7 +17,7 @@ from credo.blocks.dependence.cells import Cells, bin_name
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.families import dirichlet
 from credo.numerics.exact import Array
@@ -85,7 +85,7 @@ class CellLikelihood(Weighable, Scored, CountsIgnored, Draws, Hides):
         if not len(self.pooled):
             return codes
         gone = np.zeros((len(codes), 1)) if own is None else own.weight[:, None]
-        left = self.pooled[codes] - gone > ALONE * gone
+        left = self.pooled[codes] - gone > RESIDUAL_WEIGHT * gone
         return np.ascontiguousarray(np.where(left, codes, np.int32(-1)))
 
     def hidden(self, cells: Codes, log_likelihood: Array) -> dict[str, Array]:
@@ -156,7 +156,7 @@ class CellLikelihood(Weighable, Scored, CountsIgnored, Draws, Hides):
             own = self.evidence[label].pooled()
             if name in names and own.n.shape[-1] == len(names):
                 j = names.index(name)
-                n = max(float(own.n.value[0, j]), ALONE)
+                n = max(float(own.n.value[0, j]), RESIDUAL_WEIGHT)
                 return float(own.mean[0, j]), float(np.sqrt(own.scatter[0, j] / n))
         cuts = np.array(self.cells.cuts[name])
         return (float(cuts.mean()), float(cuts.std())) if len(cuts) else (np.nan, np.nan)

@@ -22,7 +22,7 @@ from credo.blocks.dependence.cells import Cells
 from credo.blocks.dependence.parents import Chooser
 from credo.core.evidence import Evidence
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import ALONE, Positions
+from credo.core.statistics import RESIDUAL_WEIGHT, Positions
 from credo.families import dirichlet
 from credo.numerics.exact import Array
 
@@ -124,7 +124,7 @@ class FamilyLikelihood(CellLikelihood):
         x = np.maximum(codes[:, j] - self.cells.starts[j], 0)
         total = np.maximum(self.totals[j][0][0, k] - w, 0.0) + self.settings.smoothing * self.levels[j]
         above = np.maximum(self.tables[j][0][0, x, k] - w, 0.0) + self.settings.smoothing
-        p = dirichlet.shared_out(above, np.where(total > ALONE * w, total, 0.0), self.levels[j])
+        p = dirichlet.shared_out(above, np.where(total > RESIDUAL_WEIGHT * w, total, 0.0), self.levels[j])
         yield p
         for i, (at, known) in enumerate(given_parents, 1):
             n = np.maximum(self.tables[j][i][at, x, k] - w, 0.0)

@@ -21,7 +21,7 @@ from credo.blocks.categories import TableLikelihood, concentration
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership
-from credo.core.statistics import ALONE, Counts, Positions
+from credo.core.statistics import RESIDUAL_WEIGHT, Counts, Positions
 from credo.data import Batch, cells
 from credo.data.arrow_arrays import number_array, numpy_array
 from credo.data.schema import Column, Schema
@@ -205,7 +205,7 @@ class Sketch:
         inside = (reached[:, last] - reached[:, first]).T  # (rows, classes)
         a, total, w = self.concentration(bins)[:, None], self.counts.sum(1), weight[:, None]
         divisor, nobody = total + a * bins[:, None], (bins == 0)[:, None]
-        left = np.where(divisor - w > ALONE * w, divisor - w, 0.0)
+        left = np.where(divisor - w > RESIDUAL_WEIGHT * w, divisor - w, 0.0)
         with np.errstate(divide="ignore"):
             others = np.log(shared_out(inside + a, divisor, bins[:, None]))
             own = np.log(shared_out(np.maximum(inside - w + a, 0.0), left, bins[:, None]))
@@ -221,11 +221,11 @@ class Sketch:
 
     def _bins_without(self, place: Positions, w: float) -> tuple[Positions, Positions, Array]:
         n = self.n - w
-        if n <= ALONE * self.n:
+        if n <= RESIDUAL_WEIGHT * self.n:
             nothing = np.zeros_like(place)
             return nothing, nothing, nothing.astype(float)
         before, after = self.bins(self.below, n), self.bins(np.maximum(self.below - w, 0.0), n)
-        gone = self.counts.sum(0)[place] - w <= ALONE * w
+        gone = self.counts.sum(0)[place] - w <= RESIDUAL_WEIGHT * w
         lower = np.where(gone, place - 1, place)  # a value that is gone falls in with the one below it
         mine = np.where(lower >= 0, before[np.maximum(lower, 0)], 0.0)
         first = np.searchsorted(before, mine, "left")

@@ -20,7 +20,7 @@ from credo.blocks.numbers.patterns import patterns, runs_of
 from credo.core.membership import Soft
 from credo.core.moments import CrossMoments, Moments
 from credo.core.soft_sums import SMALL, CentredSums, symmetric
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.families.normal_inverse_wishart import JointGaussian
 from credo.numerics.exact import Array
 
@@ -115,7 +115,7 @@ def begun(x: Array, member: Soft) -> CrossMoments:
     everyone = each.pooled()
     n, seen = each.n.value, each.n.value > 0
     mean = np.where(seen, each.mean, everyone.mean)
-    alike = everyone.scatter / np.maximum(everyone.n.value, ALONE)
+    alike = everyone.scatter / np.maximum(everyone.n.value, RESIDUAL_WEIGHT)
     variance = np.where(seen, each.scatter / np.where(seen, n, 1.0), alike)
     n = member.weights[some].sum(0)
     scatter = (n[:, None] * variance)[:, :, None] * np.eye(x.shape[1])

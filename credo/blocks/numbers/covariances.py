@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo.core.statistics import ALONE, Positions
+from credo.core.statistics import RESIDUAL_WEIGHT, Positions
 from credo.errors import EvidenceError
 from credo.families.normal_inverse_wishart import JointGaussian
 from credo.numerics.exact import Array
@@ -13,7 +13,7 @@ from credo.numerics.exact import Array
 def without_row(n: Array, mean: Array, scatter: Array, z: Array, w: Array) -> tuple[Array, Array, Array]:
     """n, mean and scatter (a matrix, or variances) without a row each."""
     rest = n - w
-    empty = rest <= ALONE * n
+    empty = rest <= RESIDUAL_WEIGHT * n
     rest = np.where(empty, 1.0, rest)
     away = z - mean
     product = away[:, :, None] * away[:, None, :] if scatter.ndim == 3 else away**2

@@ -19,7 +19,7 @@ from credo.blocks.numbers.patterns import Flags, Pattern, patterns
 from credo.core.membership import Hard, Soft
 from credo.core.moments import CrossMoments, Moments
 from credo.core.soft_sums import SMALL, CentredSums
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.errors import EvidenceError
@@ -90,7 +90,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
 
     @cached_property
     def prior_variance(self) -> Array:
-        n = np.maximum(self.pooled.n.value[0], ALONE)
+        n = np.maximum(self.pooled.n.value[0], RESIDUAL_WEIGHT)
         return np.asarray((self.pooled.scatter[0] / n)[self.varying])
 
     @cached_property

@@ -31,7 +31,7 @@ from credo.blocks.numbers.student_runs import ends_of_runs
 from credo.blocks.scoring import ScoredColumns
 from credo.core.membership import Hard
 from credo.core.moments import Moments
-from credo.core.statistics import ALONE, Positions
+from credo.core.statistics import RESIDUAL_WEIGHT, Positions
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.errors import EvidenceError
@@ -317,7 +317,7 @@ class NumbersLikelihood(
         alone = Moments.of(np.where(np.isnan(x), 0.0, x)[:, None], member).about(shift)
         column = self.shifted.take(1, np.array([j]))
         everyone = column.pooled() - alone
-        left = everyone.n.value[:, 0] > ALONE * column.n.value.sum()
+        left = everyone.n.value[:, 0] > RESIDUAL_WEIGHT * column.n.value.sum()
         varies = ~np.isnan(x) & left & (everyone.scatter[:, 0] > ALIKE * self.pooled.second.high[0, j])
         rows = np.flatnonzero(varies)
         others = Moments(*(part[rows][:, None] for part in everyone.sums))

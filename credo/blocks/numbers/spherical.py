@@ -30,7 +30,7 @@ from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership, Soft
 from credo.core.moments import Moments
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.errors import EvidenceError
@@ -153,7 +153,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
         return {name: mean[:, j] for j, name in enumerate(self.names)}
 
     def points(self, cells: Array) -> Array:
-        unit = np.sqrt(self.pooled.scatter.sum() / max(float(self.pooled.n.value.sum()), ALONE))
+        unit = np.sqrt(self.pooled.scatter.sum() / max(float(self.pooled.n.value.sum()), RESIDUAL_WEIGHT))
         return np.asarray((cells - self.shift) / (unit if unit > 0 else 1.0))
 
     @cached_property
@@ -217,7 +217,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
             n, mean, scatter = self._about_shift(self.statistics.leaving_out(alone, part.codes))
             rest, place, left = (part[:, 0] for part in self._about_shift(everyone))
             left = np.where(left > ALIKE * self.pooled.second.high[0], left, 0.0)
-            varies = left.any(1) & (rest.max(1) > ALONE)
+            varies = left.any(1) & (rest.max(1) > RESIDUAL_WEIGHT)
             if varies.any():
                 ball = self._ball(n[varies], mean[varies], scatter[varies], (rest[varies], place[varies], left[varies]))
                 z = np.where(rest > 0, x - self.shift, np.nan)[varies]

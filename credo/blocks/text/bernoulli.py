@@ -18,7 +18,7 @@ from credo.blocks.text.few_documents import add_presences_of_few, are_few
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.words import Documents
 from credo.families.beta_bernoulli import log_evidence
@@ -114,7 +114,7 @@ class PresencesLikelihood(TextLikelihood):
         pairs, place = np.unique(np.column_stack([own.codes, own.weight]), axis=0, return_inverse=True)
         for i, (k, weight) in enumerate(pairs):
             others = (self.texts[int(k)] - weight + a) - self.n[there, int(k)]
-            left = max(self.texts[int(k)] - weight + 2 * a, ALONE)
+            left = max(self.texts[int(k)] - weight + 2 * a, RESIDUAL_WEIGHT)
             found[place == i] = np.log(others[others > 0]).sum() - self.size * np.log(left)
             zeros[place == i] = np.count_nonzero(others == 0)
         return found, zeros
@@ -145,11 +145,11 @@ class PresencesLikelihood(TextLikelihood):
     @property
     def shares(self) -> Array:
         a = self._offset
-        return np.where(self.weights[:, None] > 0, (self.n + a) / np.maximum(self.texts + 2 * a, ALONE), 0.0)
+        return np.where(self.weights[:, None] > 0, (self.n + a) / np.maximum(self.texts + 2 * a, RESIDUAL_WEIGHT), 0.0)
 
     def for_class(self, k: int) -> Array:
         """That it is there: log θ/(1 - θ) of class k against the other classes' together; -∞ if cut out. (words,)"""
-        a, there = max(self.settings.smoothing, ALONE), self.weights > 0
+        a, there = max(self.settings.smoothing, RESIDUAL_WEIGHT), self.weights > 0
         own, texts = self.n[:, k], self.texts[k]
         others, rest = self.n.sum(1) - own, self.texts.sum() - texts
         odds = np.log(own + a) - np.log(np.maximum(texts - own, 0.0) + a)
@@ -164,7 +164,7 @@ class PresencesLikelihood(TextLikelihood):
     def _unknown_share(self) -> Array:
         """That some word is UNKNOWN. (classes,)"""
         a = self._offset
-        return np.asarray(a / np.maximum(self.texts + 2 * a, ALONE))
+        return np.asarray(a / np.maximum(self.texts + 2 * a, RESIDUAL_WEIGHT))
 
     def log_likelihood_at(self, other: Self) -> float:
         from scipy.special import xlog1py, xlogy

@@ -34,7 +34,7 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership, Soft
 from credo.core.sparse import Sparse, WordSums
-from credo.core.statistics import ALONE, Counts, exceeds
+from credo.core.statistics import RESIDUAL_WEIGHT, Counts, exceeds
 from credo.data import Batch
 from credo.data.schema import Axis, Column, Derivation, Schema
 from credo.data.words import Documents, Reading, Vocabulary, learned, of_some
@@ -61,7 +61,7 @@ class Cuts:
     @property
     def least(self) -> float:
         """The weight below which a word is absent."""
-        return self.min_count - 1e-9 if self.min_count > 1 else ALONE
+        return self.min_count - 1e-9 if self.min_count > 1 else RESIDUAL_WEIGHT
 
     @property
     def cuts_nothing(self) -> bool:
@@ -324,15 +324,16 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
 
     def for_class(self, k: int) -> Array:
         """log P(word | class k)/P(word | the other classes), smoothed whatever the estimate; -∞ if cut out. (words,)"""
-        a, there = max(self.settings.smoothing, ALONE), self.weights > 0
+        a, there = max(self.settings.smoothing, RESIDUAL_WEIGHT), self.weights > 0
         own, others = self.n[:, k], self.n.sum(1) - self.n[:, k]
-        totals = [max((each[there] + a).sum(), ALONE) for each in (own, others)]
+        totals = [max((each[there] + a).sum(), RESIDUAL_WEIGHT) for each in (own, others)]
         return np.where(there, np.log((own + a) / totals[0]) - np.log((others + a) / totals[1]), -np.inf)
 
     def points(self, cells: Documents) -> Array:
         """Random directions of the words' logarithmic counts, rare words counting more; documents have length 1."""
         with np.errstate(divide="ignore"):
-            rare = np.where(self.weights > 0, np.log1p(self.texts.sum()) - np.log(np.maximum(self.weights, ALONE)), 0.0)
+            log_weights = np.log(np.maximum(self.weights, RESIDUAL_WEIGHT))
+            rare = np.where(self.weights > 0, np.log1p(self.texts.sum()) - log_weights, 0.0)
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (len(rare), DIRECTIONS))
         rows = np.repeat(np.arange(len(cells.known)), np.diff(cells.starts))
         amounts = np.log1p(cells.counts) * np.maximum(rare[cells.words], 0.0)

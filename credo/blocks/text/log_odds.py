@@ -26,7 +26,7 @@ from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Hard
 from credo.core.sparse import Sparse
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.schema import Column, Derivation
 from credo.data.words import Documents, Reading, pairs_alone
@@ -219,7 +219,7 @@ class OddsLikelihood(OneTerm, WordByWord):
         at = np.flatnonzero(holding[cells.words] > 0)
         words, counts = cells.words[at], cells.counts[at]
         share = np.log1p(counts) * (np.log((everything[2] + 1) / (holding[words] + 1)) + 1) ** self.choice[1]
-        norm = max(float(np.sqrt((share**2).sum())), ALONE)
+        norm = max(float(np.sqrt((share**2).sum())), RESIDUAL_WEIGHT)
         alone = Documents(np.arange(len(at) + 1), words, counts, np.ones(len(at), bool), np.zeros(len(at), np.int64))
         weighed = self.weight * self._of_new(alone) * (share / norm)[:, None]
         return dict(zip(self.column.levels.take(pa.array(words)).to_pylist(), weighed, strict=True))
@@ -245,10 +245,10 @@ class OddsLikelihood(OneTerm, WordByWord):
         against = np.bincount(self.table.rows, others[self.table.columns] * more, len(rarity))[words]
         for j in np.flatnonzero(others):
             against += others[j] * damped(int(j))
-        often = self.table.along(0) ** 2 / np.maximum(self.holding, ALONE)
-        length = np.sqrt((often * rarity**2).sum() / max(float(often[rarity > 0].sum()), ALONE))
+        often = self.table.along(0) ** 2 / np.maximum(self.holding, RESIDUAL_WEIGHT)
+        length = np.sqrt((often * rarity**2).sum() / max(float(often[rarity > 0].sum()), RESIDUAL_WEIGHT))
         own = damped(k) + more[cells] - against
-        found[words] = self.weight * rarity[words] * own * self.table.high[cells] / max(float(length), ALONE)
+        found[words] = self.weight * rarity[words] * own * self.table.high[cells] / max(float(length), RESIDUAL_WEIGHT)
         return found
 
     def texts_of(self, k: int) -> Array:

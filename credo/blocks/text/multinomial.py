@@ -18,7 +18,7 @@ from credo.blocks.text.few_documents import add_words_of_few, are_few
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data.words import Documents
 from credo.families import dirichlet
 from credo.numerics.exact import Array
@@ -111,7 +111,7 @@ class WordsLikelihood(TextLikelihood):
         positions = np.array([[counts.sum()]])
         above = log_rising(self.n[words] + self._offset, counts) if drawn else counts * logs
         below = log_rising(total, positions) if drawn else positions * np.log(np.where(total > 0, total, 1.0))
-        each = self.weight * (above - below * counts / max(float(positions[0, 0]), ALONE))
+        each = self.weight * (above - below * counts / max(float(positions[0, 0]), RESIDUAL_WEIGHT))
         return dict(zip(self.words.take(pa.array(words)).to_pylist(), each, strict=True))
 
     @property
@@ -152,7 +152,7 @@ class WordsLikelihood(TextLikelihood):
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
         """Words in no order, as many as the class's texts have on average."""
         shares, words = self.shares, np.array([*self.words.to_pylist(), None], dtype=object)[:-1]
-        mean = self._totals / np.maximum(self.texts, ALONE)
+        mean = self._totals / np.maximum(self.texts, RESIDUAL_WEIGHT)
         if not self.size:
             return {self.block.name: np.full(len(classes), None)}
         laws = shares / shares.sum(0)

@@ -26,7 +26,7 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes
 from credo.core.sparse import Sparse, WordSums
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data.schema import Column, Schema
 from credo.data.tables import array_of, is_missing
 from credo.data.words import Documents
@@ -133,7 +133,7 @@ class TextTally(PredictingTally):
         self._texts = ClassWeights(evidence[block.texts].n.value[:, 0])
         self._new: dict[str, int] = {}
         self.weight = 1.0  # of its log-likelihood
-        self._heavy = bool((evidence[block.tables[-1]].n.along(0) >= ALONE).all())
+        self._heavy = bool((evidence[block.tables[-1]].n.along(0) >= RESIDUAL_WEIGHT).all())
 
     @property
     def exact(self) -> bool:
@@ -182,7 +182,7 @@ class TextTally(PredictingTally):
 
     def _learn(self, codes: Codes, counts: Codes, k: int, weight: float) -> None:
         """A document of class k that holds words so many times."""
-        self._heavy = self._heavy and weight >= ALONE
+        self._heavy = self._heavy and weight >= RESIDUAL_WEIGHT
         alone = Documents(np.array([0, len(codes)]), codes, counts, *ONE_TEXT)
         for label, terms in self._block.terms(alone).items():
             self._tables[label].add(codes, k, weight * terms)
