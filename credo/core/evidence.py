@@ -257,8 +257,8 @@ class Evidence:
 
 @dataclass(frozen=True)
 class ByLevel:
-    """Splits evidence into shards by the levels of a column; a level's shard depends on its value alone, and other parts
-    are in the first."""
+    """Splits evidence into shards by the levels of a column; a level's shard depends on its value alone, and other
+    parts are in the first."""
 
     axis: Axis
 

@@ -13,7 +13,7 @@ import numpy as np
 from credo.numerics.exact import Array
 
 PIVOT_ROWS = 1024  # evenly spaced rows from which the groups' means are estimated
-SMALL = 2**18  # rows x groups x columns, below which NumPy is faster than loading Numba
+FEW_SOFT_SUMS = 2**18  # rows x groups x columns, below which NumPy is faster than loading Numba
 NO_WEIGHT = 1e-290  # a group with a smaller weight has no rows
 
 
@@ -29,7 +29,7 @@ class CentredSums(NamedTuple):
 def moments(x: Array, weights: Array) -> CentredSums:
     """n, Σ wz and Σ wz² of each column, over the cells that aren't NaN."""
     pivot = _pivot(x, weights)
-    if x.size * weights.shape[1] < SMALL:
+    if x.size * weights.shape[1] < FEW_SOFT_SUMS:
         known = ~np.isnan(x)
         z = np.where(known[:, None], x[:, None] - pivot, 0.0)  # (rows, groups, columns)
         once = weights[:, :, None] * z
@@ -45,7 +45,7 @@ def products(x: Array, weights: Array) -> CentredSums:
     """n, Σ wz and Σ wzz′ of all columns; no cell is NaN."""
     pivot = _pivot(x, weights)
     groups, d = pivot.shape
-    if x.size * groups < SMALL:
+    if x.size * groups < FEW_SOFT_SUMS:
         z = x - pivot[:, None]  # (groups, rows, columns)
         once = weights.T[:, :, None] * z
         return CentredSums(weights.sum(0), once.sum(1), once.swapaxes(1, 2) @ z, pivot)

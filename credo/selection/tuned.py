@@ -11,7 +11,7 @@ import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Settings
 from credo.blocks.capabilities import Ignored, Weighable
-from credo.blocks.class_mixing import Mixed
+from credo.blocks.class_mixing import ClassMixture
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.learning import Weight
@@ -159,7 +159,7 @@ class TunedClassifier(Classifier):
         term = Weighable.needed(likelihood)
         weights = self.tuning.weights_of(form, term.term_names)
         if form == self.tuning.mixed:
-            return Mixed(term, weights, self.tuning.mixture_of(self.classes))
+            return ClassMixture(term, weights, self.tuning.mixture_of(self.classes))
         return term.weighted(weights)
 
     def log_joint(self, data: object) -> Array:

@@ -232,7 +232,7 @@ def test_rows_with_cells_of_their_own_missing_are_as_those_of_one_pattern(
     form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Gaussians are cut to a pattern for each of its rows at once, or row by row."""
-    from credo.blocks import joint_gaussians as together
+    from credo.blocks import joint_gaussians
 
     table = messy(80)
     model = wide(table)
@@ -242,7 +242,7 @@ def test_rows_with_cells_of_their_own_missing_are_as_those_of_one_pattern(
     cells[3] = np.nan
     found = []
     for few in (0, 1000):
-        monkeypatch.setattr(together, "FEW", few)
+        monkeypatch.setattr(joint_gaussians, "PATTERN_ROWS", few)
         out = np.zeros((80, 3))
         likelihood.add(cells, out)
         left = likelihood.each_nearly_left_out(cells, piece.own)[:, :, 0]
