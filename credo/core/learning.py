@@ -20,7 +20,7 @@ from credo.core.evidence import NEVER_LEARNED, Evidence
 from credo.core.folds import FoldDraw, FoldGroups
 from credo.core.labels import Label
 from credo.core.records import Surface
-from credo.core.statistics import ROUNDING, Positions
+from credo.core.statistics import PAIR_ROUNDING, Positions
 from credo.data import Batch, Source, cells, source
 from credo.data.tables import EMPTY
 from credo.engines import Partition
@@ -86,7 +86,7 @@ class Additive(Surface, ABC):
         if self.evidence is None:
             raise EvidenceError("there is nothing to forget: no rows were learned yet")
         left = self.evidence.without(self.gathered(data, weight))
-        if crowded := self.crowded(left, ROUNDING * self.n):
+        if crowded := self.crowded(left, PAIR_ROUNDING * self.n):
             what = f"a missing {crowded.name!r}" if crowded.name else "missing cells"
             raise EvidenceError(f"{NEVER_LEARNED} (fewer rows with {what} were learned)")
         return self.with_evidence(left)

@@ -13,7 +13,7 @@ from credo._kernels.core.sums import ALIKE, UNDERFLOW, add_moments_hard, add_pro
 from credo.core import soft_sums
 from credo.core.few_products import FEW_PRODUCTS, add_few_products
 from credo.core.membership import Codes, Hard, Membership, Soft
-from credo.core.statistics import ROUNDING, Statistics
+from credo.core.statistics import PAIR_ROUNDING, Statistics
 from credo.data.cells import LARGEST
 from credo.numerics.exact import Array, Exact
 
@@ -107,7 +107,7 @@ class Moments(Statistics):
 
     def _possible(self, before: Moments) -> bool:
         scatter = (self.second - self.first * (self.first / self.n)).value
-        return bool((scatter >= -ROUNDING * before.second.high).all())
+        return bool((scatter >= -PAIR_ROUNDING * before.second.high).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +232,7 @@ class CrossMoments(Statistics):
 
     def _possible(self, before: CrossMoments) -> bool:
         diagonal = np.einsum("...ii->...i", self.scatter)
-        return bool((diagonal >= -ROUNDING * np.einsum("...ii->...i", before.second.high)).all())
+        return bool((diagonal >= -PAIR_ROUNDING * np.einsum("...ii->...i", before.second.high)).all())
 
 
 def _whole(sums: Exact) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from credo._kernels.core.sparse import add_entries, add_lists, add_lists_soft, collect_cells, order_by
 from credo.core.membership import Codes, Membership, Soft
-from credo.core.statistics import ROUNDING, Counts, Positions, Statistics
+from credo.core.statistics import PAIR_ROUNDING, Counts, Positions, Statistics
 from credo.data.schema import LITTLE
 from credo.numerics.exact import Array, Exact
 
@@ -399,8 +399,8 @@ def _without(whole: Sparse, part: Sparse) -> Sparse | None:
         before, left = whole + part * 0.0, whole - part
     else:
         left = Sparse._made(whole.starts, whole.columns, whole.cells - taken, whole.width)
-    if (left.high < -ROUNDING * before.high).any() or not np.isfinite(before.high).all():
+    if (left.high < -PAIR_ROUNDING * before.high).any() or not np.isfinite(before.high).all():
         return None
-    gone = left.high <= ROUNDING * before.high
+    gone = left.high <= PAIR_ROUNDING * before.high
     cells = Exact.zeros(len(gone)).where(gone, left.cells)
     return Sparse._made(left.starts, left.columns, cells, left.width).without_zeros()
