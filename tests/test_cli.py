@@ -542,7 +542,7 @@ def test_who_waits_for_kernels_in_python_is_told_once(tmp_path: Path) -> None:
 from time import sleep
 from numba.extending import overload
 from credo._kernels import jit
-jit.PATIENCE = 0.05
+jit.NOTICE_SECONDS = 0.05
 def wait(x): return x
 @overload(wait)
 def of_wait(x):

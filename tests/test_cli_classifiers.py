@@ -682,9 +682,9 @@ def test_the_command_offers_all_kinds_of_models() -> None:
     """It lists them itself, since importing them would keep `credo --help` waiting."""
     from credo.cli.learn import MODELS, NETWORK
     from credo.cli.predictors import SINGLE
-    from credo.selection.learn import KINDS
+    from credo.selection.learn import MODEL_KINDS
 
-    assert set(KINDS) == {*MODELS, NETWORK, *SINGLE}
+    assert set(MODEL_KINDS) == {*MODELS, NETWORK, *SINGLE}
 
 
 @pytest.mark.parametrize("stdout", [">&-", "> /dev/full"])

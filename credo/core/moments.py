@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from credo._kernels.core.sums import ALIKE, UNDERFLOW, add_moments_hard, add_products_hard
+from credo._kernels.core.sums import EQUAL_SCATTER, SCATTER_UNDERFLOW, add_moments_hard, add_products_hard
 from credo.core import soft_sums
 from credo.core.few_products import FEW_PRODUCTS, add_few_products
 from credo.core.membership import Codes, Hard, Membership, Soft
@@ -95,11 +95,11 @@ class Moments(Statistics):
     def scatter(self) -> Array:
         """Σ w (x - mean)² = second - first²/n; 0 where that may be rounding or underflow, as for equal numbers."""
         found = (self.second - self.first * (self.first / self.n)).value
-        return np.where(found > np.maximum(ALIKE * self.second.high, UNDERFLOW), found, 0.0)
+        return np.where(found > np.maximum(EQUAL_SCATTER * self.second.high, SCATTER_UNDERFLOW), found, 0.0)
 
     def _settled(self, before: Moments) -> Moments:
         alike = self.first * (self.first / self.n)
-        rounded = np.abs((self.second - alike).value) <= ALIKE * before.second.high
+        rounded = np.abs((self.second - alike).value) <= EQUAL_SCATTER * before.second.high
         return Moments(self.n, self.first, alike.where(rounded, self.second))
 
     def _lost_in_rounding(self, before: Moments) -> bool:
@@ -209,7 +209,7 @@ class CrossMoments(Statistics):
     def _settled(self, before: CrossMoments) -> CrossMoments:
         alike = self.first[..., :, None] * (self.first / self.n[..., None])[..., None, :]
         away = np.einsum("...ii->...i", (self.second - alike).value)
-        rounded = np.abs(away) <= ALIKE * np.einsum("...ii->...i", before.second.high)
+        rounded = np.abs(away) <= EQUAL_SCATTER * np.einsum("...ii->...i", before.second.high)
         return CrossMoments(self.n, self.first, alike.where(rounded[..., :, None] | rounded[..., None, :], self.second))
 
     def _lost_in_rounding(self, before: CrossMoments) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo._kernels.core.sums import UNDERFLOW
+from credo._kernels.core.sums import SCATTER_UNDERFLOW
 from credo.core.moments import Moments
 from credo.core.statistics import Counts, Totals
 from credo.data import Source
@@ -139,7 +139,7 @@ def of_counts(pooled: Totals, strength: float = 1.0) -> GammaPoisson:
 
 def _variance(pooled: Moments) -> Array:
     """The variance of the pooled rows; for a constant column, its squared float resolution (1 if all are 0)."""
-    unresolved = np.where(pooled.mean != 0, np.maximum(np.spacing(np.abs(pooled.mean)) ** 2, UNDERFLOW), 1.0)
+    unresolved = np.where(pooled.mean != 0, np.maximum(np.spacing(np.abs(pooled.mean)) ** 2, SCATTER_UNDERFLOW), 1.0)
     rows = np.where(pooled.n.value > 0, pooled.n.value, 1.0)
     return np.where(pooled.scatter > 0, pooled.scatter / rows, unresolved)
 

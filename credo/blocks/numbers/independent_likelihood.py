@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.blocks.gaussians import add_left_out, add_normals, add_students
-from credo._kernels.core.sums import ALIKE
+from credo._kernels.core.sums import EQUAL_SCATTER
 from credo.blocks.block import Parameter, Scale, Settings
 from credo.blocks.capabilities import (
     CountsIgnored,
@@ -323,7 +323,7 @@ class NumbersLikelihood(
         column = self.shifted.take(1, np.array([j]))
         everyone = column.pooled() - alone
         left = everyone.n.value[:, 0] > RESIDUAL_WEIGHT * column.n.value.sum()
-        varies = ~np.isnan(x) & left & (everyone.scatter[:, 0] > ALIKE * self.pooled.second.high[0, j])
+        varies = ~np.isnan(x) & left & (everyone.scatter[:, 0] > EQUAL_SCATTER * self.pooled.second.high[0, j])
         rows = np.flatnonzero(varies)
         others = Moments(*(part[rows][:, None] for part in everyone.sums))
         return of_numbers(others, self.settings.strength), column.leaving_out(alone[rows], own.codes[rows]), varies

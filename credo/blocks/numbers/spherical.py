@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from credo._kernels.blocks.gaussians import add_normals
-from credo._kernels.core.sums import ALIKE
+from credo._kernels.core.sums import EQUAL_SCATTER
 from credo.blocks.block import Block, Likelihood, Parameter, Settings
 from credo.blocks.capabilities import (
     Completes,
@@ -216,7 +216,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
             everyone = self.pooled.leaving_out(alone, np.zeros(len(x), dtype=np.int32))
             n, mean, scatter = self._about_shift(self.statistics.leaving_out(alone, part.codes))
             rest, place, left = (part[:, 0] for part in self._about_shift(everyone))
-            left = np.where(left > ALIKE * self.pooled.second.high[0], left, 0.0)
+            left = np.where(left > EQUAL_SCATTER * self.pooled.second.high[0], left, 0.0)
             varies = left.any(1) & (rest.max(1) > RESIDUAL_WEIGHT)
             if varies.any():
                 ball = self._ball(n[varies], mean[varies], scatter[varies], (rest[varies], place[varies], left[varies]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.text.documents import NOTHING
+from credo._kernels.text.documents import RESIDUAL_WEIGHT
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
 from credo.data.words import Documents
@@ -85,7 +85,7 @@ def add_presences_of_few(
     """`add_presences` for few documents."""
     row, v, count = document_of_each(documents), documents.words, own.rows
     alone = (own.codes[row] >= 0) & (weights[v] - own.weight[row] < least)
-    never = alone & (n[v].sum(1) - own.weight[row] < NOTHING)
+    never = alone & (n[v].sum(1) - own.weight[row] < RESIDUAL_WEIGHT)
     unseen += np.bincount(row[never], minlength=count)
     there = np.flatnonzero(weights[v] >= least)
     row, v, alone = row[there], v[there], alone[there]
