@@ -20,8 +20,8 @@ Integers = NDArray[np.int64]
 FILL, WEIGHT = 0, 1  # elimination rules: min-fill, min-weight
 # columns of variables: its stage, lower ones being eliminated first (-1: not in the graph); its first edge; the number
 # of its neighbours; the logarithms of its states, and of the size of its clique; a lower bound of its fill-in edges,
-# and whether it is exact; a random number for ties; its position in the heap (-1: eliminated); the fill-in and the size by
-# which the heap is ordered, updated for one variable at a time, since the heap would lose its order otherwise
+# and whether it is exact; a random number for ties; its position in the heap (-1: eliminated); the fill-in and the size
+# by which the heap is ordered, updated for one variable at a time, since the heap would lose its order otherwise
 STAGE, EDGE, DEGREE, LOG, SIZE, MISSING, COUNTED, CHANCE, TURN, NEEDS, WEIGHS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 NODE_COLUMNS = 11
 TO, NEXT = 0, 1  # columns of edges: the other variable, and the next edge of the same variable

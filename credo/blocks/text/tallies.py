@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo._kernels.text.live import (
-    SPARE,
+    SPARE_CELLS,
     add_odds_of_row,
     add_presences_of_row,
     add_settled_odds_of_row,
@@ -62,7 +62,7 @@ class LiveTable:
             first := add_to_rows(codes, first, k, amounts, self.table, self._rooms, self._since, self._used, old)
         ) < len(codes):
             start, end = (each[codes[first]] for each in self.table[:2])
-            self._make_room(0, 2 * (end - start) + len(codes) * (SPARE + 1))
+            self._make_room(0, 2 * (end - start) + len(codes) * (SPARE_CELLS + 1))
         self.touched |= dict.fromkeys(codes.tolist())
         if k >= len(self.totals):
             self.totals = np.append(self.totals, np.zeros(k + 1 - len(self.totals)))
