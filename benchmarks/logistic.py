@@ -84,7 +84,7 @@ def _newsgroups() -> Iterator[Any]:
     found: dict[str, Any] = {}
 
     def ours() -> None:
-        found["ours"] = fit_logistic(z, codes, len(names), strength=WORDS_PENALTY, enough=1e-4)
+        found["ours"] = fit_logistic(z, codes, len(names), strength=WORDS_PENALTY, tolerance=1e-4)
 
     def theirs() -> None:
         found["theirs"] = Peer(C=1 / WORDS_PENALTY, max_iter=1000).fit(z, labels)

@@ -18,7 +18,7 @@ import pandas as pd
 
 import credo
 from benchmarks.timing import Limit, Ratio
-from credo.selection import widening
+from credo.selection import candidate_forms
 
 TABLES = Path(__file__).parents[2] / "shared" / "data" / "tables"
 SPECS: dict[str, tuple[str, str, list[str]]] = {
@@ -169,11 +169,11 @@ def losses(name: str, failed: list[str]) -> dict[str, float]:
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(x, y))
     shares: dict[str, Any] = {each: np.zeros((len(y), len(classes))) for each in (CREDO, SIMPLER)}
     for train, test in folds:
-        for each, few in ((CREDO, widening.FEW_ROWS), (SIMPLER, len(y) + 1)):
-            if each == SIMPLER and len(train) < widening.FEW_ROWS:  # no pairs are counted: it is the same
+        for each, few in ((CREDO, candidate_forms.PAIR_ROWS), (SIMPLER, len(y) + 1)):
+            if each == SIMPLER and len(train) < candidate_forms.PAIR_ROWS:  # no pairs are counted: it is the same
                 shares[each][test] = shares[CREDO][test]
                 continue
-            with patch.object(widening, "FEW_ROWS", few):
+            with patch.object(candidate_forms, "PAIR_ROWS", few):
                 model = credo.learn(x.iloc[train], target=y[train])
             shares[each][test] = model.predict_proba(x.iloc[test])
     for peer, found in ((TUNED, tuned_regression), (BOOSTED, boosted_shares)):

@@ -542,7 +542,7 @@ def test_who_waits_for_kernels_in_python_is_told_once(tmp_path: Path) -> None:
 from time import sleep
 from numba.extending import overload
 from credo._kernels import jit
-jit.PATIENCE = 0.05
+jit.NOTICE_SECONDS = 0.05
 def wait(x): return x
 @overload(wait)
 def of_wait(x):
@@ -586,7 +586,7 @@ def test_numbers_that_do_not_differ_end_with_a_reason(tmp_path: Path) -> None:
 def test_a_large_table_is_shown_by_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from credo.core import sparse
 
-    monkeypatch.setattr(sparse, "FEW_CELLS", 4)
+    monkeypatch.setattr(sparse, "DENSE_TABLE", 4)
     table = tmp_path / "bought.csv"
     table.write_text("user,item\n" + "\n".join(f"u{k % 3},p{k % 4}" for k in range(24)) + "\n")
     found = run("estimate", str(table), "--column", "item", "--by", "user", "--top", "2")

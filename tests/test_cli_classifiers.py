@@ -682,9 +682,9 @@ def test_the_command_offers_all_kinds_of_models() -> None:
     """It lists them itself, since importing them would keep `credo --help` waiting."""
     from credo.cli.learn import MODELS, NETWORK_MODEL
     from credo.cli.single_models import SINGLE_MODELS
-    from credo.selection.learn import KINDS
+    from credo.selection.learn import MODEL_KINDS
 
-    assert set(KINDS) == {*MODELS, NETWORK_MODEL, *SINGLE_MODELS}
+    assert set(MODEL_KINDS) == {*MODELS, NETWORK_MODEL, *SINGLE_MODELS}
 
 
 @pytest.mark.parametrize("stdout", [">&-", "> /dev/full"])

@@ -1,9 +1,8 @@
-"""How kernels are compiled: late, once, without the interpreter lock, from a cache where one can be written.
+"""Compilation of kernels: late, once, without the interpreter lock, and with a cache if one can be written.
 
 A late kernel is compiled only when that pays. Until then its code runs as plain Python (see credo._kernels.plain), with
-the same result to the last bit. The time spent in plain Python is compared with the compile time: to be loaded, and to
-compile this kernel or to fetch it from the cache. So a kernel costs at most about twice what the better of the two ways
-would have cost, however much work comes.
+the same result to the last bit. The time spent in plain Python is compared with the time to load Numba and to compile
+the kernel or fetch it from the cache. So a kernel takes at most about twice the time of the better choice.
 """
 
 from __future__ import annotations
@@ -27,38 +26,38 @@ Args = ParamSpec("Args")
 Result = TypeVar("Result")
 
 REORDERED = {"reassoc", "contract", "arcp", "nsz"}  # never the flags that assume there is no NaN or infinity
-# In steps, of which plain Python takes about two million a second
-LOADING = 1_200_000  # Numba
-FETCHING = 40_000  # a kernel from the cache
-COMPILING, COMPILING_CODE = 250_000, 1_200  # a kernel, and each byte of its code
+# Costs in steps, of which plain Python takes about two million per second
+LOADING = 1_200_000  # of loading Numba
+FETCHING = 40_000  # of fetching a kernel from the cache
+COMPILING, COMPILING_CODE = 250_000, 1_200  # of compiling a kernel, and of each byte of its code
 
-PATIENCE = 1.0  # seconds of compiling after which people are told
-TOLD = "credo is compiling kernels, once: the next process finds them in a cache"
+NOTICE_SECONDS = 1.0  # of compiling, after which users are notified
+COMPILING_NOTICE = "credo is compiling kernels, once: the next process finds them in a cache"
 
-watched = {"compiling": 0, "shown": 0}  # how many kernels are, at this moment; and whether somebody shows that already
+watched = {"compiling": 0, "shown": 0}  # kernels being compiled; displays that show it
 _spent = {"steps": 0.0}  # in plain Python, by all kernels
 _asked = os.environ.get("CREDO_KERNELS", "")
 _forced = {"choice": _asked if _asked in ("plain", "compiled") else ""}
 
 
 def kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
-    """Compile at the first call, with NumPy's rules for 1/0; a cache that can't be written is done without."""
+    """A kernel that is compiled at the first call, with NumPy's rules for 1/0, and cached if a cache can be written."""
     return _compiled(function, fastmath=False)
 
 
 def fast_kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
-    """A kernel whose sums may be added in another order, several at a time."""
+    """A kernel whose sums may be reordered, so that they vectorise."""
     return _compiled(function, fastmath=REORDERED)
 
 
 def contracting_kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
-    """A kernel that may multiply and add in one operation, which rounds once; nothing else is reordered."""
+    """A kernel that may fuse multiplications and additions, which round once; nothing else is reordered."""
     return _compiled(function, fastmath={"contract"})
 
 
 def part(function: Callable[Args, Result]) -> Callable[Args, Result]:
-    """A piece of the kernel that calls it, compiled as if it stood there: a kernel of its own takes longer, being
-    compiled alone and then once more within each that calls it. For what is called in one place, or is very short."""
+    """A part of a kernel, inlined where it is called: a separate kernel would be compiled by itself and again within
+    each caller. For functions that are called in one place, or are very short."""
     from numba import njit
 
     compiled: Callable[Args, Result] = njit(inline="always", nogil=True, error_model="numpy")(function)
@@ -79,10 +78,10 @@ def _compiled(function: Callable[Args, Result], fastmath: Any) -> Callable[Args,
 
 
 def _compile_if_stale(cache: Any) -> None:
-    """An entry of Numba's cache that can't be read is as if it weren't there.
+    """Ignore entries of Numba's cache that can't be read.
 
-    Entries name the types of arguments. Another version of the package may lack them, while the
-    kernel's own file is the same; and a file may be cut off.
+    Entries name the types of arguments. Another version of the package may lack them, while the kernel's file is the
+    same; and a file may be truncated.
     """
     load = cache.load_overload
 
@@ -101,7 +100,7 @@ def _compile_if_stale(cache: Any) -> None:
 
 @cache
 def _watch() -> None:
-    """Know from now on whether something is being compiled, and tell people if they have to wait for it."""
+    """Track from now on whether kernels are being compiled, and notify users who wait for it."""
     from numba.core import event
 
     class Watch(event.Listener):  # type: ignore[misc]
@@ -113,8 +112,8 @@ def _watch() -> None:
             watched["compiling"] += 1
             module = event.data["dispatcher"].py_func.__module__ or ""  # functions made by exec have none
             own = module.partition(".")[0] == "credo"
-            if watched["compiling"] == 1 and own and self.taken < PATIENCE:
-                self.begun, self.timer = monotonic(), Timer(PATIENCE - self.taken, _tell)
+            if watched["compiling"] == 1 and own and self.taken < NOTICE_SECONDS:
+                self.begun, self.timer = monotonic(), Timer(NOTICE_SECONDS - self.taken, _tell)
                 self.timer.daemon = True
                 self.timer.start()
 
@@ -128,13 +127,13 @@ def _watch() -> None:
 
 
 def _tell() -> None:
-    """People at a terminal or in a notebook, unless a bar says so already."""
+    """Notify users at a terminal or in a notebook, unless a progress bar shows it."""
     if not watched["shown"] and (sys.stderr.isatty() or "ipykernel" in sys.modules):
-        print(TOLD, file=sys.stderr)
+        print(COMPILING_NOTICE, file=sys.stderr)
 
 
 class Price:
-    """What plain Python has spent on some work, against what it would take until Numba can do it.
+    """The steps of plain Python spent on a kernel, compared with the cost of compiling it.
 
     The kernel's name is that of its index in Numba's cache.
     """
@@ -144,7 +143,7 @@ class Price:
         self._spent = 0.0
 
     def pays(self, steps: float) -> bool:
-        """Whether so many more steps would take longer than Numba."""
+        """Whether Numba is faster, if this many more steps are needed."""
         if _forced["choice"]:
             return _forced["choice"] == "compiled"
         if self._spent + steps <= FETCHING:
@@ -165,8 +164,8 @@ class Price:
 
 @cache
 def _cached(folder: Path) -> list[str]:
-    """The indices in Numba's cache of a folder's kernels, wherever it keeps them."""
-    below = f"{folder.name}_{sha1(str(folder).encode(), usedforsecurity=False).hexdigest()}"  # as Numba calls it
+    """The indices of a folder's kernels in Numba's cache."""
+    below = f"{folder.name}_{sha1(str(folder).encode(), usedforsecurity=False).hexdigest()}"  # Numba's name
     homes = [folder / "__pycache__", Path.home() / ".cache" / "numba" / below]
     if "NUMBA_CACHE_DIR" in os.environ:
         homes = [Path(os.environ["NUMBA_CACHE_DIR"]) / below]
@@ -174,7 +173,7 @@ def _cached(folder: Path) -> list[str]:
 
 
 class Late(Generic[Args, Result]):
-    """A kernel that is compiled when that pays. Other kernels may call it, compiled or not."""
+    """A kernel that is compiled when that pays. Other kernels may call it in either state."""
 
     def __init__(self, function: Callable[Args, Result], steps: Callable[..., float]) -> None:
         update_wrapper(self, function)
@@ -199,7 +198,7 @@ class Late(Generic[Args, Result]):
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is compiled, or must be: for callers to whom NumPy is better than plain Python."""
+        """Whether it is compiled, or must be: for callers that prefer NumPy to plain Python."""
         return self._ready if not _forced["choice"] else _forced["choice"] == "compiled"
 
     def __reduce__(self) -> str:
@@ -213,12 +212,12 @@ class Late(Generic[Args, Result]):
 
     @cached_property
     def compiled(self) -> Callable[Args, Result]:
-        """By Numba, which is loaded now."""
+        """The kernel compiled by Numba, which is loaded now."""
         return kernel(self.function)
 
     @property
     def _numba_type_(self) -> Any:
-        """What other kernels take it for."""
+        """The type that other kernels see."""
         return self.compiled._numba_type_  # type: ignore[attr-defined]
 
     @cached_property
@@ -230,7 +229,7 @@ class Late(Generic[Args, Result]):
         return plain.over_views(self.function)
 
     def _alike(self, place: int, value: Any) -> Any:
-        """Arrays in one form, since a kernel is compiled again for each: row by row, and not marked as read-only."""
+        """The argument as a contiguous, writeable array, since a kernel is compiled for each layout."""
         if not isinstance(value, np.ndarray) or place in self._written:
             return value
         flags = value.flags
@@ -238,24 +237,24 @@ class Late(Generic[Args, Result]):
 
 
 def late_kernel(function: Callable[Args, Result]) -> Late[Args, Result]:
-    """A kernel that is compiled when that pays. Plain Python takes a step or less for each cell of the first array;
-    where that differs, `late_kernel_of` says how many."""
+    """A kernel that is compiled when that pays. Plain Python takes at most one step for each cell of the first array;
+    otherwise use `late_kernel_of`."""
     return Late(function, lambda first, *_: getattr(first, "size", FETCHING))
 
 
 def late_kernel_of(steps: Callable[..., float]) -> Callable[[Callable[Args, Result]], Late[Args, Result]]:
-    """A late kernel whose steps are told by a function of its arguments."""
+    """A late kernel whose steps in plain Python are a function of its arguments."""
     return lambda function: Late(function, steps)
 
 
 def at_once(late: Late[Args, Result]) -> Callable[Args, Result]:
-    """What a late kernel compiles to, Numba being loaded now: a microsecond less a call."""
+    """The compiled form of a late kernel, with Numba loaded now: it saves a microsecond per call."""
     return late.compiled
 
 
 @contextmanager
 def forced(choice: str) -> Iterator[None]:
-    """All late kernels in "plain" Python, or all "compiled"; as the variable CREDO_KERNELS has it for a process."""
+    """Run all late kernels in "plain" Python, or all "compiled", as CREDO_KERNELS does for a process."""
     before = _forced["choice"]
     _forced["choice"] = choice
     try:

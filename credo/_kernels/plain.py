@@ -1,8 +1,8 @@
-"""Kernels as plain Python, without Numba: the same code, over memory views instead of arrays.
+"""Kernels as plain Python, without Numba: the same code over memory views instead of arrays.
 
-An element of an array comes as one of NumPy's scalars, which are slow; one of a memory view as Python's own number,
-in a third of the time. These differ in one thing: Python refuses to divide by 0, where NumPy and Numba give ±∞ or NaN.
-So what a kernel writes to is kept until it is done, and put back if it is refused: then Numba has to do it.
+An element of an array is a NumPy scalar, which is slow; one of a memory view is a Python number, in a third of the
+time. They differ in one way: Python raises an error for a division by 0, where NumPy and Numba give ±∞ or NaN. So the
+arrays that a kernel writes to are copied, and restored after an error: then Numba runs the kernel.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-NUMBERS = "?bBhHiIlLqQfd"  # types of which memory views know the elements
-MOST_WRITTEN = 1 << 20  # elements of an array that is written to, above which keeping it costs more than is saved
+VIEWED_TYPES = "?bBhHiIlLqQfd"  # types whose elements memory views support
+MOST_WRITTEN = 1 << 20  # elements of written arrays, above which copying them takes longer than compiling
 
 
 class RefusedError(Exception):
-    """Plain Python can't: all is as it was before."""
+    """Plain Python can't run the kernel; all arrays are restored."""
 
 
 class _Views:
-    """NumPy, as kernels see it: what it makes are memory views."""
+    """NumPy for kernels in plain Python: new arrays are memory views."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
@@ -45,7 +45,7 @@ VIEWS = _Views()
 
 
 def over_views(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with memory views where it and the kernels that it calls make arrays."""
+    """The function with memory views instead of new arrays, in the kernels that it calls, too."""
     names: dict[str, Any] = {name: function.__globals__.get(name) for name in function.__code__.co_names}
     changed = {name: VIEWS for name, value in names.items() if value is np}
     called = {name: over_views(inspect.unwrap(value)) for name, value in names.items() if hasattr(value, "__wrapped__")}
@@ -53,7 +53,7 @@ def over_views(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def places_written(function: Callable[..., Any]) -> frozenset[int]:
-    """Which of its arguments a function may write to: those it assigns elements of, or hands on."""
+    """The arguments that a function may write to: those whose elements it assigns, or that it passes on."""
     (body,) = ast.parse(_source(function.__code__)).body
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     found: set[str] = set()
@@ -66,13 +66,13 @@ def places_written(function: Callable[..., Any]) -> frozenset[int]:
 
 
 def _source(code: CodeType) -> str:
-    """As `inspect.getsource` has it, which takes longer to find where a function ends."""
+    """The source of a function, faster than `inspect.getsource`."""
     last = max(end for _, end, _, _ in code.co_positions() if end is not None)
     return dedent("".join(getlines(code.co_filename)[code.co_firstlineno - 1 : last]))
 
 
 def run(function: Callable[..., Any], args: Sequence[Any], written: frozenset[int]) -> Any:
-    """What a function over views returns."""
+    """The result of a function over views."""
     outputs = [args[place] for place in written if isinstance(args[place], np.ndarray)]
     if sum(each.size for each in outputs) > MOST_WRITTEN:
         raise RefusedError
@@ -87,6 +87,11 @@ def run(function: Callable[..., Any], args: Sequence[Any], written: frozenset[in
 
 
 def _viewed(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype.char in NUMBERS and value.dtype.isnative and value.flags.aligned:
+    if (
+        isinstance(value, np.ndarray)
+        and value.dtype.char in VIEWED_TYPES
+        and value.dtype.isnative
+        and value.flags.aligned
+    ):
         return memoryview(value)  # type: ignore[arg-type]
     return value.item() if isinstance(value, np.generic) else value

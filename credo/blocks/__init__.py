@@ -1,1 +1,1 @@
-"""Blocks: columns that depend on each other, if at all, given the class; how they are read, learned and scored."""
+"""Blocks of columns: blocks are independent of each other given the class."""

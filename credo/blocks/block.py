@@ -1,4 +1,4 @@
-"""What every block of columns offers a model in which, given the group, blocks are independent.
+"""The interface of a block of columns: given the group, blocks are independent.
 
 Optional interfaces (leaving rows out, weights, learning row by row ...) are in credo.blocks.capabilities.
 """
@@ -19,9 +19,9 @@ from credo.data.schema import Axis, Derivation
 from credo.families.dirichlet import Estimate as Estimate
 from credo.numerics.exact import Array
 
-ALL = "(all together)"  # the name of the term of columns that have one weight
+ALL = "(all together)"  # the name of the term of columns that share one weight
 UNSEEN_VALUES = "unseen values"
-Scale = Literal["values", "logarithms", "days"]  # of a number's mean and deviation; days are counted from 1970
+Scale = Literal["values", "logarithms", "days"]  # of a number's mean and deviation; days are since 1970
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Settings:
     estimate: Estimate = "bayes"
     smoothing: float = 1.0  # Dirichlet(l) on each categorical distribution
     m: float | None = None  # the m-estimate: Dirichlet(m p) instead
-    p: Mapping[str, Mapping[Any, float]] = field(default_factory=dict)  # {column: {value: share}}; else all alike
-    strength: float = 1.0  # rows that the prior on a number's mean and variance is worth
+    p: Mapping[str, Mapping[Any, float]] = field(default_factory=dict)  # {column: {value: share}}; otherwise uniform
+    strength: float = 1.0  # of the prior on a number's mean and variance, in rows
     odds: Mapping[Axis, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: (c, p)}
-    shrinkage: float = 1.0  # of columns together: their covariance's prior is worth so many times d + 2 rows
-    backoff: float = 5.0  # rows that p(cell | class) is worth as the prior of p(cell | another cell, class)
-    log_rates: bool = False  # "map" of a rate is the mode of its logarithm's density, which is never at 0
+    shrinkage: float = 1.0  # of a covariance: the strength of its prior is shrinkage · (d + 2) rows
+    backoff: float = 5.0  # the strength of p(cell | class) as the prior of p(cell | another cell, class), in rows
+    log_rates: bool = False  # "map" of a rate is the mode of its logarithm's density, so it isn't 0
     average: bool = False  # over all subsets of columns that may depend on the group
 
 
@@ -51,7 +51,7 @@ class Parameter(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As tables show it."""
+        """The name in tables."""
         if self.what == "probability":
             return f"P({self.of})"
         if self.what == "correlation":
@@ -62,18 +62,19 @@ class Parameter(NamedTuple):
 
 
 class Block(ABC):
-    """Some columns, and how they are read."""
+    """Some columns, and how they are modelled."""
 
     names: tuple[str, ...]
 
     @property
     def counted(self) -> frozenset[Any]:
-        """What it keeps of the rows: what several blocks keep is counted once."""
+        """The statistics that it keeps: those that several blocks keep are counted once."""
         return frozenset({(type(self).__name__, self.names)})
 
     @abstractmethod
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
-        """The statistics of a batch's rows by group, under hard or soft membership; `groups` is the groups' column."""
+        """The statistics of a batch's rows by group, under hard or soft membership; `groups` is the column of
+        groups."""
 
     @abstractmethod
     def likelihood(self, evidence: Evidence, settings: Settings) -> Likelihood:
@@ -81,14 +82,14 @@ class Block(ABC):
 
     @abstractmethod
     def keeps(self, label: Label) -> bool:
-        """Whether a part of the evidence is its own."""
+        """Whether a part of the evidence belongs to the block."""
 
     def labels(self, evidence: Evidence) -> Sequence[Label]:
-        """The labels of its parts of the evidence."""
+        """The labels of the block's parts of the evidence."""
         return [label for label in evidence.parts if self.keeps(label)]
 
     def keeps_column(self, label: Label, derived: Derivation = "") -> bool:
-        """Whether a part of the evidence is that of one of its columns, by itself."""
+        """Whether a part of the evidence is that of one of the block's columns alone."""
         return label.counted == "column" and label.derived == derived and label.name in self._set_of_names
 
     @cached_property
@@ -97,7 +98,7 @@ class Block(ABC):
 
 
 def counting(blocks: Iterable[Block]) -> list[Block]:
-    """Those that count all that any of them keeps."""
+    """The blocks that together keep the statistics of all."""
     chosen: list[Block] = []
     for block in sorted(blocks, key=lambda block: -len(block.counted)):
         if not any(block.counted <= other.counted for other in chosen):
@@ -117,7 +118,7 @@ class Likelihood(ABC):
 
     @abstractmethod
     def read(self, batch: Batch) -> Any:
-        """The cells as the other methods take them."""
+        """The cells in the form that the other methods take."""
 
     @abstractmethod
     def add(self, cells: Any, out: Array) -> None:
@@ -125,9 +126,9 @@ class Likelihood(ABC):
 
     @abstractmethod
     def parameters(self) -> list[Parameter]:
-        """A readable list."""
+        """The parameters, for tables."""
 
     @property
     @abstractmethod
     def free_parameters(self) -> int:
-        """How many numbers the groups' distributions have."""
+        """The number of free parameters of all groups' distributions."""

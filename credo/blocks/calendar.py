@@ -1,4 +1,4 @@
-"""Weekdays, months and hours of dates, as categories: patterns that the date as a number doesn't show."""
+"""Weekdays, months and hours of dates, as categories: patterns that a date as a number doesn't show."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-PARTS: dict[CalendarPart, tuple[str, ...]] = {
+CALENDAR_VALUES: dict[CalendarPart, tuple[str, ...]] = {
     "weekday": WEEKDAYS,
     "month": MONTHS,
     "hour": tuple(f"{hour:02} h" for hour in range(24)),
 }
-SECONDS = 86_400  # of a day
+DAY_SECONDS = 86_400
 
 
 def part_codes(days: Array, part: CalendarPart) -> Any:
-    """Which weekday, month or hour each moment is in, given in days since 1970; -1 where it is missing.
+    """The weekday, month or hour of each time, given in days since 1970; -1 where it is missing.
 
     >>> part_codes(np.array([0.0, 1.5, np.nan]), "weekday").tolist()  # a Thursday and a Friday
     [3, 4, -1]
     """
     known = np.isfinite(days)
-    seconds = np.round(np.where(known, days, 0.0) * SECONDS).astype(np.int64)  # of a second, floats would lose some
-    whole, rest = np.divmod(seconds, SECONDS)
+    seconds = np.round(np.where(known, days, 0.0) * DAY_SECONDS).astype(np.int64)  # rounded: days as floats are inexact
+    whole, rest = np.divmod(seconds, DAY_SECONDS)
     if part == "weekday":
         codes = (whole + 3) % 7
     elif part == "month":
@@ -51,7 +51,7 @@ def part_codes(days: Array, part: CalendarPart) -> Any:
 
 @dataclass(frozen=True)
 class Calendar(Block):
-    """P(weekday | class), or that of months or hours, for each column of dates: counts, with a Dirichlet prior."""
+    """P(weekday | class), P(month | class) or P(hour | class) of each column of dates, with a Dirichlet prior."""
 
     names: tuple[str, ...]
     part: CalendarPart
@@ -80,7 +80,7 @@ class Calendar(Block):
 
 @dataclass(frozen=True, eq=False)
 class CalendarLikelihood(TableLikelihood):
-    """log θ of each weekday, month or hour; an unseen one is ignored. Dates are drawn as numbers, not from here."""
+    """log θ of each weekday, month or hour; an unseen one is ignored. Dates are sampled as numbers, not from here."""
 
     part: CalendarPart = "weekday"
 
@@ -89,8 +89,8 @@ class CalendarLikelihood(TableLikelihood):
 
 
 def _derived(batch: Batch, names: Sequence[str], part: CalendarPart) -> Batch:
-    """That part of each date, as a column of words."""
-    words = pa.array(PARTS[part])
+    """The weekday, month or hour of each date, as a column of words."""
+    words = pa.array(CALENDAR_VALUES[part])
     columns = {}
     for name in names:
         codes = part_codes(batch.numbers(name), part)

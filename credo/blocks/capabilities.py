@@ -1,7 +1,7 @@
-"""What a block or its likelihood may offer beside the core, one small interface each.
+"""Optional interfaces of blocks and likelihoods, each with a few methods.
 
-A class inherits the capabilities that it has. Callers ask by `Capability.of(x)`, which is None where x lacks it, or by
-`Capability.needed(x)`, which is an error there.
+A class inherits the capabilities that it has. `Capability.of(x)` is None if x lacks the capability, and
+`Capability.needed(x)` raises an error.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from credo.blocks.scoring import Scorer
     from credo.blocks.tally import Tally
 
-Ignored = dict[tuple[str, str], int]  # {(column, what some of its cells hold): how many cells}, of ignored values
+Ignored = dict[tuple[str, str], int]  # {(column, description of ignored values): number of cells}
 
 
-class Capability(ABC):  # noqa: B024 - each capability has its own abstract methods
-    """Something that only some blocks or likelihoods can do."""
+class Capability(ABC):  # noqa: B024 - each capability has abstract methods
+    """An operation that only some blocks or likelihoods support."""
 
     lacking: ClassVar[str] = ""  # the error about columns without it
 
@@ -52,41 +52,41 @@ class Capability(ABC):  # noqa: B024 - each capability has its own abstract meth
 
 
 class Prunes(Capability):
-    """Drops the excess, so that a stream takes bounded memory."""
+    """Drops rare levels, so that a stream takes bounded memory."""
 
     @abstractmethod
     def pruned(self, evidence: Evidence) -> Evidence: ...
 
 
 class Limits(Capability):
-    """Knows more limits of its sums than that no part has more observations than rows (see Evidence.crowded)."""
+    """Checks further limits of its sums, besides observations ≤ rows (see Evidence.crowded)."""
 
     @abstractmethod
     def crowded(self, evidence: Evidence, slack: float) -> Label | None:
-        """A part with sums that no rows have."""
+        """A part with impossible sums; None without such a part."""
 
 
 class Completes(Capability):
-    """Computes expectations of missing cells, too, with hidden groups: EM over both at once."""
+    """Computes expectations of missing cells, too: EM over hidden groups and missing cells."""
 
     @abstractmethod
     def expected(self, batch: Batch, member: Soft, groups: str, now: Likelihood | None) -> Evidence:
-        """The statistics that are expected of a batch at the parameters now; None at the start."""
+        """The expected statistics of a batch at the parameters of `now`, which is None at the start."""
 
 
 class ExpectsHidden(Capability):
-    """Takes the whole E-step of rows whose group is hidden in one pass."""
+    """Computes the E-step of rows with hidden groups in one pass."""
 
     @abstractmethod
     def expected_hidden(
         self, batch: Batch, before: Before, groups: str, now: Likelihood
     ) -> tuple[Evidence, HiddenGroups] | None:
-        """The expected statistics at the current parameters; None if responsibilities are needed first. The other
-        blocks' log-likelihoods of the rows become their responsibilities."""
+        """The expected statistics at the current parameters; None if responsibilities are needed first. The rows'
+        log-likelihoods by other blocks are replaced by responsibilities."""
 
 
 class CountsJointValues(Capability):
-    """Its statistics follow from how often its columns' joint values occur."""
+    """Derives its statistics from the counts of its columns' joint values."""
 
     @abstractmethod
     def of_joint_values(self, batch: Batch, n: Array, groups: str) -> Evidence:
@@ -102,49 +102,49 @@ class Rounds(Capability):
 
     @abstractmethod
     def rounded(self, steps: Mapping[str, float]) -> Block:
-        """With δ of some columns; what EM expects of rows is then expected of y."""
+        """The block with δ of some columns; expected statistics are then those of y."""
 
 
 class Tallies(Capability):
-    """Learns one row at a time, faster than by keeping rows (see tally.KeptRows)."""
+    """Learns one row at a time, faster than by storing rows (see tally.KeptRows)."""
 
     @abstractmethod
     def tally(self, evidence: Evidence) -> Tally:
-        """What adds rows one by one to that evidence."""
+        """A tally that adds rows one by one to the evidence."""
 
 
 # Of likelihoods
 
 
 class Draws(Capability):
-    """Generates cells."""
+    """Samples cells."""
 
     lacking = "no cells can be drawn"
 
     @abstractmethod
     def sample(self, classes: object, rng: np.random.Generator) -> dict[str, Any]:
-        """Cells of rows of these classes (codes): a column each, NaN or None where unknown."""
+        """Cells of rows of these classes (codes), by column; NaN or None where unknown."""
 
 
 class LogPrior(Capability):
-    """Has a prior density of its parameters, as EM needs."""
+    """Has a prior density of its parameters, for EM."""
 
     lacking = "EM can't fit scores that aren't a likelihood"
 
     @abstractmethod
     def log_prior(self) -> float:
-        """log p(parameters) at the mode, up to a constant: what EM adds to the log-likelihood."""
+        """log p(parameters) at the mode, up to a constant; EM adds it to the log-likelihood."""
 
 
 class LogEvidence(Capability):
-    """Integrates its parameters out, and takes its statistics at others' parameters, as approximations of the evidence
-    of models with hidden variables need."""
+    """Integrates parameters out, and evaluates its statistics at given parameters, to approximate the evidence of
+    models with hidden variables."""
 
     lacking = "their evidence has no closed form"
 
     @abstractmethod
     def log_evidence(self) -> Array:
-        """log p(statistics), parameters integrated out, in one or more terms that add up."""
+        """log p(statistics) with parameters integrated out, as one or more terms of a sum."""
 
     @abstractmethod
     def log_likelihood_at(self, other: Self) -> float:
@@ -152,13 +152,13 @@ class LogEvidence(Capability):
 
 
 class Points(Capability):
-    """Embeds rows in a space where unlike rows are far apart."""
+    """Embeds rows in a space where dissimilar rows are far apart."""
 
     lacking = "rows can't be compared"
 
     @abstractmethod
     def points(self, cells: Any) -> Array:
-        """Coordinates with a variance of about 1 each, NaN where a cell is missing. (rows, coordinates)"""
+        """Coordinates with a variance of about 1; NaN where a cell is missing. (rows, coordinates)"""
 
 
 class Expects(Capability):
@@ -166,49 +166,49 @@ class Expects(Capability):
 
     @abstractmethod
     def expected_cells(self, cells: Any, shares: Array) -> dict[str, Any]:
-        """Of rows that belong to groups with these probabilities (rows, groups): the mean of a number given the row's
-        known ones, the most probable value of a category; NaN or None where nothing is known of a column."""
+        """The mean of a number given the row's known ones, the most probable value of a category; NaN or None in a
+        column without evidence. shares: (rows, groups) P(group)"""
 
 
 class DrawsGiven(Capability):
-    """Generates cells given the others of a row, with which they covary."""
+    """Samples cells given the other cells of a row."""
 
     @abstractmethod
     def sample_given(self, cells: Any, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
-        """As `Draws.sample`, given the known cells, which stay."""
+        """As `Draws.sample`, given the known cells, which are kept."""
 
 
 class ReadAgain(Capability):
-    """Takes less time for rows that EM reads again and again."""
+    """Scores rows faster when EM reads them repeatedly."""
 
     @abstractmethod
     def add_again(self, batch: Batch, out: Array) -> None:
-        """The same as `add` of what is read, base included."""
+        """The same as `add` of the cells that `read` returns, base included."""
 
 
 class LooksUp(Capability):
-    """Has the log-likelihoods of the joint values of its columns, where rows outnumber these by far. Its block counts
-    joint values."""
+    """Has a table of log-likelihoods of joint values of its columns, if rows are many more. Its block counts joint
+    values."""
 
     @abstractmethod
     def lookup(self, batch: Batch) -> Lookup | None:
-        """None for a few rows."""
+        """The table; None for few rows."""
 
 
 class SharedFactor(Capability):
-    """Leaves a factor of p(cells | class) out of `add`, since all classes share it."""
+    """Omits from `add` a factor of p(cells | class) that all classes share."""
 
     @abstractmethod
     def base(self, cells: Any) -> Array | float:
-        """log of that factor. (rows,)"""
+        """The logarithm of the factor. (rows,)"""
 
 
 class CountsIgnored(Capability):
-    """Ignores some values, and can count such cells."""
+    """Ignores some values, and counts their cells."""
 
     @abstractmethod
     def read_counting_ignored(self, batch: Batch) -> tuple[Any, Ignored]:
-        """The cells as `read` has them, and how many hold ignored values."""
+        """The cells as in `read`, and the numbers of cells with ignored values."""
 
 
 class ByColumn(Capability):
@@ -218,20 +218,20 @@ class ByColumn(Capability):
 
     @abstractmethod
     def by_column(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
-        """The weighted log-likelihood of each column: their sum is what `add` adds. (rows, classes) each
+        """The weighted log-likelihood of each column: `add` adds their sum. (rows, classes) each
 
-        Columns that covary are taken one after another, each given those before it.
+        Dependent columns are taken in turn, each given the earlier ones.
         """
 
 
 class Hides(Capability):
-    """Finds the log-likelihood of the other columns fast where one column's cells are hidden."""
+    """Computes the effect of hiding one column's cells without computing everything again."""
 
     lacking = "to hide a column, the others must be read again"
 
     @abstractmethod
     def hidden(self, cells: Any, log_likelihood: Array) -> dict[str, Array]:
-        """The loss of log-likelihood from hiding each column. (rows, classes) each"""
+        """The decrease of the log-likelihood if a column is hidden. (rows, classes) each"""
 
 
 class WordByWord(Capability):
@@ -242,11 +242,11 @@ class WordByWord(Capability):
     @property
     @abstractmethod
     def reading(self) -> Any:
-        """How texts are cut into words."""
+        """How texts are split into words."""
 
     @abstractmethod
     def words_of(self, cells: Any) -> dict[str, Array]:
-        """The weighted log-likelihood of each word of one text: they sum to that of the text. (classes,) each"""
+        """The weighted log-likelihood of each word of one text; their sum is that of the text. (classes,) each"""
 
 
 class WeighsWords(Capability):
@@ -254,67 +254,66 @@ class WeighsWords(Capability):
 
     @abstractmethod
     def weights_for(self, k: int, others: Array, words: object) -> Array:
-        """The weights of words for class k against the others, by their shares, in a text with them. (words,)"""
+        """The weights of words for class k against the shares `others` of classes, in a text that contains them.
+        (words,)"""
 
 
 class LeavesOut(Capability):
-    """Scores rows of the evidence as if they weren't in it."""
+    """Scores rows of the evidence, each left out."""
 
     lacking = "rows can't be left out"
 
     @abstractmethod
     def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:
-        """out (rows, classes) += log p(cells | class), where each row leaves its own class and the priors.
+        """out (rows, classes) += log p(cells | class), where each row is removed from its class and from the priors.
 
-        What is the same for all classes may be left out.
+        A factor that all classes share may be omitted.
         """
 
     @property
     def refits(self) -> bool:
-        """Whether leaving a row out means computing everything again."""
+        """Whether leaving a row out takes a refit."""
         return False
 
 
 class Scored(Capability):
-    """Scores its columns as arrays, from evidence that rows can be taken out of."""
+    """Scores its columns as arrays, from evidence that rows can be removed from."""
 
     @abstractmethod
     def scorer(self) -> Scorer | None:
-        """None where the settings or the weights don't allow it."""
+        """The scorer; None if the settings or the weights don't allow one."""
 
 
 class Weighable(Likelihood, LeavesOut, ByColumn):
-    """Tuning may multiply the log-likelihood of each of its terms by a weight."""
+    """Has terms whose log-likelihoods tuning may weight."""
 
     lacking = "columns can't be weighed"
 
     @property
     @abstractmethod
     def term_names(self) -> tuple[str, ...]:
-        """What has a weight of its own: all columns together, or each."""
+        """The names of the terms: one for all columns, or one for each."""
 
     @abstractmethod
     def weighted(self, weights: Array) -> Weighable:
-        """With each term's log-likelihood times a weight; of use to `add` alone."""
+        """The likelihood with weighted terms, for `add` alone."""
 
     @abstractmethod
     def each(self, cells: Any, shape: tuple[int, int]) -> Array:
-        """log p(cells | class) of each term by itself, unweighted. (rows, classes, terms)"""
+        """The unweighted log p(cells | class) of each term. (rows, classes, terms)"""
 
     @abstractmethod
     def each_nearly_left_out(self, cells: Any, own: Hard) -> Array:
-        """The same for rows that are in the evidence, as if they weren't. (rows, classes, terms)
-
-        For tuning it is enough if a row leaves its class, and not the pooled prior.
-        """
+        """`each` for rows of the evidence, each left out of its class, but not of the pooled prior. (rows, classes,
+        terms)"""
 
     @abstractmethod
     def add_weighted_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
-        """out (rows, classes) += log p(cells | class) without each row, each term times its weight."""
+        """out (rows, classes) += the weighted log p(cells | class) of each term, each row left out."""
 
 
 class OneTerm(Weighable):
-    """All columns have one weight."""
+    """All columns share one weight."""
 
     @property
     def term_names(self) -> tuple[str, ...]:
@@ -338,7 +337,7 @@ class OneTerm(Weighable):
 
 
 class Independent(Weighable):
-    """Columns that are independent of each other given the class: each is a term of its own."""
+    """Columns that are independent of each other given the class: each is a term."""
 
     @property
     def term_names(self) -> tuple[str, ...]:
@@ -346,7 +345,7 @@ class Independent(Weighable):
 
     @abstractmethod
     def pick(self, places: Sequence[int]) -> Self:
-        """Some of the columns, for cells as `cells_of` cuts them out."""
+        """The likelihood of some columns, for cells as `cells_of` selects them."""
 
     @abstractmethod
     def cells_of(self, cells: Any, places: Sequence[int]) -> Any: ...
@@ -369,46 +368,46 @@ class Independent(Weighable):
             out += weights[j] * self._column_left_out(j, cells, own)
 
     def _column_left_out(self, j: int, cells: object, own: Hard) -> Array:
-        """Of one column. (rows, classes)"""
+        """log p(cells | class) of one column, each row left out. (rows, classes)"""
         out = np.zeros((own.rows, own.groups))
         self.pick([j]).add_left_out(self.cells_of(cells, [j]), own, out)
         return out
 
 
 class Averageable(Independent):
-    """Each column may depend on the class or not: the two are averaged (see subset_averaging)."""
+    """Each column may or may not depend on the class: both cases are averaged (see subset_averaging)."""
 
     @abstractmethod
     def as_one(self) -> Self:
-        """All classes as one."""
+        """The likelihood with all classes pooled."""
 
     @abstractmethod
     def log_evidence(self) -> Array:
-        """log p(a column's cells | their classes), parameters integrated out. (columns,)"""
+        """log p(a column's cells | their classes) with parameters integrated out. (columns,)"""
 
     @abstractmethod
     def log_evidence_left_out(self, cells: Any, own: Hard) -> Array:
-        """The same of a single column, without each row. (rows,)"""
+        """The log evidence of a single column, each row left out. (rows,)"""
 
 
 class Tabular(Averageable):
     """Columns are tables of probabilities, so that the average is a table, too.
 
-    A row of weight 1 moves the log-evidence of a table by a few nats at most.
+    A row of weight 1 changes the log-evidence of a table by a few nats at most.
     """
 
     @abstractmethod
     def averaging(self, depends: Array) -> Self:
-        """With each class's table mixed with that of all, by how probable it is that a column depends on the class."""
+        """The likelihood with each class's table mixed with the pooled one, by P(the column depends on the class)."""
 
 
 class KnowsFarRows(Averageable):
-    """Finds the few rows for which the improbable side of an average matters."""
+    """Finds the few rows for which the less probable case of an average matters."""
 
     @abstractmethod
     def far(self, cells: Any, alike: Self, log_odds: Array, certain: float) -> NDArray[np.bool_]:
-        """Rows with a cell so far out that the improbable one of two sides (each class's own law, or one for all, with
-        those odds) could matter after all."""
+        """Whether a row has a cell so extreme that the less probable case (one law per class, or one law for all, with
+        these odds) could matter."""
 
     @abstractmethod
     def rows_of(self, cells: Any, rows: NDArray[np.bool_]) -> Any:
@@ -416,12 +415,12 @@ class KnowsFarRows(Averageable):
 
 
 def read_counting_ignored(likelihood: Likelihood, batch: Batch) -> tuple[Any, Ignored]:
-    """The cells of any likelihood, and how many of them hold ignored values."""
+    """The cells of any likelihood, and the numbers of cells with ignored values."""
     counts = CountsIgnored.of(likelihood)
     return (likelihood.read(batch), {}) if counts is None else counts.read_counting_ignored(batch)
 
 
 def log_base(likelihood: Likelihood, cells: object) -> Array | float:
-    """log of the factor that `add` leaves out. (rows, 1)"""
+    """The logarithm of the factor that `add` omits. (rows, 1)"""
     shared = SharedFactor.of(likelihood)
     return 0.0 if shared is None else np.reshape(shared.base(cells), (-1, 1))

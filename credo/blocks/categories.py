@@ -27,12 +27,12 @@ from credo.blocks.capabilities import (
     Tabular,
     Tallies,
 )
-from credo.blocks.joint_codes import MANY, JointCodes, Lookup
+from credo.blocks.joint_codes import JOINED_ROWS, JointCodes, Lookup
 from credo.blocks.scoring import ScoredColumns, TableScorer
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership, Soft
-from credo.core.statistics import ALONE, Counts
+from credo.core.statistics import RESIDUAL_WEIGHT, Counts
 from credo.data import Batch, cells
 from credo.data.batches import CategoryCodes
 from credo.data.schema import Column, Schema
@@ -57,7 +57,7 @@ class Categories(Block, CountsJointValues, Tallies):
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         if isinstance(member, Hard) and (member.weight == 1).all():
             found = _whole_counts(batch, self.names, member)
-        elif isinstance(member, Soft) and batch.rows >= MANY:
+        elif isinstance(member, Soft) and batch.rows >= JOINED_ROWS:
             joint = batch.encoded(JointCodes(self.names))
             n = np.zeros((joint.size, member.groups))
             for codes in joint.codes:
@@ -101,7 +101,7 @@ def _counts(batch: Batch, name: str, member: Membership) -> tuple[Any, Counts]:
 
 
 def _whole_counts(batch: Batch, names: Sequence[str], member: Hard) -> list[tuple[Any, Counts]]:
-    """The same for each column where all weights are 1: integers are counted without coding them first."""
+    """Levels and counts of each column for weights of 1: integers are counted without coding them first."""
     tiles = batch.integer_tiles(names)
     found = None if tiles is None else cells.block_counts(tiles, member.codes, member.groups)
     if found is not None:
@@ -133,14 +133,14 @@ def concentration(column: Column, settings: Settings) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
-    """log θ of each value: θ = (n + a)/Σ(n + a), where a is the concentration, less 1 for the mode, 0 for ML."""
+    """log θ of each value: θ = (n + a)/Σ(n + a), where a is the concentration, minus 1 for the mode, 0 for ML."""
 
     columns: tuple[Column, ...]
     counts: tuple[Array, ...]  # (classes, levels) each
     concentrations: tuple[Array, ...]  # (levels,) each
     settings: Settings
     weights: Array | None = None
-    depends: Array | None = None  # P(the column depends on the class), where that is averaged over
+    depends: Array | None = None  # P(the column depends on the class), for averages
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -151,7 +151,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
         return self._coded(batch)[0]
 
     def _coded(self, batch: Batch) -> tuple[Codes, Sequence[int] | NDArray[np.int64]]:
-        """The codes, and how many unseen cells each column has."""
+        """The codes, and the number of unseen cells of each column."""
         known = self._integers
         block = batch.integer_block(self.names) if known else None
         if known is not None and block is not None:
@@ -172,7 +172,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
 
     @cached_property
     def tables(self) -> Tables:
-        """Of all columns."""
+        """The tables of all columns."""
         sizes = np.array([n.shape[1] for n in self.counts], dtype=np.intp)
         return Tables(np.concatenate(self.counts, axis=1), np.concatenate(self.concentrations), sizes)
 
@@ -182,7 +182,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
 
     @cached_property
     def _shares(self) -> Array:
-        """θ. (classes, values)"""
+        """θ of each value. (classes, values)"""
         own = self.tables.shares(self._offsets)
         if self.depends is None:
             return own
@@ -191,11 +191,11 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
 
     @property
     def shares(self) -> list[Array]:
-        """(classes, levels) of each column"""
+        """θ of each column. (classes, levels)"""
         return np.split(self._shares, self.tables.starts[1:], axis=1)
 
     def log_prior(self) -> float:
-        """Σ (a - 1) log θ"""
+        """Σ (a - 1) log θ."""
         return float(log_kernel(self._shares, self.tables.concentration).sum())
 
     def averaging(self, depends: Array) -> Self:
@@ -203,16 +203,16 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
-        """Where each column's rows begin, as the kernels take them: after a row for its missing cells."""
+        """The start of each column's rows in the kernels' tables, after a row for its missing cells."""
         return (self.tables.starts + np.arange(len(self.counts)) + 1).astype(np.int64)
 
     def _rows(self, values: Array) -> Array:
-        """As the kernels take them: a row for each value, and zeros for missing cells. (values + columns, ...)"""
+        """The kernels' tables: a row for each value, and zeros for missing cells. (values + columns, ...)"""
         return np.ascontiguousarray(np.insert(values.T, self.tables.starts, 0.0, axis=0))
 
     @cached_property
     def _logs(self) -> Array:
-        """log θ. (classes, values)"""
+        """log θ of each value. (classes, values)"""
         with np.errstate(divide="ignore"):
             return np.log(self._shares)
 
@@ -228,24 +228,24 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
 
     @cached_property
     def _evidence_tables(self) -> tuple[Array, Array, Array, Array]:
-        """Tables, counts, offsets and divisors, as the kernel takes them."""
+        """Tables, counts, offsets and divisors, for the kernel."""
         n, tables = self.tables.counts, self.tables
         counts = self._rows(np.concatenate([n, n.sum(0, keepdims=True)]))
         divisors = tables.summed(np.maximum(n + self._offsets, 0.0))
-        sizes = np.log(np.maximum(tables.sizes, 1))  # at the end: of what is all alike
+        sizes = np.log(np.maximum(tables.sizes, 1))  # at the end: of uniform distributions
         return self._rows(self._logs), counts, np.append(self._rows(self._offsets), sizes), divisors.T.copy()
 
     @cached_property
     def _tables_without_one(self) -> tuple[Array, Array]:
-        """Rows of log θ without a row of weight 1: of the other classes, and of its own.
+        """log θ with a row of weight 1 left out: for the other classes, and for the row's class.
 
         A value that no other row has is ignored.
         """
         tables, n, a = self.tables, self.tables.counts, self._offsets
-        above, left, alone = np.maximum(n + a, 0.0), np.maximum(n - 1 + a, 0.0), n.sum(0) <= 1 + ALONE
+        above, left, alone = np.maximum(n + a, 0.0), np.maximum(n - 1 + a, 0.0), n.sum(0) <= 1 + RESIDUAL_WEIGHT
         total = tables.summed(above)[:, tables.column] - above + left
         with np.errstate(divide="ignore"):
-            mine = np.log(shared_out(left, total, tables.sizes[tables.column], ALONE))
+            mine = np.log(shared_out(left, total, tables.sizes[tables.column], RESIDUAL_WEIGHT))
         return self._rows(np.where(alone, 0.0, self._logs)), self._rows(np.where(alone, 0.0, mine))
 
     def add_left_out(self, cells: Codes, own: Hard, out: Array) -> None:
@@ -299,8 +299,8 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
         return float(xlogy(self.tables.counts, other._shares).sum())
 
     def points(self, cells: Codes) -> Array:
-        """An indicator of each value; they are scaled so that two different values lie as far apart as two numbers do
-        on average, √2 deviations."""
+        """Indicators of values, scaled so that different values are as far apart as two numbers on average, √2
+        deviations."""
         found = []
         for codes, column in zip(cells, self.columns, strict=True):
             indicators = (codes[:, None] == np.arange(len(column.levels))).astype(np.float64)
@@ -308,7 +308,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
         return np.concatenate(found, axis=1)
 
     def log_evidence_left_out(self, cells: Codes, own: Hard) -> Array:
-        """The same of a single column, without each row: by the chain rule. (rows,)"""
+        """The log evidence of a single column, each row left out, by the chain rule. (rows,)"""
         n, a, v = self.counts[0], self.concentrations[0], np.maximum(cells[0], 0)
         if not len(a):
             return np.zeros(own.rows)
@@ -334,7 +334,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
 
 @dataclass(frozen=True, eq=False)
 class CategoriesLikelihood(TableLikelihood, CountsIgnored, ReadAgain, LooksUp, Expects, Draws):
-    """The columns are the data's own: unseen values are counted, and values can be drawn."""
+    """Category columns of the data: unseen values are counted, and values can be sampled."""
 
     def add_again(self, batch: Batch, out: Array) -> None:
         table = self.lookup(batch)
@@ -344,7 +344,7 @@ class CategoriesLikelihood(TableLikelihood, CountsIgnored, ReadAgain, LooksUp, E
             add_tables(table.codes, np.zeros(len(table.codes), dtype=np.int64), table.logs, out)
 
     def lookup(self, batch: Batch) -> Lookup | None:
-        if batch.rows < MANY:
+        if batch.rows < JOINED_ROWS:
             return None
         joint = batch.encoded(JointCodes(self.names))
         logs, n = np.zeros((2, joint.size, self._weighted_tables.shape[1]))
@@ -352,8 +352,8 @@ class CategoriesLikelihood(TableLikelihood, CountsIgnored, ReadAgain, LooksUp, E
             own = slice(joined.start, joined.start + len(joined.levels))
             each = zip(joined.values, joined.levels, self.columns[own], strict=True)
             values = np.stack([cells.recoded(codes, known, column.levels)[0] for codes, known, column in each])
-            said = logs[joined.first : joined.first + values.shape[1]]
-            add_tables(values, self._starts[own], self._weighted_tables, said)
+            part = logs[joined.first : joined.first + values.shape[1]]
+            add_tables(values, self._starts[own], self._weighted_tables, part)
         return Lookup(joint.codes, logs, n)
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Codes, Ignored]:

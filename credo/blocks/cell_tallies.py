@@ -1,4 +1,4 @@
-"""Tallies of cells that are counted: values of categories, and numbers cut short. All columns share one table."""
+"""Tallies of counted cells: values of categories, and truncated numbers. All columns share one table."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from credo.core.statistics import Counts
 from credo.data.schema import Column, Schema
 from credo.numerics.exact import Array
 
-Ordered = tuple[Array, Any, Any]  # ascending values of all columns, one after another; their codes; where columns end
-RowCodes = list[int]  # of a row's cells: MISSING, or UNSEEN, or where the cell stands in the table
+Ordered = tuple[Array, Any, Any]  # ascending values, column after column; their codes; the ends of columns
+RowCodes = list[int]  # of a row's cells: MISSING, UNSEEN, or the position of the cell in the table
 
 
 class CellTable:
-    """The count of each cell in each class. Cells have the codes that they came with, whatever their column."""
+    """The count of each cell in each class; cells of all columns are numbered in order of appearance."""
 
     def __init__(self, before: Sequence[Array]) -> None:
-        """Of each column: how often the classes showed its levels. (classes, levels)"""
+        """before: for each column, the counts of its levels (classes, levels)"""
         self.levels = np.array([float(n.shape[1]) for n in before])
         self.size = int(self.levels.sum())
         classes = max(before[0].shape[0], 1)
@@ -57,7 +57,7 @@ class CellTable:
         count_cells(self._row, k, weight, self._sums, self._weights, self.totals)
 
     def counts(self, codes: RowCodes, classes: int) -> Counts:
-        """What came since, of the cells of a column."""
+        """The counts added since the start, of the cells of a column."""
         high, low = self._sums[:2, codes, :classes].swapaxes(1, 2)
         return Counts.of_pairs(high, low)
 
@@ -78,7 +78,7 @@ class CategoriesTally(PredictingTally):
         starts = np.cumsum([0, *(len(column.levels) for column in columns)])
         self._levels = [Levels(column, int(start)) for column, start in zip(columns, starts[:-1], strict=True)]
         self._doubtful = any(levels.doubtful for levels in self._levels)
-        self._new = False  # whether the row that was read has new values
+        self._new = False  # whether the current row has new values
 
     def read(self, row: Row, number: int) -> None:
         values = self._get(row)
@@ -91,7 +91,7 @@ class CategoriesTally(PredictingTally):
     def _looked_up(self, values: Sequence[object]) -> RowCodes:
         try:
             return [levels[value] for levels, value in zip(self._levels, values, strict=True)]
-        except TypeError:  # a list, say
+        except TypeError:  # an unhashable value, such as a list
             return [UNSEEN]
 
     def add(self, k: int, weight: float) -> None:
@@ -126,7 +126,7 @@ class CategoriesTally(PredictingTally):
 
 
 class BinnedTally(PredictingTally):
-    """How often each class showed each number, cut short; bins are derived from that."""
+    """The counts of truncated numbers by class, from which bins are derived."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class BinnedTally(PredictingTally):
 
     @property
     def exact(self) -> bool:
-        """Fractions may add up a little differently in another order, and a value at an edge change its bin."""
+        """False with fractional weights: their sums depend on the order, and a value at an edge may change its bin."""
         return self._whole
 
     def read(self, row: Row, number: int) -> None:

@@ -1,4 +1,4 @@
-"""A block whose log-likelihoods are mixed between classes, as tuning found best."""
+"""A block whose log-likelihoods are mixed between classes, with coefficients from tuning."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Mixed(OneTerm, CountsIgnored, Hides):
-    """w s + M s, where s are the log-likelihoods of columns that are read together."""
+class ClassMixture(OneTerm, CountsIgnored, Hides):
+    """w s + M s, where s are the log-likelihoods of a joint block."""
 
     inner: Weighable
     weights: Array
@@ -53,7 +53,7 @@ class Mixed(OneTerm, CountsIgnored, Hides):
         return {name: self.mixed(gone) for name, gone in Hides.needed(self.inner).hidden(cells, whole).items()}
 
     def add_left_out(self, cells: object, own: Hard, out: Array) -> None:
-        """Neither weighted nor mixed."""
+        """The log-likelihoods, neither weighted nor mixed."""
         self.inner.add_left_out(cells, own, out)
 
     def add_weighted_left_out(self, cells: object, own: Hard, weights: Array, out: Array) -> None:
@@ -61,7 +61,7 @@ class Mixed(OneTerm, CountsIgnored, Hides):
         self.inner.add_left_out(cells, own, inner)
         out += replace(self, weights=weights).mixed(inner)
 
-    def weighted(self, weights: Array) -> Mixed:
+    def weighted(self, weights: Array) -> ClassMixture:
         return replace(self, weights=weights)
 
     def parameters(self) -> list[Parameter]:

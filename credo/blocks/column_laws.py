@@ -1,4 +1,4 @@
-"""The marginal distribution of each column in each group, which forecasts and other predictives mix."""
+"""The marginal distribution of each column in each group, for mixtures such as forecasts."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from credo.blocks.numbers.spherical import SphericalLikelihood
 from credo.numerics.categorical import Categorical
 from credo.numerics.distributions import Distribution, Normal, StudentT
 from credo.numerics.exact import Array
-from credo.numerics.mixed_distribution import Mixed, Poisson
+from credo.numerics.mixture_distribution import MixtureDistribution, Poisson
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """P(value | group). (groups, values)"""
+    """P(value | group) of a category. (groups, values)"""
 
     values: tuple[object, ...]
     shares: Array
 
     def mixed(self, weights: Array) -> Categorical:
-        """All groups together, each with its weight."""
+        """The mixture of all groups with these weights."""
         return Categorical(self.values, weights @ self.shares)
 
 
@@ -40,16 +40,16 @@ class Numbers:
     each: Distribution
     whole: bool = False  # whether x is a count
 
-    def mixed(self, weights: Array) -> Mixed:
-        return Mixed(weights, self.each, self.whole)
+    def mixed(self, weights: Array) -> MixtureDistribution:
+        return MixtureDistribution(weights, self.each, self.whole)
 
 
 Law = Values | Numbers
 
 
 @singledispatch
-def column_laws(likelihood: Likelihood) -> Mapping[str, Law]:  # noqa: ARG001 - of texts, bins, ... there is none
-    """The law of each column that has one; those of texts don't, nor those of columns without any variance."""
+def column_laws(likelihood: Likelihood) -> Mapping[str, Law]:  # noqa: ARG001 - texts and bins have none
+    """The law of each column that has one; texts and columns without variance don't."""
     return {}
 
 
@@ -110,7 +110,7 @@ def _(likelihood: JointLikelihood) -> Mapping[str, Law]:
 
 @column_laws.register
 def _(likelihood: SphericalLikelihood) -> Mapping[str, Law]:
-    """Of one column by itself the rows tell the same variance; Student's t where it is integrated out."""
+    """The marginals with the shared variance; Student's t if it is integrated out."""
     if not likelihood._varies:
         return {}
     mean, strength, shape, spread = likelihood.ball

@@ -1,4 +1,4 @@
-"""A column given the group, by any conjugate pair with one column: the prior of its parameters is given, not pooled."""
+"""A column given the group by any conjugate pair of one column, with a given prior."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from credo.families.pareto_uniform import ParetoUniform
 from credo.numerics.distributions import Distribution
 from credo.numerics.exact import Array
 
-KINDS: dict[Reads, Kind] = {"count": "count", "positive": "number", "number": "number"}
-RATES: tuple[Reads, ...] = ("count", "positive")  # families of rates, which EM takes as logarithms
+KIND_OF_CELLS: dict[Reads, Kind] = {"count": "count", "positive": "number", "number": "number"}
+RATE_CELLS: tuple[Reads, ...] = ("count", "positive")  # cells of families with rates, whose logarithms EM uses
 
 
 def describes_numbers(family: Family) -> bool:
-    """Whether it is about one column of numbers, and takes rows that belong to several groups (a maximum doesn't)."""
-    return family.reads in KINDS and not family.has_target and not isinstance(family, ParetoUniform)
+    """Whether the family describes one column of numbers, and allows soft membership (a maximum doesn't)."""
+    return family.reads in KIND_OF_CELLS and not family.has_target and not isinstance(family, ParetoUniform)
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,16 @@ class ConjugateColumn(Block):
 
 
 def _read(batch: Batch, name: str, reads: Reads) -> Array:
-    """Floats, NaN where a cell is missing."""
+    """The column as floats, NaN where a cell is missing."""
     x = batch.numbers(name)
-    if reads in RATES:
+    if reads in RATE_CELLS:
         check_positive(x, name, batch.number, whole=reads == "count")
     return x
 
 
 @dataclass(frozen=True, eq=False)
 class ConjugateLikelihood(Likelihood, LogPrior, LogEvidence, Points, Expects, ByColumn, Draws):
-    """log p(x | group): the predictive where parameters are integrated out, else the density at their estimate."""
+    """log p(x | group): the predictive, or the density at a point estimate."""
 
     names: tuple[str, ...]
     family: Family  # the prior
@@ -84,21 +84,21 @@ class ConjugateLikelihood(Likelihood, LogPrior, LogEvidence, Points, Expects, By
 
     @cached_property
     def point(self) -> Any:
-        """The estimate of the parameters. At the mode, rates are taken as their logarithms, whose densities have their
-        modes at the means of the posterior: none is 0."""
+        """The estimate of the parameters. At the mode, rates are estimated on a logarithmic scale, whose mode is the
+        posterior mean: it isn't 0."""
         if self.settings.estimate == "map":
             return self.belief.mean() if self._in_logs else self.belief.mode()
         mean = self.belief.mean()
         if self.settings.estimate != "ml":
             return mean
-        found = self.family.maximum_likelihood(self.statistics)  # unknown of groups without rows
+        found = self.family.maximum_likelihood(self.statistics)  # NaN for groups without rows
         if self.family.parameters is None:
             return np.where(np.isnan(found), mean, found)
         return self.family.parameters(*(np.where(np.isnan(a), b, a) for a, b in zip(found, mean, strict=True)))
 
     @property
     def _in_logs(self) -> bool:
-        return self.family.reads in RATES and self.settings.log_rates
+        return self.family.reads in RATE_CELLS and self.settings.log_rates
 
     def add(self, cells: Array, out: Array) -> None:
         known = np.flatnonzero(~np.isnan(cells))
@@ -133,7 +133,7 @@ class ConjugateLikelihood(Likelihood, LogPrior, LogEvidence, Points, Expects, By
 
     @property
     def law(self) -> Distribution:
-        """The distribution of the next cell in each group, parameters integrated out."""
+        """The predictive distribution of a cell in each group."""
         found: Distribution = self.belief.predictive()
         return found
 
@@ -147,7 +147,7 @@ class ConjugateLikelihood(Likelihood, LogPrior, LogEvidence, Points, Expects, By
     def parameters(self) -> list[Parameter]:
         name, point = self.names[0], self.belief.mean() if self.settings.estimate == "bayes" else self.point
         if self.family.parameters is None:
-            what = "rate" if self.family.reads in RATES else "mean"
+            what = "rate" if self.family.reads in RATE_CELLS else "mean"
             return [Parameter(name, what, np.asarray(point))]
         return [Parameter(name, what, np.asarray(getattr(point, what))) for what in point._fields]
 

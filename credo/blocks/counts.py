@@ -16,7 +16,7 @@ from credo.blocks.capabilities import Averageable, Draws, Expects, LogEvidence, 
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership
-from credo.core.statistics import ALONE, Counts, Totals
+from credo.core.statistics import RESIDUAL_WEIGHT, Counts, Totals
 from credo.data import Batch
 from credo.data.cells import check_positive
 from credo.data.schema import Column, Schema
@@ -27,8 +27,8 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
 
-FAMILY = GammaPoisson(1, 1)
-SPARSE = 4  # times the largest count: with more rows than that, a table of counts is worth it
+COUNT_FAMILY = GammaPoisson(1, 1)
+ROWS_PER_COUNT = 4  # times the largest count: a column with more rows is tabulated
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class CountColumns(Block, Tallies):
     def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.numbers.tallies import CountsTally
 
-        return CountsTally(self.names, [evidence[label] for label in column_labels(self.names)], FAMILY.log_base)
+        return CountsTally(self.names, [evidence[label] for label in column_labels(self.names)], COUNT_FAMILY.log_base)
 
 
 @dataclass(frozen=True)
 class CountCells:
-    """Columns of counts."""
+    """Reads columns of counts."""
 
     names: tuple[str, ...]
 
@@ -72,13 +72,13 @@ class CountCells:
 
 @dataclass(frozen=True, eq=False)
 class CountsRead:
-    """Counts of some rows, and the same as codes of a table where that pays."""
+    """The counts of some rows, also as codes of a table."""
 
     x: Array  # (columns, rows), NaN where a cell is missing
 
     @cached_property
     def codes(self) -> Codes:
-        """-1 where a cell is missing. (columns, rows)"""
+        """The counts as codes, -1 where a cell is missing. (columns, rows)"""
         return np.where(np.isnan(self.x), -1.0, np.where(self.are_small[:, None], self.x, -1.0)).astype(np.int32)
 
     @cached_property
@@ -88,21 +88,21 @@ class CountsRead:
 
     @property
     def are_small(self) -> NDArray[np.bool_]:
-        """Of which columns most of a table would not be empty. (columns,)"""
-        return np.asarray(self.most * SPARSE <= self.x.shape[1])
+        """Whether a column's counts are small enough for a table. (columns,)"""
+        return np.asarray(self.most * ROWS_PER_COUNT <= self.x.shape[1])
 
     def statistics(self, j: int, member: Membership) -> Totals:
-        """Of a column. Under soft membership, rows with the same count are added up first."""
+        """The totals of a column. Under soft membership, rows with the same count are summed first."""
         if isinstance(member, Hard) or not self.are_small[j]:
-            return FAMILY.statistics(self.x[j], member)
+            return COUNT_FAMILY.statistics(self.x[j], member)
         weights = Counts.of(self.codes[j], int(self.most[j]) + 1, member).n.value  # (groups, values)
         values = np.arange(weights.shape[1], dtype=np.float64)
-        return Totals.of_pairs(weights @ np.column_stack([np.ones(len(values)), FAMILY.log_base(values), values]))
+        return Totals.of_pairs(weights @ np.column_stack([np.ones(len(values)), COUNT_FAMILY.log_base(values), values]))
 
 
 @dataclass(frozen=True, eq=False)
 class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draws):
-    """log p(x | class): negative binomial where rates are integrated out, else Poisson."""
+    """log p(x | class): negative binomial with rates integrated out, otherwise Poisson."""
 
     names: tuple[str, ...]
     statistics: tuple[Totals, ...]  # of each column, by class
@@ -121,7 +121,7 @@ class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draw
         return [before.posterior(each) for before, each in zip(self.priors, self.statistics, strict=True)]
 
     def log_prior(self) -> float:
-        """log Gamma(rate) of each column and class; a column that was never seen has no rate."""
+        """Σ log Gamma(rate) over columns and classes; a column without evidence has no rate."""
         rates = map(self._rate, self.beliefs, self.statistics)
         known = (
             prior.log_prior(rate) + (np.log(rate) if self.settings.log_rates else 0.0)
@@ -131,21 +131,21 @@ class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draw
         return float(sum(each.sum() for each in known))
 
     def _log_prob(self, x: Array, belief: GammaPoisson, statistics: Totals) -> Array:
-        """(rows, classes), of counts (rows, 1)"""
+        """log p(x | class). x: (rows, 1) -> (rows, classes)"""
         if self.settings.estimate == "bayes":
             return np.asarray(belief.predictive().log_prob(x))
         return belief.log_density(x[:, 0], self._rate(belief, statistics))
 
     def _rate(self, belief: GammaPoisson, statistics: Totals) -> Array:
         if self.settings.estimate == "ml":
-            events, n = FAMILY.events(statistics), FAMILY.exposure(statistics)
-            pooled = events.sum(-1, keepdims=True) / np.maximum(n.sum(-1, keepdims=True), ALONE)
+            events, n = COUNT_FAMILY.events(statistics), COUNT_FAMILY.exposure(statistics)
+            pooled = events.sum(-1, keepdims=True) / np.maximum(n.sum(-1, keepdims=True), RESIDUAL_WEIGHT)
             return np.where(n > 0, events / np.where(n > 0, n, 1.0), pooled)  # a class without rows has the pooled rate
         at_mode = self.settings.estimate == "map" and not self.settings.log_rates
         return np.asarray(belief.mode() if at_mode else belief.mean())
 
     def add(self, cells: CountsRead, out: Array) -> None:
-        """By tables of what the counts have, all columns at once; large counts one by one."""
+        """Small counts by tables, all columns at once; columns with large counts one by one."""
         small, tables = [], []
         for j, (belief, statistics) in enumerate(zip(self.beliefs, self.statistics, strict=True)):
             weight = 1.0 if self.weights is None else self.weights[j]
@@ -172,11 +172,11 @@ class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draw
                 out[rows] += self._log_prob(x[rows, None], prior.posterior(statistics), statistics)
 
     def _without_each(self, x: Array, j: int, own: Hard) -> tuple[GammaPoisson, Totals, Any]:
-        """The prior (rows, 1) and the statistics (rows, classes) without each row, of those that have others beside."""
+        """The prior (rows, 1) and the statistics (rows, classes), each row left out, for rows that leave others."""
         total = self.statistics[j]
-        alone = FAMILY.statistics(x, Hard.of(np.arange(len(x)), len(x), own.weight))
+        alone = COUNT_FAMILY.statistics(x, Hard.of(np.arange(len(x)), len(x), own.weight))
         everyone = total.pooled() - alone
-        left = everyone.n.value > ALONE * total.n.value.sum()
+        left = everyone.n.value > RESIDUAL_WEIGHT * total.n.value.sum()
         rows = np.flatnonzero(left)
         others = Totals(*(part[rows][:, None] for part in everyone.sums))
         return of_counts(others, self.settings.strength), total.leaving_out(alone[rows], own.codes[rows]), left
@@ -200,14 +200,14 @@ class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draw
         return np.array([before.log_evidence(e).sum() for before, e in zip(prior, self.statistics, strict=True)])
 
     def log_likelihood_at(self, other: Self) -> float:
-        """Σ events log λ - exposure λ + a function of the counts alone"""
+        """Σ events log λ - exposure λ, up to a function of the counts alone."""
         from scipy.special import xlogy
 
         total = 0.0
         for own, belief, theirs in zip(self.statistics, other.beliefs, other.statistics, strict=True):
             if theirs.n.value.any():
                 rate = other._rate(belief, theirs)
-                total += float((xlogy(FAMILY.events(own), rate) - FAMILY.exposure(own) * rate).sum())
+                total += float((xlogy(COUNT_FAMILY.events(own), rate) - COUNT_FAMILY.exposure(own) * rate).sum())
                 total += float(own.log_base.value.sum())
         return total
 
@@ -217,7 +217,7 @@ class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draw
         return {name: shares @ rate if seen else np.full(len(shares), np.nan) for name, rate, seen in known}
 
     def points(self, cells: CountsRead) -> Array:
-        """2√x, whose variance is about 1 for a Poisson count, in its own deviations."""
+        """2√x, whose variance is about 1 for a Poisson count, standardised."""
         place = 2 * np.sqrt(cells.x.T)
         known = ~np.isnan(place)
         n = np.maximum(known.sum(0), 1)

@@ -1,7 +1,7 @@
 """Columns of categories as codes of their joint values, for EM, which reads the same rows in each step.
 
-Where columns have few values, rows outnumber joint values by far. A log-likelihood or count of a joint value serves all
-its rows at once.
+Columns with few values have far fewer joint values than rows. The log-likelihood or count of a joint value is shared by
+all its rows.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from credo.data import Batch
 from credo.data.batches import CategoryCodes
 from credo.numerics.exact import Array
 
-MANY = 4096  # rows from which on joining columns pays
-SPARSE = 8  # rows, at least, for each joint value
+JOINED_ROWS = 4096  # below this many rows, columns aren't joined
+ROWS_PER_JOINT_VALUE = 8  # at least
 
 
 class JoinedColumns(NamedTuple):
-    """Columns that follow each other. A joint value has a code of each, -1 being a missing cell."""
+    """Consecutive columns; a joint value has a code for each, -1 for a missing cell."""
 
-    start: int  # the place of the first among all columns
-    levels: tuple[Any, ...]  # of each, an Arrow array
+    start: int  # the position of the first among all columns
+    levels: tuple[Any, ...]  # of each column, an Arrow array
     values: Codes  # (columns, joint values)
-    first: int  # the place of the first joint value among those of all columns
+    first: int  # the position of the first joint value among those of all columns
 
 
 class JointRows(NamedTuple):
-    """Rows as joint values, one of each of some joined columns; those of all are numbered through."""
+    """Rows as joint values of several joined columns; all joint values are numbered consecutively."""
 
     codes: Codes  # (joined columns, rows)
     columns: tuple[JoinedColumns, ...]
 
     @property
     def size(self) -> int:
-        """How many joint values there are."""
+        """The number of joint values."""
         return sum(joined.values.shape[1] for joined in self.columns)
 
 
 class Lookup(NamedTuple):
-    """Log-likelihoods of joint values, and the sums of their rows' memberships, which are added while rows are read."""
+    """Log-likelihoods of joint values, and the sums of their rows' memberships, added as rows are read."""
 
     codes: Codes  # (joined columns, rows)
     logs: Array  # (joint values, groups)
@@ -53,14 +53,14 @@ class Lookup(NamedTuple):
 
 @dataclass(frozen=True)
 class JointCodes:
-    """As few joined columns as there can be without more joint values than rows are many enough for."""
+    """Joins columns into as few as possible, while there are enough rows for each joint value."""
 
     names: tuple[str, ...]
 
     def of(self, batch: Batch) -> JointRows:
         coded = [CategoryCodes(name).of(batch) for name in self.names]
         found: list[JoinedColumns] = []
-        codes, start, first, most = [], 0, 0, batch.rows // SPARSE
+        codes, start, first, most = [], 0, 0, batch.rows // ROWS_PER_JOINT_VALUE
         while start < len(coded):
             end = start + 1
             while end < len(coded) and prod(len(levels) + 1 for _, levels in coded[start : end + 1]) <= most:
@@ -73,8 +73,7 @@ class JointCodes:
 
 
 def _joined(coded: Sequence[tuple[Codes, Any]]) -> tuple[Codes, Codes]:
-    """The joint value of each row, and the codes of each joint value. These are numbered as the digits of a number,
-    that of the last column changing fastest."""
+    """The joint value of each row, and the codes of each joint value; the last column's code changes fastest."""
     sizes = [len(levels) + 1 for _, levels in coded]
     rows = coded[0][0] + np.int32(1)
     for (codes, _), size in zip(coded[1:], sizes[1:], strict=True):

@@ -1,8 +1,8 @@
 """Gaussians of the classes over many features: log-densities of rows, some of whose features may be missing.
 
-With P = Σ⁻¹ and v = P (z - μ), whatever stands where features m are missing, the others' squared distance is
-(z - μ)′v - vₘ′ Pₘₘ⁻¹ vₘ, and their log-determinant log|Σ| + log|Pₘₘ|. So a row costs as many features as are missing,
-or as are known, if these are fewer.
+Let P = Σ⁻¹ and v = P (z - μ), with any values for the missing features m. The squared distance of the others is
+(z - μ)′v - vₘ′ Pₘₘ⁻¹ vₘ, and their log-determinant is log|Σ| + log|Pₘₘ|. So the time of a row depends on the number of
+missing features, or of known ones if these are fewer.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from credo.families.normal_inverse_wishart import JointParameters
 from credo.numerics.exact import Array
 from credo.numerics.multivariate import log_densities, log_density, squared_distances
 
-FEW = 16  # rows with the same missing cells, from which on they are done together
-CHUNK = 2**20  # cells of the matrices of rows that aren't
+PATTERN_ROWS = 16  # rows with the same missing cells, at least, that are computed together
+ROW_MATRIX_CELLS = 2**20  # cells of the matrices of other rows that are held at once
 HUGE = 1e300  # a diagonal that keeps a bordered matrix positive definite
 
 
 class Distances(NamedTuple):
-    """Of rows from the classes' means, in units of the scale."""
+    """The distances of rows from the classes' means, in units of the scale."""
 
     squared: Array  # (rows, classes)
-    along: Array | None  # products with the distance from the row's own class, where the scale is shared
+    along: Array | None  # products with the distance from the row's class, for a shared scale
     log_determinant: Array  # of the scale, over the known features. (rows or 1, classes or 1)
-    d: Any  # how many features are known: a number, or (rows, 1)
+    d: Any  # the number of known features, for all rows or (rows, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,18 +40,18 @@ class JointGaussians:
     """The classes' Gaussians over some features."""
 
     belief: JointParameters
-    size: int  # of all features, on which the degrees of freedom depend
+    size: int  # the number of all features, on which the degrees of freedom depend
     tied: bool
 
     def over(self, seen: Positions) -> JointGaussians:
-        """Some of the features."""
+        """The Gaussians of some features."""
         inside = np.ix_(np.arange(len(self.belief.scale)), seen, seen)
         part = self.belief._replace(mean=self.belief.mean[:, seen], scale=self.belief.scale[inside])
         return JointGaussians(part, self.size, self.tied)
 
     @cached_property
     def scale(self) -> Array:
-        """One for all classes where it is shared. (classes or 1, d, d)"""
+        """The scale matrices, one if it is shared. (classes or 1, d, d)"""
         return self.belief.scale[:1] if self.tied else self.belief.scale
 
     @cached_property
@@ -65,19 +65,19 @@ class JointGaussians:
 
     @cached_property
     def log_determinant(self) -> Array:
-        """(1, classes or 1)"""
+        """log|scale|. (1, classes or 1)"""
         return np.asarray(-2 * np.log(np.diagonal(self.white, axis1=1, axis2=2)).sum(1)[None])
 
     @property
     def factor(self) -> float:
-        """Σ = scale/factor, where it is shared."""
+        """Σ = scale/factor, if it is shared."""
         return float(self.belief.degrees[0] - self.size - 1)
 
     @cached_property
     def linear(self) -> tuple[Array, Array]:
         """Slopes and halves of each feature: its part of the log-likelihood is slope·z - half. (d, classes)
 
-        Less what the classes share, of which they have the mean: where they are mixed, that would matter.
+        The mean over classes is subtracted, since it would matter in mixtures of classes.
         """
         mean = self.belief.mean
         slope = self.factor * self.white[0].T @ (self.white[0] @ mean.T)
@@ -93,7 +93,7 @@ class JointGaussians:
     # Distances of rows
 
     def distances(self, z: Array, own: Hard | None) -> Distances:
-        """Of rows whose features are all known."""
+        """The distances of rows without missing features."""
         if not self.tied:
             squared = squared_distances(z, self.belief.mean, self.white, shared=False)
             return Distances(squared, None, self.log_determinant, z.shape[1])
@@ -102,7 +102,7 @@ class JointGaussians:
         return Distances(_squares(flat), along, self.log_determinant, z.shape[1])
 
     def known_distances(self, z: Array, own: Hard | None) -> tuple[Any, Distances]:
-        """Of any rows, NaN where a feature is missing: of which rows anything is known, and how far they are."""
+        """The rows with any known feature, and their distances; NaN is a missing feature."""
         parts = list(self.parts(z, own))
         if len(parts) == 1:
             return parts[0]
@@ -117,8 +117,7 @@ class JointGaussians:
         )
 
     def parts(self, z: Array, own: Hard | None) -> Iterator[tuple[Any, Distances]]:
-        """Of any rows, NaN where a feature is missing: which rows, and how far they are. Rows without observed features
-        are excluded."""
+        """Groups of rows and their distances; NaN is a missing feature. Rows without known features are excluded."""
         absent = np.isnan(z)
         missing = absent.sum(1)
         if not missing.any():
@@ -130,10 +129,10 @@ class JointGaussians:
         if not len(rest):
             return
         filled, first, which, count = _by_pattern(z, absent, rest)
-        for pattern in np.flatnonzero(count >= FEW):
+        for pattern in np.flatnonzero(count >= PATTERN_ROWS):
             rows = rest[which == pattern]
-            yield rows, self._alike(filled[rows], absent[first[pattern]], _taken(own, rows))
-        single = rest[count[which] < FEW]
+            yield rows, self._of_pattern(filled[rows], absent[first[pattern]], _taken(own, rows))
+        single = rest[count[which] < PATTERN_ROWS]
         hidden = missing[single] <= z.shape[1] - missing[single]
         for rows, some in ((single[hidden], absent), (single[~hidden], ~absent)):
             for chunk in self._chunks(rows, some[rows].sum(1)):
@@ -141,15 +140,15 @@ class JointGaussians:
                 d = (z.shape[1] - missing[chunk])[:, None]
                 yield chunk, distances._replace(d=d)
 
-    def _alike(self, z: Array, absent: NDArray[np.bool_], own: Hard | None) -> Distances:
-        """Of rows with the same missing features, which hold any numbers."""
+    def _of_pattern(self, z: Array, absent: NDArray[np.bool_], own: Hard | None) -> Distances:
+        """The distances of rows with the same missing features, whose values are arbitrary."""
         seen, gone = np.flatnonzero(~absent), np.flatnonzero(absent)
         if len(seen) <= len(gone):
             return self.over(seen).distances(z[:, seen], own)
         return self._less(self.flat(z), self._pulled(z, gone), gone, own)
 
     def _less(self, flat: Array, pulled: Array, gone: Positions, own: Hard | None) -> Distances:
-        """Without some of the features, from W (z - μ), and from P (z - μ) of these."""
+        """The distances without some features, from W (z - μ), and P (z - μ) of these features."""
         inside = self.precision[:, gone[:, None], gone]
         root = np.linalg.cholesky(inside)
         if self.tied:
@@ -172,18 +171,18 @@ class JointGaussians:
         return np.asarray(np.matmul(z - self.belief.mean[:, None], self.precision[:, :, places]).swapaxes(0, 1))
 
     def _chunks(self, rows: Positions, sizes: Positions) -> Iterator[Positions]:
-        """Rows of about the same size together, as many as there is room for."""
+        """Chunks of rows of about the same size, as large as memory allows."""
         order = rows[np.argsort(sizes, kind="stable")]
         sizes, start, classes = np.sort(sizes), 0, len(self.belief.strength)
         matrix = (sizes + classes) ** 2 if self.tied else classes * (sizes + 1) ** 2
         while start < len(order):
-            beyond = np.flatnonzero(np.arange(2, len(order) + 1 - start) * matrix[start + 1 :] > CHUNK)
+            beyond = np.flatnonzero(np.arange(2, len(order) + 1 - start) * matrix[start + 1 :] > ROW_MATRIX_CELLS)
             end = start + 1 + int(beyond[0]) if len(beyond) else len(order)
             yield order[start:end]
             start = end
 
     def _one_by_one(self, z: Array, some: NDArray[np.bool_], hidden: bool, own: Hard | None) -> Distances:
-        """Of rows, each with its own missing features: `some` are the hidden ones, or the known ones."""
+        """The distances of rows with different missing features: `some` are the hidden or the known ones."""
         if hidden:
             return self._hiding(self.flat(z), self._pulled(z, slice(None)), some, own)
         white, log_determinant = self._cut(self.scale, z[:, None] - self.belief.mean, some)
@@ -191,7 +190,7 @@ class JointGaussians:
         return Distances(_squares(white), along, log_determinant, 0)
 
     def _hiding(self, flat: Array, pulled: Array, some: NDArray[np.bool_], own: Hard | None) -> Distances:
-        """Of rows, each without some of its features, from W (z - μ) and P (z - μ)."""
+        """The distances of rows, each without some features, from W (z - μ) and P (z - μ)."""
         white, more = self._cut(self.precision, pulled, some)
         along, rows = None, np.arange(len(flat))
         if own is not None and self.tied:
@@ -219,7 +218,7 @@ class JointGaussians:
     # Densities
 
     def log_density(self, distances: Distances) -> Array:
-        """Less the mean over classes, where they share Σ. (rows, classes)"""
+        """log p(z | class), minus the mean over classes if they share Σ. (rows, classes)"""
         if self.tied:
             return self._shared(distances.squared, self.factor)
         belief = self.belief
@@ -227,10 +226,10 @@ class JointGaussians:
         return self._student(squared, log_determinant, belief.strength, belief.degrees, d)
 
     def log_density_left_out(self, distances: Distances, own: Hard) -> Array:
-        """Of rows of the evidence, each without itself, the prior held as it is.
+        """log p(z | class) of rows of the evidence, each left out, under the same prior.
 
-        Without a row of weight w, class k's mean moves by -w/(κ - w) v, v being the row less the mean, and the scale
-        loses wκ/(κ - w) vv′; its inverse follows by Sherman and Morrison's formula.
+        Without a row of weight w, the mean of class k moves by -w/(κ - w) v with v = z - mean, and wκ/(κ - w) vv′ is
+        subtracted from the scale; its inverse follows from the Sherman-Morrison formula.
         """
         squared, along, log_determinant, d = distances
         belief, rows = self.belief, np.arange(len(squared))
@@ -250,10 +249,8 @@ class JointGaussians:
         return found
 
     def without_each(self, z: Array, columns: Sequence[Positions]) -> Iterator[Array]:
-        """Log-densities of rows, each time without the features of one column; 0 where nothing is left. (rows, classes)
-
-        The log-density of all features is found once.
-        """
+        """The log-densities of rows without the features of each column in turn; 0 if no feature is left. (rows,
+        classes)"""
         absent = np.isnan(z)
         whole, some = np.flatnonzero(~absent.any(1)), np.flatnonzero(absent.any(1))
         filled = np.where(absent, 0.0, z)
@@ -275,7 +272,7 @@ class JointGaussians:
             yield found
 
     def each(self, z: Array) -> list[Array]:
-        """Feature by feature: they sum to the log-density. (rows, classes) each"""
+        """The log-density of each feature given the earlier ones: they sum to the whole. (rows, classes) each"""
         if self.tied:
             slope, half = self.linear
             return [z[:, j, None] * slope[j] - half[j] for j in range(z.shape[1])]
@@ -284,18 +281,18 @@ class JointGaussians:
         return log_densities(z, self.belief.mean, self.white / np.sqrt(unit)[:, None, None], freedom)
 
     def _shared(self, squared: Array, factor: Array | float) -> Array:
-        """Of squared distances in units of a scale that all classes share."""
+        """The log-density from squared distances in units of a shared scale."""
         return np.asarray(-0.5 * factor * (squared - squared.mean(1, keepdims=True)))
 
     def _student(self, squared: Array, log_determinant: Array, strength: Array, degrees: Array, d: object) -> Array:
-        """Of squared distances in units of the scale. The predictive is Student's t of scale (1 + 1/κ)/ν."""
+        """The Student's t predictive, with matrix scale (1 + 1/κ)/ν, from squared distances in units of the scale."""
         freedom = degrees - self.size + 1
         unit = (1 + 1 / strength) / freedom
         return log_density(squared / unit, log_determinant + d * np.log(unit), freedom, d)
 
 
 def distinct_patterns(absent: NDArray[np.bool_]) -> tuple[Positions, Positions, Positions]:
-    """Rows with the same missing features: the first of each kind, which kind each row is, and how many there are."""
+    """The distinct patterns of missing features: the first row of each, the pattern of each row, and their counts."""
     packed = np.ascontiguousarray(np.packbits(absent, axis=1))
     _, first, which, count = np.unique(
         packed.view(np.dtype((np.void, packed.shape[1])))[:, 0],
@@ -305,20 +302,20 @@ def distinct_patterns(absent: NDArray[np.bool_]) -> tuple[Positions, Positions, 
 
 
 def _by_pattern(z: Array, absent: NDArray[np.bool_], rows: Positions) -> tuple[Array, Positions, Positions, Positions]:
-    """Features with 0 where they are missing; and the patterns of some rows."""
+    """The features with 0 for missing ones; and the patterns of some rows."""
     first, which, count = distinct_patterns(absent[rows])
     return np.where(absent, 0.0, z), rows[first], which, count
 
 
 def _padded_places(some: NDArray[np.bool_]) -> tuple[Positions, NDArray[np.bool_]]:
-    """The places of some features of each row, and which of them count: rows have different numbers of them."""
+    """The positions of some features of each row, padded to the same number, and the flags of real ones."""
     counts = some.sum(1)
     places = np.argsort(~some, axis=1, kind="stable")[:, : int(counts.max())]
     return places, np.arange(places.shape[1]) < counts[:, None]
 
 
 def _bordered(matrices: Array, vectors: Array) -> tuple[Array, Array]:
-    """L⁻¹v and log|A|, A = LL′, by the Cholesky factor of A with the vectors as further rows.
+    """L⁻¹v and log|A| with A = LL′, by the Cholesky factor of A bordered by the vectors.
 
     matrices: (..., size, size), vectors: (..., count, size) -> (..., count, size), (...)
     """

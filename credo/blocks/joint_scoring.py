@@ -1,4 +1,4 @@
-"""Scores of all columns together as one Gaussian: one term."""
+"""Scores of all columns as one joint Gaussian: one term."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from credo.blocks.block import ALL, Settings
 from credo.blocks.one_hot import OneHotLikelihood, summary_of_rows
 from credo.blocks.scoring import Cells, RowFlags, Scorer
-from credo.core.evidence import NEVER
+from credo.core.evidence import NEVER_LEARNED
 from credo.core.membership import Hard
 from credo.core.statistics import Positions
 from credo.data import Batch
@@ -19,7 +19,7 @@ from credo.numerics.exact import Array
 
 @dataclass(frozen=True, eq=False)
 class JointScorer(Scorer):
-    """log p(z | class), z being the features of all columns."""
+    """log p(z | class) of the features z of all columns."""
 
     likelihood: OneHotLikelihood
 
@@ -43,7 +43,7 @@ class JointScorer(Scorer):
         return self.likelihood.left_out(cells, own).reshape(own.rows, own.groups, len(self.term_names(places)))
 
     def seen(self, cells: Cells) -> Cells:
-        """Values without evidence count as missing."""
+        """The cells with values without evidence missing."""
         encoding, squares = self.likelihood.encoding, self.likelihood.summary.squares
         unseen = np.flatnonzero(encoding.of_values & (squares == 0))
         rows, which = np.nonzero(cells[:, unseen] == 1)
@@ -65,12 +65,12 @@ class JointScorer(Scorer):
 
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> JointScorer:
         likelihood = self.likelihood
-        if float(own.weight.sum()) == float(likelihood.moments.n.value.sum()):  # these rows are all there are
+        if float(own.weight.sum()) == float(likelihood.moments.n.value.sum()):  # these are all rows of the evidence
             known = summary_of_rows(cells[~gone], own.take(~gone))
             return JointScorer(replace(likelihood, known=known))
         left = likelihood.moments.without(likelihood.moments_of(cells[gone], own.take(gone)))
         if left is None:
-            raise EvidenceError(NEVER)
+            raise EvidenceError(NEVER_LEARNED)
         return JointScorer(replace(likelihood, moments=left, known=None))
 
     def under(self, settings: Settings) -> JointScorer:

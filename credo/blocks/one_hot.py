@@ -1,7 +1,7 @@
-"""All columns together as one Gaussian: numbers as they are, each value of a category as a column of 0 and 1.
+"""All columns as one joint Gaussian: numbers as they are, categories one-hot encoded.
 
-In the evidence a missing cell counts as the mean: so one table of moments serves all rows, and adds. Of a row that is
-predicted, missing cells are marginalised: the Gaussian of the other features is a part of the whole one.
+In the evidence, a missing cell counts as the mean, so that one table of moments serves all rows. In predictions,
+missing cells are marginalised.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ def missing_feature(name: str) -> str:
 
 
 def value_feature(name: str, value: object) -> str:
-    """A name that no other column's value has, whatever they are called."""
+    """A name of the feature that is unique among all columns."""
     return json.dumps(["value", name, str(value)])
 
 
 @dataclass(frozen=True)
 class OneHotGaussian(Block):
-    """z | class ~ N(μ, Σ): one Σ for all classes ("tied": the log-odds are linear in z), or each its own ("full").
+    """z | class ~ N(μ, Σ) with one Σ for all classes ("tied": the log-odds are linear in z), or one per class ("full").
 
-    Σ ~ inverse Wishart, worth shrinkage · (d + 2) rows of the d features' variances within classes (to which one row of
-    their pooled variance is added; of a category's values, one of each class: where each class has shown a single
-    value, others are possible in all of them); μ worth `strength` rows.
+    Σ ~ inverse Wishart with the strength of shrinkage · (d + 2) rows of the d features' variances within classes. One
+    row of the pooled variance is added to these; for values of categories one per class, so that other values are
+    possible where each class has shown a single one. The strength of μ is `strength` rows.
     """
 
     names: tuple[str, ...]
-    categories: frozenset[str]  # which of them
+    categories: frozenset[str]  # the columns that are categories
     covariance: Literal["tied", "full"]
 
     @property
@@ -83,8 +83,8 @@ class OneHotGaussian(Block):
 
 
 def _moments(z: Array, member: Membership) -> CrossMoments:
-    """Soft ones in pairs of floats, group by group: where a number is missing, its feature is 0, and 0 may be so far
-    from the known numbers that plain sums about a pivot would lose their variance."""
+    """The moments of features; soft ones in pairs of floats: a missing number's feature is 0, which may be so far from
+    the known numbers that plain sums about a pivot would lose their variance."""
     if isinstance(member, Hard):
         return CrossMoments.of(z, member)
     groups = [CrossMoments.of(z, Hard.whole(len(z), weight)) for weight in np.ascontiguousarray(member.weights.T)]
@@ -97,8 +97,8 @@ def feature_column(features: Sequence[str]) -> Column:
 
 
 def one_hot_rows(batch: Batch, names: Sequence[str], categories: Container[str]) -> tuple[list[str], Array]:
-    """The features that rows are summed up as, and their values: a number is 0 where its cell is missing, and each
-    column with missing cells has a feature that marks them. (rows, features)"""
+    """The names and values of features: a missing number is 0, and each column with missing cells has an indicator of
+    these. (rows, features)"""
     numbers = [name for name in names if name not in categories]
     x = batch.matrix(numbers)
     features = [*map(number_feature, numbers)]
@@ -128,15 +128,15 @@ def _values(batch: Batch, name: str) -> tuple[list[str], Array]:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Which features stand for which columns."""
+    """The features of each column."""
 
     names: tuple[str, ...]
-    values: Mapping[str, Any]  # the levels of those that are categories
-    place: Mapping[str, int]  # of each feature among the moments
+    values: Mapping[str, Any]  # the levels of categories
+    place: Mapping[str, int]  # the position of each feature in the moments
 
     @cached_property
     def features(self) -> list[tuple[int, int, int]]:
-        """Of each feature: its place, that of its missing cells (-1 where none are), and its column."""
+        """The position of each feature, that of its missing cells (-1 without any), and its column."""
         found = []
         for column, name in enumerate(self.names):
             wanted = [number_feature(name)]
@@ -152,7 +152,7 @@ class Encoding:
         return np.array([column for _, _, column in self.features], dtype=np.intp)
 
     def read(self, batch: Batch) -> tuple[Array, dict[str, int]]:
-        """Features of rows, NaN where a cell is missing or unseen (rows, features); and how many cells are unseen."""
+        """Features of rows, NaN where a cell is missing or unseen (rows, features); and the numbers of unseen cells."""
         if not self.values:
             return batch.matrix(self.names), {}
         (z, j), unseen = (np.zeros((batch.rows, len(self.features))), 0), {}
@@ -172,7 +172,7 @@ class Encoding:
 
     @cached_property
     def _kept(self) -> dict[str, tuple[Positions, int]]:
-        """Of each category: which of its features each value is, -1 for none; and how many features it has."""
+        """For each category, the feature of each value, -1 for none; and the number of its features."""
         found = {}
         for name, levels in self.values.items():
             kept = np.array([value_feature(name, value) in self.place for value in levels.to_pylist()], dtype=bool)
@@ -181,30 +181,30 @@ class Encoding:
 
     @cached_property
     def of_values(self) -> NDArray[np.bool_]:
-        """Which features are values of categories. (features,)"""
+        """Whether a feature is a value of a category. (features,)"""
         return np.array([self.names[column] in self.values for column in self.columns], dtype=bool)
 
 
 class FeatureMoments(NamedTuple):
-    """What the classes' Gaussians follow from: features about the mean of their known cells, missing ones there."""
+    """The moments of features about the mean of their known cells, with missing cells at the mean."""
 
     centre: Array  # (d,)
     n: Array  # (classes,)
     mean: Array  # (classes, d)
     scatter: Array  # (classes, d, d)
-    squares: Array  # Σ z² over the known cells, about 0. (d,)
+    squares: Array  # (d,) Σ z² over the known cells, about 0
 
 
 @dataclass(frozen=True, eq=False)
 class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
-    """log p(z | class), up to what the classes share: linear in z where Σ is shared, else Student's t."""
+    """log p(z | class), up to a term that classes share: linear in z for a shared Σ, otherwise Student's t."""
 
     encoding: Encoding
     covariance: Literal["tied", "full"]
     moments: CrossMoments
     settings: Settings
     weight: float = 1.0
-    known: FeatureMoments | None = None  # of the moments, where it is known
+    known: FeatureMoments | None = None  # the summary of the moments, if it is known
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -232,7 +232,7 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
 
     @cached_property
     def everyone(self) -> tuple[Array, Array]:
-        """Mean and variance of each feature, all classes together."""
+        """The pooled mean and variance of each feature."""
         _, n, mean, scatter, _ = self.summary
         rows = max(float(n.sum()), 1e-300)
         place = n @ mean / rows
@@ -241,7 +241,7 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
 
     @cached_property
     def varying(self) -> Positions:
-        """Features with any variance."""
+        """The features with any variance."""
         size = self.summary.squares / max(self.summary.n.sum(), 1.0)
         return np.flatnonzero(self.everyone[1] > 1e-14 * size)
 
@@ -267,7 +267,7 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
 
     @cached_property
     def gaussians(self) -> JointGaussians:
-        """Of the features that have any variance, about the centre."""
+        """The Gaussians of features with any variance, about the centre."""
         return JointGaussians(self.belief, self.size, self._tied)
 
     def _centred(self, cells: Array) -> Array:
@@ -279,7 +279,7 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return JointScorer(self)
 
     def each(self, cells: Array, shape: tuple[int, int]) -> Array:
-        """Values without evidence count as missing."""
+        """log p(z | class); values without evidence count as missing."""
         return super().each(self.scorer().seen(cells), shape)
 
     def each_nearly_left_out(self, cells: Array, own: Hard) -> Array:
@@ -297,8 +297,8 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         out[rows] += self.weight * self.gaussians.log_density(distances)
 
     def left_out(self, cells: Array, own: Hard) -> Array:
-        """log p(z | class) of rows of the evidence, each without itself, the prior held as it is; in closed form: what
-        is left out of a scatter is one product of a row with itself. (rows, classes)"""
+        """log p(z | class) of rows of the evidence, each left out, under the same prior; in closed form, by a rank-one
+        change of the scatter. (rows, classes)"""
         found = np.zeros((own.rows, own.groups))
         if self.size:
             rows, distances = self.gaussians.known_distances(self._centred(cells), own)
@@ -307,7 +307,7 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return found
 
     def moments_of(self, cells: Array, own: Hard) -> CrossMoments:
-        """Of some rows, as the evidence has them."""
+        """The moments of some rows, as in the evidence."""
         own_place, absent = self._places
         full, unknown = np.zeros((len(cells), self.moments.first.shape[1])), np.isnan(cells)
         full[:, own_place] = np.where(unknown, 0.0, cells)
@@ -316,7 +316,7 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return CrossMoments.of(full, own)
 
     def by_column(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
-        """A linear score is a sum over columns anyway; of a quadratic one, each adds to those before it."""
+        """A linear score is a sum over columns; in a quadratic one, each column is given the earlier ones."""
         found = {name: np.zeros(shape) for name in self.names}
         columns, z = self.encoding.columns[self.varying], self._centred(cells)
         absent = np.isnan(z)
@@ -329,7 +329,7 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return found
 
     def hidden(self, cells: Array, log_likelihood: Array) -> dict[str, Array]:
-        """What each column's cells add to those of all others."""
+        """The contribution of each column given all others."""
         columns, z = self.encoding.columns[self.varying], self._centred(cells)
         found = {name: np.zeros_like(log_likelihood) for name in self.names}
         varying = np.unique(columns)
@@ -339,7 +339,7 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return found
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
-        """Each row by a refit without it: many features take a while."""
+        """Each row is left out by a refit, which takes long for many features."""
         for i in range(len(cells)):
             self._without(cells[i], int(own.codes[i]), float(own.weight[i])).add(cells[i : i + 1], out[i : i + 1])
 
@@ -360,9 +360,9 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
 
 
 def summary_of_moments(moments: CrossMoments, own: Positions, absent: Positions) -> FeatureMoments:
-    """From sums over rows, in pairs of floats.
+    """The summary from sums over rows, in pairs of floats.
 
-    z = u - c + c·e, u being 0 and e being 1 where a cell is missing; so Σzz′ follows from Σuu′, Σue′, Σee′, Σu, Σe.
+    z = u - c + c·e, with u = 0 and e = 1 where a cell is missing; so Σzz′ follows from Σuu′, Σue′, Σee′, Σu, Σe.
     """
     everyone = moments.pooled()
     known = everyone.n.value[0] - np.where(absent >= 0, everyone.first.value[0, absent], 0.0)
@@ -392,7 +392,7 @@ def summary_of_moments(moments: CrossMoments, own: Positions, absent: Positions)
 
 
 def summary_of_rows(z: Array, own: Hard) -> FeatureMoments:
-    """From the rows themselves, NaN where a cell is missing: about each class's own mean, nothing cancels."""
+    """The summary from rows, NaN where a cell is missing: about each class's mean, without cancellation."""
     known = ~np.isnan(z)
     filled = np.where(known, z, 0.0)
     w = own.weight[:, None]
@@ -416,6 +416,6 @@ def summary_of_rows(z: Array, own: Hard) -> FeatureMoments:
 
 
 def _padded(x: Exact, axis: int) -> Exact:
-    """With a last entry of 0, which the place -1 finds."""
+    """The sums with a last entry of 0, for position -1."""
     width = [(0, int(i == axis)) for i in range(x.ndim)]
     return Exact(np.pad(x.high, width), np.pad(x.low, width))

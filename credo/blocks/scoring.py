@@ -1,7 +1,7 @@
-"""Scorers: log p(cells | class) of each column by itself, from evidence that rows can be taken out of.
+"""Scorers: log p(cells | class) of each column, from evidence that rows can be removed from.
 
-Tuning asks for these again and again: for every fold, form and setting. So cells are encoded once for all rows, as
-arrays whose first axis is the rows, and a fold's evidence is what is left when its rows are subtracted.
+Tuning needs these scores for every fold, form and setting. So cells are encoded once for all rows, as arrays whose
+first axis is the rows, and the rows of a fold are subtracted from the evidence.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from credo.blocks.block import Settings
 from credo.blocks.capabilities import Independent, Scored
-from credo.core.evidence import NEVER
+from credo.core.evidence import NEVER_LEARNED
 from credo.core.membership import Hard
-from credo.core.statistics import ALONE, Positions
+from credo.core.statistics import RESIDUAL_WEIGHT, Positions
 from credo.data import Batch
 from credo.errors import EvidenceError
 from credo.families.dirichlet import Tables
@@ -35,7 +35,7 @@ class Scorer(ABC):
     names: tuple[str, ...]
 
     def term_names(self, places: Positions) -> tuple[str, ...]:
-        """The names of the terms of some columns: one for each, unless they are read together."""
+        """The names of the terms of some columns: one for each, unless they are read jointly."""
         return tuple(self.names[j] for j in places)
 
     @abstractmethod
@@ -44,64 +44,64 @@ class Scorer(ABC):
 
     @abstractmethod
     def each(self, cells: Cells, places: Positions) -> Array:
-        """log p(cells | class) of some of the columns. (rows, classes, terms)"""
+        """log p(cells | class) of some columns. (rows, classes, terms)"""
 
     @abstractmethod
     def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:
-        """The same for rows that are in the evidence: each leaves its class, but not the pooled prior."""
+        """log p(cells | class) of rows of the evidence, each left out of its class, but not of the pooled prior."""
 
     @abstractmethod
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> Scorer:
-        """The evidence without some of these rows, which are all of the sample."""
+        """The scorer without some of these rows, which are all rows of the sample."""
 
     @abstractmethod
     def under(self, settings: Settings) -> Scorer:
-        """The same evidence under other settings."""
+        """The scorer under other settings."""
 
-    def reads_like(self, other: Any) -> bool:  # noqa: ARG002 - of use to those who override
+    def reads_like(self, other: Any) -> bool:  # noqa: ARG002 - for overriding methods
         """Whether another scorer has the same evidence, and reads the same cells."""
         return False
 
     def knowing(self, other: Any) -> Scorer:
-        """With the evidence of one that reads the same cells."""
+        """The scorer with the evidence of another that reads the same cells."""
         raise NotImplementedError
 
-    def reclassified(self, cells: Cells, own: Hard) -> Scorer | None:  # noqa: ARG002 - of use to those who override
-        """The evidence of these rows alone, in the classes of `own`; None where columns aren't independent."""
+    def reclassified(self, cells: Cells, own: Hard) -> Scorer | None:  # noqa: ARG002 - for overriding methods
+        """The scorer of these rows alone, in the classes of `own`; None if columns aren't independent."""
         return None
 
     def log_bayes_factors(self) -> Array | None:
-        """log p(cells | classes)/p(cells) of each column; None where columns aren't independent."""
+        """log p(cells | classes)/p(cells) of each column; None if columns aren't independent."""
         return None
 
-    def beside(self, scorers: Sequence[Any]) -> Scorer | None:  # noqa: ARG002 - of use to those who override
-        """Several of its kind, of the same columns under the same settings, as one whose columns are those of all, one
-        after another; None where columns aren't independent."""
+    def beside(self, scorers: Sequence[Any]) -> Scorer | None:  # noqa: ARG002 - for overriding methods
+        """One scorer for the columns of several scorers of the same columns and settings, concatenated; None if columns
+        aren't independent."""
         return None
 
-    def moved(self, cells: Cells, nth: int) -> Cells:  # noqa: ARG002 - of use to those who override
-        """The cells as they are of the nth one's columns in such a scorer."""
+    def moved(self, cells: Cells, nth: int) -> Cells:  # noqa: ARG002 - for overriding methods
+        """The cells of the nth scorer's columns as cells of the concatenated scorer."""
         return cells
 
     def unseen(self, cells: Cells) -> NDArray[np.bool_]:
-        """Which cells hold values without evidence. (rows, columns)"""
+        """Whether a cell has a value without evidence. (rows, columns)"""
         return np.zeros((len(cells), len(self.names)), dtype=bool)
 
     def blanked(self, cells: Cells, places: Positions, gone: RowFlags) -> Cells:
-        """With the cells of some columns missing where `gone` is true. gone: (rows, places)"""
+        """The cells with those of some columns missing. gone: (rows, places)"""
         found = cells.copy()
         found[:, places] = np.where(gone, self.missing, cells[:, places])
         return found
 
-    missing: float = np.nan  # what stands for a missing cell
+    missing: float = np.nan  # the value of a missing cell
 
 
 class ScoredColumns(Independent, Scored):
-    """Columns whose terms are its scorer's, where it has one."""
+    """Independent columns whose terms come from a scorer, if there is one."""
 
     @abstractmethod
     def cells_to_score(self, cells: Any) -> Cells:
-        """Cells as its scorer takes them, rows first."""
+        """The cells for the scorer, rows first."""
 
     def each(self, cells: object, shape: tuple[int, int]) -> Array:
         scorer = self.scorer()
@@ -118,17 +118,17 @@ class ScoredColumns(Independent, Scored):
 
 @dataclass(frozen=True, eq=False)
 class TableScorer(Scorer):
-    """log θ of each value, θ = (n + a)/Σ(n + a), of all columns' values side by side.
+    """log θ of each value, θ = (n + a)/Σ(n + a), for the concatenated values of all columns.
 
-    A value without evidence is as if unseen: it has no prior mass, and is ignored.
+    A value without evidence is unseen: it has no prior mass, and is ignored.
     """
 
     names: tuple[str, ...]
     counts: Array  # (classes, values), whole numbers
-    sizes: Positions  # how many of the values each column has. (columns,)
+    sizes: Positions  # (columns,) the number of values of each column
     settings: Settings
-    declared: NDArray[np.bool_]  # (values,): whether it counts without evidence, too
-    shares: Array | None = None  # (values,) p of the m-estimate, NaN where it isn't given
+    declared: NDArray[np.bool_]  # (values,) whether a value counts without evidence, too
+    shares: Array | None = None  # (values,) p of the m-estimate, NaN if it isn't given
     reader: Any = None  # the likelihood that encodes cells
 
     missing = -1
@@ -146,7 +146,7 @@ class TableScorer(Scorer):
 
     @cached_property
     def _levels(self) -> Array:
-        """How many values each column has evidence of. (columns,)"""
+        """The number of each column's values with evidence. (columns,)"""
         column = np.repeat(np.arange(len(self.sizes)), self.sizes)
         return np.bincount(column, self._known, len(self.sizes)).astype(np.float64)
 
@@ -161,14 +161,14 @@ class TableScorer(Scorer):
 
     @cached_property
     def _log_shares(self) -> Array:
-        """log θ, and zeros at the end for what is missing. (values + 1, classes)"""
+        """log θ, with zeros at the end for missing cells. (values + 1, classes)"""
         with np.errstate(divide="ignore"):
             logs = np.log(self._tables.shares(self._tables.concentration, self._levels))
         rows = np.where(self._known, logs, 0.0)
         return np.concatenate([rows.T, np.zeros((1, len(rows)))])
 
     def _flat(self, codes: Cells, places: Positions) -> Positions:
-        """Among the values of all columns; the last place is that of missing cells. (rows, places)"""
+        """Positions among the values of all columns; the last is for missing cells. (rows, places)"""
         chosen = codes[:, places]
         return np.where(chosen >= 0, chosen + self._tables.starts[places], self.counts.shape[1])
 
@@ -179,7 +179,7 @@ class TableScorer(Scorer):
         return self._log_shares[self._flat(cells, places)].swapaxes(1, 2)
 
     def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:
-        """Of its own class, θ = (n - w + a)/Σ; a value that no other row has is ignored."""
+        """In the row's class, θ = (n - w + a)/Σ; a value that no other row has is ignored."""
         flat, w, none = self._flat(cells, places), own.weight[:, None], np.zeros((len(self.counts), 1))
         found, tables = self._log_shares[flat], self._tables
         counts, prior = np.append(self.counts, none, axis=1), np.append(tables.concentration, 0.0)
@@ -188,20 +188,20 @@ class TableScorer(Scorer):
         total = total + tables.summed(tables.concentration)[places]
         with np.errstate(divide="ignore", invalid="ignore"):
             found[np.arange(own.rows), :, own.codes] = np.log(left + prior[flat]) - np.log(total)
-        found[np.append(self._pooled, 0.0)[flat] - w <= ALONE * w] = 0.0
+        found[np.append(self._pooled, 0.0)[flat] - w <= RESIDUAL_WEIGHT * w] = 0.0
         return found.swapaxes(1, 2)
 
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> TableScorer:
         left = self.counts - self._counted(cells[gone], own.take(gone))
         if (left < 0).any():
-            raise EvidenceError(NEVER)
+            raise EvidenceError(NEVER_LEARNED)
         return replace(self, counts=left)
 
     def reclassified(self, cells: Cells, own: Hard) -> TableScorer:
         return replace(self, counts=self._counted(cells, own))
 
     def _counted(self, cells: Cells, own: Hard) -> Array:
-        """(classes, values)"""
+        """The counts of cells. (classes, values)"""
         size = self.counts.shape[1]
         flat = self._flat(cells, np.arange(len(self.names)))
         at = np.where(flat < size, own.codes[:, None] * size + flat, self.counts.size).ravel()
@@ -227,5 +227,5 @@ class TableScorer(Scorer):
 
 
 def whole_numbers(weights: Sequence[Array]) -> bool:
-    """Whether sums of these weights are exact, so that what is subtracted leaves nothing behind."""
+    """Whether sums of these weights are exact, so that differences are exact, too."""
     return all(bool((each == np.rint(each)).all() and (each <= 2.0**52).all()) for each in weights)

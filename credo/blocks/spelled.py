@@ -1,9 +1,9 @@
-"""Words as categories that are never quite unseen: what a group's known words don't tell, a new word's spelling does.
+"""Words as categories with a model of spelling for unseen words.
 
-A group's words follow a Pitman-Yor process: most of its mass lies on the words that it has shown, the rest on a base
-distribution, by which new words are judged. That base comes from the known words' spellings, each distinct word
-counting once (as in Kneser-Ney smoothing): words with the same ending and shape have the same groups, more or less, and
-longer endings refine what shorter ones say. All of it is derived from how often each group shows each word; so it adds.
+A group's words follow a Pitman-Yor process: most of its mass is on the group's words, the rest on a base distribution,
+which scores new words. The base is derived from the spellings of known words, each distinct word counting once (as in
+Kneser-Ney smoothing): words with the same ending and shape tend to have the same groups, and longer endings refine
+shorter ones. All of it is derived from the counts of words by group, which add.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spelled(Block):
-    """P(word | group) = (n - d [n > 0] + (l + d T) G(word | group)) / (N + l)
+    """P(word | group) = (n - d [n > 0] + (l + d T) G(word | group)) / (N + l).
 
-    n is how often the group shows the word, N all its words, T how many distinct ones; the discount d comes from how
-    many words the group shows once and twice, l is `smoothing`. G(word | group) = P(group | spelling) / P(group) / V,
-    V being the number of distinct words. P(group | ending) = (T(ending, group) + s P(group | shorter ending)) /
-    (T(ending) + s): s is `strength`, T(ending) the number of distinct words with that ending and shape.
+    The group has the word n times, N words in all, and T distinct ones; the discount d follows from the numbers of
+    words that occur once and twice, and l is `smoothing`. G(word | group) = P(group | spelling) / P(group) / V for V
+    distinct words. P(group | ending) = (T(ending, group) + s P(group | shorter ending)) / (T(ending) + s) with the
+    strength s and the number T(ending) of distinct words with this ending and shape.
     """
 
     names: tuple[str, ...]  # one column
-    endings: int = 5  # letters of the longest ending
+    endings: int = 5  # the number of letters of the longest ending
     strength: float = 5.0
 
     @property
@@ -65,7 +65,7 @@ class Spelled(Block):
 
 
 class SpelledCells(NamedTuple):
-    """Codes of known words, from V on those of new ones, -1 of missing cells; and the new words."""
+    """Codes of known words (below V), of new ones (V and above) and of missing cells (-1); and the new words."""
 
     codes: Codes
     new: tuple[str, ...]
@@ -73,7 +73,7 @@ class SpelledCells(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
-    """log P(word | group), of known words and of new ones."""
+    """log P(word | group) of known and new words."""
 
     names: tuple[str, ...]
     levels: pa.Array  # the known words, an Arrow array
@@ -91,7 +91,7 @@ class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
         return SpelledCells(np.append(places, -1).astype(np.int32)[own], words)
 
     def read_counting_ignored(self, batch: Batch) -> tuple[SpelledCells, Ignored]:
-        """Unseen words are scored by their spelling: none is ignored, unless only counts are requested."""
+        """Unseen words are scored by their spelling; they are only ignored without a prior."""
         found = self.read(batch)
         unseen = int((found.codes >= len(self.levels)).sum()) if self.settings.estimate == "ml" else 0
         return found, {(self.names[0], "unseen values"): unseen} if unseen else {}
@@ -117,7 +117,7 @@ class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
             zeros = np.zeros(len(self.counts))
             return zeros, zeros, np.maximum(self.counts.sum(1), np.finfo(float).tiny)
         once, twice = ((np.abs(self.counts - k) < 0.5).sum(1) for k in (1, 2))
-        discount = (once + 0.5) / (once + 2.0 * twice + 1.0)  # chosen by leaving each word out once
+        discount = (once + 0.5) / (once + 2.0 * twice + 1.0)  # by leave-one-out of words
         base = self.settings.smoothing + discount * (self.counts > 0).sum(1)
         return discount, base, self.counts.sum(1) + self.settings.smoothing
 
@@ -134,14 +134,14 @@ class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
             return np.ascontiguousarray(np.log(self.shares).T)
 
     def _log_new(self, words: Sequence[str]) -> Array:
-        """(words, groups)"""
+        """log P(word | group) of new words. (words, groups)"""
         if self.settings.estimate == "ml" or not words:
             return np.zeros((len(words), len(self.counts)))
         _, base, total = self._masses
         return np.log(base / total) + np.log(self._spellings.of_new(words))
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
-        """Known words."""
+        """Known words, sampled."""
         reached = np.cumsum(self.shares, axis=1)
         u = rng.random(len(classes)) * reached[classes, -1]
         drawn = [int(np.searchsorted(reached[k], each, side="right")) for k, each in zip(classes, u, strict=True)]
@@ -159,19 +159,19 @@ class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
 
 @dataclass(frozen=True, eq=False)
 class Spellings:
-    """P(group | spelling) over endings that get longer, relative to P(group), per known word."""
+    """P(group | spelling) / P(group) / V for endings of increasing length."""
 
-    places: dict[tuple[str, str], int]  # of each shape and ending
-    types: Array  # distinct words with them. (endings, groups)
-    root: Array  # P(group), before any ending. (groups,)
-    average: Array  # P(group), averaged over known words. (groups,)
-    known: Array  # G of known words. (words, groups)
+    places: dict[tuple[str, str], int]  # the position of each shape and ending
+    types: Array  # (endings, groups) the number of distinct words
+    root: Array  # (groups,) P(group) without an ending
+    average: Array  # (groups,) P(group), averaged over known words
+    known: Array  # (words, groups) G of known words
     endings: int
     strength: float
 
     @classmethod
     def of(cls, words: Sequence[str], shown: Array, endings: int, strength: float) -> Spellings:
-        """`shown`: which groups show which words. (words, groups)"""
+        """The spellings of words. shown: (words, groups) whether a group has a word"""
         spelt = [spelling(word, endings) for word in words]
         places: dict[tuple[str, str], int] = {}
         ids = np.full((len(words), endings + 2), -1, dtype=np.intp)
@@ -189,7 +189,7 @@ class Spellings:
         return cls(places, types, root, average, known, endings, strength)
 
     def of_new(self, words: Sequence[str]) -> Array:
-        """(words, groups)"""
+        """G of new words. (words, groups)"""
         ids = np.full((len(words), self.endings + 2), -1, dtype=np.intp)
         for i, word in enumerate(words):
             for j, key in enumerate(spelling(word, self.endings)):
@@ -199,7 +199,7 @@ class Spellings:
 
 
 def _refined(ids: NDArray[np.intp], types: Array, root: Array, strength: float) -> Array:
-    """P(group | word), from no ending to the longest known one. (words, groups)"""
+    """P(group | word), refined from no ending to the longest known one. (words, groups)"""
     found = np.repeat(root[None], len(ids), axis=0)
     for own in ids.T:
         rows = np.flatnonzero(own >= 0)
@@ -209,7 +209,7 @@ def _refined(ids: NDArray[np.intp], types: Array, root: Array, strength: float) 
 
 
 def spelling(word: str, endings: int) -> list[tuple[str, str]]:
-    """The word's shape alone, then with endings that get longer; digits are all alike there.
+    """The word's shape alone, then with endings of increasing length; all digits are 0.
 
     >>> spelling("Re-1", 2)
     [('Aa0-', ''), ('Aa0-', '0'), ('Aa0-', '-0')]
@@ -222,7 +222,7 @@ def spelling(word: str, endings: int) -> list[tuple[str, str]]:
 
 
 def shape_of(word: str) -> str:
-    """Whether it begins with a capital or a small letter, goes on in capitals or not, and has digits or hyphens.
+    """The word's shape: whether it starts with a capital, has more capitals, digits or hyphens.
 
     >>> shape_of("Paris"), shape_of("NATO"), shape_of("I"), shape_of("iPod"), shape_of("1,000"), shape_of("so-called")
     ('Aa', 'AA', 'A', 'aA', '0', 'a-')

@@ -1,7 +1,7 @@
-"""Averaging over all subsets of columns: each depends on the class, or doesn't (Dash & Cooper 2002).
+"""Averaging over all subsets of columns that depend on the class (Dash & Cooper 2002).
 
-With 2^d structures that are as probable before the data, P(x, class | data) averaged over all of them is a product:
-each column's factor is w p(x | class) + (1 - w) p(x), and w = p(cells | classes)/(p(cells | classes) + p(cells)).
+Under a uniform prior over the 2^d structures, the averaged P(x, class | data) is a product: each column's factor is
+w p(x | class) + (1 - w) p(x) with w = p(cells | classes)/(p(cells | classes) + p(cells)).
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from credo.core.statistics import Positions
 from credo.data import Batch
 from credo.numerics.exact import Array
 
-CERTAIN = 40.0  # nats, beyond which the other side of a mixture is lost in rounding
-MOVED = 1000.0  # nats, more than a row of weight 1 moves the evidence of a steady column
+CERTAIN_LOG_ODDS = 40.0  # beyond this, the less probable case is lost in rounding
+ROW_LOG_ODDS = 1000.0  # more than a row of weight 1 changes the log-odds of a column of tables
 
 
 @dataclass(frozen=True, eq=False)
 class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
-    """log Πⱼ (wⱼ p(xⱼ | class) + (1 - wⱼ) p(xⱼ))"""
+    """log Πⱼ (wⱼ p(xⱼ | class) + (1 - wⱼ) p(xⱼ))."""
 
     dependent: Averageable
     weights: Array | None = None
-    part_of: tuple[Averaged, Positions] | None = None  # what each column has is found there once, for all
+    part_of: tuple[Averaged, Positions] | None = None  # the whole, which computes values of all columns once
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -49,7 +49,7 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
 
     @cached_property
     def alike(self) -> Averageable:
-        """As if no column depended on the class."""
+        """The likelihood if no column depends on the class."""
         if self.part_of is not None:
             whole, at = self.part_of
             return whole.alike.pick(at.tolist())
@@ -57,7 +57,7 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
 
     @cached_property
     def log_odds(self) -> Array:
-        """That a column depends on the class. (columns,)"""
+        """The log-odds that a column depends on the class. (columns,)"""
         if self.part_of is not None:
             whole, at = self.part_of
             return whole.log_odds[at]
@@ -75,7 +75,7 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
 
     @cached_property
     def _tables(self) -> Likelihood | None:
-        """The mixture as tables, where there are tables to mix."""
+        """The mixture as tables, if the likelihood has tables."""
         tables = Tabular.of(self.dependent)
         if tables is None:
             return None
@@ -87,11 +87,11 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
             self._tables.add(cells, out)
             return
         apart, alike = KnowsFarRows.of(self.dependent), KnowsFarRows.of(self.alike)
-        far = None if apart is None or alike is None else apart.far(cells, alike, self.log_odds, CERTAIN)
+        far = None if apart is None or alike is None else apart.far(cells, alike, self.log_odds, CERTAIN_LOG_ODDS)
         if apart is None or far is None or far.all():
             self._add_mixed(cells, np.arange(len(self.names)), out)
             return
-        surely, hardly, before = self.log_odds > CERTAIN, self.log_odds < -CERTAIN, out[far]
+        surely, hardly, before = self.log_odds > CERTAIN_LOG_ODDS, self.log_odds < -CERTAIN_LOG_ODDS, out[far]
         if surely.any():
             self.dependent.weighted(self._weights * surely).add(cells, out)
         if hardly.any():
@@ -108,7 +108,7 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
         return np.ones(len(self.names)) if self.weights is None else self.weights
 
     def _add_mixed(self, cells: object, columns: Positions, out: Array) -> None:
-        """Column by column, both sides of each mixture."""
+        """Add the mixtures of some columns, column by column."""
         for j in columns.tolist():
             own, same = np.zeros_like(out), np.zeros((len(out), 1))
             part = self.dependent.cells_of(cells, [j])
@@ -122,7 +122,9 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
             part, dependent, alike = self.dependent.cells_of(cells, [j]), self.dependent.pick([j]), self.alike.pick([j])
             apart, same = np.zeros_like(out), np.zeros((len(out), 1))
             dependent.add_left_out(part, own, apart)
-            if self._tables is not None and self.log_odds[j] > CERTAIN + MOVED * max(1.0, own.weight.max(initial=0.0)):
+            if self._tables is not None and self.log_odds[j] > CERTAIN_LOG_ODDS + ROW_LOG_ODDS * max(
+                1.0, own.weight.max(initial=0.0)
+            ):
                 out += apart
                 continue
             alike.add_left_out(part, everyone, same)
@@ -141,7 +143,7 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
         return replace(self, weights=weights)
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
-        """Each column from one of the two, drawn once for each row."""
+        """Each cell from one of the two cases, drawn for each row."""
         apart = Draws.needed(self.dependent).sample(classes, rng)
         same = Draws.needed(self.alike).sample(np.zeros_like(classes), rng)
         drawn = {}
@@ -160,11 +162,11 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
 
 @dataclass(frozen=True, eq=False)
 class AveragedText(Averaged, WordByWord):
-    """The same of a text, word by word."""
+    """The average for a text, with contributions of words."""
 
     @property
     def surely(self) -> Likelihood:
-        """As if the column surely depended on the class, weighted."""
+        """The weighted likelihood if the column depends on the class."""
         return self.dependent.weighted(self._weights)
 
     @property
@@ -172,7 +174,7 @@ class AveragedText(Averaged, WordByWord):
         return WordByWord.needed(self.dependent).reading
 
     def words_of(self, cells: object) -> dict[str, Array]:
-        """A word lies as far from its log-likelihood in no class as the whole text does."""
+        """Words' log-likelihoods, shrunk towards the pooled ones by the same factor as that of the text."""
         both = (each.weighted(np.ones(1)) for each in (self.dependent, self.alike))
         own, alike = (WordByWord.needed(each).words_of(cells) for each in both)
         nothing = np.zeros(1)
@@ -184,7 +186,7 @@ class AveragedText(Averaged, WordByWord):
 
 
 def averaged(likelihood: Likelihood) -> Likelihood:
-    """Over all subsets of its columns, if it can be."""
+    """The likelihood averaged over all subsets of its columns, if that is possible."""
     dependent = Averageable.of(likelihood)
     if dependent is None:
         return likelihood
@@ -192,10 +194,10 @@ def averaged(likelihood: Likelihood) -> Likelihood:
 
 
 def _mixed(own: Array, same: Array, log_odds: Array) -> Array:
-    """log(w exp(own) + (1 - w) exp(same))"""
+    """log(w exp(own) + (1 - w) exp(same))."""
     return np.logaddexp(own - np.logaddexp(0.0, -log_odds), same - np.logaddexp(0.0, log_odds))
 
 
 def _share(log_odds: Any) -> Array:
-    """A probability from its log-odds, however large they are."""
+    """The probability from log-odds of any size."""
     return np.asarray(np.exp(-np.logaddexp(0.0, -log_odds)))

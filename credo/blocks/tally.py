@@ -1,4 +1,4 @@
-"""Tallies: what single rows add to a block's evidence, in place. A row is read, refused or not, and then added."""
+"""Tallies: sums that add single rows to a block's evidence, in place. A row is read and checked, and then added."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ from credo.data.schema import Column, Schema
 from credo.data.tables import array_of
 from credo.numerics.exact import Array
 
-Row = Mapping[str, Any]  # with a cell for each column, None where it is missing
+Row = Mapping[str, Any]  # a cell for each column, None where it is missing
 
 
 class Tally(ABC):
-    """Sums over rows that came one by one, beside the evidence that was there before."""
+    """Sums over rows that came one by one, apart from the earlier evidence."""
 
     @abstractmethod
     def read(self, row: Row, number: int) -> None:
-        """Take the cells of a row that is to be learned; a wrong one is an error. No sum has changed yet."""
+        """Read the cells of a row to be learned; a wrong one is an error. No sum changes yet."""
 
     @abstractmethod
     def add(self, k: int, weight: float) -> None:
-        """Learn the row that was read, as one of class k, which may be a new one."""
+        """Learn the row that was read, with class k, which may be new."""
 
     @abstractmethod
     def evidence(self, classes: Column) -> Evidence:
-        """What all rows have added, as `Block.summarise` has it for them as a table."""
+        """The evidence of all added rows, as by `Block.summarise`."""
 
 
 class PredictingTally(Tally, Capability):
-    """A tally that also predicts, from its sums alone, as the likelihood does with estimate="bayes"."""
+    """A tally that also predicts from its sums, as the likelihood with estimate="bayes"."""
 
     @property
     def exact(self) -> bool:
-        """Whether it agrees with the likelihood to the last digits, whatever the sums are."""
+        """Whether it agrees with the likelihood to the last digits for all sums."""
         return True
 
     @abstractmethod
     def look(self, row: Row, number: int) -> None:
-        """Take the cells of a row that is to be predicted; an unseen value is ignored."""
+        """Read the cells of a row to be predicted; an unseen value is ignored."""
 
     @abstractmethod
     def score(self, settings: Settings, out: Array) -> None:
-        """out (classes,) += log p(cells | class), of the row that was looked at."""
+        """out (classes,) += log p(cells | class) of the row that `look` read."""
 
 
 class KeptRows(Tally):
-    """Of any block: rows are kept as they came, and summarised when someone asks."""
+    """The tally of any block: rows are stored, and summarised when the evidence is read."""
 
     def __init__(self, block: Block, groups: str) -> None:
         self._block, self._groups = block, groups
@@ -65,7 +65,7 @@ class KeptRows(Tally):
 
     def read(self, row: Row, number: int) -> None:
         self._batch = Batch(number, 1, {name: array_of([row[name]], name, number) for name in self._block.names})
-        self._block.summarise(self._batch, Hard.whole(1), self._groups)  # which refuses a wrong cell
+        self._block.summarise(self._batch, Hard.whole(1), self._groups)  # raises an error for a wrong cell
 
     def add(self, k: int, weight: float) -> None:
         self._rows.append(self._batch)
@@ -83,20 +83,21 @@ class KeptRows(Tally):
 
 
 def tally_of(block: Block, evidence: Evidence, groups: str) -> Tally:
-    """What adds rows one by one to the evidence of any block."""
+    """The tally of any block."""
     own = Tallies.of(block)
     return KeptRows(block, groups) if own is None else own.tally(evidence)
 
 
 class ClassWeights:
-    """Weights of rows that came one by one, in pairs of floats (see credo.numerics.exact), beside those before."""
+    """Class weights of rows that came one by one, in pairs of floats (see credo.numerics.exact), and of those
+    before."""
 
     def __init__(self, before: Array) -> None:
         self._before = before  # (classes,)
         self._high, self._low = [0.0] * len(before), [0.0] * len(before)
 
     def add(self, k: int, weight: float) -> None:
-        """To class k, which may be a new one."""
+        """Add a weight to class k, which may be new."""
         high, low = self._high, self._low
         if k >= len(high):
             high += [0.0] * (k + 1 - len(high))
@@ -107,20 +108,20 @@ class ClassWeights:
         low[k] += (old - (new - step)) + (weight - step)
 
     def value(self, classes: int) -> Array:
-        """Of all rows. (classes,)"""
+        """The weights of all rows. (classes,)"""
         found = np.zeros(classes)
         found[: len(self._before)] = self._before
         found[: len(self._high)] += np.add(self._high, self._low)
         return found
 
     def counts(self, classes: int) -> Counts:
-        """Of those that came. (classes, 1)"""
+        """The weights of added rows. (classes, 1)"""
         pairs = np.zeros((2, classes, 1))
         pairs[:, : len(self._high), 0] = self._high, self._low
         return Counts.of_pairs(*pairs)
 
 
 def grown(sums: Array, axis: int) -> Array:
-    """The same sums, with room for twice as many along an axis."""
+    """The sums with twice the length along an axis."""
     more = max(sums.shape[axis], 1)
     return np.pad(sums, [(0, more if i == axis else 0) for i in range(sums.ndim)])

@@ -1,4 +1,4 @@
-"""Description length: the bits of a two-part message, first the hypothesis, then the data given it."""
+"""Description length: the bits of a two-part message, the hypothesis and the data given the hypothesis."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LOG2_NORMALISER = log2(2.865064)  # of Rissanen's code for whole numbers: Σ 2^-
 
 @dataclass(frozen=True)
 class DescriptionLength(Shown):
-    """L(h) + L(D | h), in bits. L(h) is what the structure takes, and what the parameters take at a finite precision.
+    """L(h) + L(D | h), in bits; L(h) codes the structure, and the parameters at a finite precision.
 
     >>> DescriptionLength("labels", structure=3.0, parameters=4.0, data=10.5, n=14).total
     17.5
     """
 
-    coded: str  # what D is: only lengths of the same thing can be compared
+    coded: str  # a description of D: only lengths of the same data can be compared
     structure: float
     parameters: float
     data: float
@@ -31,12 +31,12 @@ class DescriptionLength(Shown):
 
     @property
     def model(self) -> float:
-        """L(h)"""
+        """L(h), the bits of structure and parameters."""
         return self.structure + self.parameters
 
     @property
     def total(self) -> float:
-        """L(h) + L(D | h)"""
+        """L(h) + L(D | h)."""
         return self.model + self.data
 
     def __repr__(self) -> str:
@@ -47,13 +47,13 @@ class DescriptionLength(Shown):
 
 @runtime_checkable
 class Describes(Protocol):
-    """What credo.description_length and credo.choose(by="mdl") ask of a model."""
+    """A model with a description length, for credo.description_length and credo.choose(by="mdl")."""
 
     def description_length(self, data: object) -> DescriptionLength: ...
 
 
 def integrated_out(log_evidence: float, n: float) -> DescriptionLength:
-    """Of observations under a conjugate prior: Σ −log₂ p(x | those before) = −log₂ p(all), the prequential code."""
+    """The prequential code of observations under a conjugate prior: Σ −log₂ p(x | earlier ones) = −log₂ p(all)."""
     how = "integrated out: the prequential code of the observations"
     return DescriptionLength("the observations", 0.0, 0.0, bits(log_evidence), n, how)
 
@@ -68,8 +68,8 @@ def bits(nats: float) -> float:
 
 
 def parameter_bits(count: float, n: float) -> float:
-    """½ log₂ n for each parameter: its posterior is about 1/√n wide, and a finer grid saves fewer bits of the data than
-    it costs (Rissanen 1983).
+    """½ log₂ n for each parameter: its posterior is about 1/√n wide, and a finer grid costs more bits than it saves
+    (Rissanen 1983).
 
     >>> parameter_bits(3, 64)
     9.0
@@ -78,7 +78,7 @@ def parameter_bits(count: float, n: float) -> float:
 
 
 def integer_bits(n: int) -> float:
-    """A whole number n ≥ 0, by Rissanen's universal code of n + 1: log₂ n + log₂ log₂ n + ... + log₂ 2.865
+    """The bits of a whole number n ≥ 0, by Rissanen's universal code of n + 1: log₂ n + log₂ log₂ n + ... + log₂ 2.865.
 
     >>> round(integer_bits(0), 3), round(integer_bits(15), 3)
     (1.519, 8.519)
@@ -92,7 +92,7 @@ def integer_bits(n: int) -> float:
 
 
 def arrow_bits(parents: Mapping[str, Sequence[str]], others: int) -> float:
-    """Of each node, how many parents it has, and which of the others: Σ log₂ (others + 1) + log₂ (others over k).
+    """The bits of each node's number of parents k and of the choice: Σ log₂ (others + 1) + log₂ (others over k).
 
     >>> arrow_bits({"a": [], "b": ["a"]}, others=1)
     2.0
@@ -101,7 +101,7 @@ def arrow_bits(parents: Mapping[str, Sequence[str]], others: int) -> float:
 
 
 def choice_bits(n: int, k: int) -> float:
-    """log₂ (n over k): which k of n.
+    """log₂ (n over k), the bits of a choice of k out of n.
 
     >>> round(choice_bits(4, 2), 3)
     2.585

@@ -20,12 +20,12 @@ from credo.errors import DataError, EvidenceError
 from credo.notices import tell
 from credo.numerics.exact import Array
 
-ROUNDING = 1e-9  # relative rounding error of the objective
-SHRINKING = 2  # consecutive shrinking steps needed to extrapolate
-CAREFUL = 10.0  # the extrapolated remainder is multiplied by this before a climb is given up
+OBJECTIVE_ROUNDING = 1e-9  # relative rounding error of the objective
+SHRINKING_STEPS = 2  # consecutive shrinking steps needed to extrapolate
+REMAINDER_MARGIN = 10.0  # times the extrapolated remainder is added before a climb is abandoned
 
-Expected = tuple[Evidence, float]  # expected statistics, and the log-likelihood of the rows behind them
-Batches = Callable[[], Iterable[Any]]  # the rows, which each step reads again
+Expected = tuple[Evidence, float]  # expected statistics of rows, and their log-likelihood
+Batches = Callable[[], Iterable[Any]]  # the rows; each step reads them again
 
 
 class Expecting(Protocol):
@@ -36,8 +36,7 @@ class Expecting(Protocol):
         ...
 
     def with_evidence(self, evidence: Evidence, /) -> Self:
-        """The M-step: the same prior, parameters at the mode given that evidence (with the mean, the objective could
-        decrease)."""
+        """The M-step: the model with its parameters at the posterior mode given the evidence."""
         ...
 
     def log_prior(self) -> float:
@@ -46,14 +45,14 @@ class Expecting(Protocol):
 
 
 class Extrapolating(Expecting, Protocol):
-    """One whose parameters are a vector, too, so that a step can be taken further in its direction."""
+    """A model whose parameters are also a vector, so that steps can be extrapolated."""
 
     def coordinates(self) -> Array:
-        """The parameters, on a scale on which steps of EM fall off alike. (parameters,)"""
+        """The parameters on a scale on which steps of EM shrink at about the same rate. (parameters,)"""
         ...
 
     def at(self, coordinates: Array, /) -> Self:
-        """The same model with those parameters, or near them: it decides how far a step may lead from its own."""
+        """The model with these parameters, or with nearer ones if the step is too long."""
         ...
 
 
@@ -66,13 +65,13 @@ class Fitted(Generic[Model]):
     """The result of EM."""
 
     model: Model
-    evidence: Evidence  # what the model expects of all rows
+    evidence: Evidence  # the expected statistics of all rows
     history: tuple[float, ...]  # the objective, log-likelihood + log prior, at the start and after each step
     converged: bool
 
     @property
     def objective(self) -> float:
-        """That of the model."""
+        """The objective at the end."""
         return self.history[-1]
 
 
@@ -104,13 +103,13 @@ class Step(Generic[Model]):
 def em(
     model: Model, batches: Batches, *, steps: int = 500, tolerance: float = 1e-10, above: float = -math.inf
 ) -> Fitted[Model]:
-    """At most `steps` steps from the model's parameters, until the relative growth of the objective is below
-    `tolerance`, or until it clearly won't exceed `above`. A decreasing objective is an error."""
+    """EM from the model's parameters, until the relative growth of the objective is below `tolerance`, or until it
+    clearly won't exceed `above`. A decreasing objective is an error."""
     return _fitted(em_steps(model, batches), steps, tolerance, above)
 
 
 def interruptible_em(model: Model, batches: Batches, *, steps: int = 500, tolerance: float = 1e-10) -> Fitted[Model]:
-    """The same; after the first step, Ctrl-C stops it with the result of the last complete step."""
+    """EM that Ctrl-C stops after the first step, with the result of the last complete step."""
     return _fitted(_until_interrupted(em_steps(model, batches)), steps, tolerance)
 
 
@@ -123,7 +122,7 @@ def _until_interrupted(climb: Iterator[Step[Model]]) -> Iterator[Step[Model]]:
 
 
 def em_steps(model: Model, batches: Batches) -> Iterator[Step[Model]]:
-    """The start and each step after it, without end; a decreasing objective is an error."""
+    """The start and all following steps, without end; a decreasing objective is an error."""
     return _rising(_plain_steps(model, batches))
 
 
@@ -176,31 +175,32 @@ def _fitted(climb: Iterator[Step[Model]], steps: int, tolerance: float, above: f
         history.append(step.objective)
         if growth <= tolerance * abs(step.objective) and not step.extrapolated:
             return Fitted(step.model, step.evidence, tuple(history), True)
-        if step.objective < above and _is_hopeless(history, above):
+        if step.objective < above and _will_stay_below(history, above):
             break
     return Fitted(step.model, step.evidence, tuple(history), False)
 
 
-def _is_hopeless(history: Sequence[float], above: float) -> bool:
-    """Whether the objective will end below a value, as far as its last steps tell: they shrink by a factor r, which
-    leaves g r/(1 - r) after a step of g (Aitken), and several times that isn't enough.
+def _will_stay_below(history: Sequence[float], above: float) -> bool:
+    """Whether the objective will converge below a value, by Aitken's extrapolation with a margin.
 
-    >>> _is_hopeless([0.0, 4.0, 6.0, 7.0, 7.5], 20.0), _is_hopeless([0.0, 4.0, 6.0, 7.0, 7.5], 12.0)
+    Steps that shrink by a factor r leave g r/(1 - r) after a step of g.
+
+    >>> _will_stay_below([0.0, 4.0, 6.0, 7.0, 7.5], 20.0), _will_stay_below([0.0, 4.0, 6.0, 7.0, 7.5], 12.0)
     (True, False)
-    >>> _is_hopeless([0.0, 1.0, 2.0, 3.0], 1000.0)  # steps that don't shrink may continue
+    >>> _will_stay_below([0.0, 1.0, 2.0, 3.0], 1000.0)  # steps that don't shrink may continue
     False
     """
-    if len(history) < SHRINKING + 2:
+    if len(history) < SHRINKING_STEPS + 2:
         return False
-    growth = np.diff(history[-SHRINKING - 2 :])
+    growth = np.diff(history[-SHRINKING_STEPS - 2 :])
     if not (growth[-1] > 0.0 and (growth[1:] < growth[:-1]).all()):
         return False
     ratio = float((growth[1:] / growth[:-1]).max())
-    return bool(history[-1] + CAREFUL * growth[-1] * ratio / (1.0 - ratio) < above)
+    return bool(history[-1] + REMAINDER_MARGIN * growth[-1] * ratio / (1.0 - ratio) < above)
 
 
 def _extrapolated(start: Array, first: Array, second: Array) -> Array:
-    """Where squared extrapolation leads."""
+    """The parameters by squared extrapolation of two steps."""
     step, bend = first - start, second - 2.0 * first + start
     length, curvature = (float(np.linalg.norm(each)) for each in (step, bend))
     size = max(1.0, length / curvature) if curvature > 0.0 else 1.0
@@ -222,5 +222,5 @@ def _check(growth: float, objective: float) -> None:
             f"EM's objective is {objective:g} and can't grow: rows are impossible under the model, or its density is "
             "unbounded. Try other starts, or a prior"
         )
-    if growth < -ROUNDING * max(1.0, abs(objective)):
+    if growth < -OBJECTIVE_ROUNDING * max(1.0, abs(objective)):
         raise EvidenceError(f"EM's objective fell by {-growth:g}: the M-step is inconsistent with the E-step")

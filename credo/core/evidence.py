@@ -1,8 +1,8 @@
 """Evidence: a schema and the statistics over its levels. It adds and subtracts.
 
-Much evidence plus little is a lazy sum: the terms are added up when their whole is first read. So an update takes time
-and memory in proportion to the new rows. Statistics over few levels, such as the number of rows of each class, are read
-without adding up the rest.
+Large evidence plus little is a lazy sum, computed when its value is first read. So an update takes time and memory in
+proportion to the new rows. Statistics over few levels, such as the number of rows of each class, are read without
+computing the rest of the sum.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from credo.engines.partitions import SHARDS
 from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
-NEVER = "can't forget what was never learned: these rows aren't all in the evidence"
+NEVER_LEARNED = "can't forget what was never learned: these rows aren't all in the evidence"
 MANY_LEVELS = 2**12  # above this many levels, small additions are merged lazily
-WAITING = 8  # small additions that are kept apart; more of them are merged with each other
+WAITING_TERMS = 8  # small additions that wait; more of them are merged with each other
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Statistics whose first axes run over the levels of columns (None: over something fixed)."""
+    """Statistics whose first axes run over the levels of columns; None is an axis of fixed length."""
 
     axes: tuple[Axis | None, ...]
     statistics: Any
@@ -44,7 +44,7 @@ class Evidence:
     schema: lazy[Schema] = lazy(lambda evidence: evidence._added_up().schema)  # noqa: RUF009 - a descriptor
     parts: lazy[Mapping[Label, Part]] = lazy(lambda evidence: evidence._added_up().parts)  # noqa: RUF009
 
-    waiting: ClassVar[tuple[Evidence, ...]] = ()  # the terms of a sum that isn't added up yet: first much, then little
+    waiting: ClassVar[tuple[Evidence, ...]] = ()  # the terms of a lazy sum: the large one first
 
     def __init__(self, schema: Schema, parts: Mapping[Label, Part] | None = None) -> None:
         object.__setattr__(self, "schema", schema)
@@ -52,7 +52,7 @@ class Evidence:
 
     @classmethod
     def _sum(cls, waiting: Sequence[Evidence]) -> Evidence:
-        """The ordered sum, which isn't added up before its schema or its parts are read."""
+        """The lazy sum in natural order, computed when its schema or its parts are read."""
         found = object.__new__(cls)
         object.__setattr__(found, "waiting", tuple(waiting))
         return found
@@ -61,7 +61,7 @@ class Evidence:
         if waiting := self.waiting:
             whole = Evidence.total(waiting).ordered()
             for name, value in (("schema", whole.schema), ("parts", whole.parts), ("waiting", ())):
-                object.__setattr__(self, name, value)  # the last one last, so that two threads at worst add up twice
+                object.__setattr__(self, name, value)  # `waiting` last: two threads at worst compute it twice
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -69,7 +69,7 @@ class Evidence:
 
     @classmethod
     def total(cls, evidences: Sequence[Evidence]) -> Evidence:
-        """The sum of many, added in their order; their levels unite."""
+        """The sum of several, added in their order; its levels are the union of theirs."""
         if len(evidences) == 1:
             return evidences[0]
         schema, positions = unite([evidence.schema for evidence in evidences])
@@ -80,17 +80,19 @@ class Evidence:
         return Evidence.total([self, other])
 
     def grown(self, new: Evidence) -> Evidence:
-        """The sum, levels in their natural order; a lazy one where `new` is little evidence beside this."""
+        """The sum with levels in natural order; lazy if `new` is small compared with this."""
         much, *little = self.waiting or (self,)
         if much.size < MANY_LEVELS or new.size + sum(each.size for each in little) > ADDED_SHARE * much.size:
             return self._added_up().grown(new) if little else (self + new).ordered()
         for each in (much, *little):
             agree([each.schema, new.schema])
-        return Evidence._sum([much, *little, new] if len(little) < WAITING else [much, Evidence.total([*little, new])])
+        return Evidence._sum(
+            [much, *little, new] if len(little) < WAITING_TERMS else [much, Evidence.total([*little, new])]
+        )
 
     @property
     def size(self) -> int:
-        """How many levels there are, of all columns."""
+        """The number of levels of all columns."""
         return sum(len(column.levels) for column in self.schema if column.levels is not None)
 
     def __mul__(self, factor: float) -> Evidence:
@@ -103,12 +105,11 @@ class Evidence:
         return self._about(axes, label).parts[label].statistics
 
     def column(self, axis: Axis) -> Column:
-        """As the schema has it."""
+        """The column of the schema."""
         return self._about([axis]).schema[axis]
 
     def _about(self, axes: Collection[Axis | None], label: Label | None = None) -> Evidence:
-        """The schema of some columns, and a part over them; of a sum that waits, only these are added up, unless they
-        have many levels."""
+        """The schema of some columns, and a part over them; a lazy sum computes only these if they have few levels."""
         few = [
             Evidence(
                 Schema(tuple(column for column in each.schema if column.axis in axes)),
@@ -125,34 +126,34 @@ class Evidence:
             if before.levels is not None and len(after.levels) > len(before.levels):
                 never = after.levels[len(before.levels)].as_py()
                 if not before.name:
-                    raise EvidenceError(NEVER)
+                    raise EvidenceError(NEVER_LEARNED)
                 raise EvidenceError(f"can't forget what was never learned: column {before.name!r} has no {never!r:.60}")
         left = dict(self.parts)
         for label in other.parts:
             if label not in self.parts:
-                raise EvidenceError(NEVER)
+                raise EvidenceError(NEVER_LEARNED)
             part = self.parts[label]
             taken = _gathered(self.schema, [other], [positions], label).statistics
             statistics = part.statistics.without(taken)
             if statistics is None:
-                raise EvidenceError(NEVER)
+                raise EvidenceError(NEVER_LEARNED)
             left[label] = Part(part.axes, statistics)
         return Evidence(self.schema, left)._without_empty_levels()
 
     def in_currencies(self, signs: Mapping[str, str]) -> Evidence:
-        """With the signs of amounts, which the schema keeps."""
+        """The evidence with the currency signs of amounts in its schema."""
         if not signs:
             return self
         return Evidence.total([self, Evidence(Schema(tuple(currency(*each) for each in signs.items())))])
 
     @property
     def currencies(self) -> dict[str, str]:
-        """The sign of each column of amounts; a sum that isn't added up yet stays so."""
+        """The currency sign of each column of amounts; a lazy sum stays lazy."""
         terms = self.waiting or (self,)
         return {name: sign for term in terms for name, sign in currencies(term.schema).items()}
 
     def crowded(self, slack: float = 0.0) -> Label | None:
-        """The part, if there is one, with more observations of a group than the group has rows: no rows have such sums.
+        """A part with more observations of a group than the group has rows, which is impossible; None if there is none.
 
         Slack is the weight that rounding may have taken from rows.
         """
@@ -171,7 +172,7 @@ class Evidence:
         return self._at(kept)
 
     def knowing(self, other: Evidence) -> Evidence:
-        """With the other's levels, but nothing else of it."""
+        """The evidence with the other's levels added, without their statistics."""
         return Evidence.total([self, Evidence(other.schema)]).ordered()
 
     def level_weights(self, axis: Axis) -> Array:
@@ -183,12 +184,12 @@ class Evidence:
         return total
 
     def ordered(self) -> Evidence:
-        """With every column's levels in their natural order, however the rows came; words stay as they came."""
+        """The evidence with each column's levels in natural order; words keep their order."""
         known = (c for c in self.schema if c.levels is not None and c.kind != "text")
         return self._at({c.axis: c.ordered()[1] for c in known if not c.is_ascending})
 
     def only(self, *labels: Label) -> Evidence:
-        """Some of the parts, and the columns that they are about."""
+        """Some of the parts, and their columns."""
         parts = {label: self.parts[label] for label in labels}
         about = {axis for part in parts.values() for axis in part.axes} | {label.name for label in labels}
         return Evidence(Schema(tuple(column for column in self.schema if column.axis in about)), parts)
@@ -196,14 +197,14 @@ class Evidence:
     @property
     def word_columns(self) -> list[str]:
         """The category columns whose values are words."""
-        waiting = self.waiting  # whose types agree
+        waiting = self.waiting  # all terms have the same types
         schema = waiting[0].schema if waiting else self.schema
         known = [column for column in schema if column.kind == "category" and column.levels is not None]
         own = (column for column in known if len(column.levels) and not column.derived)
         return [column.name for column in own if pa.types.is_string(column.levels.type)]
 
     def beside(self, other: Evidence) -> Evidence:
-        """With other parts about the same rows."""
+        """The evidence with other parts about the same rows."""
         schema, (own, new) = unite([self.schema, other.schema])
         rest = {label: part for label, part in other.parts.items() if label not in self.parts}
         sides = ((self, own, self.parts), (other, new, rest))
@@ -211,7 +212,7 @@ class Evidence:
         return Evidence(schema, parts).ordered()
 
     def keeping(self, labels: Collection[Label]) -> Evidence:
-        """Those parts, and the levels that they run over; the signs of currencies stay."""
+        """These parts and the levels that they run over, with all currency signs."""
         parts = {label: part for label, part in self.parts.items() if label in labels}
         over = {axis for part in parts.values() for axis in part.axes}
         over |= {column.axis for column in self.schema if column.derived == "currency"}
@@ -219,7 +220,7 @@ class Evidence:
         return Evidence(Schema(tuple(columns)), parts)
 
     def renamed(self, old: str, new: str) -> Evidence:
-        """With another name for a column, in its label too."""
+        """The evidence with a column renamed, in its label, too."""
 
         def name(other: object) -> Any:
             return new if other == old else other
@@ -231,15 +232,15 @@ class Evidence:
         return Evidence(Schema(tuple(replace(c, name=name(c.name)) for c in self.schema)), parts)
 
     def only_levels(self, axis: Axis, positions: Positions) -> Evidence:
-        """Only those levels of a column; other columns keep theirs."""
+        """The evidence of some levels of a column; other columns keep their levels."""
         return self._at({axis: positions})
 
     def at_levels(self, axis: Axis, positions: Positions) -> Evidence:
-        """Only those levels of a column, and of the others those that still have evidence."""
+        """The evidence of some levels of a column; other columns keep the levels that have evidence."""
         return self._at({axis: positions})._without_empty_levels()
 
     def _at(self, positions: Mapping[Axis, Positions]) -> Evidence:
-        """Only those levels, in that order."""
+        """The evidence of some levels of columns, in this order."""
         sizes = {axis: len(self.schema[axis].levels) for axis in positions}
         positions = {axis: p for axis, p in positions.items() if not np.array_equal(p, np.arange(sizes[axis]))}
         if not positions:
@@ -256,8 +257,8 @@ class Evidence:
 
 @dataclass(frozen=True)
 class ByLevel:
-    """Takes evidence apart by the levels of a column: a level's shard follows from its value alone. Parts that aren't
-    about the column are in the first."""
+    """Splits evidence into shards by the levels of a column; a level's shard depends on its value alone, and other
+    parts are in the first."""
 
     axis: Axis
 

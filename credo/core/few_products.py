@@ -1,4 +1,4 @@
-"""Products of few rows by NumPy: that is faster than plain Python, and than loading Numba."""
+"""Sums of products of few rows by NumPy, which is faster than plain Python and than loading Numba."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array, two_product, two_sum
 
-FEW_PRODUCTS = 2**18  # rows x columns²
+FEW_PRODUCTS = 2**18  # rows x columns², up to which NumPy is faster
 
 
 def add_few_products(x: Array, codes: Codes, weight: Array, high: Array, low: Array) -> None:
-    """The same bits as by `add_products_hard`: first the first rows of all groups are added, then the second ones,
-    and so on; beside the lower triangle, what is above it."""
+    """Adds Σ w xx′ of each group with the same bits as `add_products_hard`: the first rows of all groups, then the
+    second ones, and so on. The upper triangle is filled, too."""
     v, rest = two_product(x, weight[:, None])
     left, right = v[:, :, None], x[:, None, :]
     product, error = two_product(left, right)

@@ -1,6 +1,6 @@
-"""Which fold each row is in: drawn from the seed and the row's place, except for rows that must lie in one fold.
+"""The fold of each row: drawn from the seed and the row's position, except for rows that must be in the same fold.
 
-Copies of a row would predict each other, and so would rows of one patient, author or day: see `Together`.
+Copies of a row would predict each other, and so would rows of one patient, author or day: see `FoldGroups`.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from credo.data.fingerprints import MISSING_PRINT, Fingerprints, cell_prints, fi
 from credo.errors import DataError, SchemaError
 from credo.numerics.arrays import Positions
 
-GROUPS = "groups"  # the name of a column of groups that comes as an array
-Groups = object  # None, a column's name, or an array with one value a row
+GROUP_COLUMN = "groups"  # the name of the column, if groups are given as an array
+Groups = object  # None, a column's name, or an array with one value per row
 
 
 @dataclass(frozen=True)
-class Together:
-    """Rows that lie in one fold: those with the same fingerprint of these columns, if it is one of `prints`."""
+class FoldGroups:
+    """Rows in the same fold: those with the same fingerprint of these columns, if it is among `prints`."""
 
     names: tuple[str, ...]
     prints: Fingerprints  # in ascending order
 
     def folds(self, batch: Batch, drawn: Positions, folds: int, seed: int) -> Positions:
-        """The fold of each row; those that have no others to lie with keep theirs."""
+        """The fold of each row; rows outside these groups keep the drawn fold."""
         prints = fingerprints(cell_prints(batch, self.names))
         place = np.minimum(np.searchsorted(self.prints, prints), len(self.prints) - 1)
         own = np.random.default_rng(seed).permutation(len(self.prints)) % folds
@@ -37,11 +37,11 @@ class Together:
 
 @dataclass(frozen=True)
 class FoldDraw:
-    """The fold of each row, which follows from the seed, the batch's place, and the rows that lie together."""
+    """Draws the fold of each row, given the seed, the batch's position, and groups of rows in the same fold."""
 
     folds: int
     seed: int
-    together: Together | None = None
+    together: FoldGroups | None = None
 
     def of(self, batch: Batch) -> Positions:
         drawn = np.random.default_rng([self.seed, batch.start]).permutation(batch.rows) % self.folds
@@ -50,7 +50,7 @@ class FoldDraw:
         return self.together.folds(batch, drawn, self.folds, self.seed)
 
     def beside(self, names: Sequence[str]) -> list[str]:
-        """The columns to read: those named, and those by which rows lie together."""
+        """The columns to read: those named, and those that define groups."""
         return [*dict.fromkeys((*names, *(() if self.together is None else self.together.names)))]
 
 
@@ -66,41 +66,41 @@ class GroupPrints:
 
 
 def with_groups(table: Source, groups: Groups) -> tuple[Source, str | None]:
-    """The table with its groups, and the name of the column that holds them; None where there are none."""
+    """The table with its groups, and the name of their column; None without groups."""
     if groups is None:
         return table, None
     if isinstance(groups, str):
         table.require([groups])
         return table, groups
-    name = GROUPS
+    name = GROUP_COLUMN
     while name in table.names:
         name += "_"
     return table.beside(name, groups), name
 
 
 def check_groups(name: str | None, target: object, weight: object) -> None:
-    """Refuse a column that has another role."""
+    """Refuse a column of groups that has another role."""
     for role, other in (("the target", target), ("the weight", weight)):
         if name is not None and isinstance(other, str) and other == name:
             raise SchemaError(f"column {name!r} can't be both {role} and the groups")
 
 
 def group_count(table: Source, name: str) -> int:
-    """How many values the column has."""
+    """The number of groups in a column."""
     return len(_prints(table, name))
 
 
 def _prints(table: Source, name: str) -> Fingerprints:
-    """Of the distinct values, in ascending order."""
+    """The fingerprints of a column's distinct values, in ascending order."""
     found = [*engines.map(GroupPrints(name), table.partitions([name]))]
     return np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *found]))
 
 
-def grouped_by(table: Source, name: str | None, folds: int) -> Together | None:
-    """Rows with the same value of a column lie in one fold; a row without a value is a group by itself."""
+def grouped_by(table: Source, name: str | None, folds: int) -> FoldGroups | None:
+    """Groups of rows by the value of a column; a row without a value is a group by itself."""
     if name is None:
         return None
     prints = _prints(table, name)
     if len(prints) < folds:
         raise DataError(f"{folds} folds need at least {folds} groups, but column {name!r} has {len(prints)}")
-    return Together((name,), prints)
+    return FoldGroups((name,), prints)

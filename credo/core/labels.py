@@ -14,28 +14,28 @@ Counted = Literal[
     "numbers",  # all number columns that are independent given the class
     "logarithms",  # of number columns
     "dates",  # as numbers
-    "joint",  # number columns that covary, of the rows with one pattern of missing cells
-    "completed",  # the same, where EM fills in what it expects of missing cells
-    "known",  # cells of columns that covary, each column by itself, where others are filled in
-    "one-hot",  # all columns as features that covary
-    "family",  # a column's cells together with those of its parents
+    "joint",  # correlated number columns, of the rows with one pattern of missing cells
+    "completed",  # correlated number columns, with missing cells replaced by EM's expectations
+    "known",  # known cells of correlated columns, by column, where EM replaces missing cells
+    "one-hot",  # all columns as correlated features
+    "family",  # a column's cells jointly with those of its parents
     "pairs",  # of all columns' cells, in one row
     "texts",  # texts of a column that aren't missing
-    "documents",  # that hold each word
-    "logs",  # logarithms of how often a document holds each word
-    "odds",  # the same, over the norm of the document
+    "documents",  # documents that contain each word
+    "logs",  # logarithms of word counts in documents
+    "odds",  # logarithms of word counts, divided by the document's norm
     "leaves",  # rows of each class in each leaf of a tree
     "noise",  # rows with the weights of Student-t noise
     "missing information",  # of a network node's counts that EM expected, in rows
     "causes",  # the effects that EM expects of each cause of a noisy node
-    "hidden",  # rows that EM read, none of which knew a variable
+    "hidden",  # rows that EM read, with a variable that none of them knows
     "initial",  # first states of sequences
     "transitions",  # states that follow states
 ]
 
 
 class Label(NamedTuple):
-    """What a part of the evidence counts, of which column, of what is derived from it, and in which rows.
+    """The kind of statistics of a part of the evidence, its column, the derivation, and the pattern of rows.
 
     Labels are equal, ordered and hashed by their fields; a column may have any name.
 
@@ -44,7 +44,7 @@ class Label(NamedTuple):
     """
 
     counted: Counted
-    name: str = ""  # of the column or the network's node; "" where it is about several or none
+    name: str = ""  # of the column or the network's node; "" for several or none
     derived: Derivation = ""  # from the column
     pattern: tuple[bool, ...] = ()  # of "joint": which columns are known
 

@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 class lazy(Generic[Result]):  # noqa: N801 - a decorator
     """functools.cached_property without its lock, which all instances share in Python 3.11.
 
-    Two threads that ask one instance at once compute it twice, and get the same.
+    Two threads that read it at the same time compute the same value twice.
     """
 
     name: str

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo import engines
-from credo.core.evidence import NEVER, Evidence
-from credo.core.folds import FoldDraw, Together
+from credo.core.evidence import NEVER_LEARNED, Evidence
+from credo.core.folds import FoldDraw, FoldGroups
 from credo.core.labels import Label
 from credo.core.records import Surface
-from credo.core.statistics import ROUNDING, Positions
+from credo.core.statistics import PAIR_ROUNDING, Positions
 from credo.data import Batch, Source, cells, source
 from credo.data.tables import NO_DATA
 from credo.engines import Partition
@@ -28,7 +28,7 @@ from credo.engines.partitions import Split
 from credo.errors import DataError, EvidenceError, check_discount, check_whole
 from credo.numerics.exact import Array
 
-Weight = Any  # None, a column's name, or an array with one weight a row
+Weight = Any  # None, a column's name, or an array with one weight per row
 
 
 class Additive(Surface, ABC):
@@ -46,23 +46,23 @@ class Additive(Surface, ABC):
     @property
     @abstractmethod
     def n(self) -> float:
-        """The weight of what was learned."""
+        """The weight of the learned rows."""
 
     @abstractmethod
     def needs(self, data: Source) -> Sequence[str]:
-        """The columns that it reads."""
+        """The columns that the model reads."""
 
     @abstractmethod
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
-        """The evidence in one batch."""
+        """The evidence of one batch."""
 
     @abstractmethod
     def with_evidence(self, evidence: Evidence) -> Self:
-        """The same prior and settings, with that evidence."""
+        """The model with this evidence, and the same prior and settings."""
 
     @abstractmethod
     def log_prob(self, data: object) -> Array:
-        """log p(row) of each row, by the predictive."""
+        """The predictive log p(row) of each row. (rows,)"""
 
     @abstractmethod
     def mergeable(self, other: Self) -> str | None:
@@ -72,8 +72,8 @@ class Additive(Surface, ABC):
         """The evidence of many batches."""
         return Evidence.total(parts)
 
-    def fitted_to(self, others: Evidence, held_out: Evidence) -> Self:  # noqa: ARG002 - of use to those who override
-        """The model that predicts a fold: the same, with the other folds' evidence."""
+    def fitted_to(self, others: Evidence, held_out: Evidence) -> Self:  # noqa: ARG002 - for overriding methods
+        """The model that predicts a fold, with the evidence of the other folds."""
         return self.with_evidence(others)
 
     def update(self, data: object, *, weight: Weight = None) -> Self:
@@ -86,13 +86,13 @@ class Additive(Surface, ABC):
         if self.evidence is None:
             raise EvidenceError("there is nothing to forget: no rows were learned yet")
         left = self.evidence.without(self.gathered(data, weight))
-        if crowded := self.crowded(left, ROUNDING * self.n):
+        if crowded := self.crowded(left, PAIR_ROUNDING * self.n):
             what = f"a missing {crowded.name!r}" if crowded.name else "missing cells"
-            raise EvidenceError(f"{NEVER} (fewer rows with {what} were learned)")
+            raise EvidenceError(f"{NEVER_LEARNED} (fewer rows with {what} were learned)")
         return self.with_evidence(left)
 
     def crowded(self, evidence: Evidence, slack: float = 0.0) -> Label | None:
-        """The part of evidence, if there is one, that holds more observations of a group than the group has rows."""
+        """A part of evidence with more observations of a group than the group has rows; None without such a part."""
         return evidence.crowded(slack)
 
     def discount(self, factor: float) -> Self:
@@ -101,7 +101,7 @@ class Additive(Surface, ABC):
         return self if self.evidence is None else self.with_evidence(self.evidence * share)
 
     def __add__(self, other: Self) -> Self:
-        """The evidence of both, the prior counted once."""
+        """The evidence of both; the prior counts once."""
         if not isinstance(other, type(self)):
             return NotImplemented
         if reason := self.mergeable(other):
@@ -114,14 +114,14 @@ class Additive(Surface, ABC):
         return fold(add, others, self)
 
     def gathered(self, data: object, weight: Weight = None) -> Evidence:
-        """The evidence in a table, in one pass over it."""
+        """The evidence of a table, in one pass over it."""
         table = source(data)
         names = self.needs(table.without(weight))
         found = gather(self.summarise, table, names, weight, self.total)
         return found.in_currencies(table.currencies(names))
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
-        """The predictive log-probability of each row by models of the other folds."""
+        """The predictive log-probability of each row by the model of the other folds."""
         return cross_validate(self, data, folds, weight=weight, seed=seed)
 
 
@@ -136,8 +136,8 @@ def gather(
     total: Callable[[Sequence[Gathered]], Gathered],
     split: Split | None = None,
 ) -> Gathered:
-    """The total over all batches of those columns, in one pass; rows of weight 0 are dropped. Many keys are reduced in
-    shards, where it is said what splits them."""
+    """The total over all batches of these columns, in one pass; rows of weight 0 are dropped. Many keys are reduced in
+    shards, if a split is given."""
     weights = Weights.of(weight)
     job = Summarise(summarise, tuple(names), weights.of_a_row)
     partitions = weights.partitions(table, names)
@@ -152,7 +152,7 @@ def gather(
 
 @dataclass(frozen=True, eq=False)
 class Summarise(Generic[Gathered]):
-    """What a learner makes of a batch's rows, each with its weight."""
+    """Summarises the weighted rows of a batch for a learner."""
 
     summarise: Callable[[Batch, Array], Gathered]
     names: tuple[str, ...]
@@ -169,7 +169,7 @@ class Summarise(Generic[Gathered]):
 
 @dataclass(frozen=True)
 class RowWeights:
-    """Where a row's weight is found: in a column, in the batch itself, or the same for all."""
+    """The source of rows' weights: a column, the batch itself, or one weight for all."""
 
     column: str | None = None
     every: float = 1.0
@@ -188,7 +188,7 @@ class RowWeights:
 
 @dataclass(frozen=True, eq=False)
 class Weights(RowWeights):
-    """One weight a row: the same for all, a column, or an array, which is put beside the table."""
+    """The weights of rows: one for all, a column, or an array that is read with the table."""
 
     values: Array | None = None
 
@@ -206,20 +206,20 @@ class Weights(RowWeights):
 
     @property
     def of_a_row(self) -> RowWeights:
-        """What a job needs: an array comes with the batches."""
+        """The source of weights for a job: batches carry an array's weights."""
         return RowWeights(self.column, self.every)
 
     def beside(self, names: Sequence[str]) -> list[str]:
-        """The columns to read: those named, and the weights'."""
+        """The columns to read: those named, and that of weights."""
         return [*names, self.column] if self.column is not None and self.column not in names else list(names)
 
     def partitions(self, table: Source, names: Sequence[str]) -> Iterable[Partition[Batch]]:
-        """Those columns, and with each row its weight."""
+        """The partitions of these columns, with the weight of each row."""
         table = table if self.values is None else table.weighted(self.values)
         return table.partitions(self.beside(names))
 
     def batches(self, table: Source, names: Sequence[str]) -> Iterator[Batch]:
-        """The same, read here."""
+        """The batches of these columns, with the weight of each row."""
         return (batch for partition in self.partitions(table, names) for batch in partition.batches())
 
 
@@ -233,7 +233,7 @@ class Validation:
 
     @property
     def log_loss(self) -> float:
-        """The mean of -log p(row), in nats, over the rows that aren't missing."""
+        """The mean of -log p(row) over the rows that aren't missing, in nats."""
         known = ~np.isnan(self.log_probabilities)
         return -float(np.average(self.log_probabilities[known], weights=self.weights[known]))
 
@@ -243,7 +243,7 @@ class Validation:
 
 def cross_validate(
     learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0,
-    together: Together | None = None,
+    together: FoldGroups | None = None,
 ) -> Validation:  # fmt: skip
     """The predictive log-probability of each row by models of the other folds."""
     table = source(data)
@@ -258,8 +258,10 @@ def cross_validate(
 def summed_validation(
     job: Callable[[Batch], Any], partitions: Iterable[Partition[Batch]], left_out: bool = False
 ) -> Validation:
-    """The figures of a frame's rows, added up where they are, by a job that finds their log-probabilities, weights and
-    folds; `left_out`: each row is a fold."""
+    """The scores of a frame's rows, summed on the workers by a job that returns log-probabilities, weights and folds.
+
+    left_out: each row is a fold
+    """
     from credo.core.summed_scores import SummedValidation, summed_scores
 
     found = summed_scores(job, partitions, SummedValidation, SummedValidation.of)
@@ -274,16 +276,16 @@ def _log_prob(model: Additive, batch: Batch, weights: Array) -> tuple[Array, Arr
 
 Score = Callable[
     [Any, Batch, Array], tuple[NDArray[Any], ...]
-]  # a model's scores of a batch's rows, and arrays beside them
+]  # a model's scores of a batch's rows, and further arrays
 
 
 def fold_scores(
     learner: Additive, table: Source, folds: int, weight: Weight, seed: int, score: Score, *,
-    with_folds: bool = False, together: Together | None = None,
+    with_folds: bool = False, together: FoldGroups | None = None,
 ) -> tuple[list[NDArray[Any]], Evidence]:  # fmt: skip
-    """k-fold validation without a refit: one pass gathers each fold's evidence, one scores it by that of the others.
+    """k-fold validation without a refit: one pass gathers each fold's evidence, the next scores it by the other folds.
 
-    What the scores are, array by array, and the evidence of all rows. `together`: rows that lie in one fold.
+    The result is the arrays of scores, and the evidence of all rows. together: rows that must be in the same fold
     """
     job, partitions, evidence = fold_job(learner, table, folds, weight, seed, score, together)
     found = [*map(np.concatenate, zip(*engines.map(job, partitions), strict=True))]
@@ -292,9 +294,9 @@ def fold_scores(
 
 def fold_job(
     learner: Additive, table: Source, folds: int, weight: Weight, seed: int, score: Score,
-    together: Together | None = None,
+    together: FoldGroups | None = None,
 ) -> tuple[FoldScores, Iterable[Partition[Batch]], Evidence]:  # fmt: skip
-    """The second of these passes, which is to be made: its job and its partitions; and the evidence of all rows."""
+    """The job and the partitions of the second pass of `fold_scores`, and the evidence of all rows."""
     if table.once:
         raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
     folds = check_whole("folds", folds, 2, DataError)
@@ -312,7 +314,7 @@ def fold_job(
 
 @dataclass(frozen=True)
 class OfFolds:
-    """The evidence of each fold, and how many rows there were."""
+    """The evidence of each fold, and the number of rows."""
 
     evidence: list[Evidence]
     rows: int
@@ -320,7 +322,7 @@ class OfFolds:
 
 @dataclass(frozen=True)
 class Folds:
-    """The evidence of each fold in a batch."""
+    """Gathers the evidence of each fold from a batch."""
 
     learner: Additive
     names: tuple[str, ...]
@@ -344,15 +346,15 @@ class Folds:
 
 @dataclass(frozen=True, eq=False)
 class FoldScores:
-    """The score of each row of a batch, in order, and its fold."""
+    """Scores the rows of a batch, each by the model of the other folds."""
 
     plan: Folds
-    models: Sequence[Additive]  # each fold's, fitted to the others
+    models: Sequence[Additive]  # for each fold, fitted to the others
 
     def __call__(self, batch: Batch) -> list[NDArray[Any]]:
         split = self.plan.split(batch)
         filled = [(k, *part) for k, part in enumerate(split) if len(part[0])]
-        filled = filled or [(0, *split[0])]  # an empty part of the first fold says what the arrays look like
+        filled = filled or [(0, *split[0])]  # an empty part gives the arrays' shapes
         score = self.plan.score
         parts = [(*score(self.models[k], part, weights), np.full(len(rows), k)) for k, rows, part, weights in filled]
         order = np.argsort(np.concatenate([rows for _, rows, _, _ in filled]))

@@ -1,4 +1,4 @@
-"""How much each row belongs to each group: hard (codes, -1 = unknown) or soft (weights)."""
+"""Membership of rows in groups: hard (codes, -1 = unknown) or soft (weights)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from credo._kernels.models.shares import share_out, take_top
 from credo.numerics.arrays import Codes as Codes
 from credo.numerics.exact import Array
 
-FEW_CELLS = 2**15  # rows x groups, up to which NumPy takes less time than a kernel that isn't compiled yet
+FEW_RESPONSIBILITIES = 2**15  # rows x groups, up to which NumPy is faster than loading a kernel
 
 
 @dataclass(frozen=True, eq=False)
 class Hard:
-    """Row i belongs to group codes[i] with its whole weight, or to none where the code is -1."""
+    """Row i belongs to group codes[i] with its whole weight; to none if the code is -1."""
 
     codes: Codes  # (rows,)
     groups: int
@@ -40,7 +40,7 @@ class Hard:
         return Hard(self.codes[rows], self.groups, self.weight[rows])
 
     def soft(self) -> Soft:
-        """The same membership as weights: one-hot rows, zeros where the code is -1."""
+        """The membership as weights: one-hot rows, zeros where the code is -1."""
         one_hot = self.codes[:, None] == np.arange(self.groups)
         return Soft(one_hot * self.weight[:, None])
 
@@ -61,7 +61,7 @@ class Soft:
         ([[0.25, 0.75], [0.75, 0.25]], [0.4, 0.8])
         """
         weight = np.ones(len(log_joint)) if weight is None else weight
-        if not take_top.is_ready and log_joint.size < FEW_CELLS:
+        if not take_top.is_ready and log_joint.size < FEW_RESPONSIBILITIES:
             return cls._of_few(log_joint, weight)
         log_prob, total = np.empty((2, len(log_joint)))
         take_top(log_joint, log_prob)
@@ -73,7 +73,7 @@ class Soft:
 
     @classmethod
     def _of_few(cls, log_joint: Array, weight: Array) -> tuple[Soft, Array]:
-        """By NumPy, in the kernels' order: the same to the last bit."""
+        """Responsibilities by NumPy, in the kernels' order: the same to the last bit."""
         with np.errstate(divide="ignore", invalid="ignore"):
             top = log_joint.max(1, initial=-np.inf)
             shares = np.exp(log_joint - np.where(np.isneginf(top), 0.0, top)[:, None])

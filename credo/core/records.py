@@ -1,4 +1,4 @@
-"""Models as frozen dataclasses: fields that are learned, and the names that users see."""
+"""Models as frozen dataclasses: replacing fields, and the names that users see."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Surface(Shown):
 
 
 def with_fields(record: Record, **values: object) -> Record:
-    """The same with other values of some fields, also of those with init=False, which dataclasses.replace refuses.
+    """The record with some fields replaced, also those with init=False, which dataclasses.replace refuses.
 
-    What was derived from the old values, such as a cached property, isn't taken along.
+    Cached properties aren't copied.
     """
     new = object.__new__(type(record))
     for each in fields(record):  # type: ignore[arg-type]

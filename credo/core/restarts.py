@@ -1,4 +1,4 @@
-"""EM from several starts: a few steps from each, the best few to convergence. To an engine, a start is a batch."""
+"""EM from several starts: a few steps from each, and the best ones to convergence. For engines, a start is a batch."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Start(Loaded, Generic[Model]):
     """The parameters of a start."""
 
     model: Model
-    rows: int  # that each step reads
+    rows: int  # rows that each step reads
 
 
 @dataclass(frozen=True, eq=False)
 class Climb(Generic[Model]):
-    """The job of one start: EM from there. Other starts may run at the same time, each on one thread."""
+    """The job of one start: EM from its parameters. Other starts may run at the same time, each on one thread."""
 
     method: Callable[..., Fitted[Model]]
     batches: Batches
@@ -43,28 +43,28 @@ class Climb(Generic[Model]):
 
 @dataclass(frozen=True, eq=False)
 class Restarts(Generic[Model]):
-    """How the best of several starts is found."""
+    """The settings of EM with several starts."""
 
     method: Callable[..., Fitted[Model]]  # such as em: (model, batches, *, steps, tolerance[, above])
     batches: Batches
     rows: int  # of all batches
     steps: int
     tolerance: float
-    first_steps: tuple[int, ...] = (4, 6)  # from every start, where there are more of them than finalists; after each
-    # of these numbers but the last, the worse half gives up
+    first_steps: tuple[int, ...] = (4, 6)  # of every start, if these are more than finalists; after each number of
+    # steps but the last, the worse half is dropped
     finalists: int = 3  # starts that are run to convergence
-    favoured: int = 0  # of the finalists, so many are the first starts, whatever their objective
-    same: float = 1e-9  # of the objective: fits within it found the same optimum, and the first of them is taken
-    beside: bool = True  # whether starts run at the same time, each on one thread; else each step runs on all
-    above: float | None = None  # an objective that is known already: finalists that clearly stay below it, or below
-    # the best of them, are given up. None: all of them are followed to their ends
+    favoured: int = 0  # the number of first starts that are finalists whatever their objective
+    same: float = 1e-9  # of the objective: fits this close found the same optimum, and the first is taken
+    beside: bool = True  # whether starts run at the same time, each on one thread; otherwise each step uses all threads
+    above: float | None = None  # a known objective: finalists that clearly stay below it, or below the best finalist,
+    # are abandoned. None: all finalists run to convergence
 
     def best(self, starts: Sequence[Model]) -> Fitted[Model]:
-        """The fit that ends highest."""
+        """The fit with the highest objective."""
         return self.highest(self.ends(starts))
 
     def ends(self, starts: Sequence[Model]) -> list[Fitted[Model]]:
-        """The finalists' fits."""
+        """The fits of the finalists."""
         if not starts:
             raise EvidenceError("EM needs a start: there is none to choose the best of")
         if len(starts) <= self.finalists:
@@ -76,7 +76,7 @@ class Restarts(Generic[Model]):
         return [*self.climbed(favoured), *self._finished(self._leading(begun, wanted))]
 
     def _finished(self, begun: Sequence[Fitted[Model]]) -> list[Fitted[Model]]:
-        """Finalists at convergence, or abandoned: the leader sets the bar for the others."""
+        """The finalists' fits, converged or abandoned: the others are compared with the leader."""
         if self.above is None or not begun:
             return self._continued(begun, self.steps)
         leader = max(begun, key=lambda fit: fit.objective)
@@ -85,14 +85,14 @@ class Restarts(Generic[Model]):
         return ends + self._continued(others, self.steps, max(self.above, ends[0].objective))
 
     def _leading(self, fits: Sequence[Fitted[Model]], count: int) -> list[Fitted[Model]]:
-        """The best few, in their order."""
+        """The best fits, in their order."""
         ranked = sorted(range(len(fits)), key=lambda i: (-fits[i].objective, i))[:count]
         return [fits[i] for i in sorted(ranked)]
 
     def climbed(
         self, starts: Sequence[Model], steps: int | None = None, above: float | None = None
     ) -> list[Fitted[Model]]:
-        """The fit from each start, after at most so many steps."""
+        """The fit from each start after at most `steps` steps."""
         steps = self.steps if steps is None else min(steps, self.steps)
         climb = Climb(self.method, self.batches, steps, self.tolerance, above)
         if self.beside and len(starts) > 1:
@@ -100,7 +100,7 @@ class Restarts(Generic[Model]):
         return [climb.from_start(start) for start in starts]
 
     def _continued(self, begun: Sequence[Fitted[Model]], steps: int, above: float | None = None) -> list[Fitted[Model]]:
-        """By at most so many steps; converged fits stay."""
+        """The fits continued by at most `steps` steps; converged fits are unchanged."""
         left = self.steps - max((len(fit.history) - 1 for fit in begun), default=0)
         found, going = [*begun], [i for i, fit in enumerate(begun) if not fit.converged and left > 0]
         ends = self.climbed([begun[i].model for i in going], min(steps, left), above)
@@ -109,7 +109,7 @@ class Restarts(Generic[Model]):
         return found
 
     def highest(self, fits: Sequence[Fitted[Model]]) -> Fitted[Model]:
-        """The best, the first of those that are equal up to rounding."""
+        """The best fit; the first of those that are equal up to rounding."""
         best, *others = fits
         for fit in others:
             if fit.objective > best.objective + self.same * abs(best.objective):

@@ -1,6 +1,6 @@
 """Sums under soft membership: n, Σ wz and Σ wz² or Σ wzz′ about a pivot near each group's mean.
 
-Expected statistics are never forgotten, so plain floats suffice: about the mean they lose nothing. Evidence holds the
+Expected statistics are never forgotten, so plain floats suffice: about the mean they lose no digits. Evidence has the
 sums about 0, in pairs of floats.
 """
 
@@ -12,24 +12,24 @@ import numpy as np
 
 from credo.numerics.exact import Array
 
-SAMPLE = 1024  # evenly spaced rows by which the groups' means are estimated
-SMALL = 2**18  # rows x groups x columns: below it, NumPy takes less time than Numba takes to load
-NO_WEIGHT = 1e-290  # of a group's weight: as if there were no rows
+PIVOT_ROWS = 1024  # evenly spaced rows from which the groups' means are estimated
+FEW_SOFT_SUMS = 2**18  # rows x groups x columns, below which NumPy is faster than loading Numba
+NO_WEIGHT = 1e-290  # a group with a smaller weight has no rows
 
 
 class CentredSums(NamedTuple):
-    """About a pivot for each group and column."""
+    """Sums about a pivot for each group and column."""
 
-    n: Array  # (groups, columns), or (groups,) of products
+    n: Array  # (groups, columns), or (groups,) for products
     first: Array  # (groups, columns)
     second: Array  # (groups, columns), or (groups, columns, columns)
     pivot: Array  # (groups, columns)
 
 
 def moments(x: Array, weights: Array) -> CentredSums:
-    """Of each column by itself, over the cells that aren't NaN."""
+    """n, Σ wz and Σ wz² of each column, over the cells that aren't NaN."""
     pivot = _pivot(x, weights)
-    if x.size * weights.shape[1] < SMALL:
+    if x.size * weights.shape[1] < FEW_SOFT_SUMS:
         known = ~np.isnan(x)
         z = np.where(known[:, None], x[:, None] - pivot, 0.0)  # (rows, groups, columns)
         once = weights[:, :, None] * z
@@ -42,10 +42,10 @@ def moments(x: Array, weights: Array) -> CentredSums:
 
 
 def products(x: Array, weights: Array) -> CentredSums:
-    """Of columns together; no cell is NaN."""
+    """n, Σ wz and Σ wzz′ of all columns; no cell is NaN."""
     pivot = _pivot(x, weights)
     groups, d = pivot.shape
-    if x.size * groups < SMALL:
+    if x.size * groups < FEW_SOFT_SUMS:
         z = x - pivot[:, None]  # (groups, rows, columns)
         once = weights.T[:, :, None] * z
         return CentredSums(weights.sum(0), once.sum(1), once.swapaxes(1, 2) @ z, pivot)
@@ -57,14 +57,14 @@ def products(x: Array, weights: Array) -> CentredSums:
 
 
 def symmetric(lower: Array) -> Array:
-    """Matrices, of which the lower triangle counts."""
+    """Symmetric matrices from their lower triangles."""
     lower = np.tril(lower)
     return np.asarray(lower + np.tril(lower, -1).swapaxes(-1, -2))
 
 
 def _pivot(x: Array, weights: Array) -> Array:
-    """The groups' means in some of the rows; of a group without weight there, the mean of all. (groups, columns)"""
-    step = max(1, len(x) // SAMPLE)
+    """The groups' means in a sample of rows; for a group without weight there, the sample's mean. (groups, columns)"""
+    step = max(1, len(x) // PIVOT_ROWS)
     x, weights = x[::step], weights[::step]
     known = ~np.isnan(x)
     centre: Array = np.where(known, x, 0.0).sum(0) / np.maximum(known.sum(0), 1)

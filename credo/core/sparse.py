@@ -1,4 +1,4 @@
-"""Sparse tables of sums, as those of words by classes: only nonzero cells are stored, row by row."""
+"""Sparse tables of sums, such as words by classes: only nonzero cells are stored, row by row."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from numpy.typing import NDArray
 
 from credo._kernels.core.sparse import add_entries, add_lists, add_lists_soft, collect_cells, order_by
 from credo.core.membership import Codes, Membership, Soft
-from credo.core.statistics import ROUNDING, Counts, Positions, Statistics
+from credo.core.statistics import PAIR_ROUNDING, Counts, Positions, Statistics
 from credo.data.schema import ADDED_SHARE
 from credo.numerics.exact import Array, Exact
 
-SLICED_ENTRIES = 2**16  # entries: above this, they are sorted slice by slice; so many take 4 MB meanwhile
+SLICED_ENTRIES = 2**16  # entries, above which they are sorted slice by slice; this many take 4 MB
 SLICES = 8  # at most: each reads all rows
-FEW_CELLS = 2**20  # of counts by group: up to here, a dense table is kept
-FEW_ENTRIES = 2**16  # up to here, NumPy adds them up before Numba is loaded
-MOST_TIMES = 1000  # that entries of the same cell are added so
-DENSE = 4  # cells an entry: up to here, adding them up in a dense table is faster
+DENSE_TABLE = 2**20  # cells of counts by group, up to which the table is dense
+FEW_ENTRIES = 2**16  # entries, up to which NumPy adds them before Numba is loaded
+CELL_ENTRIES = 1000  # entries of the same cell that NumPy adds, at most
+DENSE_CELLS_PER_ENTRY = 4  # up to this ratio, adding entries in a dense table is faster
 
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """value = high + low, as in `Exact`, at the cells that aren't 0.
+    """A sparse table of sums: value = high + low, as in `Exact`, at the nonzero cells.
 
     >>> table = Sparse.of([1, 0, 1], [2, 0, 2], [1.0, 5.0, 1.0], (2, 3))
     >>> table.value.tolist()
@@ -37,10 +37,10 @@ class Sparse:
     [[5.0, 0.0, -2.0], [0.0, 0.0, 0.0]]
     """
 
-    starts: NDArray[np.int64]  # (rows + 1,) where each row's cells begin
+    starts: NDArray[np.int64]  # (rows + 1,) the start of each row's cells
     columns: Codes  # of each cell, ascending within a row
     high: Array
-    low: Array  # empty where all are 0, as those of counts are
+    low: Array  # empty if all are 0, as for counts
     width: int
 
     @classmethod
@@ -51,7 +51,7 @@ class Sparse:
     def of(
         cls, rows: object, columns: object, values: object, shape: tuple[int, int], low: Array | None = None
     ) -> Sparse:
-        """The sum of entries, each a value of a cell, with what rounding left out of it where that is known."""
+        """The sum of entries, each a value of a cell; `low` holds rounding errors, if known."""
         entries = Exact.of(np.asarray(values, dtype=np.float64), low)
         return cls._summed(np.asarray(rows, np.int32), np.asarray(columns, np.int32), entries, shape)
 
@@ -59,14 +59,16 @@ class Sparse:
     def of_lists(
         cls, rows: Codes, starts: NDArray[np.int64], columns: Codes, values: Array, shape: tuple[int, int]
     ) -> Sparse:
-        """The same of entries that come in lists, from each start on to the next, of one column each (-1: of none)."""
-        if shape[0] * shape[1] > DENSE * len(rows) or (len(rows) <= FEW_ENTRIES and not add_lists.is_ready):
+        """The sum of entries in lists, list i from starts[i] to starts[i + 1], of one column each; -1 is no column."""
+        if shape[0] * shape[1] > DENSE_CELLS_PER_ENTRY * len(rows) or (
+            len(rows) <= FEW_ENTRIES and not add_lists.is_ready
+        ):
             each = np.repeat(columns, np.diff(starts))
             kept = slice(None) if (columns >= 0).all() else each >= 0
             return cls.of(rows[kept], each[kept], values[kept], shape)
         high, low = np.zeros(shape), np.zeros((0, 0))
         size = add_lists(rows, starts, columns, values, high, low)
-        if size < 0:  # the sums don't fit into floats
+        if size < 0:  # sums overflow
             high, low = np.zeros((2, *shape))
             size = add_lists(rows, starts, columns, values, high, low)
         ends, own, cells = np.zeros(shape[0] + 1, dtype=np.int64), np.empty(size, dtype=np.int32), np.empty((2, size))
@@ -77,9 +79,9 @@ class Sparse:
     def of_soft_lists(
         cls, rows: Codes, starts: NDArray[np.int64], weights: Array, values: Array, shape: tuple[int, int]
     ) -> Sparse:
-        """The same of lists that belong to every column, list i to column k by weights[i, k]; plain floats.
+        """The sum of lists that belong to all columns, list i to column k by weights[i, k], in plain floats.
 
-        The table is dense on the way: a row has cells in all columns, unless weights are 0.
+        The sum is computed in a dense table: a row has cells in all columns, unless weights are 0.
         """
         table = np.zeros(shape)
         add_lists_soft(rows, starts, weights, values, table)
@@ -90,7 +92,7 @@ class Sparse:
 
     @classmethod
     def dense(cls, high: Array, low: Array) -> Sparse:
-        """Of a dense table."""
+        """The sparse form of a dense table."""
         rows, columns = np.nonzero((high != 0) | (low != 0))
         cells = Exact.of(high[rows, columns], low[rows, columns])
         return cls._summed(rows.astype(np.int32), columns.astype(np.int32), cells, (len(high), high.shape[1]))
@@ -113,13 +115,15 @@ class Sparse:
 
     @classmethod
     def _summed_by_cells(cls, rows: Codes, columns: Codes, values: Exact, shape: tuple[int, int]) -> Sparse | None:
-        """The same bits: the first entry of each cell, then each cell's second one is added, and so on; None where a
-        cell has too many."""
+        """The sum by NumPy, with the same bits: the first entries of all cells, then the second ones, and so on.
+
+        None if a cell has too many entries.
+        """
         keys = rows.astype(np.int64) * shape[1] + columns
         order = np.argsort(keys, kind="stable")
         first = np.flatnonzero(np.diff(keys[order], prepend=-1))
         sizes, total = np.diff(np.append(first, len(keys))), values[order[first]]
-        if (most := int(sizes.max(initial=0))) > MOST_TIMES:
+        if (most := int(sizes.max(initial=0))) > CELL_ENTRIES:
             return None
         for nth in range(1, most):
             there = np.flatnonzero(sizes > nth)
@@ -131,7 +135,7 @@ class Sparse:
 
     @property
     def rows(self) -> Codes:
-        """Of each cell."""
+        """The row of each cell."""
         return np.repeat(np.arange(len(self.starts) - 1, dtype=np.int32), np.diff(self.starts))
 
     @property
@@ -148,20 +152,20 @@ class Sparse:
 
     @property
     def value(self) -> Array:
-        """The nearest floats, zeros and all."""
+        """The dense table as floats."""
         found = np.zeros(self.shape)
         found[self.rows, self.columns] = self.cells.value
         return found
 
     def filled(self) -> Exact:
-        """With zeros and all."""
+        """The dense table."""
         found, cells = Exact.zeros(self.shape), self.cells
         found.high[self.rows, self.columns], found.low[self.rows, self.columns] = cells.high, cells.low
         return found
 
     @cached_property
     def _keys(self) -> NDArray[np.int64]:
-        """Of each cell, ascending."""
+        """row · width + column of each cell, ascending."""
         return self.rows.astype(np.int64) * self.width + self.columns
 
     def at(self, rows: Any, columns: Any) -> Array:
@@ -174,7 +178,7 @@ class Sparse:
         return np.where(keys[place] == asked, self.cells[place].value, 0.0)
 
     def only_at(self, other: Sparse) -> Exact | None:
-        """The other's values at the cells of this one; None if it has others. (cells,)"""
+        """The other's values at this table's cells; None if it has other cells. (cells,)"""
         keys, asked = self._keys, other._keys
         place = np.searchsorted(keys, asked)
         if self.shape != other.shape or (place == len(keys)).any() or (keys[place] != asked).any():
@@ -208,7 +212,7 @@ class Sparse:
         return Sparse._made(self.starts, self.columns, self.cells * factor, self.width)
 
     def take(self, axis: int, positions: Positions) -> Sparse:
-        """Those rows, or columns; of columns each once."""
+        """Some rows, or some distinct columns."""
         positions = np.asarray(positions, dtype=np.intp)
         if axis == 0:
             sizes = np.diff(self.starts)[positions]
@@ -223,7 +227,7 @@ class Sparse:
 
     @classmethod
     def gather(cls, parts: Sequence[Sparse], places: Sequence[Sequence[Positions]], shape: Sequence[int]) -> Sparse:
-        """The sum of parts whose rows and columns lie at these places of a larger table."""
+        """The sum of parts whose rows and columns have these positions in a larger table."""
         first, rest = parts[0], parts[1:]
         if sum(len(part.high) for part in rest) <= ADDED_SHARE * len(first.high) and all(map(_in_order, places[0])):
             wide = first._widened(shape)
@@ -233,7 +237,7 @@ class Sparse:
         return cls._stacked([cls._gathered(parts, places, rows, shape[1]) for rows in pairwise(bounds)])
 
     def _with_few(self, other: Sparse) -> Sparse:
-        """The sum with a table few rows of which have cells: what is between them is copied."""
+        """The sum with a table that has cells in few rows: the rows between them are copied."""
         rows = np.flatnonzero(np.diff(other.starts))
         both, everywhere = [self.take(0, rows), other.take(0, rows)], (np.arange(len(rows)), np.arange(self.width))
         new = Sparse._gathered(both, [everywhere] * 2, (0, len(rows)), self.width)
@@ -251,7 +255,7 @@ class Sparse:
         return Sparse(np.append(0, np.cumsum(sizes)), columns, high, low, self.width)
 
     def _widened(self, shape: Sequence[int]) -> Sparse:
-        """With rows and columns beyond its own, all 0."""
+        """The table extended by rows and columns of 0."""
         more = shape[0] - self.shape[0]
         starts = np.append(self.starts, np.full(more, self.starts[-1])) if more else self.starts
         return replace(self, starts=starts, width=shape[1])
@@ -260,7 +264,7 @@ class Sparse:
     def _gathered(
         cls, parts: Sequence[Sparse], places: Sequence[Sequence[Positions]], bounds: tuple[int, int], width: int
     ) -> Sparse:
-        """The rows from one on up to another."""
+        """The sum of parts, of the rows within these bounds."""
         (start, end), found = bounds, []
         for part, (row_places, column_places) in zip(parts, places, strict=True):
             rows, columns = (np.asarray(each, dtype=np.int32) for each in (row_places, column_places))
@@ -274,7 +278,7 @@ class Sparse:
 
     @classmethod
     def _stacked(cls, tables: Sequence[Sparse]) -> Sparse:
-        """One below the other."""
+        """Tables stacked vertically."""
         if len(tables) == 1:
             return tables[0]
         starts = np.append(0, np.cumsum(np.concatenate([np.diff(table.starts) for table in tables])))
@@ -299,16 +303,16 @@ def _in_order(places: Positions) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class GroupCounts(Counts):
-    """Of a category by groups. A large table keeps the cells that aren't 0: at most as many as there are rows.
+    """The counts of a category by groups: a large table is sparse, a small one dense.
 
-    How it is kept follows from its size alone, so equal counts are stored alike.
+    The form depends on the size alone, so equal counts are stored alike.
     """
 
     n: Exact | Sparse  # type: ignore[assignment]
 
     @classmethod
     def _kept(cls, n: Exact | Sparse) -> Self:
-        few = math.prod(n.shape) <= FEW_CELLS
+        few = math.prod(n.shape) <= DENSE_TABLE
         if few:
             return cls(n.filled())
         return cls(Sparse.dense(n.high, n.low) if isinstance(n, Exact) else n)
@@ -331,7 +335,7 @@ class GroupCounts(Counts):
 
     @classmethod
     def of(cls, x: Codes, levels: int, member: Membership) -> Self:
-        if member.groups * levels <= FEW_CELLS:
+        if member.groups * levels <= DENSE_TABLE:
             return super().of(x, levels, member)
         if isinstance(member, Soft):
             return cls._kept(super().of(x, levels, member).n)
@@ -340,7 +344,7 @@ class GroupCounts(Counts):
         return cls(Sparse.of(*cells, member.weight[known], (member.groups, levels)).without_zeros())
 
     def __getitem__(self, group: int | slice | Positions) -> Any:
-        """A group's counts alone, or some groups'."""
+        """The counts of one group, or of some groups."""
         if isinstance(group, int | np.integer):
             return Counts(self.take(0, np.array([group])).n.filled()[0])
         return self.take(0, np.arange(self.n.shape[0])[group])
@@ -350,7 +354,7 @@ class GroupCounts(Counts):
 
     @classmethod
     def gather(cls, parts: Sequence[Any], places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> Self:
-        if math.prod(sizes) <= FEW_CELLS:
+        if math.prod(sizes) <= DENSE_TABLE:
             return super().gather([cls(part.n.filled()) for part in parts], places, sizes)
         tables = [part.n if isinstance(part.n, Sparse) else Sparse.dense(part.n.high, part.n.low) for part in parts]
         return cls(Sparse.gather(tables, places, sizes))
@@ -368,7 +372,7 @@ class GroupCounts(Counts):
 
 @dataclass(frozen=True, eq=False)
 class WordSums(Statistics):
-    """n[v, k]: a sum over the documents of class k that hold word v. (words, classes)"""
+    """n[v, k]: a sum over the documents of class k that contain word v. (words, classes)"""
 
     n: Sparse  # type: ignore[assignment]
 
@@ -389,14 +393,14 @@ class WordSums(Statistics):
 
 
 def _without(whole: Sparse, part: Sparse) -> Sparse | None:
-    """What is left of sums of weights; None if the part can't have been in it."""
+    """The difference of sums of weights; None if the part can't have been in the whole."""
     before, taken = whole, whole.only_at(part)
     if taken is None:
         before, left = whole + part * 0.0, whole - part
     else:
         left = Sparse._made(whole.starts, whole.columns, whole.cells - taken, whole.width)
-    if (left.high < -ROUNDING * before.high).any() or not np.isfinite(before.high).all():
+    if (left.high < -PAIR_ROUNDING * before.high).any() or not np.isfinite(before.high).all():
         return None
-    gone = left.high <= ROUNDING * before.high
+    gone = left.high <= PAIR_ROUNDING * before.high
     cells = Exact.zeros(len(gone)).where(gone, left.cells)
     return Sparse._made(left.starts, left.columns, cells, left.width).without_zeros()

@@ -1,7 +1,7 @@
 """Statistics of a batch, grouped by membership: small, and they add, subtract and scale.
 
-Every field is a sum over rows (numerics.exact), so that merging is +, forgetting is - and fading is * for all of them.
-The leading axis is the groups.
+Every field is a sum over rows (numerics.exact): merging is +, forgetting is - and fading is *. The leading axis is the
+groups.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from credo.errors import EvidenceError
 from credo.numerics.arrays import Positions as Positions
 from credo.numerics.exact import Array, Exact, Largest
 
-ALONE = 1e-12  # of a group's weight: at most so much remains when its only row is removed
-ROUNDING = 2.0**-90  # what a long chain of pair sums may lose, relative to the largest of its terms
-OF_WEIGHTS = 1e-12  # relative difference of sums of the same weights, as floats
+RESIDUAL_WEIGHT = 1e-12  # of a group's weight: a smaller remainder is what its only row left by rounding
+PAIR_ROUNDING = 2.0**-90  # the error of a long chain of pair sums, relative to the largest term
+WEIGHT_ROUNDING = 1e-12  # the relative difference of sums of the same weights in floats
 
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Fields of sums; n, the first, is the weight of the rows behind them."""
+    """Sums over rows, by group; the first, n, is the weight of the rows."""
 
     n: Exact
 
@@ -40,7 +40,7 @@ class Statistics:
 
     @property
     def weight(self) -> Array:
-        """Of the rows behind each group. (groups,)"""
+        """The weight of each group's rows. (groups,)"""
         return self.n.value
 
     def _map(self, function: Callable[..., Any], *others: Self) -> Self:
@@ -61,12 +61,12 @@ class Statistics:
         return self._map(lambda x: x[group])
 
     def take(self, axis: int, positions: Positions) -> Self:
-        """Those entries of an axis (fields that don't have it stay)."""
+        """Some entries of an axis; fields without the axis are unchanged."""
         return self._map(lambda x: x.take(axis, positions) if x.ndim > axis else x)
 
     @classmethod
     def gather(cls, parts: Sequence[Self], places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> Self:
-        """The sum of parts whose first axes lie at these positions of wider ones, of these sizes."""
+        """The sum of parts whose first axes have these positions on wider axes of these sizes."""
         if all(type(sums) is Exact for part in parts for sums in part.sums) and _are_whole(places, sizes):
             with np.errstate(all="ignore"):  # infinities are reported where cells are read
                 return reduce(add, parts)
@@ -81,7 +81,7 @@ class Statistics:
         return cls(*gathered)
 
     def with_new_group(self) -> Self:
-        """With one more group, without rows, after the others."""
+        """The statistics with an empty group added at the end."""
         size = self.n.shape[0]
         every, more = np.arange(size), (size + 1,)
         return type(self)(*(x.gather([_flat(x, 1)], [every], size + 1).reshape(more + x.shape[1:]) for x in self.sums))
@@ -91,9 +91,9 @@ class Statistics:
         return self._map(lambda x: x.sum()[None])
 
     def leaving_out(self, rows: Self, codes: Codes) -> Self:
-        """For each row, all groups' statistics, that of its own group without it. (rows, groups, ...)"""
+        """For each row, the statistics of all groups with the row left out. (rows, groups, ...)"""
         each, gone = np.arange(len(codes)), self.n[codes] - rows.n
-        empty = gone.value <= ALONE * self.n[codes].value
+        empty = gone.value <= RESIDUAL_WEIGHT * self.n[codes].value
 
         def left(total: Exact, row: Exact) -> Exact:
             high, low = (np.repeat(part[None], len(codes), axis=0) for part in (total.high, total.low))
@@ -107,17 +107,17 @@ class Statistics:
     def without(self, other: Self) -> Self | None:
         """This minus other; None if other can't have been part of it."""
         left = self - other
-        if (left.n.high < -ROUNDING * self.n.high).any():
+        if (left.n.high < -PAIR_ROUNDING * self.n.high).any():
             return None
-        gone = left.n.high <= ROUNDING * self.n.high
+        gone = left.n.high <= PAIR_ROUNDING * self.n.high
         cleared = []
         for before, after in zip(self.sums, left.sums, strict=True):
             empty = gone.reshape(gone.shape + (1,) * (after.ndim - gone.ndim))
-            if (empty & (np.abs(after.high) > ROUNDING * (1 + np.abs(before.high)))).any():
+            if (empty & (np.abs(after.high) > PAIR_ROUNDING * (1 + np.abs(before.high)))).any():
                 return None
             cleared.append(Exact(np.where(empty, 0.0, after.high), np.where(empty, 0.0, after.low)))
         left = type(self)(*cleared)._settled(self)
-        if left._drowned(self):
+        if left._lost_in_rounding(self):
             raise EvidenceError(
                 "can't forget: numbers this large rounded off digits of the others when they were learned. "
                 "Refit on the remaining rows"
@@ -125,21 +125,21 @@ class Statistics:
         return left if left._possible(self) else None
 
     def possible(self) -> bool:
-        """Whether some rows have these sums: those of a group without rows are 0."""
+        """Whether some rows have these sums; those of a group without rows are 0."""
         gone = self.n.high == 0
         nothing = (np.abs(each.high) * gone.reshape(gone.shape + (1,) * (each.ndim - gone.ndim)) for each in self.sums)
         return not any(each.any() for each in nothing) and self._possible(self)
 
     def _settled(self, before: Self) -> Self:  # noqa: ARG002 - counts leave no rounding behind
-        """Without what rounding left where numbers are equal that weren't before."""
+        """The statistics without rounding errors where the remaining numbers are equal."""
         return self
 
-    def _drowned(self, before: Self) -> bool:  # noqa: ARG002 - counts are never lost
-        """Whether the remainder is so small beside the sum it was taken from that rounding shows in it."""
+    def _lost_in_rounding(self, before: Self) -> bool:  # noqa: ARG002 - counts are never lost
+        """Whether the remainder is so small compared with the sum before that rounding dominates it."""
         return False
 
     def _possible(self, before: Self) -> bool:
-        """Whether some rows have these sums, up to what rounding did to `before`."""
+        """Whether some rows have these sums, up to the rounding of `before`."""
         return bool(np.isfinite(before.n.high).all())
 
 
@@ -152,18 +152,18 @@ class Counts(Statistics):
         return np.asarray(self.n.value.sum(-1))
 
     def entries(self) -> tuple[Positions, Positions, Array]:
-        """The cells that aren't 0: their groups, their values and how often they were seen."""
+        """The nonzero cells: their groups, values and counts."""
         n = self.n.value
         rows, columns = np.nonzero(n)
         return rows, columns, n[rows, columns]
 
     def at(self, groups: Any, values: Any) -> Array:
-        """How often each of these groups showed each of these values."""
+        """The counts of these groups and values."""
         return np.asarray(self.n.value[groups, values])
 
     @classmethod
     def of(cls, x: Codes, levels: int, member: Membership) -> Self:
-        """Codes below 0 are missing cells."""
+        """The counts of codes; a code below 0 is a missing cell."""
         if isinstance(member, Hard) and (member.weight == 1).all():  # counting is exact, and several times faster
             return cls(Exact.of(_counts_of_pairs(np.asarray(x, dtype=np.int32), levels, member)))
         if isinstance(member, Hard):
@@ -175,12 +175,12 @@ class Counts(Statistics):
 
     @classmethod
     def of_pairs(cls, high: ArrayLike, low: ArrayLike) -> Counts:
-        """From sums of 1. (groups, levels)"""
+        """The counts from pair sums. (groups, levels)"""
         return cls(Exact.of(high, low))
 
     @classmethod
     def of_rows(cls, member: Membership) -> Counts:
-        """How many rows each group has. (groups, 1)"""
+        """The weight of each group's rows. (groups, 1)"""
         if isinstance(member, Hard):
             return cls(_weights_of(member.codes, member.groups, member.weight)[:, None])
         return cls(Exact.of((np.ones(member.rows) @ member.weights)[:, None]))
@@ -192,20 +192,20 @@ class PairCounts(Statistics):
 
     @property
     def weight(self) -> Array:
-        """Of the rows with the commonest cell."""
+        """The weight of the rows with the commonest cell. (groups,)"""
         return np.asarray(np.diagonal(self.n.value, axis1=1, axis2=2).max(1, initial=0.0))
 
     def possible(self) -> bool:
         """Whether the table is symmetric, and no pair is commoner than either of its cells."""
         n = self.n.value
         single = np.diagonal(n, axis1=1, axis2=2)
-        least = np.minimum(single[:, :, None], single[:, None]) * (1 + OF_WEIGHTS)
+        least = np.minimum(single[:, :, None], single[:, None]) * (1 + WEIGHT_ROUNDING)
         return bool(super().possible() and (n == n.swapaxes(1, 2)).all() and (n <= least).all())
 
 
 @dataclass(frozen=True, eq=False)
 class FamilyCounts(Statistics):
-    """n[k, a, ..., b] = Σᵢ wᵢₖ [row i has the cells a, ..., b]: its parents' and a column's own. (groups, cells...)"""
+    """n[k, a, ..., b] = Σᵢ wᵢₖ [row i has the cells a, ..., b of parents and column]. (groups, cells...)"""
 
     @property
     def weight(self) -> Array:
@@ -217,7 +217,7 @@ class FamilyCounts(Statistics):
 class Totals(Statistics):
     """n = Σ wᵢₖ (groups,), total = Σ wᵢₖ xᵢ (groups, columns), log_base = Σ wᵢₖ log h(xᵢ) (groups,), over whole rows.
 
-    h is the factor of the density that has no parameters in it, such as 1/x! of a Poisson count.
+    h is the factor of the density without parameters, such as 1/x! of a Poisson count.
     """
 
     total: Exact
@@ -236,17 +236,17 @@ class Totals(Statistics):
 
     @classmethod
     def of_pairs(cls, high: Array, low: Array | None = None) -> Totals:
-        """From sums of 1, log h(x) and x. (groups, 2 + columns)"""
+        """The totals from sums of 1, log h(x) and x. (groups, 2 + columns)"""
         sums = Exact.of(high, low)
         return cls(sums[:, 0], sums[:, 2:], sums[:, 1])
 
     def _possible(self, before: Totals) -> bool:
-        return bool((self.total.high >= -ROUNDING * before.total.high).all())
+        return bool((self.total.high >= -PAIR_ROUNDING * before.total.high).all())
 
 
 @dataclass(frozen=True, eq=False)
 class Extremes(Statistics):
-    """n = Σ wᵢₖ and the largest xᵢ of group k. (groups,) A maximum adds but has no subtraction."""
+    """n = Σ wᵢₖ and the largest xᵢ of group k. (groups,) Maxima can be merged, but not subtracted."""
 
     largest: Largest
 
@@ -264,17 +264,17 @@ class Extremes(Statistics):
 
 
 def exceeds(observations: Array, rows: Array, slack: float) -> bool:
-    """Whether a group has more observations than rows, beyond slack and what rounding makes of weights."""
-    return bool((observations > rows * (1 + OF_WEIGHTS) + slack).any())
+    """Whether a group has more observations than rows, beyond slack and rounding."""
+    return bool((observations > rows * (1 + WEIGHT_ROUNDING) + slack).any())
 
 
 def _flat(sums: Any, axes: int) -> Any:
-    """The first axes as one."""
+    """The sums with their first axes flattened."""
     return sums.reshape((math.prod(sums.shape[:axes]), *sums.shape[axes:]))
 
 
 def _are_whole(places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> bool:
-    """Whether each part has all the levels, in their order."""
+    """Whether each part has all levels in order."""
     return all(
         len(own) == size and np.array_equal(own, np.arange(size))
         for place in places
@@ -283,7 +283,7 @@ def _are_whole(places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> b
 
 
 def _cells_of_parts(places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> list[Any]:
-    """The cells of each part; those of a part whose positions are the part's before it are found once."""
+    """The cells of each part; parts with the same positions share them."""
     found: list[Any] = []
     for i, place in enumerate(places):
         same = i > 0 and all(own is before for own, before in zip(place, places[i - 1], strict=True))
@@ -292,7 +292,7 @@ def _cells_of_parts(places: Sequence[Sequence[Positions]], sizes: Sequence[int])
 
 
 def _cells(places: Sequence[Positions], sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Where the entries of a part go when the wider axes are laid out as one."""
+    """The positions of a part's entries when the wider axes are flattened."""
     cells = np.zeros(1, dtype=np.int64)
     for place, size in zip(places, sizes, strict=True):
         cells = (cells[:, None] * size + place).ravel()
@@ -300,7 +300,7 @@ def _cells(places: Sequence[Positions], sizes: Sequence[int]) -> NDArray[np.int6
 
 
 def _counts_of_pairs(x: Codes, levels: int, member: Hard) -> NDArray[np.int64]:
-    """How often each group's code meets each of x's, both being at least 0. (groups, levels)"""
+    """The number of rows with each pair of a group's code and a code of x, both at least 0. (groups, levels)"""
     if not count_pairs.is_ready:  # NumPy is faster than loading Numba, unless rows are very many
         cells = np.where((x >= 0) & (member.codes >= 0), member.codes.astype(np.int64) * levels + x, -1)
         return np.bincount(cells + 1, minlength=member.groups * levels + 1)[1:].reshape(member.groups, levels)
@@ -310,7 +310,7 @@ def _counts_of_pairs(x: Codes, levels: int, member: Hard) -> NDArray[np.int64]:
 
 
 def _weights_of(cells: Codes | NDArray[np.int64], size: int, weight: Array) -> Exact:
-    """The weight of the rows in each cell; a negative one is none."""
+    """The weight of the rows in each cell; negative cells are ignored."""
     if (weight == 1).all():  # counting is exact, and several times faster
         return Exact.of(np.bincount(cells + 1, minlength=size + 1)[1:])
     high, low = np.zeros((2, size, 1))

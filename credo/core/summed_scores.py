@@ -1,4 +1,4 @@
-"""Scores of rows that stay on a cluster: each batch's are added up where they are, and their figures come back."""
+"""Scores of rows on a cluster, summed by the workers: only the sums are returned."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Sums = TypeVar("Sums", bound=Summed)
 
 
 class WithoutRows:
-    """Figures whose rows were added up: to ask for what rows have is an error that says so."""
+    """Summed scores: reading an attribute of single rows is an error that says so."""
 
     of_rows: ClassVar[frozenset[str]] = frozenset()
 
@@ -44,7 +44,7 @@ class WithoutRows:
 
 @dataclass(frozen=True, eq=False)
 class SumScores(Generic[Sums]):
-    """The job of one batch: what a job finds of its rows, added up."""
+    """The job of one batch: another job's scores of its rows, summed."""
 
     job: Callable[[Any], Iterable[Any]]
     added: Callable[..., Sums]
@@ -57,14 +57,14 @@ def summed_scores(
     job: Callable[[Batch], Iterable[Any]], partitions: Iterable[Partition[Batch]], kind: type[Sums],
     added: Callable[..., Sums],
 ) -> Sums | None:  # fmt: skip
-    """The scores of all rows, given how those of one batch are added up; None if there are none."""
+    """The summed scores of all rows; None without rows. added: sums the scores of one batch"""
     found = engines.reduce(SumScores(job, added), partitions, kind.total)
     return found if found is not None and found.rows else None
 
 
 @dataclass(frozen=True, eq=False)
 class SummedValidation(WithoutRows):
-    """The figures of `Validation`, without the rows."""
+    """The scores of `Validation`, summed over rows."""
 
     rows: int
     n: float  # the weight of all rows

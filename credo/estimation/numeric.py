@@ -25,16 +25,16 @@ from credo.numerics.categorical import Categorical
 from credo.numerics.distributions import Real, Seed, plain
 from credo.numerics.exact import Array
 from credo.numerics.quadrature import (
-    SERIES,
-    SHARES,
+    NODE_WEIGHTS,
+    TO_SERIES,
     Axis,
     Density,
     Function,
     Mesh,
     at_nodes,
-    hopeless,
     integrate,
     line,
+    negligible_density,
     summit,
 )
 
@@ -238,7 +238,9 @@ class Numeric(Shown):
         return self._largest(self._log_joint)
 
     def _largest(self, log_density: Function) -> Any:
-        top, theta = summit(log_density, self.axes, self._grids, hopeless(log_density, self.axes, self._grids))
+        top, theta = summit(
+            log_density, self.axes, self._grids, negligible_density(log_density, self.axes, self._grids)
+        )
         if top == -inf:
             raise EvidenceError(IMPOSSIBLE_DATA)
         if not np.isfinite(theta).all():
@@ -451,7 +453,7 @@ class Predictive:
         largest infinite."""
         joint, rounds = self.belief._posterior.joint, 50 if len(self.belief.axes) == 1 else 1
         row, panel = (index.ravel() for index in np.indices((x.size, joint.low.size)))
-        low, high, series = -np.ones(row.size), np.ones(row.size), (joint.value @ SERIES).T
+        low, high, series = -np.ones(row.size), np.ones(row.size), (joint.value @ TO_SERIES).T
         total, most, settled = np.zeros((3, x.size))
         for depth in range(rounds):
             u, half, given = at_nodes(low, high), joint.half[panel, None], [part[panel, None] for part in joint.given]
@@ -462,11 +464,11 @@ class Predictive:
                 value = np.exp(log) * density * half * (high - low)[:, None] / 2
             if not np.isfinite(value).all():
                 raise DataError(f"p(x | θ) is too large for a float at x = {x[row][~np.isfinite(value).all(-1)][0]:g}")
-            mass = value @ SHARES
+            mass = value @ NODE_WEIGHTS
             if depth == 0:
                 total, log = mass.reshape(x.size, -1).sum(1), log.reshape(x.size, -1)
                 most = np.where((rounds == 1) & np.isneginf(log).any(1), inf, np.exp(np.minimum(log.max(1), 700)))
-            halve = np.abs(value @ SERIES[:, -2:]).sum(-1) > (1e-10 * np.maximum(total, 0) + 1e-16 * most)[row]
+            halve = np.abs(value @ TO_SERIES[:, -2:]).sum(-1) > (1e-10 * np.maximum(total, 0) + 1e-16 * most)[row]
             halve &= depth < rounds - 1
             settled += np.bincount(row[~halve], mass[~halve], x.size)
             if not halve.any():

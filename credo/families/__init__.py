@@ -1,4 +1,4 @@
-"""Conjugate pairs, one file each. A new family is tested by registering it here."""
+"""Conjugate pairs, one file each. Tests run over all families that are registered here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BetaBernoulli: how often something is true."""
+"""BetaBernoulli: the probability of an event."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BetaBernoulli(Family):
         self._require_positive("a", "b")
 
     def statistics(self, x: Codes, member: Membership) -> Counts:
-        """x: 0, 1, or -1 where the cell is missing."""
+        """The counts of zeros and ones. x: 0, 1, or -1 for a missing cell"""
         return Counts.of(x, 2, member)
 
     def posterior(self, statistics: Counts) -> BetaBernoulli:
@@ -42,7 +42,7 @@ class BetaBernoulli(Family):
         return BetaBernoulli(self.a + n[..., 1], self.b + n[..., 0])
 
     def log_evidence(self, statistics: Counts) -> Array:
-        """log B(a + n₁, b + n₀) - log B(a, b)"""
+        """log B(a + n₁, b + n₀) - log B(a, b)."""
         n = statistics.n.value
         return log_evidence(n[..., 1], n[..., 0], self.a, self.b)
 
@@ -50,11 +50,11 @@ class BetaBernoulli(Family):
         return (Beta(self.a, self.b),)
 
     def mode(self) -> Array:
-        """(a - 1)/(a + b - 2) for a, b > 1; at an end otherwise; NaN where both ends are modes."""
+        """(a - 1)/(a + b - 2) for a, b > 1; otherwise an end of [0, 1]; NaN if both ends are modes."""
         a, b = np.broadcast_arrays(self.a, self.b)
         inside = (a - 1) / np.where(a + b == 2, 1, a + b - 2)
         at_end = np.where((a <= 1) & (b >= 1), 0.0, np.where((a >= 1) & (b <= 1), 1.0, np.nan))
-        flat = (a == 1) & (b == 1)  # every value is a mode: the middle stands for them
+        flat = (a == 1) & (b == 1)  # every value is a mode: the middle is returned
         return np.where((a > 1) & (b > 1), inside, np.where(flat, 0.5, at_end))
 
     def maximum_likelihood(self, statistics: Counts) -> Array:
@@ -65,7 +65,7 @@ class BetaBernoulli(Family):
     def log_density(self, x: Codes, parameters: Array) -> Array:
         with np.errstate(divide="ignore"):
             table = np.stack([np.log1p(-parameters), np.log(parameters), np.zeros_like(parameters)])
-        return table[x]  # a missing cell's code, -1, finds the row of zeros
+        return table[x]  # code -1, a missing cell, gets the row of zeros
 
     def log_prior(self, parameters: Array) -> Array:
         return np.asarray(Beta(self.a, self.b).log_prob(parameters))
@@ -74,13 +74,13 @@ class BetaBernoulli(Family):
         return self.log_density(x, np.atleast_1d(Beta(self.a, self.b).mean()))
 
     def predictive(self) -> Categorical:
-        """P(x = 1) = a/(a + b)"""
+        """P(x = 1) = a/(a + b)."""
         one = np.asarray(Beta(self.a, self.b).mean())
         return Categorical((0, 1), np.stack([1 - one, one], axis=-1))
 
 
 def log_evidence(ones: Array, zeros: Array, a: Real, b: Real) -> Array:
-    """log B(a + n₁, b + n₀)/B(a, b): of so many ones and zeros, θ integrated out.
+    """log B(a + n₁, b + n₀)/B(a, b), the log evidence of n₁ ones and n₀ zeros.
 
     >>> log_evidence(np.array([1.0]), np.array([1.0]), 1, 1).round(4)  # 1/2 · 1/3
     array([-1.7918])

@@ -1,4 +1,4 @@
-"""DirichletCategorical and DirichletMultinomial: how often each of several values occurs."""
+"""DirichletCategorical and DirichletMultinomial: the probabilities of several values."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from credo.numerics.distributions import Beta, Distribution, Seed, checked_mass
 from credo.numerics.exact import Array
 from credo.numerics.special import log_rising
 
-Estimate = Literal["bayes", "mean", "map", "ml"]  # "bayes" predicts by the mean: it integrates θ out
+Estimate = Literal["bayes", "mean", "map", "ml"]  # "bayes" integrates θ out, which predicts by the mean
 
 
 def offset(concentration: Array | float, estimate: Estimate) -> Array:
-    """What an estimate adds to the counts: α for the posterior's mean, α - 1 for its mode, 0 for maximum likelihood."""
+    """The pseudo-counts of an estimate: α for the posterior mean, α - 1 for its mode, 0 for maximum likelihood."""
     alpha = np.asarray(concentration, dtype=np.float64)
     return alpha * 0.0 if estimate == "ml" else alpha - 1.0 if estimate == "map" else alpha
 
 
 def shares(n: Array, added: Array | float, axis: int = -1) -> Array:
-    """θ = (n + a)/Σ(n + a), a being an offset; a negative n + a counts as 0. All alike where no value has weight.
+    """θ = (n + a)/Σ(n + a) with pseudo-counts a; a negative n + a counts as 0. Uniform if no value has weight.
 
     >>> shares(np.array([[2.0, 1.0], [0.0, 0.0]]), 1.0).tolist()
     [[0.6, 0.4], [0.5, 0.5]]
@@ -41,7 +41,7 @@ def shares(n: Array, added: Array | float, axis: int = -1) -> Array:
 
 
 def shared_out(above: Array, total: Array, size: Array | Positions | float, least: float = 0.0) -> Array:
-    """above/total; 1/size where the total is no more than the least."""
+    """above/total; 1/size where the total is at most `least`."""
     some = total > least
     return np.where(some, above / np.where(some, total, 1.0), 1 / np.maximum(size, 1))
 
@@ -65,7 +65,7 @@ def log_evidence(n: Array, concentration: Array, summed: Callable[[Array], Array
 
 
 def log_kernel(theta: Array, concentration: Array | float) -> Array:
-    """log Πᵥ θᵥ^(αᵥ - 1): the prior's density, but for its normaliser. (..., values)"""
+    """log Πᵥ θᵥ^(αᵥ - 1), the prior's density without its normaliser. (..., values)"""
     from scipy.special import xlogy
 
     return np.asarray(xlogy(np.asarray(concentration) - 1, theta))
@@ -82,7 +82,7 @@ class Tables:
 
     counts: Array  # (groups, values)
     concentration: Array  # (values,)
-    sizes: Positions  # how many of the values each column has. (columns,)
+    sizes: Positions  # (columns,) the number of values of each column
 
     @cached_property
     def starts(self) -> Positions:
@@ -90,11 +90,11 @@ class Tables:
 
     @cached_property
     def column(self) -> Positions:
-        """Of each value."""
+        """The column of each value. (values,)"""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def summed(self, values: Array) -> Array:
-        """Column by column. (..., values) -> (..., columns)"""
+        """The sum over the values of each column. (..., values) -> (..., columns)"""
         found, filled = np.zeros((*values.shape[:-1], len(self.sizes))), self.sizes > 0
         if filled.any():
             found[..., filled] = np.add.reduceat(values, self.starts[filled], axis=-1)
@@ -102,17 +102,17 @@ class Tables:
 
     @cached_property
     def totals(self) -> Array:
-        """(groups, columns)"""
+        """The counts of each column. (groups, columns)"""
         return self.summed(self.counts)
 
     def shares(self, added: Array | float, levels: Array | None = None) -> Array:
-        """θ of each value, as in `shares`; 1/levels (all of a column's, if None) where no value has weight."""
+        """θ of each value, as in `shares`; 1/levels (by default all of a column's) if no value has weight."""
         above = np.maximum(self.counts + added, 0.0)
         size = self.sizes if levels is None else levels
         return shared_out(above, self.summed(above)[..., self.column], size[self.column])
 
     def log_evidence(self) -> Array:
-        """(groups, columns)"""
+        """The log evidence of each column. (groups, columns)"""
         return log_evidence(self.counts, self.concentration, self.summed)
 
     def pooled(self) -> Tables:
@@ -122,9 +122,9 @@ class Tables:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Dirichlet(Family):
-    """θ ~ Dirichlet(concentration): what counting values one by one and counting them by the row share."""
+    """θ ~ Dirichlet(concentration): the common part of DirichletCategorical and DirichletMultinomial."""
 
-    concentration: Array  # (levels,), or one number for each of them
+    concentration: Array  # (levels,), or one number for all
     levels: tuple[Any, ...] | None
 
     def __init__(
@@ -143,12 +143,14 @@ class Dirichlet(Family):
         self._require("concentration", concentration, lambda x: x > 0, "positive")
         size = self.concentration.shape[-1:]
         if levels is not None and size and size != (len(levels),):
-            raise PriorError(f"{len(levels)} values need as many concentrations, but there are {size[0]}")
+            raise PriorError(
+                f"there must be one concentration for each of the {len(levels)} values, but there are {size[0]}"
+            )
         object.__setattr__(self, "levels", levels)
 
     @abstractmethod
     def counts(self, statistics: Any) -> Array:
-        """How often each value was seen. (groups, levels)"""
+        """The counts of each value. (groups, levels)"""
 
     @property
     def alpha(self) -> Array:
@@ -164,7 +166,7 @@ class Dirichlet(Family):
 
     @property
     def names(self) -> tuple[Any, ...]:
-        """The values, or their numbers where they have no names."""
+        """The values, or their positions if they have no names."""
         return tuple(range(self.alpha.shape[-1])) if self.levels is None else self.levels
 
     def posterior(self, statistics: Statistics) -> Self:
@@ -172,18 +174,18 @@ class Dirichlet(Family):
         return type(self)(alpha, self.levels if len(self.levels or ()) == alpha.shape[-1] else None)
 
     def log_evidence(self, statistics: Statistics) -> Array:
-        """log Γ(A)/Γ(A + n) + Σᵥ log Γ(αᵥ + nᵥ)/Γ(αᵥ), A = Σ α"""
+        """log Γ(A)/Γ(A + n) + Σᵥ log Γ(αᵥ + nᵥ)/Γ(αᵥ), A = Σ α."""
         return log_evidence(self.counts(statistics), self.concentration)
 
     def marginals(self) -> tuple[Distribution, ...]:
         return (Beta(self.alpha, self.alpha.sum(-1, keepdims=True) - self.alpha),)
 
     def mean(self) -> Array:
-        """αᵥ/A"""
+        """αᵥ/A."""
         return shares(self.alpha, 0.0)
 
     def mode(self) -> Array:
-        """(αᵥ - 1)/(A - J) where every αᵥ ≥ 1; a value with αᵥ < 1 gets 0; all alike where it is flat."""
+        """(αᵥ - 1)/(A - J) for J values if every αᵥ ≥ 1; 0 for a value with αᵥ < 1; uniform for a flat density."""
         above = np.maximum(self.alpha - 1, 0)
         total = above.sum(-1, keepdims=True)
         flat = (self.alpha == 1).all(-1, keepdims=True)
@@ -224,7 +226,7 @@ class DirichletCategorical(Dirichlet):
         return statistics.n.value
 
     def log_evidence(self, statistics: Counts) -> Array:  # type: ignore[override]
-        """The same, cell by cell: a value that a group never showed adds nothing."""
+        """The log evidence, summed over nonzero cells."""
         if statistics.n.ndim == 1:
             return super().log_evidence(statistics)
         group, value, n = statistics.entries()
@@ -234,7 +236,7 @@ class DirichletCategorical(Dirichlet):
         return np.asarray(np.bincount(group, cells, len(weight)) - log_rising(total, weight))
 
     def after(self, statistics: Counts, group: Codes, value: Codes) -> tuple[Array, Array]:
-        """αᵥ + nₖᵥ and A + nₖ of some groups and values; a group below 0 has shown nothing."""
+        """αᵥ + nₖᵥ and A + nₖ of some groups and values; a group below 0 has no counts."""
         alpha = np.broadcast_to(self.concentration, statistics.n.shape[1:])
         known = np.flatnonzero(group >= 0)
         n, weight = np.zeros((2, len(group)))
@@ -243,14 +245,14 @@ class DirichletCategorical(Dirichlet):
         return alpha[value] + n, alpha.sum() + weight
 
     def log_predictive_after(self, statistics: Counts, group: Codes, value: Codes) -> Array:
-        """log (αᵥ + nₖᵥ)/(A + nₖ) of each row, k being its group; NaN where the value is missing."""
+        """log (αᵥ + nₖᵥ)/(A + nₖ) of each row in group k; NaN for a missing value."""
         found, known = np.full(len(value), np.nan), value >= 0
         cell, total = self.after(statistics, group[known], value[known])
         found[known] = np.log(cell) - np.log(total)
         return found
 
     def statistics(self, x: Codes, member: Membership) -> Counts:
-        """x: codes from 0 on, -1 where the cell is missing."""
+        """The counts of codes. x: codes ≥ 0, or -1 for a missing cell"""
         known = self.concentration.shape[-1] if self.concentration.ndim else len(self.levels or ())
         return Counts.of(x, max(known, int(x.max(initial=-1)) + 1), member)
 
@@ -263,7 +265,7 @@ class DirichletCategorical(Dirichlet):
         return self.log_density(x, np.atleast_2d(self.mean()))
 
     def predictive(self) -> Categorical:
-        """P(x = v) = αᵥ/A"""
+        """P(x = v) = αᵥ/A."""
         return Categorical(self.names, self.mean())
 
 
@@ -281,11 +283,11 @@ class DirichletMultinomial(Dirichlet):
         return statistics.total.value
 
     def statistics(self, x: Array, member: Membership) -> Totals:
-        """x: (rows, levels) counts."""
+        """The total counts of rows. x: (rows, levels)"""
         return Totals.of(x, log_coefficient(x), member)
 
     def log_evidence(self, statistics: Totals) -> Array:  # type: ignore[override]
-        """That of the values one by one, times the orders in which they could have come."""
+        """The evidence of the single values times the multinomial coefficients, as a logarithm."""
         return super().log_evidence(statistics) + statistics.log_base.value
 
     def log_density(self, x: Array, parameters: Array) -> Array:
@@ -294,7 +296,7 @@ class DirichletMultinomial(Dirichlet):
         return np.asarray(xlogy(x[:, None, :], parameters).sum(-1)) + log_coefficient(x)[:, None]
 
     def log_predictive(self, x: Array) -> Array:
-        """The Dirichlet-multinomial: log m!/Πxᵥ! + log B(α + x)/B(α)"""
+        """The Dirichlet-multinomial: log m!/Πxᵥ! + log B(α + x)/B(α)."""
         alpha = np.atleast_2d(self.alpha)
         return log_normaliser(alpha + x[:, None, :]) - log_normaliser(alpha) + log_coefficient(x)[:, None]
 
@@ -303,19 +305,19 @@ class DirichletMultinomial(Dirichlet):
         return self.concentration.shape[-1] if self.concentration.ndim else None
 
     def predictive(self, trials: int = 1) -> RowOfCounts:
-        """The next row, of so many trials."""
+        """The next row of counts, given the number of trials."""
         return RowOfCounts(self, trials)
 
 
 @dataclass(frozen=True)
 class RowOfCounts:
-    """The next row of counts, as a Dirichlet-multinomial belief expects it: each value's count is beta-binomial."""
+    """The predictive of a row of counts under a Dirichlet-multinomial: each value's count is beta-binomial."""
 
     belief: DirichletMultinomial
     trials: int
 
     def log_prob(self, x: Any) -> Any:
-        """Of a row, or of each row."""
+        """log p of a row, or of each row."""
         rows = self.belief.log_predictive(np.atleast_2d(np.asarray(x, dtype=np.float64)))[:, 0]
         return float(rows[0]) if np.ndim(x) == 1 else rows
 
@@ -323,12 +325,12 @@ class RowOfCounts:
         return self.trials * np.asarray(self.belief.mean())
 
     def variance(self) -> Array:
-        """m p (1 - p) (A + m)/(A + 1)"""
+        """m p (1 - p) (A + m)/(A + 1)."""
         share, total = np.asarray(self.belief.mean()), self.belief.alpha.sum()
         return np.asarray(self.trials * share * (1 - share) * (total + self.trials) / (total + 1))
 
     def interval(self, mass: float = 0.95) -> tuple[Array, Array]:
-        """Equal-tailed, of each value's count by itself."""
+        """The equal-tailed interval of each value's count."""
         tail = (1 - checked_mass(mass)) / 2
         counts = np.arange(self.trials + 1.0)
         alpha = self.belief.alpha
@@ -346,19 +348,19 @@ class RowOfCounts:
 
 
 def _plain(value: object) -> Any:
-    """NumPy's scalars as Python's, so that the same values are the same levels."""
+    """A NumPy scalar as a Python scalar, so that equal values are equal levels."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def log_normaliser(alpha: Array) -> Array:
-    """log B(α) = Σ log Γ(αᵥ) - log Γ(Σ αᵥ)"""
+    """log B(α) = Σ log Γ(αᵥ) - log Γ(Σ αᵥ)."""
     from scipy.special import gammaln
 
     return np.asarray(gammaln(alpha).sum(-1) - gammaln(alpha.sum(-1)))
 
 
 def log_coefficient(x: Array) -> Array:
-    """log (Σx)!/Πxᵥ!, row by row"""
+    """log (Σx)!/Πxᵥ! of each row."""
     from scipy.special import gammaln
 
     return np.asarray(gammaln(x.sum(-1) + 1) - gammaln(x + 1).sum(-1))

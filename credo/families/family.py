@@ -1,4 +1,4 @@
-"""What a conjugate pair offers. Hyperparameters are arrays that broadcast over groups; one group is the same code."""
+"""The interface of a conjugate pair. Hyperparameters are arrays that broadcast over groups."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     from credo.core.learning import Validation
     from credo.estimation.belief import Belief
 
-Rule = Literal["given", "default", "empirical"]  # where a prior's numbers come from
+Rule = Literal["given", "default", "empirical"]  # the origin of a prior's hyperparameters
 Reads = Literal["truth", "category", "count", "positive", "number", "numbers", "counts"]
 
 
 @runtime_checkable
 class HasFamily(Protocol):
-    """A model whose prior is a family's, for beliefs: credo.LinearRegression(0, 1, 1, 1)."""
+    """A model whose prior is a family, such as credo.LinearRegression(0, 1, 1, 1)."""
 
     @property
     def as_family(self) -> Family: ...
 
 
 class Family(Shown, ABC):
-    """A prior over a likelihood's parameters: prior + statistics = posterior, of the same family.
+    """A prior over the parameters of a likelihood: prior + statistics = posterior, in the same family.
 
-    Parameters (what `mode`, `maximum_likelihood` and `sample` return, and `log_density` takes) are one array, or a
-    named tuple where there are several.
+    Parameters, which `mode`, `maximum_likelihood` and `sample` return and `log_density` takes, are an array or, for
+    several, a named tuple.
     """
 
-    reads: ClassVar[Reads]  # what a column's cells must be
-    has_target: ClassVar[bool] = False  # whether it is about one column, given the others
-    parameters: ClassVar[Callable[..., Any] | None] = None  # the named tuple, where there are several
-    reference: ClassVar[Mapping[str, float]] = {}  # the numbers of the improper reference prior, where one is allowed
+    reads: ClassVar[Reads]  # the kind of a column's cells
+    has_target: ClassVar[bool] = False  # whether it is a distribution of one column given the others
+    parameters: ClassVar[Callable[..., Any] | None] = None  # the named tuple of several parameters
+    reference: ClassVar[Mapping[str, float]] = {}  # hyperparameters of the improper reference prior, if it is allowed
     predictive: Callable[..., Any]  # the distribution of the next observation
 
     @abstractmethod
@@ -56,15 +56,15 @@ class Family(Shown, ABC):
 
     @abstractmethod
     def posterior(self, statistics: Any) -> Self:
-        """prior + statistics"""
+        """The posterior, prior + statistics."""
 
     @abstractmethod
     def log_evidence(self, statistics: Any) -> Array:
-        """log p(observations), the parameters integrated out. (groups,)"""
+        """log p(observations), with the parameters integrated out. (groups,)"""
 
     @abstractmethod
     def marginals(self) -> tuple[Distribution, ...]:
-        """The distribution of each parameter by itself."""
+        """The marginal distribution of each parameter."""
 
     @abstractmethod
     def mode(self) -> Any:
@@ -72,7 +72,7 @@ class Family(Shown, ABC):
 
     @abstractmethod
     def maximum_likelihood(self, statistics: Any) -> Any:
-        """The parameters that fit best; NaN for groups without observations."""
+        """The maximum likelihood estimate; NaN for groups without observations."""
 
     @abstractmethod
     def log_density(self, x: Any, parameters: Any) -> Array:
@@ -83,7 +83,7 @@ class Family(Shown, ABC):
         """log p(parameters of group k), up to a constant. (groups,)"""
 
     def log_predictive(self, x: Any) -> Array:
-        """log p(xᵢ | group k), the parameters integrated out. (rows, groups)"""
+        """log p(xᵢ | group k), with the parameters integrated out. (rows, groups)"""
         return np.asarray(self.predictive().log_prob(np.asarray(x)[:, None]))
 
     def mean(self) -> Any:
@@ -93,11 +93,11 @@ class Family(Shown, ABC):
         return self._packed(marginal.variance() for marginal in self.marginals())
 
     def interval(self, mass: float = 0.95) -> Any:
-        """Equal-tailed, of each parameter by itself."""
+        """The equal-tailed interval of each parameter."""
         return self._packed(marginal.interval(mass) for marginal in self.marginals())
 
     def highest_density(self, mass: float = 0.95) -> Any:
-        """The shortest interval, of each parameter by itself."""
+        """The highest-density interval of each parameter."""
         return self._packed(marginal.highest_density(mass) for marginal in self.marginals())
 
     def sample(self, size: int, seed: Seed = None) -> Any:
@@ -111,11 +111,11 @@ class Family(Shown, ABC):
 
     @property
     def width(self) -> int | None:
-        """How many columns a joint family is about, where its prior fixes it."""
+        """The number of columns of a joint family, if its prior fixes it."""
         return None
 
     def components(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """What the entries of a vector parameter belong to, of a family that reads those columns."""
+        """The names of a vector parameter's entries, for a family that reads these columns."""
         return columns
 
     def group(self, k: int) -> Self:
@@ -123,15 +123,15 @@ class Family(Shown, ABC):
         return type(self)(*(_of_group(getattr(self, field.name), k) for field in fields(self)))  # type: ignore[arg-type]
 
     def update(self, data: object, **how: Any) -> Belief:
-        """The belief after observations, or a mapping {value: count}: see Belief.update."""
+        """The belief after observations or a mapping {value: count}: see Belief.update."""
         return self.belief().update(data, **how)
 
     def cross_validate(self, data: object, folds: int = 10, **how: Any) -> Validation:
-        """The log-probability of each fold by this prior updated with the others: see Belief.cross_validate."""
+        """The log-probability of each fold under this prior, updated with the others: see Belief.cross_validate."""
         return self.belief().cross_validate(data, folds, **how)
 
     def belief(self) -> Belief:
-        """This prior as a belief that has seen nothing yet."""
+        """This prior as a belief without observations."""
         from credo.estimation.belief import Belief
 
         return Belief(self)
@@ -141,7 +141,7 @@ class Family(Shown, ABC):
         return self.belief().plot()
 
     def _require(self, name: str, value: object, domain: Callable[[Array], Any], expected: str) -> None:
-        """Set a field to an array of floats, and refuse values outside its domain."""
+        """Set a field to an array of floats; refuse values outside its domain."""
         try:
             array = np.asarray(value, dtype=np.float64)
         except (TypeError, ValueError):
@@ -152,7 +152,7 @@ class Family(Shown, ABC):
         object.__setattr__(self, name, array)
 
     def _require_positive(self, *names: str) -> None:
-        """Set fields to arrays of positive floats, or of the reference prior's numbers."""
+        """Set fields to arrays of positive floats; the reference prior's values are allowed, too."""
         for name in names:
             limit = self.reference.get(name, np.nan)
             self._require(name, getattr(self, name), partial(_positive_or, limit), "positive")
@@ -163,19 +163,19 @@ class Family(Shown, ABC):
 
     @property
     def improper(self) -> NDArray[np.bool_]:
-        """Which groups have the reference prior: only observations make a distribution of it. (groups,)"""
+        """Whether a group has the reference prior, which is improper without observations. (groups,)"""
         limits = [getattr(self, name) == limit for name, limit in self.reference.items()]
         return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*limits)) if limits else False)
 
     def _require_proper(self) -> None:
         if self.improper.any():
             raise EvidenceError(
-                f"{self} is the reference prior, which is improper: it has no mean, interval or evidence of its own. "
+                f"{self} is the reference prior, which is improper: it has no mean, interval or evidence. "
                 "Update it first, or give a proper prior"
             )
 
     def __eq__(self, other: object) -> bool:
-        """The same family with the same numbers."""
+        """Whether both are the same family with the same hyperparameters."""
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         return type(self) is type(other) and all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)
 

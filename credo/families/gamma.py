@@ -1,4 +1,4 @@
-"""GammaPoisson and GammaExponential: how fast events come, from their counts or from the waits between them."""
+"""GammaPoisson and GammaExponential: the rate of events, from counts or from waiting times."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GammaRate(Family):
 
     @abstractmethod
     def log_base(self, x: Array) -> Array:
-        """log h(x): the factor of the likelihood that has no λ in it."""
+        """log h(x), the factor of the likelihood without λ."""
 
     @abstractmethod
     def events(self, statistics: Totals) -> Array: ...
@@ -42,7 +42,7 @@ class GammaRate(Family):
         return type(self)(self.shape + self.events(statistics), self.rate + self.exposure(statistics))
 
     def log_evidence(self, statistics: Totals) -> Array:
-        """log Γ(s′)/Γ(s) + s log r - s′ log r′ + Σ log h, ′ marking the posterior"""
+        """log Γ(s′)/Γ(s) + s log r - s′ log r′ + Σ log h, where ′ marks the posterior."""
         from scipy.special import gammaln
 
         self._require_proper()
@@ -55,13 +55,13 @@ class GammaRate(Family):
         return (Gamma(self.shape, self.rate),)
 
     def mode(self) -> Any:
-        """(shape - 1)/rate, or 0 where the shape is at most 1."""
+        """(shape - 1)/rate; 0 for a shape of at most 1."""
         self._require_proper()
         return np.maximum(np.asarray(self.shape) - 1, 0) / self.rate
 
     def maximum_likelihood(self, statistics: Totals) -> Array:
         events, exposure = self.events(statistics), self.exposure(statistics)
-        unbounded = np.where(events > 0, np.inf, np.nan)  # if all waits are 0, no rate is too high
+        unbounded = np.where(events > 0, np.inf, np.nan)  # if all waiting times are 0, the likelihood has no maximum
         return np.where(exposure > 0, events / np.where(exposure > 0, exposure, 1), unbounded)
 
     def log_prior(self, parameters: Array) -> Array:
@@ -110,7 +110,7 @@ class GammaPoisson(GammaRate):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GammaExponential(GammaRate):
-    """p(x | λ) = λ exp(-λx), λ ~ Gamma(shape, rate); after waits x₁..xₙ Gamma(shape + n, rate + Σx).
+    """p(x | λ) = λ exp(-λx), λ ~ Gamma(shape, rate); after waiting times x₁..xₙ Gamma(shape + n, rate + Σx).
 
     >>> GammaExponential(1, 1).update([0.5, 2.5]).posterior
     GammaExponential(shape=3, rate=4)

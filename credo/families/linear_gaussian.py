@@ -1,4 +1,4 @@
-"""LinearGaussian: a number that depends linearly on others, with Gaussian noise."""
+"""LinearGaussian: linear regression with Gaussian noise."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class LinearGaussian(Family):
     """y = w₀ + w₁x₁ + ... + noise, noise ~ N(0, σ²), σ² ~ InverseGamma(shape, scale), w | σ² ~ N(mean, σ² precision⁻¹).
 
     With rows z = (1, x): precisionₙ = Λ + Σzz′, meanₙ = precisionₙ⁻¹ (Λ mean + Σzy), shapeₙ = shape + n/2,
-    scaleₙ = scale + ½ (residuals about meanₙ)² + ½ (meanₙ - mean)′Λ(meanₙ - mean), Λ being the prior precision.
+    scaleₙ = scale + ½ (residuals about meanₙ)² + ½ (meanₙ - mean)′Λ(meanₙ - mean), where Λ is the prior precision.
 
     A weight with a row of zeros in a matrix Λ has a flat prior. With k of them, shape = -k/2 makes p(σ²) ∝ 1/σ².
-    A shape down to -weights/2 is improper: the degrees of freedom that a mean learned from the same rows took of them.
+    A shape down to -weights/2 is improper: it accounts for the degrees of freedom of a mean from the same rows.
 
     >>> line = LinearGaussian(precision=1e-9).update({"x": [1, 2, 3], "y": [3, 5, 7]}, target="y")
     >>> line.mode().weights.round(6).tolist()
@@ -63,7 +63,7 @@ class LinearGaussian(Family):
 
     @property
     def flat(self) -> NDArray[np.bool_]:
-        """Which weights have a flat prior. (weights,)"""
+        """Whether a weight has a flat prior. (weights,)"""
         if self.precision.ndim != 2 or self.precision.shape[0] != self.precision.shape[1]:
             return np.zeros(self.precision.shape[:-1], dtype=bool)
         return np.asarray(~self.precision.any(axis=0) & ~self.precision.any(axis=1))
@@ -73,7 +73,7 @@ class LinearGaussian(Family):
         return np.asarray(self.shape <= 0)
 
     def statistics(self, x: Array, member: Membership) -> CrossMoments:
-        """x: (rows, features and then the target), without missing cells."""
+        """The moments of rows. x: (rows, features and then the target), without missing cells"""
         return CrossMoments.of(x, member)
 
     def posterior(self, statistics: CrossMoments) -> LinearGaussian:
@@ -91,7 +91,7 @@ class LinearGaussian(Family):
         return LinearGaussian(mean, precision.value, self.shape + rows.n / 2, scale)
 
     def _prior(self, size: int) -> tuple[Array, Array]:
-        """The prior precision and mean for so many weights."""
+        """The prior precision and mean of `size` weights."""
         for given in (self.location, self.precision):
             if given.ndim and given.shape[-1] != size:
                 raise DataError(f"the prior has {given.shape[-1]} weights (the intercept first), the data {size}")
@@ -99,7 +99,7 @@ class LinearGaussian(Family):
         return precision, self.location if self.location.ndim else np.full(size, float(self.location))
 
     def log_evidence(self, statistics: CrossMoments) -> Array:
-        """Where weights have a flat prior, up to its constant: as if their density were 1, and σ²'s were 1/σ²."""
+        """The log evidence; flat priors of weights have the density 1, and that of σ² is 1/σ²."""
         after, n = self.posterior(statistics), statistics.n.value
         before, _ = self._prior(after.location.shape[-1])
         free = int(self.flat.sum()) if self.flat.ndim == 1 else 0
@@ -121,20 +121,20 @@ class LinearGaussian(Family):
         return StudentT(2 * self.shape[..., None], self.location, spread), InverseGamma(self.shape, self.scale)
 
     def _known(self) -> Array:
-        """The precision, once the number of weights is known."""
+        """The precision, if the number of weights is known."""
         if self.precision.ndim < 2 or not self.location.ndim:
             raise PriorError("LinearGaussian doesn't know its features yet: update it first")
         return self.precision
 
     def mode(self) -> Line:
-        """(mean, scale/(shape + 1 + weights/2))"""
+        """(mean, scale/(shape + 1 + weights/2))."""
         return Line(self.location, self.scale / (self.shape + 1 + self.location.shape[-1] / 2))
 
     def maximum_likelihood(self, statistics: CrossMoments) -> Line:
-        """Least squares; the shortest weights where several fit alike."""
+        """The least-squares fit; the minimum-norm solution if it isn't unique."""
         scatter, mean, n = statistics.scatter, statistics.mean, statistics.n.value
         size = np.sqrt(np.diagonal(scatter[..., :-1, :-1], axis1=-2, axis2=-1))
-        size = np.where(size > 0, size, 1.0)  # of a constant feature
+        size = np.where(size > 0, size, 1.0)  # for a constant feature
         scaled = scatter[..., :-1, :-1] / size[..., :, None] / size[..., None, :]
         slopes = (np.linalg.pinv(scaled, hermitian=True) @ (scatter[..., :-1, -1] / size)[..., None])[..., 0] / size
         intercept = mean[..., -1] - (slopes * mean[..., :-1]).sum(-1)
@@ -154,13 +154,13 @@ class LinearGaussian(Family):
 
     @property
     def width(self) -> int | None:
-        """As many features as weights but the intercept's, and the target."""
+        """The number of features and the target: that of weights with the intercept."""
         return self.location.shape[-1] if self.location.ndim else None
 
     def predictive(self, features: object = None) -> StudentT:
-        """Of the target, given rows of features: scale² = scale/shape (1 + z′ precision⁻¹ z)."""
+        """The predictive of the target, given rows of features: scale² = scale/shape (1 + z′ precision⁻¹ z)."""
         if features is None:
-            raise DataError("what a regression predicts depends on the features: give them, as in predictive([4])")
+            raise DataError("the predictive of a regression depends on the features: give them, as in predictive([4])")
         given = np.asarray(features, dtype=np.float64)
         z = _with_intercept(np.atleast_2d(given))
         inverse = np.linalg.inv(self._known())
@@ -220,14 +220,14 @@ class _Rows:
         return self.gram.shape[-1]
 
     def residual(self, weights: Array) -> Array:
-        """Σ(y - w′z)² = Σy² - 2 w′Σzy + w′Σzz′w, in pairs since it cancels"""
+        """Σ(y - w′z)² = Σy² - 2 w′Σzy + w′Σzz′w, in pairs of floats because of cancellation."""
         linear = (self.target * weights).sum(-1)
         quadratic = ((self.gram * weights[..., None, :]).sum(-1) * weights).sum(-1)
         return np.maximum((self.square - linear * 2.0 + quadratic).value, 0.0)
 
 
 def _leverage(z: Array, inverse: Array) -> Array:
-    """z′ precision⁻¹ z of each row, group by group. (rows, ...)"""
+    """z′ precision⁻¹ z of each row and group. (rows, ...)"""
     if inverse.ndim == 2:
         return np.asarray(((z @ inverse) * z).sum(-1))
     return np.asarray(np.einsum("ni,...ij,nj->n...", z, inverse, z))
@@ -238,7 +238,7 @@ def _with_intercept(x: Array) -> Array:
 
 
 def _solve(matrix: Exact, right: Exact) -> Array:
-    """A scaled solve, refined with residuals in pairs: features far from 0 make the matrix nearly singular."""
+    """A scaled solution, refined with residuals in pairs: features far from 0 make the matrix near-singular."""
     size = 1 / np.sqrt(np.diagonal(matrix.value, axis1=-2, axis2=-1))
     scaled = matrix.value * size[..., :, None] * size[..., None, :]
     solution = np.zeros_like(size)
@@ -249,5 +249,5 @@ def _solve(matrix: Exact, right: Exact) -> Array:
 
 
 def _quadratic(matrix: Array, vector: Array) -> Array:
-    """v′Mv, group by group"""
+    """v′Mv of each group."""
     return np.asarray(np.einsum("...i,...ij,...j->...", vector, matrix, vector))

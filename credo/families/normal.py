@@ -1,4 +1,4 @@
-"""NormalMean and NormalInverseGamma: a number that scatters about a mean, its noise known or not."""
+"""NormalMean and NormalInverseGamma: Gaussian numbers with known or unknown variance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Gaussian(NamedTuple):
 
 
 def log_likelihood(n: Array, mean: Array, scatter: Array, at: Gaussian) -> Array:
-    """log p of n numbers with that mean and scatter, at μ and σ².
+    """log p of n numbers with this mean and scatter, at μ and σ².
 
     >>> log_likelihood(np.array(2.0), np.array(1.0), np.array(2.0), Gaussian(1.0, 1.0)).round(4)  # of 0 and 2
     np.float64(-2.8379)
@@ -35,7 +35,7 @@ def log_likelihood(n: Array, mean: Array, scatter: Array, at: Gaussian) -> Array
 
 
 class StudentTerms(NamedTuple):
-    """log p(x) = constant - power log(1 + inverse (x - mean)²), of Student's t as NormalInverseGamma predicts it."""
+    """log p(x) = constant - power log(1 + inverse (x - mean)²), the Student's t predictive of NormalInverseGamma."""
 
     inverse: Array
     power: Array
@@ -43,7 +43,7 @@ class StudentTerms(NamedTuple):
 
     @classmethod
     def of(cls, strength: Array, shape: Array, scale: Array) -> StudentTerms:
-        """power = a + ½, inverse = κ/(κ + 1)/2b, constant = log Γ(a + ½)/Γ(a) + ½ log(inverse/π)"""
+        """power = a + ½, inverse = κ/(κ + 1)/2b, constant = log Γ(a + ½)/Γ(a) + ½ log(inverse/π)."""
         inverse = strength / (strength + 1) / (2 * scale)
         return cls(inverse, shape + 0.5, log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi))
 
@@ -79,12 +79,12 @@ class NormalMean(Family):
         return NormalMean(after, self.noise_sd / np.sqrt(total), self.noise_sd)
 
     def _prior_rows(self) -> Array:
-        """(σ/sd)²: how many rows the prior is worth; infinite, where it is certain."""
+        """(σ/sd)², the prior's strength in rows; infinite for a certain prior."""
         with np.errstate(divide="ignore"):
             return (self.noise_sd / self.sd) ** 2
 
     def log_evidence(self, statistics: Moments) -> Array:
-        """log N(x; mean·1, σ²I + sd²·11′)"""
+        """log N(x; mean·1, σ²I + sd²·11′)."""
         n, mean, scatter = _moments(statistics)
         spread = np.hypot(self.noise_sd, np.sqrt(n) * self.sd)
         distance = scatter / self.noise_sd**2 + n * ((mean - self.location) / spread) ** 2
@@ -117,7 +117,7 @@ class NormalInverseGamma(Family):
     """x ~ N(μ, σ²), σ² ~ InverseGamma(shape, scale), μ | σ² ~ N(mean, σ²/strength).
 
     With n rows: strengthₙ = κ + n, meanₙ = (κ mean + n x̄)/(κ + n), shapeₙ = shape + n/2,
-    scaleₙ = scale + ½ Σ(x - x̄)² + ½ κn/(κ + n) (x̄ - mean)², κ being strength.
+    scaleₙ = scale + ½ Σ(x - x̄)² + ½ κn/(κ + n) (x̄ - mean)², where κ is strength.
 
     >>> NormalInverseGamma(mean=0, strength=1, shape=1, scale=1).update([2.0, 4.0]).posterior
     NormalInverseGamma(mean=2, strength=3, shape=2, scale=5)
@@ -171,13 +171,13 @@ class NormalInverseGamma(Family):
         return mean, InverseGamma(self.shape, self.scale)
 
     def mean(self) -> Gaussian:
-        """(mean, scale/(shape - 1)); the median of μ where its t distribution has no mean (2·shape ≤ 1)."""
+        """(mean, scale/(shape - 1)); the median of μ if its t distribution has no mean (2·shape ≤ 1)."""
         _, variance = self.marginals()
         expected = np.asarray(variance.mean())
         return Gaussian(self.location + np.zeros(expected.shape), expected)
 
     def mode(self) -> Gaussian:
-        """(mean, scale/(shape + 3/2))"""
+        """(mean, scale/(shape + 3/2))."""
         self._require_proper()
         return Gaussian(self.location, self.scale / (self.shape + 1.5))
 
@@ -196,7 +196,7 @@ class NormalInverseGamma(Family):
         return np.asarray(mean) + InverseGamma(self.shape, self.scale).log_prob(parameters.variance)
 
     def predictive(self) -> StudentT:
-        """Student's t with 2·shape degrees, scale² = scale (strength + 1)/(shape · strength)"""
+        """Student's t with 2·shape degrees, scale² = scale (strength + 1)/(shape · strength)."""
         self._require_proper()
         spread = self.scale * (self.strength + 1) / (self.shape * self.strength)
         return StudentT(2 * self.shape, self.location, np.sqrt(spread))
@@ -210,7 +210,7 @@ class NormalInverseGamma(Family):
 
 
 class SharedVariance(NamedTuple):
-    """μ ~ N(mean, σ²/strength) of each group and column, and one σ² ~ InverseGamma(shape, spread/2) for all of them."""
+    """μ ~ N(mean, σ²/strength) of each group and column, and one σ² ~ InverseGamma(shape, spread/2) for all."""
 
     mean: Array  # (..., groups, columns)
     strength: Array  # (..., groups, columns)
@@ -218,14 +218,14 @@ class SharedVariance(NamedTuple):
     spread: Array  # (...)
 
     def posterior(self, n: Array, mean: Array, scatter: Array) -> SharedVariance:
-        """As NormalInverseGamma's, of the known cells of each group and column; their scatters add up."""
+        """The posterior as in NormalInverseGamma, of the known cells of each group and column; their scatters add."""
         strength, away = self.strength + n, mean - self.mean
         share = np.where(strength > 0, n / np.where(strength > 0, strength, 1.0), 0.0)
         spread = self.spread + (scatter + self.strength * share * away**2).sum((-2, -1))
         return SharedVariance(self.mean + share * away, strength, self.shape + n.sum((-2, -1)) / 2, spread)
 
     def log_evidence(self, n: Array, mean: Array, scatter: Array) -> Array:
-        """log p of numbers whose means and variance are integrated out. (...)"""
+        """log p of numbers, with means and variance integrated out. (...)"""
         from scipy.special import gammaln
 
         after = self.posterior(n, mean, scatter)
@@ -245,7 +245,7 @@ class SharedVariance(NamedTuple):
         return np.asarray(means - (self.shape + 1) * np.log(variance) - self.spread / 2 / variance)
 
     def log_predictive(self, z: Array) -> Array:
-        """A multivariate t of the known cells, NaN being missing ones. (..., 1, columns) -> (..., groups)"""
+        """The multivariate t of the known cells; NaN is missing. (..., 1, columns) -> (..., groups)"""
         from scipy.special import gammaln
 
         known, grow = ~np.isnan(z), self.strength / (self.strength + 1)
@@ -257,7 +257,7 @@ class SharedVariance(NamedTuple):
 
 
 def require_scale(n: Array, mean: Array, scatter: Array) -> None:
-    """Refuse groups whose numbers don't differ: they give no scale, or even unit, for the next one."""
+    """Refuse groups of equal numbers: they give no scale for the next number."""
     unknown = ~((scatter > 0) & (n > 1))
     if not unknown.any():
         return
@@ -267,7 +267,7 @@ def require_scale(n: Array, mean: Array, scatter: Array) -> None:
     elif spread > 0:
         found = f"the weights of the observations sum to {shown(rows)}, and must exceed 1"
     elif 0 < abs(place) < 1 / LARGEST_NUMBER:
-        found = f"squares of numbers as small as {shown(place)} can't be told from 0, so they need another unit"
+        found = f"squares of numbers as small as {shown(place)} underflow, so they need another unit"
     else:
         found = f"every observation is {shown(place)}"
     raise EvidenceError(
@@ -277,5 +277,5 @@ def require_scale(n: Array, mean: Array, scatter: Array) -> None:
 
 
 def _moments(statistics: Moments) -> tuple[Array, Array, Array]:
-    """n, mean and scatter of the one column. (groups,)"""
+    """n, mean and scatter of a single column. (groups,)"""
     return statistics.n.value[..., 0], statistics.mean[..., 0], statistics.scatter[..., 0]

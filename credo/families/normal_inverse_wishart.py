@@ -1,4 +1,4 @@
-"""NormalInverseWishart: several numbers together, in the four uses of a covariance."""
+"""NormalInverseWishart: multivariate Gaussians with full, tied, diagonal or spherical covariances."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class JointGaussian(NamedTuple):
     covariance: Any
 
     def over(self, places: Any) -> JointGaussian:
-        """Of some columns."""
+        """The parameters of some columns."""
         return JointGaussian(self.mean[..., places], self.covariance[..., places[:, None], places])
 
     def log_likelihood(self, n: Array, mean: Array, scatter: Array) -> Array:
-        """log p of n rows with that mean and scatter. (groups,)"""
+        """log p of n rows with this mean and scatter. (groups,)"""
         away = mean - self.mean
         squares = scatter + n[..., None, None] * away[..., :, None] * away[..., None, :]
         inner = np.trace(np.linalg.solve(self.covariance, squares), axis1=-2, axis2=-1)
@@ -39,7 +39,7 @@ class JointGaussian(NamedTuple):
 
 
 class JointParameters(NamedTuple):
-    """The numbers of normal-inverse-Wishart beliefs, prior or posterior, whose groups have one Σ each or share it."""
+    """The parameters of normal-inverse-Wishart distributions, prior or posterior, with a Σ per group or a shared Σ."""
 
     mean: Array  # (..., groups, d)
     strength: Array  # (..., groups)
@@ -51,14 +51,14 @@ class JointParameters(NamedTuple):
         return int(self.mean.shape[-1])
 
     def posterior(self, n: Array, mean: Array, scatter: Array, tied: bool) -> JointParameters:
-        """After n rows with that mean and scatter: see NormalInverseWishart."""
+        """The posterior after n rows with this mean and scatter: see NormalInverseWishart."""
         strength, away = self.strength + n, mean - self.mean
         between = (self.strength * n / strength)[..., None]
         if tied:
             total = np.matmul((between * away).swapaxes(-1, -2), away) + scatter.sum(-3)
             scale = np.broadcast_to(total[..., None, :, :] + self.scale, scatter.shape)
         else:
-            scale = away[..., :, None] * away[..., None, :]  # in place: of many rows, these are many matrices
+            scale = away[..., :, None] * away[..., None, :]  # in place, since there may be one matrix per row
             scale *= between[..., None]
             scale += scatter
             scale += self.scale
@@ -66,27 +66,27 @@ class JointParameters(NamedTuple):
         return JointParameters(self.mean + (n / strength)[..., None] * away, strength, self.degrees + seen, scale)
 
     def mode(self, sharing: int) -> JointGaussian:
-        """(mean, scale/(ν + d + 1 + groups that share Σ))"""
+        """(mean, scale/(ν + d + 1 + groups that share Σ))."""
         return JointGaussian(self.mean, self.scale / (self.degrees + self.size + 1 + sharing)[..., None, None])
 
     def expected(self) -> JointGaussian:
-        """(mean, scale/(ν - d - 1))"""
+        """(mean, scale/(ν - d - 1))."""
         return JointGaussian(self.mean, self.scale / (self.degrees - self.size - 1)[..., None, None])
 
     def predictive(self) -> tuple[Array, Array]:
-        """The degrees of freedom of the next row's Student's t, and its matrix as a multiple of the scale."""
+        """The degrees of freedom of the predictive Student's t, and its matrix as a multiple of the scale."""
         degrees = self.degrees - self.size + 1
         return degrees, (1 + 1 / self.strength) / degrees
 
     def log_normaliser(self) -> Array:
-        """log Γ_d(ν/2) - ν/2 log|scale| (..., groups)"""
+        """log Γ_d(ν/2) - ν/2 log|scale|. (..., groups)"""
         from scipy.special import multigammaln
 
         half, log_size = self.degrees / 2, np.linalg.slogdet(self.scale)[1]
         return np.asarray(multigammaln(half, self.size) - half * log_size)
 
     def log_evidence(self, n: Array, mean: Array, scatter: Array, tied: bool) -> float:
-        """log p of n rows with that mean and scatter in each group, all groups together; self is the prior."""
+        """log p of n rows with this mean and scatter in each group, summed over groups; self is the prior."""
         after = self.posterior(n, mean, scatter, tied)
         means = self.size / 2 * (np.log(self.strength / after.strength) - n * np.log(np.pi)).sum()
         grown = after.log_normaliser() - self.log_normaliser()
@@ -108,7 +108,7 @@ class NormalInverseWishart(Family):
 
     With n rows: strengthₙ = κ + n, degreesₙ = ν + n, meanₙ = (κ mean + n x̄)/(κ + n), scaleₙ = scale + C,
     C = Σ(x - x̄)(x - x̄)′ + κn/(κ + n) (x̄ - mean)(x̄ - mean)′.
-    full: each group has its Σ. tied: all groups share one (their C and n add up). diagonal: each column has its own
+    full: each group has its Σ. tied: all groups share one (their C and n add up). diagonal: each column has a
     variance, InverseGamma(ν/2, scaleⱼⱼ/2). spherical: one variance for all groups and columns.
 
     >>> NormalInverseWishart(mean=[0, 0], strength=1, degrees=3, scale=1).update([[2, 0], [4, 0]]).posterior
@@ -140,7 +140,7 @@ class NormalInverseWishart(Family):
             object.__setattr__(self, "scale", self._variance_part(self.scale))
 
     def _variance_part(self, matrix: Array) -> Array:
-        """What independent columns know of a matrix: its diagonal; its mean where they share a variance."""
+        """The part of a matrix that variances use: its diagonal; the mean of that, if columns share a variance."""
         variances = np.diagonal(matrix, axis1=-2, axis2=-1)
         if self.covariance == "spherical":
             variances = np.broadcast_to(variances.mean(-1, keepdims=True), variances.shape)
@@ -156,21 +156,21 @@ class NormalInverseWishart(Family):
 
     @property
     def _joint(self) -> bool:
-        """Whether columns covary."""
+        """Whether columns are correlated."""
         return self.covariance in ("full", "tied")
 
     @property
     def _shared(self) -> bool:
-        """Whether groups have one covariance."""
+        """Whether groups share a covariance."""
         return self.covariance in ("tied", "spherical")
 
     @property
     def _sharing(self) -> int:
-        """How many groups share a covariance."""
+        """The number of groups that share a covariance."""
         return self.location.size // self.size if self._shared else 1
 
     def statistics(self, x: Array, member: Membership) -> CrossMoments:
-        """x: (rows, d), without missing cells."""
+        """The moments of rows. x: (rows, d), without missing cells"""
         return CrossMoments.of(x, member)
 
     def posterior(self, statistics: CrossMoments) -> NormalInverseWishart:
@@ -180,7 +180,7 @@ class NormalInverseWishart(Family):
         return NormalInverseWishart(after.mean, after.strength, *spread, self.covariance)
 
     def _spread(self, n: Array, contribution: Array) -> tuple[Array, Array]:
-        """Degrees and scale with the groups' contributions, as the covariance is used."""
+        """Degrees and scale with the groups' contributions added, by the kind of covariance."""
         d, shape = self.size, contribution.shape
         if self._shared:
             n = np.broadcast_to(n.sum(), n.shape)
@@ -190,7 +190,7 @@ class NormalInverseWishart(Family):
         return self.degrees + n, self.scale + (contribution if self._joint else self._variance_part(contribution))
 
     def log_evidence(self, statistics: CrossMoments) -> Array:
-        """One number a group; for a shared covariance one in all, since the groups aren't independent."""
+        """The log evidence of each group; one number for a shared covariance, since groups aren't independent."""
         after = self.posterior(statistics)
         rows = statistics.n.value
         strength = self.size / 2 * np.log(self.strength / after.strength) - rows * self.size / 2 * np.log(np.pi)
@@ -198,7 +198,7 @@ class NormalInverseWishart(Family):
         return np.asarray(strength.sum() + np.ravel(normaliser)[0] if self._shared else strength + normaliser)
 
     def _log_normaliser(self) -> Array:
-        """log Γ_d(ν/2) - ν/2 log|scale|, or the same for each variance."""
+        """log Γ_d(ν/2) - ν/2 log|scale|, or its analogue for each variance."""
         from scipy.special import gammaln
 
         if self._joint:
@@ -211,19 +211,19 @@ class NormalInverseWishart(Family):
         return np.diagonal(self.scale, axis1=-2, axis2=-1)
 
     def marginals(self) -> tuple[Distribution, ...]:
-        """Each column's mean, and its variance."""
+        """The marginals of each column's mean and variance."""
         degrees = (self.degrees - (self.size - 1 if self._joint else 0))[..., None]
         spread = np.sqrt(self._variances / (degrees * self.strength[..., None]))
         return StudentT(degrees, self.location, spread), InverseGamma(degrees / 2, self._variances / 2)
 
     def mean(self) -> JointGaussian:
-        """(mean, scale/(ν - d - 1)); the covariance has no mean, NaN, where ν is too small"""
+        """(mean, scale/(ν - d - 1)); NaN where ν is too small for a mean."""
         excess = self.degrees - (self.size + 1 if self._joint else 2)
         divisor = np.where(excess > 0, excess, np.nan)[..., None, None]
         return JointGaussian(self.location, self.scale / divisor)
 
     def mode(self) -> JointGaussian:
-        """(mean, scale/(ν + d + 1 + groups that share Σ)); for variances likewise, with their own columns."""
+        """(mean, scale/(ν + d + 1 + groups that share Σ)); for variances, with their columns."""
         columns = self.size if self._joint else 1
         means = self._sharing * (self.size if self.covariance == "spherical" else 1)
         return JointGaussian(self.location, self.scale / (self.degrees + columns + 1 + means)[..., None, None])
@@ -243,7 +243,7 @@ class NormalInverseWishart(Family):
         return log_density(squared, log_determinant, np.asarray(np.inf), self.size)
 
     def log_prior(self, parameters: JointGaussian) -> Array:
-        """So that the groups' sum counts a shared covariance once."""
+        """log p(parameters of group k), up to a constant; the sum over groups counts a shared covariance once."""
         mean, covariance = parameters
         sharing = np.atleast_2d(mean).shape[0] if self._shared else 1
         scaled = -0.5 * self.size * np.log(2 * np.pi / self.strength)
@@ -258,7 +258,7 @@ class NormalInverseWishart(Family):
         return np.asarray(about_mean + (each[..., 0] if self.covariance == "spherical" else each.sum(-1)) / sharing)
 
     def log_predictive(self, x: Array) -> Array:
-        """A multivariate t (full, tied, spherical), or a product of t's (diagonal)."""
+        """The multivariate t (full, tied, spherical), or a product of t's (diagonal)."""
         if self.covariance == "diagonal":
             degrees, spread = self.degrees[..., None], (1 + 1 / self.strength)[..., None]
             each = StudentT(degrees, self.location, np.sqrt(self._variances * spread / degrees))
@@ -310,7 +310,7 @@ class NormalInverseWishart(Family):
 
 @dataclass(frozen=True, repr=False)
 class JointStudentT:
-    """The next row, as a normal-inverse-Wishart belief of one group expects it."""
+    """The predictive of a row under the normal-inverse-Wishart of one group."""
 
     belief: NormalInverseWishart
 
@@ -319,7 +319,7 @@ class JointStudentT:
         return float(rows[0]) if np.ndim(x) == 1 else rows
 
     def columns(self) -> StudentT:
-        """Each column by itself."""
+        """The marginal of each column."""
         mean, _ = self.belief.marginals()
         assert isinstance(mean, StudentT)
         return StudentT(mean.degrees, mean.location, mean.scale * np.sqrt(1 + self.belief.strength)[..., None])
@@ -341,6 +341,6 @@ class JointStudentT:
 
 
 def is_positive_definite(matrix: Array) -> bool:
-    """Symmetric, up to rounding, with positive eigenvalues."""
+    """Whether a matrix is symmetric, up to rounding, with positive eigenvalues."""
     symmetric = np.allclose(matrix, matrix.swapaxes(-1, -2), rtol=1e-12, atol=0)
     return symmetric and bool((np.linalg.eigvalsh(matrix) > 0).all())

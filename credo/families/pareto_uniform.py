@@ -1,4 +1,4 @@
-"""ParetoUniform: the upper end of a uniform distribution."""
+"""ParetoUniform: the upper bound of a uniform distribution."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ParetoUniform(Family):
         return ParetoUniform(np.maximum(self.scale, statistics.largest.value), self.shape + statistics.n.value)
 
     def log_evidence(self, statistics: Extremes) -> Array:
-        """log s mˢ/(s′ m′ˢ′), ′ marking the posterior"""
+        """log s mˢ/(s′ m′ˢ′), where ′ marks the posterior."""
         after = self.posterior(statistics)
         before = np.log(self.shape) + self.shape * np.log(self.scale)
         return np.asarray(before - np.log(after.shape) - after.shape * np.log(after.scale))

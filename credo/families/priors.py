@@ -1,4 +1,4 @@
-"""Priors found from the data: a default, and one fitted to all groups (empirical Bayes)."""
+"""Priors from the data: a default, and one fitted to all groups (empirical Bayes)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo._kernels.core.sums import UNDERFLOW
+from credo._kernels.core.sums import SCATTER_UNDERFLOW
 from credo.core.moments import Moments
 from credo.core.statistics import Counts, Totals
 from credo.data import Source
@@ -28,12 +28,14 @@ from credo.numerics.exact import Array
 def families(
     table: Source, names: Sequence[str], prior: object, kinds: Mapping[str, str] | None, success: object = None
 ) -> dict[str, Family]:
-    """Each column's family: the one given, or the one that fits its kind."""
+    """The family of each column: the given one, or one by the column's kind."""
     asked = checked_kinds(kinds, table.names)
     if isinstance(prior, Family):
         return dict.fromkeys(names, prior)
     if prior not in (None, "default", "empirical"):
-        raise DataError(f"prior must be a family (as BetaBernoulli(1, 1)), 'default' or 'empirical', but is {prior!r}")
+        raise DataError(
+            f"prior must be a family (such as BetaBernoulli(1, 1)), 'default' or 'empirical', but is {prior!r}"
+        )
     unsure = [name for name in names if success is not None or asked.get(name) not in ("number", "count")]
     profiles = profile(table, unsure, every=unsure if success is not None else ()) if unsure else {}
     return {name: _fitting(name, asked.get(name), profiles.get(name), success) for name in names}
@@ -41,7 +43,7 @@ def families(
 
 def _fitting(name: str, asked: Kind | None, found: Profile | None, success: object) -> Family:
     kind = asked or (found.kind if found else "number")
-    if success is not None and found:  # whatever else the column holds
+    if success is not None and found:  # whatever the column's kind
         values = [str(value) for value in found.values.to_pylist()]
         if str(success) not in values:
             raise DataError(f"column {name!r} has no value {success!r}; {suggest(success, values)}")
@@ -67,17 +69,17 @@ def _fitting(name: str, asked: Kind | None, found: Profile | None, success: obje
 
 
 def resolved(rule: Rule, family: Family, statistics: object) -> Family:
-    """The prior of each group, found from all groups together where its numbers aren't given."""
+    """The prior of each group; unless it is given, from all groups."""
     if rule == "given":
         return family
     return default(family, statistics) if rule == "default" else empirical(family, statistics)
 
 
 def default(family: Family, statistics: Any) -> Family:
-    """The reference prior where only one group has observations, else a prior that all groups share.
+    """The reference prior if only one group has observations, otherwise a prior that all groups share.
 
-    A prior at the mean and variance of the group's own rows would count these rows twice: once in the prior, once as
-    evidence. Its intervals would be too narrow. Probabilities have a uniform prior, which doesn't depend on the data.
+    A prior at the mean and variance of the single group would count its rows twice, and intervals would be too narrow.
+    Probabilities have a uniform prior, which doesn't depend on the data.
     """
     shared = of_new_groups(family, statistics)
     observed = np.asarray(statistics.weight) > 0
@@ -91,11 +93,11 @@ def default(family: Family, statistics: Any) -> Family:
 
 
 def of_new_groups(family: Family, statistics: Any) -> Family:
-    """The default prior of a group without observations: worth about one row, at the pooled rows' place and scale.
+    """The default prior of a group without observations: about one row, at the pooled location and scale.
 
-    Numbers: NormalInverseGamma(pooled mean, 1, ½, pooled variance). Counts: GammaPoisson(½, 1/4r), r being the pooled
-    rate under Jeffreys' prior. A group's own rows are among the pooled ones, so that both are vague enough for
-    intervals to keep their coverage with two groups of two rows (tests/laws/test_coverage.py).
+    Numbers: NormalInverseGamma(pooled mean, 1, ½, pooled variance). Counts: GammaPoisson(½, 1/4r) with the pooled rate
+    r under Jeffreys' prior. A group's rows are among the pooled rows, so both are vague enough for intervals to keep
+    their coverage with two groups of two rows (tests/laws/test_coverage.py).
     """
     if not family.reference:
         return family
@@ -108,36 +110,36 @@ def of_new_groups(family: Family, statistics: Any) -> Family:
 
 
 def require_spread(pooled: Moments) -> None:
-    """Refuse numbers that don't differ: no default prior can tell their scale."""
+    """Refuse equal numbers: they give no scale for a default prior."""
     n = pooled.n.value[..., 0]
     require_scale(np.where(n > 0, np.inf, n), pooled.mean[..., 0], pooled.scatter[..., 0])
 
 
 def of_joint_numbers(mean: Array, variance: Array, strength: float, rows: float) -> JointParameters:
-    """Worth `strength` rows for the means, and so many rows of these variances for the covariance. (..., d) both"""
+    """A prior of `strength` rows for the means, and of `rows` rows for the covariance. mean, variance: (..., d)"""
     d, before = mean.shape[-1], mean.shape[:-1]
     scale = rows * variance[..., None] * np.eye(d)
     return JointParameters(mean, np.full(before, strength), np.full(before, d + 1.0 + rows), scale)
 
 
 def of_numbers(pooled: Moments, strength: float = 1.0) -> NormalInverseGamma:
-    """The prior of classifiers: NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2), worth s rows.
+    """The prior of classifiers: NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2), for a strength s.
 
-    Then the mean of the mean is (s · pooled mean + n x̄)/(s + n), and that of the variance
-    (s · pooled variance + Σ(x - x̄)² + ...)/(s + n).
+    The posterior expects (s · pooled mean + n x̄)/(s + n) for the mean, and
+    (s · pooled variance + Σ(x - x̄)² + ...)/(s + n) for the variance.
     """
     return NormalInverseGamma(pooled.mean[..., 0], strength, 1 + strength / 2, strength / 2 * _variance(pooled)[..., 0])
 
 
 def of_counts(pooled: Totals, strength: float = 1.0) -> GammaPoisson:
-    """The prior of classifiers: Gamma(s, s/pooled rate), worth s events."""
+    """The prior of classifiers: Gamma(s, s/pooled rate), for a strength of s events."""
     rate = np.nan_to_num(GammaPoisson(1, 1).maximum_likelihood(pooled))
     return GammaPoisson(strength, strength / np.where(rate > 0, rate, 1.0))
 
 
 def _variance(pooled: Moments) -> Array:
-    """Of the pooled rows; of a constant column, the square of its floats' resolution (1 where all are 0)."""
-    unresolved = np.where(pooled.mean != 0, np.maximum(np.spacing(np.abs(pooled.mean)) ** 2, UNDERFLOW), 1.0)
+    """The variance of the pooled rows; for a constant column, its squared float resolution (1 if all are 0)."""
+    unresolved = np.where(pooled.mean != 0, np.maximum(np.spacing(np.abs(pooled.mean)) ** 2, SCATTER_UNDERFLOW), 1.0)
     rows = np.where(pooled.n.value > 0, pooled.n.value, 1.0)
     return np.where(pooled.scatter > 0, pooled.scatter / rows, unresolved)
 
@@ -145,10 +147,10 @@ def _variance(pooled: Moments) -> Array:
 def empirical(family: Family, statistics: Any) -> Family:
     """The prior that maximises the evidence of all groups: the means of small groups shrink towards the pooled mean.
 
-    Its strength, in rows, stays between 1/n and n, n being the weight of all observations. Groups that differ less than
-    by chance make the optimum infinite, as if what they share were known for sure. It is known from n rows: a prior
-    worth n rows gives every group about the belief that all rows as one group would. Groups that are all yes or all no
-    make the optimum 0, which n rows can't tell from 1/n.
+    Its strength, in rows, is kept between 1/n and n for n observations. Groups that differ less than by chance have an
+    infinite optimum, as if their common value were known exactly, but it is known from n rows: with a strength of n,
+    every group's belief is about that of all rows as one group. Groups that are all yes or all no have the optimum 0,
+    which n rows can't distinguish from 1/n.
     """
     from scipy.optimize import minimize
 
@@ -166,7 +168,7 @@ def empirical(family: Family, statistics: Any) -> Family:
 
 
 def _start(family: Family, statistics: Any) -> Family:
-    """Where the search begins, and the unit of its steps: one row like the pooled ones."""
+    """The start of the search, and the unit of its steps: the strength of one pooled row."""
     if isinstance(family, NormalInverseGamma):
         pooled = statistics.pooled()[0]
         require_spread(pooled)
@@ -175,7 +177,7 @@ def _start(family: Family, statistics: Any) -> Family:
 
 
 class Search(NamedTuple):
-    """An optimisation: its start and bounds, and the family and the cost at a point."""
+    """An optimisation: its start, its bounds, and the family and the cost at a point."""
 
     first: Sequence[float]
     bounds: Sequence[tuple[float, float]]
@@ -206,7 +208,7 @@ def _search(start: Family, statistics: Any, most: float) -> Search:
         raise DataError(f"there is no empirical prior for {type(start).__name__}; give its numbers")
     rows, repeats = _distinct(statistics)
 
-    before = build(np.array(first)).log_evidence(rows)  # so that units, which add a constant, don't matter
+    before = build(np.array(first)).log_evidence(rows)  # units add a constant, which cancels
 
     def cost(x: Array) -> float:
         value = -float(np.sum((build(x).log_evidence(rows) - before) * repeats) / np.sum(repeats))
@@ -216,9 +218,9 @@ def _search(start: Family, statistics: Any, most: float) -> Search:
 
 
 def _dirichlet_search(statistics: Counts, most: float) -> Search:
-    """By the logs of the shares, up to a constant, and the log of their sum A.
+    """The search over the logs of the shares, up to a constant, and the log of their sum A.
 
-    log p = Σₖ log Γ(A)/Γ(A + nₖ) + Σₖᵥ log Γ(αᵥ + nₖᵥ)/Γ(αᵥ). Empty cells add nothing; equal cells are computed once.
+    log p = Σₖ log Γ(A)/Γ(A + nₖ) + Σₖᵥ log Γ(αᵥ + nₖᵥ)/Γ(αᵥ). Empty cells contribute 0; equal cells are computed once.
     """
     from scipy.special import digamma, gammaln
 
@@ -246,7 +248,7 @@ def _dirichlet_search(statistics: Counts, most: float) -> Search:
 
 
 def _distinct(statistics: Any) -> tuple[Any, Array]:
-    """The distinct statistics of groups with observations, and how many groups have each."""
+    """The distinct statistics of groups with observations, and the number of groups with each."""
     seen = np.flatnonzero(statistics.weight > 0)
     sums = np.column_stack([part.value.reshape(len(part.value), -1)[seen] for part in statistics.sums])
     order = np.lexsort(sums.T)
@@ -256,13 +258,13 @@ def _distinct(statistics: Any) -> tuple[Any, Array]:
 
 
 def _beta(x: Array) -> BetaBernoulli:
-    """By the logit of the mean, and the log of a + b."""
+    """The Beta with this logit of the mean and log of a + b."""
     share = 1 / (1 + np.exp(-x[0]))
     return BetaBernoulli(share * np.exp(x[1]), (1 - share) * np.exp(x[1]))
 
 
 def _dirichlet(x: Array) -> DirichletCategorical:
-    """By the logs of the shares, up to a constant, and the log of their sum."""
+    """The Dirichlet with these logs of the shares, up to a constant, and log of their sum."""
     return DirichletCategorical(_concentration(x))
 
 
@@ -272,11 +274,11 @@ def _concentration(x: Array) -> Array:
 
 
 def _gamma(x: Array) -> GammaPoisson:
-    """By the logs of the mean and of the rate."""
+    """The Gamma with these logs of the mean and of the rate."""
     return GammaPoisson(np.exp(x[0] + x[1]), np.exp(x[1]))
 
 
 def _gaussian(start: NormalInverseGamma, x: Array) -> NormalInverseGamma:
-    """By the mean in pooled deviations, the strength, the variance's size and how sure it is (both logs)."""
+    """The NormalInverseGamma with this mean in pooled deviations, and logs of strength, variance and shape."""
     variance, shape = float(start.scale) * np.exp(x[2]), np.exp(x[3]) / 2
     return NormalInverseGamma(start.location + np.sqrt(start.scale) * x[0], np.exp(x[1]), shape, variance * shape)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from credo import engines
 from credo._kernels.models.shares import divide_by_total, lower_to_top
 from credo.blocks.capabilities import Ignored
-from credo.core.folds import Groups, Together
+from credo.core.folds import FoldGroups, Groups
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch, Source
 from credo.data.fingerprints import fingerprints
 from credo.errors import DataError, EvidenceError, counted
@@ -138,9 +138,9 @@ class ClassPredictor(ClassReader, ABC):
     def _alone(self, own: Hard) -> NDArray[np.intp]:
         """Which rows are the only ones of their class."""
         n = self.class_weights[own.codes]
-        return np.flatnonzero(n - own.weight <= ALONE * n)
+        return np.flatnonzero(n - own.weight <= RESIDUAL_WEIGHT * n)
 
-    def _copied(self, table: Source, weight: Weight) -> Together | None:
+    def _copied(self, table: Source, weight: Weight) -> FoldGroups | None:
         """The rows that have copies; None if there are too many rows to search."""
         if table.rows is None or table.rows > MOST_ROWS_SEARCHED:
             return None
@@ -150,7 +150,7 @@ class ClassPredictor(ClassReader, ABC):
         codes, cells = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
         known, features = codes >= 0, np.array([name != self.target for name in names])
         prints, own = fingerprints(cells)[known], cells[:, known][features]
-        return Together(names, Repeats.of(prints, codes[known], own, texts[features]).copied)
+        return FoldGroups(names, Repeats.of(prints, codes[known], own, texts[features]).copied)
 
     def adapt(self, data: object) -> Self:
         """The same model with class shares estimated from unlabelled rows by EM (label shift).

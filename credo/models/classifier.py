@@ -16,7 +16,7 @@ from credo.core.evidence import Evidence
 from credo.core.folds import Groups
 from credo.core.learning import FoldScores, RowWeights, Weight, fold_job, fold_scores
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.cells import instants
 from credo.errors import DataError, EvidenceError, check_seed
@@ -165,7 +165,7 @@ class Classifier(Labelled):
         n = np.repeat(self.class_weights[None], own.rows, axis=0)
         rows = np.arange(own.rows)
         left = n[rows, own.codes] - own.weight
-        n[rows, own.codes] = np.where(left <= ALONE * n[rows, own.codes], 0.0, left)
+        n[rows, own.codes] = np.where(left <= RESIDUAL_WEIGHT * n[rows, own.codes], 0.0, left)
         return n
 
     def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
@@ -314,7 +314,7 @@ class Classifier(Labelled):
 
     def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> TunedClassifier:
         """Infer likelihoods, weights and label noise from leave-one-out scores of the learned rows."""
-        from credo.selection.nested import tune
+        from credo.selection.nested_validation import tune
 
         return tune(self, self._labelled(data, target), weight, seed)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo import engines
-from credo.core.folds import FoldDraw, Groups, Together, check_groups, grouped_by, with_groups
+from credo.core.folds import FoldDraw, FoldGroups, Groups, check_groups, grouped_by, with_groups
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.data import Batch, Source
 from credo.data.fingerprints import MISSING_PRINT, Fingerprints, cell_prints, mixed
@@ -44,7 +44,7 @@ class DrawnFolds:
     table: Source
     folds: int
     target: str
-    together: Together | None = None
+    together: FoldGroups | None = None
     name: str | None = None  # the column of groups
 
     @classmethod

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo import engines
-from credo.core.folds import FoldDraw, Together
+from credo.core.folds import FoldDraw, FoldGroups
 from credo.core.learning import RowWeights, Validation, Weights, cross_validate, summed_validation
 from credo.core.summed_scores import SummedValidation, summed_scores
 from credo.data import Batch, Source, source
@@ -131,7 +131,7 @@ class CellFingerprints:
         return cell_prints(batch, self.names)
 
 
-def _duplicated_rows(network: Network, table: Source, names: Sequence[str], found: ObservedRows) -> Together | None:
+def _duplicated_rows(network: Network, table: Source, names: Sequence[str], found: ObservedRows) -> FoldGroups | None:
     """Rows with more duplicates than the network expects; None if there are too many rows to check."""
     if table.rows is None or not 0 < table.rows <= MOST_ROWS_SEARCHED or not names:
         return None
@@ -144,12 +144,12 @@ def _duplicated_rows(network: Network, table: Source, names: Sequence[str], foun
         log_prob = network.with_evidence(known.ordered())._log_prob_here(table)
     expected = len(prints) * np.exp(log_prob)
     copied = Repeats.of(prints, one_class, cells, np.zeros(len(names), dtype=bool), by_model=expected).copied
-    return Together(tuple(names), copied)
+    return FoldGroups(tuple(names), copied)
 
 
 def _refitted(
     bare: Network, table: Source, folds: int, weight: Weight, hidden: Mapping[str, object], how: FittingOptions,
-    copied: Together | None,
+    copied: FoldGroups | None,
 ) -> Validation:  # fmt: skip
     weights, names = Weights.of(weight), tuple(name for name in bare.variables if name in table.names)
     job = FoldsAndWeights(FoldDraw(folds, how.get("seed", 0), copied), weights.of_a_row)

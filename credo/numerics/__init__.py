@@ -1,1 +1,1 @@
-"""Numerical methods that know nothing of models."""
+"""Numerical methods that don't depend on models."""

@@ -1,24 +1,24 @@
-"""Names for kinds of arrays, by what their elements are; and what NumPy does slowly."""
+"""Types of arrays, by their elements; and faster versions of slow NumPy operations."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int32]  # which group or value; -1 where it is missing
+Codes = NDArray[np.int32]  # the position of a group or level; -1 where it is missing
 Positions = NDArray[np.intp]
 
 
-SHORT = 12  # cells of a row
+SHORT_ROW = 12  # cells of a row, up to which a loop over them is faster than NumPy's reduction
 
 
 def over_last(ufunc: np.ufunc, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The ufunc's reduction over the last axis, whose length is 1 then: NumPy takes long where rows are short.
+    """A ufunc's reduction over the last axis, which is kept with length 1; fast for short rows, too.
 
     >>> over_last(np.add, np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])).tolist()
     [[6.0], [15.0]]
     """
-    if not 1 < x.shape[-1] <= SHORT:
+    if not 1 < x.shape[-1] <= SHORT_ROW:
         return np.asarray(ufunc.reduce(x, axis=-1, keepdims=True))
     found = ufunc(x[..., :1], x[..., 1:2])
     for k in range(2, x.shape[-1]):
@@ -27,7 +27,7 @@ def over_last(ufunc: np.ufunc, x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class Stacked:
-    """Parts of an array, put one below another as they come: in place, where all rows are known beforehand.
+    """Parts of an array, stacked as they come: in place, if the number of rows is known beforehand.
 
     >>> parts = Stacked()
     >>> for part in ([[1.0, 2.0]], [[3.0, 4.0]]):
@@ -50,7 +50,7 @@ class Stacked:
         self._filled += len(part)
 
     def whole(self, empty: tuple[int, int]) -> NDArray[np.float64]:
-        """All rows that came; an array of that shape, if none did."""
+        """All rows so far; an array of the shape `empty`, if there are none."""
         if self._filled:
             return self._rows[: self._filled]
         return np.concatenate(self._parts) if self._parts else np.empty(empty)

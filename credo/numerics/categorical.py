@@ -1,4 +1,4 @@
-"""A distribution of one value out of a few."""
+"""A distribution over a few values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from credo.numerics.exact import Array
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Categorical(Mapping[Hashable, float]):
-    """One value out of a few: a mapping {value: probability}.
+    """A distribution over a few values: a mapping {value: probability}.
 
     >>> Categorical(("no", "yes"), np.array([0.25, 0.75]))
     {'no': 0.25, 'yes': 0.75}
@@ -48,7 +48,7 @@ class Categorical(Mapping[Hashable, float]):
             raise DataError(f"no category {value!r}; {suggest(value, self.values_)}") from None
 
     def log_prob(self, value: Hashable | Sequence[Hashable] | NDArray[np.generic]) -> Real:
-        """Of one value, or of each in a list."""
+        """log P of one value, or of each in a list."""
         many = isinstance(value, list | np.ndarray)
         positions = [self._position(v) for v in value] if many else self._position(value)  # type: ignore[union-attr,arg-type]
         with np.errstate(divide="ignore"):
@@ -62,14 +62,14 @@ class Categorical(Mapping[Hashable, float]):
         return [self.values_[i] for i in drawn]
 
     def mean(self) -> float:
-        """Of values that are numbers (0 and 1, say)."""
+        """The mean of values that are numbers (0 and 1, say)."""
         return float(np.dot(np.asarray(self._numbers()), self.probabilities))
 
     def variance(self) -> float:
         return float(np.dot((self._numbers() - self.mean()) ** 2, self.probabilities))
 
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
-        """The smallest and largest value left when the tails are cut off, of values that are numbers."""
+        """The equal-tailed interval of values that are numbers."""
         numbers = self._numbers()
         order = np.argsort(numbers)
         tail = (1 - checked_mass(mass)) / 2

@@ -1,7 +1,7 @@
-"""Distributions of numbers, many at once: the parameters broadcast, and so does what is asked.
+"""Distributions of numbers, many at once: parameters and arguments broadcast.
 
-A belief's marginals and predictives are these. Each says its log-density, moments, distribution function and quantiles;
-intervals, highest densities and samples follow.
+A belief's marginals and predictives are such distributions. Each has a log-density, moments, a distribution function
+and quantiles; intervals, highest-density intervals and samples follow from these.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from credo.numerics.exact import Array
 from credo.numerics.special import beta_interval, beta_quantile, gamma_quantile
 
 Real = float | Array
-Seed = int | np.random.Generator | None  # None: other draws each time
+Seed = int | np.random.Generator | None  # None: different draws each time
 LOG_2PI = float(np.log(2 * np.pi))
 
 
@@ -29,12 +29,12 @@ def plain(values: ArrayLike) -> Real:
 
 
 def floats(*values: ArrayLike) -> Iterator[Array]:
-    """Each as an array."""
+    """Each value as an array."""
     return (np.asarray(value, dtype=np.float64) for value in values)
 
 
 class Distribution(ABC):
-    """A distribution of a number (or, where the parameters are arrays, of as many)."""
+    """A distribution of a number, or of several where the parameters are arrays."""
 
     @abstractmethod
     def log_prob(self, x: ArrayLike) -> Real: ...
@@ -52,12 +52,12 @@ class Distribution(ABC):
     def quantile(self, p: ArrayLike) -> Real: ...
 
     def interval(self, mass: float = 0.95) -> tuple[Real, Real]:
-        """Equal-tailed: as much probability lies below it as above."""
+        """The equal-tailed interval: (1 - mass)/2 lies below it and above it."""
         tail = (1 - checked_mass(mass)) / 2
         return self.quantile(tail), self.quantile(1 - tail)
 
     def highest_density(self, mass: float = 0.95) -> tuple[Real, Real]:
-        """The shortest interval that holds the mass, by golden sections on the tail left below it."""
+        """The shortest interval with this mass, by golden-section search for the tail below it."""
         spare = 1 - checked_mass(mass)
         golden = (np.sqrt(5) - 1) / 2
 
@@ -100,7 +100,7 @@ def checked_mass(mass: float) -> float:
 
 
 def shown(value: object) -> str:
-    """A parameter as it is printed: one number, a few, or how many there are."""
+    """A parameter as printed: one number, a few, or the shape of many."""
     if isinstance(value, tuple) and len(value) > 20:
         return f"({', '.join(map(repr, value[:3]))}, ... {len(value):,} in all)"
     if isinstance(value, str | tuple):
@@ -114,7 +114,7 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Beta(Distribution):
-    """p(θ) ∝ θᵃ⁻¹ (1 - θ)ᵇ⁻¹ on [0, 1]; b = 0 is certainty of θ = 1, as of the only value there is.
+    """p(θ) ∝ θᵃ⁻¹ (1 - θ)ᵇ⁻¹ on [0, 1]; b = 0 is certainty of θ = 1.
 
     >>> Beta(3, 1).mean()
     0.75
@@ -154,7 +154,7 @@ class Beta(Distribution):
         return plain(np.where(certain, 1.0, beta_quantile(p, self.a, np.where(certain, 1.0, self.b))))
 
     def interval(self, mass: float = 0.95) -> tuple[Real, Real]:
-        """Both ends at once, since they share most of the work."""
+        """The equal-tailed interval; both ends share most of the work."""
         if (np.asarray(self.b) == 0).any():
             return super().interval(mass)
         low, high = beta_interval(checked_mass(mass), self.a, self.b)
@@ -167,7 +167,7 @@ class Beta(Distribution):
 
 @dataclass(frozen=True, repr=False)
 class Gamma(Distribution):
-    """p(λ) = rateˢ λˢ⁻¹ exp(-rate λ) / Γ(s), s the shape, on λ ≥ 0."""
+    """p(λ) = rateˢ λˢ⁻¹ exp(-rate λ) / Γ(s) on λ ≥ 0, with the shape s."""
 
     shape: Real
     rate: Real
@@ -212,7 +212,7 @@ class InverseGamma(Distribution):
         return plain(np.where(inside, log_density, -np.inf))
 
     def mean(self) -> Real:
-        """scale / (shape - 1), infinite where the shape is at most 1."""
+        """scale / (shape - 1); infinite for a shape of at most 1."""
         spread = np.asarray(self.shape, dtype=np.float64) - 1
         return plain(np.where(spread > 0, np.asarray(self.scale) / np.where(spread > 0, spread, 1), np.inf))
 
@@ -270,7 +270,7 @@ class Normal(Distribution):
 
 @dataclass(frozen=True, repr=False)
 class StudentT(Distribution):
-    """(x - location)/scale has Student's t distribution: a Gaussian whose variance isn't known for sure."""
+    """(x - location)/scale has Student's t distribution: a Gaussian with an uncertain variance."""
 
     degrees: Real
     location: Real
@@ -303,7 +303,7 @@ class StudentT(Distribution):
         from scipy.special import stdtrit
 
         p = np.asarray(p, dtype=np.float64)
-        inside = (p > 0) & (p < 1)  # at the ends SciPy has the wrong infinity
+        inside = (p > 0) & (p < 1)  # at 0 and 1, SciPy returns the wrong infinity
         standard = stdtrit(np.asarray(self.degrees), np.where(inside, p, 0.5))
         return plain(self.location + self.scale * np.where(inside, standard, np.where(p > 0, np.inf, -np.inf)))
 
@@ -340,7 +340,7 @@ class Pareto(Distribution):
 
 @dataclass(frozen=True, repr=False)
 class ParetoMixedUniform(Distribution):
-    """Uniform[0, θ] with θ ~ Pareto(m, s): s/((s+1)m) below m, and (s/(s+1)) mˢ/xˢ⁺¹ above. It isn't uniform."""
+    """Uniform[0, θ] with θ ~ Pareto(m, s): s/((s+1)m) below m, and (s/(s+1)) mˢ/xˢ⁺¹ above."""
 
     scale: Real
     shape: Real
@@ -355,7 +355,7 @@ class ParetoMixedUniform(Distribution):
         return plain(np.asarray(Pareto(self.scale, self.shape).mean()) / 2)
 
     def variance(self) -> Real:
-        """E[x²] = E[θ²]/3"""
+        """E[x²] - E[x]², where E[x²] = E[θ²]/3."""
         theta = Pareto(self.scale, self.shape)
         mean, spread = np.asarray(theta.mean()), np.asarray(theta.variance())
         finite = np.isfinite(spread)
@@ -391,7 +391,7 @@ class Lomax(Distribution):
         return InverseGamma(self.shape, self.rate).mean()
 
     def variance(self) -> Real:
-        """E[2/λ²] - E[1/λ]²"""
+        """E[2/λ²] - E[1/λ]²."""
         inverse = InverseGamma(self.shape, self.rate)
         mean, spread = np.asarray(inverse.mean()), np.asarray(inverse.variance())
         finite = np.isfinite(spread)

@@ -1,7 +1,7 @@
-"""Sums that keep what rounding drops, so that taking rows away leaves what was there before they came.
+"""Sums in pairs of floats, so that subtracting rows restores the sums before they were added.
 
 Each number is an unevaluated pair high + low of floats (106 bits: Dekker 1971, Knuth TAOCP 4.2.2). Raw sums of squares
-cancel in plain floats (at mean 10⁹ and sd 1 they give a variance of 384); in pairs they don't, and they simply add.
+cancel in plain floats (at mean 10⁹ and sd 1 they give a variance of 384), but not in pairs.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from credo.errors import EvidenceError
 Array = NDArray[np.float64]
 Cells = NDArray[np.int64]
 
-FEW_CELLS = 2**17  # that are copied together, for one call of a kernel instead of many
-SPLIT = 134217729.0  # 2²⁷ + 1 cuts a float into two halves whose products are exact
+GATHERED_CELLS = 2**17  # cells up to which parts are copied together, for one call of a kernel instead of many
+SPLIT = 134217729.0  # 2²⁷ + 1 splits a float into two halves whose products are exact
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
@@ -53,7 +53,7 @@ class Exact:
 
     @classmethod
     def of(cls, values: ArrayLike, low: ArrayLike | None = None) -> Exact:
-        """The values, with what rounding left out of them where that is known."""
+        """The values as sums; `low` holds their rounding errors, if known."""
         high = np.asarray(values, dtype=np.float64)
         return cls(high, np.zeros(high.shape)) if low is None else cls(*two_sum(high, np.asarray(low)))
 
@@ -103,7 +103,7 @@ class Exact:
         return Exact(np.asarray(self.high[key]), np.asarray(self.low[key]))
 
     def sum(self, axis: int = 0) -> Exact:
-        """The sum along an axis, by halves: as exact as +, and the same however many threads there are."""
+        """The sum along an axis, by pairwise summation: as exact as +."""
         part = self if axis == 0 else Exact(np.moveaxis(self.high, axis, 0), np.moveaxis(self.low, axis, 0))
         if part.shape[0] == 0:
             return Exact.zeros(part.shape[1:])
@@ -113,7 +113,7 @@ class Exact:
         return part[0]
 
     def filled(self) -> Exact:
-        """Itself: it has all its zeros (see credo.core.sparse)."""
+        """These sums: they are dense already (see credo.core.sparse)."""
         return self
 
     def along(self, axis: int) -> Array:
@@ -127,14 +127,14 @@ class Exact:
         return Exact(np.take(self.high, positions, axis), np.take(self.low, positions, axis))
 
     def where(self, chosen: NDArray[np.bool_], other: Exact) -> Exact:
-        """Itself where chosen, else the other."""
+        """These sums where chosen, the others elsewhere."""
         return Exact(np.where(chosen, self.high, other.high), np.where(chosen, self.low, other.low))
 
     @classmethod
     def gather(cls, parts: Sequence[Exact], cells: Sequence[Cells], size: int) -> Exact:
-        """A sum of that many rows, to which each part adds its rows at its cells, which differ."""
+        """A sum of `size` rows, to which each part adds its rows at its distinct cells."""
         total = cls.zeros((size, math.prod(parts[0].shape[1:])))
-        few = sum(map(len, cells)) * total.shape[1] <= FEW_CELLS
+        few = sum(map(len, cells)) * total.shape[1] <= GATHERED_CELLS
         if few and not add_pairs_at.is_ready:
             with np.errstate(all="ignore"):
                 for part, cell in zip(parts, cells, strict=True):
@@ -155,7 +155,7 @@ class Exact:
 
 @dataclass(frozen=True, eq=False)
 class Largest:
-    """An array of maxima of numbers ≥ 0. They add (the larger one stays), but nothing can be taken away from them."""
+    """An array of maxima of numbers ≥ 0: the sum of two is the larger one, and they can't be subtracted."""
 
     value: Array
 

@@ -1,8 +1,8 @@
-"""Distributions on a line without ends, in logarithms: neither tail underflows, however small the parameters are.
+"""Distributions on an unbounded line, in logarithms: neither tail underflows, however small the parameters are.
 
-A share of 0.01 fewer than one row leaves most of a Beta's mass nearer to 1 than floats reach. Its logit t has no such
-end: P(θ < θ(t)) and P(θ > θ(t)) are kept as logarithms. Rates and ends of uniforms are taken by their logarithm,
-numbers by asinh, whose tails are logarithms too.
+A Beta(a, b) with b below 0.01 has most of its mass nearer to 1 than floats reach. Its logit t is unbounded, and
+P(θ < θ(t)) and P(θ > θ(t)) are kept as logarithms. Rates and upper bounds of uniforms are transformed by their
+logarithm, numbers by asinh, whose tails are logarithmic, too.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from numpy.typing import ArrayLike
 from credo.numerics.distributions import Beta, Distribution, Gamma, InverseGamma, Normal, Pareto, StudentT
 from credo.numerics.exact import Array
 
-FLOATS = 690.0  # exp of it, and of minus it, are floats with all their digits
-NEGLIGIBLE = 750.0  # exp(-750) is 0
-Feature = tuple[float, float]  # where something happens, and over which width
+LARGEST_EXPONENT = 690.0  # exp(±690) are normal floats
+ZERO_EXPONENT = 750.0  # exp(-750) is 0
+Feature = tuple[float, float]  # the place and the width of a bend
 
 
 class Unbounded(ABC):
-    """A distribution of t, a rising function of its number."""
+    """A distribution of t, an increasing function of a number."""
 
     @abstractmethod
     def log_density(self, t: Array) -> Array:
-        """Of t, up to a constant."""
+        """log p(t), up to a constant."""
 
     @abstractmethod
     def log_tails(self, t: Array) -> tuple[Array, Array]:
@@ -35,16 +35,16 @@ class Unbounded(ABC):
     @property
     @abstractmethod
     def features(self) -> tuple[Feature, ...]:
-        """Places near which density or tails bend."""
+        """Places near which the density or the tails bend."""
 
     @property
     def reach(self) -> tuple[float, float]:
-        """Beyond these ends the density is negligible."""
+        """The range outside which the density is negligible."""
         return -np.inf, np.inf
 
     @abstractmethod
     def x(self, t: Array) -> Array:
-        """The number itself, as near as floats come."""
+        """The number at t, as a float."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Logit(Unbounded):
     @property
     def reach(self) -> tuple[float, float]:
         wide = 40 * self._sd
-        return self.mode - wide - NEGLIGIBLE / self.a, self.mode + wide + NEGLIGIBLE / self.b
+        return self.mode - wide - ZERO_EXPONENT / self.a, self.mode + wide + ZERO_EXPONENT / self.b
 
     def x(self, t: Array) -> Array:
         from scipy.special import expit
@@ -106,11 +106,11 @@ class LogGamma(Unbounded):
         from scipy.special import gammainc, gammaincc, gammaln
 
         z = t + np.log(self.rate)
-        inside = np.exp(np.clip(z, -FLOATS, FLOATS))
+        inside = np.exp(np.clip(z, -LARGEST_EXPONENT, LARGEST_EXPONENT))
         tail = self.shape * z - gammaln(self.shape + 1)  # where exp(-eᶻ) is 1
         with np.errstate(divide="ignore"):
-            below = np.where(z < -FLOATS, tail, np.log(gammainc(self.shape, inside)))
-            above = np.where(z < -FLOATS, _log_rest(below), np.log(gammaincc(self.shape, inside)))
+            below = np.where(z < -LARGEST_EXPONENT, tail, np.log(gammainc(self.shape, inside)))
+            above = np.where(z < -LARGEST_EXPONENT, _log_rest(below), np.log(gammaincc(self.shape, inside)))
         return below, above
 
     @property
@@ -120,8 +120,8 @@ class LogGamma(Unbounded):
     @property
     def reach(self) -> tuple[float, float]:
         wide = 40 / np.sqrt(self.shape)
-        end = np.log1p(NEGLIGIBLE / self.shape) + min(wide, 10.0)
-        return self.mode - min(wide, 40.0) - NEGLIGIBLE / self.shape, self.mode + float(end)
+        end = np.log1p(ZERO_EXPONENT / self.shape) + min(wide, 10.0)
+        return self.mode - min(wide, 40.0) - ZERO_EXPONENT / self.shape, self.mode + float(end)
 
     def x(self, t: Array) -> Array:
         return _exp(t)
@@ -155,7 +155,7 @@ class LogInverseGamma(Unbounded):
 
 @dataclass(frozen=True)
 class LogPareto(Unbounded):
-    """Pareto(scale, shape) by its logarithm: an exponential from log scale on."""
+    """Pareto(scale, shape) by its logarithm: an exponential that starts at log scale."""
 
     scale: float
     shape: float
@@ -177,7 +177,7 @@ class LogPareto(Unbounded):
 
     @property
     def reach(self) -> tuple[float, float]:
-        return self.edge, self.edge + NEGLIGIBLE / self.shape
+        return self.edge, self.edge + ZERO_EXPONENT / self.shape
 
     def x(self, t: Array) -> Array:
         return _exp(t)
@@ -185,7 +185,7 @@ class LogPareto(Unbounded):
 
 @dataclass(frozen=True)
 class LogBeta(Unbounded):
-    """Beta(a, b) by its logarithm, t < 0: beside numbers above 1. Only its tails are asked for."""
+    """Beta(a, b) by its logarithm t < 0, to compare with numbers above 1: only its tails are defined."""
 
     logit: Logit
 
@@ -209,7 +209,7 @@ class LogBeta(Unbounded):
 
 @dataclass(frozen=True)
 class Number(Unbounded):
-    """Student's t, or a normal where there are no degrees, by t = asinh((x - centre)/unit)."""
+    """Student's t, or a normal without degrees of freedom, by t = asinh((x - centre)/unit)."""
 
     degrees: float | None
     location: float
@@ -218,12 +218,12 @@ class Number(Unbounded):
     unit: float
 
     def _log_size(self, t: Array) -> tuple[Array, Array]:
-        """z = (x - location)/scale, and log |z|, which may be beyond floats."""
-        inside = np.clip(t, -FLOATS, FLOATS)
+        """z = (x - location)/scale, and log |z|, which is finite even where z overflows."""
+        inside = np.clip(t, -LARGEST_EXPONENT, LARGEST_EXPONENT)
         with np.errstate(over="ignore", divide="ignore"):
             z = (self.centre - self.location) / self.scale + np.sinh(inside) * (self.unit / self.scale)
             far = np.abs(t) + np.log(self.unit / self.scale) - np.log(2)
-            return z, np.where(np.abs(t) < FLOATS, np.log(np.abs(z)), far)
+            return z, np.where(np.abs(t) < LARGEST_EXPONENT, np.log(np.abs(z)), far)
 
     def log_density(self, t: Array) -> Array:
         z, size = self._log_size(t)
@@ -247,24 +247,26 @@ class Number(Unbounded):
     @property
     def features(self) -> tuple[Feature, ...]:
         at = float(np.arcsinh((self.location - self.centre) / self.unit))
-        return ((at, min(self.scale / (self.unit * float(np.cosh(np.clip(at, -FLOATS, FLOATS)))), 1.0)),)
+        return (
+            (at, min(self.scale / (self.unit * float(np.cosh(np.clip(at, -LARGEST_EXPONENT, LARGEST_EXPONENT)))), 1.0)),
+        )
 
     @property
     def reach(self) -> tuple[float, float]:
-        """Of the one that the others are measured by."""
+        """The range of the distribution that defines centre and unit."""
         if self.degrees is None:
             return -float(np.arcsinh(40.0)), float(np.arcsinh(40.0))
-        end = 5 + NEGLIGIBLE / self.degrees + max(np.log(self.degrees) / 2, 0.0)
+        end = 5 + ZERO_EXPONENT / self.degrees + max(np.log(self.degrees) / 2, 0.0)
         end = float(np.arcsinh(100.0)) if self.degrees > 1e6 else end
         return -end, end
 
     def x(self, t: Array) -> Array:
-        return self.centre + self.unit * np.sinh(np.clip(t, -FLOATS, FLOATS))
+        return self.centre + self.unit * np.sinh(np.clip(t, -LARGEST_EXPONENT, LARGEST_EXPONENT))
 
 
 @dataclass(frozen=True)
 class ByDistributionFunction(Unbounded):
-    """Any distribution, from where another lies: by its distribution function at that one's numbers."""
+    """Any distribution on another's line: by its distribution function at the numbers of that line."""
 
     law: Distribution
     by: Unbounded
@@ -286,7 +288,7 @@ class ByDistributionFunction(Unbounded):
 
 
 def unbounded(a: Distribution, b: Distribution) -> tuple[Unbounded, Unbounded] | None:
-    """Both on one line, which suits the first; None where it suits the second better, or none is known."""
+    """Both distributions on a line that suits the first; None if it suits the second better, or none is known."""
     if isinstance(a, Beta) and isinstance(b, Beta):
         return Logit(float(a.a), float(a.b)), Logit(float(b.a), float(b.b))
     if isinstance(a, Normal | StudentT) and isinstance(b, Normal | StudentT):
@@ -320,7 +322,7 @@ def _scale(law: Normal | StudentT) -> float:
 
 
 def _log_mixed(share: float, rest: float, u: Array) -> Array:
-    """log(rest + share eᵘ), share + rest being 1"""
+    """log(rest + share eᵘ), where share + rest = 1."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         near = np.log1p(share * np.expm1(u))
         far = np.logaddexp(np.log(rest), np.log(share) + u)
@@ -331,15 +333,15 @@ def _log_beta(a: float, b: float, t: Array) -> tuple[Array, Array]:
     """log I_x(a, b) and log 1 - I_x(a, b) at logit x = t ≤ 0."""
     from scipy.special import betainc, betaincc, betaln, expit
 
-    x = expit(np.maximum(t, -FLOATS))
+    x = expit(np.maximum(t, -LARGEST_EXPONENT))
     tail = a * t - np.log(a) - betaln(a, b)  # where (1 - x)ᵇ is 1
     with np.errstate(divide="ignore"):
-        below = np.where(t < -FLOATS, tail, np.log(betainc(a, b, x)))
-        return below, np.where(t < -FLOATS, _log_rest(below), np.log(betaincc(a, b, x)))
+        below = np.where(t < -LARGEST_EXPONENT, tail, np.log(betainc(a, b, x)))
+        return below, np.where(t < -LARGEST_EXPONENT, _log_rest(below), np.log(betaincc(a, b, x)))
 
 
 def _log_rest(log_p: ArrayLike) -> Array:
-    """log(1 - p)"""
+    """log(1 - p), given log p."""
     log_p = np.minimum(log_p, 0.0)
     with np.errstate(divide="ignore"):
         near = np.log(-np.expm1(log_p))
@@ -347,4 +349,4 @@ def _log_rest(log_p: ArrayLike) -> Array:
 
 
 def _exp(t: Array) -> Array:
-    return np.exp(np.clip(t, -FLOATS, FLOATS))
+    return np.exp(np.clip(t, -LARGEST_EXPONENT, LARGEST_EXPONENT))

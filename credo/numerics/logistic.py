@@ -1,7 +1,7 @@
-"""Multinomial logistic regression: the mode under a Gaussian prior, some coefficients being at least 0.
+"""Multinomial logistic regression: the mode under a Gaussian prior, with some coefficients bounded below by 0.
 
-log P(class) = offset + features · θ - log Σ, maximised by Newton steps that are projected onto the bounds (Bertsekas
-1982): a coefficient at its bound stays there while the slope points outwards, and is free again once it doesn't.
+log P(class) = offset + features · θ - log Σ, maximised by projected Newton steps (Bertsekas 1982): a coefficient stays
+at its bound as long as the gradient points outwards.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
 
-STEPS = 100
-PRECISELY, NEARLY, ROUGHLY = 1e-7, 1e-5, 1e-4  # gains, relative to the log-posterior, at which it ends
-FEW_COEFFICIENTS = 8  # up to which several fits of the same rows are solved at once
-MOST_CELLS = 2**18  # rows x classes of fits that are done together
-MOST_FEATURES = 2**20  # of regressions that are done together: rows x classes x coefficients
-SHORTEST = 1e-6  # of the Newton step, before the search gives up
+PROJECTED_STEPS = 100  # Newton steps, at most
+TIGHT_TOLERANCE, MEDIUM_TOLERANCE, LOOSE_TOLERANCE = 1e-7, 1e-5, 1e-4  # gains, relative to the log-posterior
+JOINT_COEFFICIENTS = 8  # up to this many coefficients, several fits of the same rows are solved at once
+MOST_LOGITS = 2**18  # rows x classes x fits that are computed together
+MOST_FEATURES = 2**20  # rows x classes x coefficients x regressions that are computed together
+SHORTEST_STEP = 1e-6  # of a Newton step: a shorter one ends the line search
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianPrior:
-    """θ ~ N(mean, precision⁻¹), and which coefficients must not be negative."""
+    """θ ~ N(mean, precision⁻¹), and the coefficients that are bounded below by 0."""
 
     mean: Array  # (coefficients,)
     precision: Array  # (coefficients, coefficients)
@@ -34,25 +34,25 @@ class GaussianPrior:
 
 
 class LogisticRegression:
-    """The log-posterior of coefficients, given rows whose weights may differ each time.
+    """The log-posterior of coefficients, for one or more weightings of the rows.
 
-    Several fits are done at once. They share all but their weights, or each has features and a prior of its own.
+    Several fits are computed at once. They share all but the weights of rows, or each has separate features and priors.
     """
 
     def __init__(self, features: Array, offset: Array, truth: NDArray[np.integer], prior: GaussianPrior) -> None:
         """features: (rows, classes, coefficients), or (fits, ...); offset: (rows, classes); truth: (rows,) codes."""
         each = np.swapaxes(features if features.ndim == 4 else features[None], 1, 2)
-        self._features = np.ascontiguousarray(each[:, 1:]) - each[:, :1]  # against the first class
+        self._features = np.ascontiguousarray(each[:, 1:]) - each[:, :1]  # relative to the first class
         self._offset = np.ascontiguousarray((offset[:, 1:] - offset[:, :1]).T)[None]
         self._truth = (np.arange(1, offset.shape[1])[:, None] == truth)[None]
         self._mean, self._precision, self._bounds = prior.mean[None], prior.precision[None], prior.bounded[None]
 
-    # Axes: (fits, classes - 1, rows, coefficients): NumPy sums over classes fast where rows lie side by side. Of fits
-    # there is one where all share it.
+    # Axes: (fits, classes - 1, rows, coefficients), since NumPy sums over classes fast where rows are contiguous. The
+    # first has length 1 where all fits share the array.
 
     @classmethod
     def stacked(cls, regressions: Sequence[LogisticRegression]) -> LogisticRegression:
-        """A fit for each: with rows and coefficients of no consequence, where they have less than others."""
+        """One fit for each regression, padded with rows and coefficients that have no effect."""
         shapes = np.array([each._features.shape[1:] for each in regressions])
         (classes, rows, size), fits, new = shapes.max(0), len(regressions), cls.__new__(cls)
         new._features, new._offset = np.zeros((fits, classes, rows, size)), np.zeros((fits, classes, rows))
@@ -66,7 +66,7 @@ class LogisticRegression:
         return new
 
     def _of(self, fits: NDArray[np.bool_]) -> Self:
-        """Some of the fits."""
+        """The chosen fits."""
         if self._share or fits.all():
             return self
         new = type(self).__new__(type(self))
@@ -77,44 +77,44 @@ class LogisticRegression:
 
     @property
     def _share(self) -> bool:
-        """Whether fits share all but their weights."""
+        """Whether the fits share all but the weights of rows."""
         return len(self._features) == 1
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(classes - 1, rows, coefficients)"""
+        """The shape of a fit: (classes - 1, rows, coefficients)."""
         return self._features.shape[1:]
 
     @cached_property
     def _flat(self) -> Array:
-        """(fits, classes x rows, coefficients)"""
+        """The features as matrices. (fits, classes x rows, coefficients)"""
         return self._features.reshape(len(self._features), -1, self._features.shape[3])
 
-    def mode(self, weight: Array, start: Array | None = None, enough: float = PRECISELY) -> Array:
-        """The most probable coefficients, rows being worth `weight` each."""
-        return np.asarray(self.modes(weight[None], None if start is None else start[None], enough)[0])
+    def mode(self, weight: Array, start: Array | None = None, tolerance: float = TIGHT_TOLERANCE) -> Array:
+        """The most probable coefficients, given the weights of rows."""
+        return np.asarray(self.modes(weight[None], None if start is None else start[None], tolerance)[0])
 
-    def modes(self, weights: Array, start: Array | None = None, enough: float = PRECISELY) -> Array:
-        """The same for several weightings of the rows at once. (fits, rows) -> (fits, coefficients)"""
+    def modes(self, weights: Array, start: Array | None = None, tolerance: float = TIGHT_TOLERANCE) -> Array:
+        """The most probable coefficients for several weightings of the rows. (fits, rows) -> (fits, coefficients)"""
         starts = np.repeat(self._mean, len(weights) // len(self._mean), axis=0) if start is None else start
         if not self._share:
-            return self._modes(weights, starts, enough)
-        step = max(1, MOST_CELLS // max(self._offset.size, 1))
+            return self._modes(weights, starts, tolerance)
+        step = max(1, MOST_LOGITS // max(self._offset.size, 1))
         parts = [slice(first, first + step) for first in range(0, len(weights), step)]
-        return np.concatenate([self._modes(weights[part], starts[part], enough) for part in parts])
+        return np.concatenate([self._modes(weights[part], starts[part], tolerance) for part in parts])
 
-    def _modes(self, weights: Array, start: Array, enough: float) -> Array:
+    def _modes(self, weights: Array, start: Array, tolerance: float) -> Array:
         own, theta = self, self._bounded(start)
         best, probability = self._log_posteriors(theta, weights)
-        open_ = np.arange(len(weights))  # fits that still gain
-        for _ in range(STEPS):
-            step = own._newton(theta[open_], probability, weights[open_])
-            moved, value, found, stuck = own._search(theta[open_], step, best[open_], weights[open_])
-            gained = value - best[open_]
-            going = ~stuck & (gained > enough * np.maximum(1.0, np.abs(value)))
-            theta[open_[~stuck]], best[open_[~stuck]] = moved[~stuck], value[~stuck]
-            open_, probability = open_[going], found[going] if not going.all() else found
-            if not len(open_):
+        active = np.arange(len(weights))  # fits that still gain
+        for _ in range(PROJECTED_STEPS):
+            step = own._newton(theta[active], probability, weights[active])
+            moved, value, found, stuck = own._search(theta[active], step, best[active], weights[active])
+            gained = value - best[active]
+            going = ~stuck & (gained > tolerance * np.maximum(1.0, np.abs(value)))
+            theta[active[~stuck]], best[active[~stuck]] = moved[~stuck], value[~stuck]
+            active, probability = active[going], found[going] if not going.all() else found
+            if not len(active):
                 break
             own = own._of(going)
         return theta
@@ -125,13 +125,13 @@ class LogisticRegression:
     def _search(
         self, theta: Array, step: Array, best: Array, weights: Array
     ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-        """Newton steps, halved until the log-posterior doesn't fall; and which fits found no such step."""
+        """Newton steps, halved until the log-posterior doesn't fall; and the fits that found no such step."""
         moved = self._bounded(theta + step)
         value, found = self._log_posteriors(moved, weights)
         size, falls = 1.0, ~(value >= best - 1e-12 * np.abs(best))
         while falls.any():
             size /= 2
-            if size <= SHORTEST:
+            if size <= SHORTEST_STEP:
                 break
             some, own = np.flatnonzero(falls), self._of(falls)
             moved[some] = own._bounded(theta[some] + size * step[some])
@@ -140,9 +140,9 @@ class LogisticRegression:
         return moved, value, found, falls
 
     def log_occam_factors(self, modes: Array, weights: Array) -> Array:
-        """log of what integrating θ out leaves of the likelihood at its mode, by Laplace's method. (fits,)
+        """The log Occam factors: log evidence - log-likelihood at the mode, by Laplace's method. (fits,)
 
-        -½ (mode - mean)′precision (mode - mean) - ½ log|1 + precision⁻¹ curvature|, the curvature being that of
+        -½ (mode - mean)′precision (mode - mean) - ½ log|1 + precision⁻¹ curvature|, with the curvature of the
         coefficients that aren't at their bound.
         """
         _, probability = self._log_posteriors(modes, weights)
@@ -153,7 +153,10 @@ class LogisticRegression:
         return np.asarray(-0.5 * np.einsum("fc,fc->f", _times(away, self._precision), away) - 0.5 * (wide - narrow))
 
     def _log_posteriors(self, theta: Array, weights: Array) -> tuple[Array, Array]:
-        """Up to a constant; and the probabilities of all classes but the first. (fits,), (fits, classes - 1, rows)"""
+        """The log-posteriors, up to a constant, and P(class) of all classes but the first.
+
+        (fits,), (fits, classes - 1, rows)
+        """
         product = theta @ self._flat[0].T if self._share else np.matmul(self._flat, theta[:, :, None])
         logits = product.reshape(len(theta), *self._offset.shape[1:])
         logits += self._offset
@@ -171,16 +174,16 @@ class LogisticRegression:
         residual = (weights[:, None] * (self._truth - probability)).reshape(len(theta), -1)
         slope = _times(residual, self._flat) - _times(theta - self._mean, self._precision)
         free = ~(self._bounds & (theta <= 0) & (slope <= 0))
-        if theta.shape[1] <= FEW_COEFFICIENTS or not self._share:
-            return self._solved_together(slope, probability, weights, free)
+        if theta.shape[1] <= JOINT_COEFFICIENTS or not self._share:
+            return self._solved_jointly(slope, probability, weights, free)
         step = np.zeros_like(theta)
         for f in range(len(theta)):
             if free[f].any():
                 step[f, free[f]] = self._solved(slope[f], probability[f], weights[f], np.flatnonzero(free[f]))
         return step
 
-    def _solved_together(self, slope: Array, probability: Array, weights: Array, free: NDArray[np.bool_]) -> Array:
-        """Newton steps of all fits at once; coefficients that aren't free stay where they are."""
+    def _solved_jointly(self, slope: Array, probability: Array, weights: Array, free: NDArray[np.bool_]) -> Array:
+        """Newton steps of all fits at once; coefficients that aren't free don't move."""
         curvature = self._curvatures(probability, weights) + self._precision
         curvature = np.where(free[:, :, None] & free[:, None, :], curvature, np.eye(slope.shape[1]))
         slope = np.where(free, slope, 0.0)
@@ -202,16 +205,16 @@ class LogisticRegression:
             return np.asarray(found)
         features = np.broadcast_to(self._features, (fits, *self.shape))
         expected = np.einsum("fkr,fkrc->frc", probability, features)
-        expected *= np.sqrt(weights)[:, :, None]  # a matrix by itself takes half as long as by another
+        expected *= np.sqrt(weights)[:, :, None]  # X′X takes half as long as X′Y
         return np.asarray(found - np.matmul(expected.swapaxes(1, 2), expected))
 
     def _spread(self, probability: Array) -> Array:
-        """The variance of whether a row is of a class, if there are two; else its first part, E x²."""
+        """P(1 - P) for two classes; otherwise P, the first part of the variance."""
         return probability * (1 - probability) if self.shape[0] == 1 else probability
 
     @cached_property
     def _products(self) -> Array:
-        """Of each pair of features that all fits share. (classes x rows, coefficients²)"""
+        """The products of each pair of features that all fits share. (classes x rows, coefficients²)"""
         flat = self._flat[0]
         return np.asarray((flat[:, :, None] * flat[:, None, :]).reshape(len(flat), -1))
 
@@ -223,7 +226,7 @@ class LogisticRegression:
             return _least_squares(curvature, slope[free])
 
     def _curvature(self, probability: Array, weight: Array, free: NDArray[np.intp]) -> Array:
-        """Minus the second derivative of the log-likelihood, in some of the coefficients that all fits share."""
+        """Minus the second derivative of the log-likelihood, for the free coefficients, if fits share features."""
         whole = self._flat[0]
         flat = whole if len(free) == whole.shape[1] else whole[:, free]
         scaled = flat * np.sqrt(self._spread(probability) * weight).reshape(-1, 1)
@@ -235,28 +238,31 @@ class LogisticRegression:
 
 
 def modes_of(
-    regressions: Sequence[LogisticRegression], weights: Sequence[Array], starts: Sequence[Array | None], enough: float
+    regressions: Sequence[LogisticRegression],
+    weights: Sequence[Array],
+    starts: Sequence[Array | None],
+    tolerance: float,
 ) -> list[Array]:
-    """The modes of several regressions, each with the weights of its rows; those of one size are found together."""
+    """The modes of several regressions, given the weights of rows; those of similar size are computed together."""
     found: dict[int, Array] = {}
     for some in _of_one_size(regressions):
         own = [regressions[i] for i in some]
         if len(some) == 1:
-            found[some[0]] = own[0].mode(weights[some[0]], starts[some[0]], enough)
+            found[some[0]] = own[0].mode(weights[some[0]], starts[some[0]], tolerance)
             continue
-        together = LogisticRegression.stacked(own)
-        weight, start = np.zeros((len(some), together.shape[1])), together._mean.copy()
+        stacked = LogisticRegression.stacked(own)
+        weight, start = np.zeros((len(some), stacked.shape[1])), stacked._mean.copy()
         for f, i in enumerate(some):
             weight[f, : len(weights[i])] = weights[i]
             if (begun := starts[i]) is not None:
                 start[f, : len(begun)] = begun
-        for i, regression, theta in zip(some, own, together.modes(weight, start, enough), strict=True):
+        for i, regression, theta in zip(some, own, stacked.modes(weight, start, tolerance), strict=True):
             found[i] = theta[: regression.shape[2]]
     return [found[i] for i in range(len(regressions))]
 
 
 def _of_one_size(regressions: Sequence[LogisticRegression]) -> list[list[int]]:
-    """Those with as many classes, and about as many rows and coefficients; alone where they are large."""
+    """Groups of regressions with the same classes and similar sizes; large ones are alone."""
     alike: dict[tuple[int, ...], list[int]] = {}
     for i, each in enumerate(regressions):
         classes, rows, size = each.shape
@@ -271,12 +277,12 @@ def _of_one_size(regressions: Sequence[LogisticRegression]) -> list[list[int]]:
 
 
 def _times(vectors: Array, matrices: Array) -> Array:
-    """Each fit's vector by its matrix, or all by one. (fits, n), (fits, n, m) -> (fits, m)"""
+    """Each fit's vector times its matrix, or times one matrix. (fits, n), (fits, n, m) -> (fits, m)"""
     if len(matrices) == 1:
         return np.asarray(vectors @ matrices[0])
     return np.asarray(np.matmul(vectors[:, None, :], matrices)[:, 0])
 
 
 def _least_squares(curvature: Array, slope: Array) -> Array:
-    """Where rows are so heavy that the prior is lost in rounding."""
+    """The least-squares step, for weights so large that the prior is lost in rounding."""
     return np.asarray(np.linalg.lstsq(curvature, slope, rcond=None)[0])

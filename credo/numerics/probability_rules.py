@@ -1,4 +1,4 @@
-"""The rules of probability, with checks: numbers that can't be probabilities of one world are refused."""
+"""The rules of probability, with checks: inconsistent probabilities are refused."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from credo.errors import DataError
 
-ROUNDING = 1e-9
+SUM_ROUNDING = 1e-9  # by which sums of probabilities may be off
 
 Cases = Sequence[float] | Mapping[Any, float]
 
 
 def product_rule(a: float, b_given_a: float) -> float:
-    """P(A and B) = P(A) P(B | A)
+    """P(A and B) = P(A) P(B | A).
 
     >>> product_rule(0.5, 0.25)
     0.125
@@ -24,21 +24,21 @@ def product_rule(a: float, b_given_a: float) -> float:
 
 
 def sum_rule(a: float, b: float, both: float) -> float:
-    """P(A or B) = P(A) + P(B) - P(A and B)
+    """P(A or B) = P(A) + P(B) - P(A and B).
 
     >>> sum_rule(0.5, 0.5, 0.25)
     0.75
     """
     _probability(a, "P(A)"), _probability(b, "P(B)"), _probability(both, "P(A and B)")
-    if both > min(a, b) + ROUNDING:
+    if both > min(a, b) + SUM_ROUNDING:
         raise DataError(f"P(A and B) = {both:g} is above P(A) = {a:g} or P(B) = {b:g}: that can't be")
-    if a + b - both > 1 + ROUNDING:
+    if a + b - both > 1 + SUM_ROUNDING:
         raise DataError(f"P(A) + P(B) - P(A and B) = {a + b - both:g} is above 1, which is impossible")
     return a + b - both
 
 
 def total_probability(given: Cases, cases: Cases) -> float:
-    """P(B) = Σ P(B | Aᵢ) P(Aᵢ), over cases Aᵢ of which exactly one is true: numbers in one order, or by name.
+    """P(B) = Σ P(B | Aᵢ) P(Aᵢ) over exclusive and exhaustive cases Aᵢ, given in the same order or by name.
 
     >>> round(total_probability([0.98, 0.03], [0.008, 0.992]), 4)
     0.0376
@@ -55,7 +55,7 @@ def total_probability(given: Cases, cases: Cases) -> float:
 
 
 def bayes_rule(prior: float, likelihood: float, otherwise: float) -> float:
-    """P(A | B) = P(B | A) P(A) / (P(B | A) P(A) + P(B | not A) P(not A))
+    """P(A | B) = P(B | A) P(A) / (P(B | A) P(A) + P(B | not A) P(not A)).
 
     >>> round(bayes_rule(0.008, likelihood=0.98, otherwise=0.03), 4)
     0.2085

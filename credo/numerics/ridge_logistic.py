@@ -1,7 +1,7 @@
 """Multinomial logistic regression with a ridge penalty: several fits to the same rows at once, by L-BFGS.
 
-maximise Σ w log P(class | x) - λ/2 ‖W‖², log P(class k | x) = b + W x - log Σ. Fits differ in the weights of rows: the
-folds of a cross-validation are fits in which held-out rows have weight 0. Features are read once for all of them.
+maximise Σ w log P(class | x) - λ/2 ‖W‖², log P(class k | x) = b + W x - log Σ. Fits differ in the weights of rows: for
+cross-validation, the held-out rows of a fit have weight 0. Features are read once for all fits.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
 
-STEPS, MEMORY = 100, 6  # iterations at most, and pairs of differences that L-BFGS remembers
-ENOUGH = 1e-5  # gains, relative to the penalised log-likelihood, at which a fit ends
-SHORTEST = 1e-6  # of a step, before the search gives up
-ARMIJO = 1e-4  # the share of the expected gain that a step must bring
+RIDGE_STEPS, RIDGE_MEMORY = 100, 6  # L-BFGS iterations at most, and the pairs of differences that it keeps
+RIDGE_TOLERANCE = 1e-5  # the gain, relative to the penalised log-likelihood, at which a fit ends
+SHORTEST_LINE_STEP = 1e-6  # of a step: a shorter one ends the line search
+ARMIJO = 1e-4  # the share of the expected gain that a step must achieve
 
 
 class Features(ABC):
-    """x of each row: what a fit needs of it."""
+    """The features x of rows: the operations that a fit needs."""
 
     rows: int
     width: int
@@ -47,7 +47,7 @@ class Features(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Dense(Features):
-    """A matrix with a cell for each feature."""
+    """A dense matrix of features."""
 
     x: Array  # (rows, width)
 
@@ -74,9 +74,9 @@ class Dense(Features):
 
 @dataclass(frozen=True, eq=False)
 class SparseRows(Features):
-    """A matrix of whose cells most are 0, as a scipy CSR matrix.
+    """A sparse matrix of features, as a scipy CSR matrix.
 
-    Products are laid out vector by vector, as coefficients are: all that a fit does with both takes half as long.
+    Products are stored vector by vector, like coefficients, which halves the time of a fit.
     """
 
     x: Any
@@ -91,7 +91,7 @@ class SparseRows(Features):
 
     @cached_property
     def _columns(self) -> Any:
-        """By columns: their sums are then products of rows, too."""
+        """The transposed matrix in CSR form, for sums over rows."""
         return self.x.T.tocsr()
 
     def products(self, weights: Array) -> Array:
@@ -108,8 +108,8 @@ class SparseRows(Features):
 
 
 @dataclass(frozen=True, eq=False)
-class Beside(Features):
-    """Features of several kinds."""
+class HorizontalStack(Features):
+    """Several matrices of features, stacked horizontally."""
 
     parts: tuple[Features, ...]
 
@@ -135,13 +135,13 @@ class Beside(Features):
     def squares(self) -> Array:
         return np.concatenate([part.squares() for part in self.parts])
 
-    def take(self, rows: NDArray[Any]) -> Beside:
-        return Beside(tuple(part.take(rows) for part in self.parts))
+    def take(self, rows: NDArray[Any]) -> HorizontalStack:
+        return HorizontalStack(tuple(part.take(rows) for part in self.parts))
 
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Of several fits; with two classes, those of the second against the first."""
+    """The coefficients of several fits; for two classes, those of the second relative to the first."""
 
     weights: Array  # (fits, classes, width)
     biases: Array  # (fits, classes)
@@ -151,7 +151,7 @@ class Coefficients:
 
 
 class RidgeLogistic:
-    """Rows with their classes, to which weights are fitted."""
+    """A regression of classes on features, for several weightings of the rows."""
 
     def __init__(self, features: Features, truth: NDArray[np.integer[Any]], classes: int) -> None:
         self._features, self._classes = features, classes
@@ -161,11 +161,11 @@ class RidgeLogistic:
 
     @property
     def _vectors(self) -> int:
-        """Of coefficients: one is enough for two classes."""
+        """The number of coefficient vectors: 1 for two classes."""
         return 1 if self._classes == 2 else self._classes
 
     def start(self, weights: Array) -> Coefficients:
-        """Where nothing is known of the features: the classes' shares, of rows with such weights. (fits, rows)"""
+        """The start of fits: biases from the weighted class shares, and weights of 0. weights: (fits, rows)"""
         n = weights @ self._own.T
         total = weights.sum(1, keepdims=True)
         if self._classes == 2:
@@ -175,12 +175,14 @@ class RidgeLogistic:
             biases -= biases.mean(1, keepdims=True)
         return Coefficients(np.zeros((len(weights), self._vectors, self._features.width)), biases)
 
-    def fitted(self, weights: Array, penalty: float, start: Coefficients, enough: float = ENOUGH) -> Coefficients:
-        """Under a penalty λ, each fit with its own weights of the rows. (fits, rows)"""
-        return _Search(self, weights, penalty, start, enough).found()
+    def fitted(
+        self, weights: Array, penalty: float, start: Coefficients, tolerance: float = RIDGE_TOLERANCE
+    ) -> Coefficients:
+        """The fits under a penalty λ. weights: (fits, rows)"""
+        return _Search(self, weights, penalty, start, tolerance).found()
 
     def logits(self, found: Coefficients) -> Array:
-        """(fits, vectors, rows)"""
+        """b + W x of each row. (fits, vectors, rows)"""
         fits, vectors, width = found.weights.shape
         logits = self._features.products(found.weights.reshape(-1, width)).reshape(fits, vectors, -1)
         logits += found.biases[:, :, None]
@@ -203,7 +205,7 @@ class RidgeLogistic:
         return value, Coefficients(slope, residual.sum(2))
 
     def curvature(self, weights: Array, penalty: float) -> Array:
-        """About the second derivative in each coefficient, biases last. (fits, vectors, width + 1)"""
+        """An estimate of the second derivative in each coefficient, biases last. (fits, vectors, width + 1)"""
         total = weights.sum(1)
         share = (weights @ self._own.T + 0.5) / (total[:, None] + 1)
         spread = share * (1 - share)
@@ -219,12 +221,12 @@ class RidgeLogistic:
 
 
 class _Search:
-    """L-BFGS of several fits in step; those that gain no more are left as they are."""
+    """L-BFGS of several fits in lockstep; converged fits don't move."""
 
     def __init__(
-        self, model: RidgeLogistic, weights: Array, penalty: float, start: Coefficients, enough: float
+        self, model: RidgeLogistic, weights: Array, penalty: float, start: Coefficients, tolerance: float
     ) -> None:
-        self._model, self._weights, self._penalty, self._enough = model, weights, penalty, enough
+        self._model, self._weights, self._penalty, self._tolerance = model, weights, penalty, tolerance
         self._begun = np.concatenate([start.weights, start.biases[:, :, None]], axis=2)  # (fits, vectors, width + 1)
         self._scale = 1 / model.curvature(weights, penalty)
 
@@ -232,18 +234,18 @@ class _Search:
         result, open_ = self._begun.copy(), np.arange(len(self._weights))
         theta, scale = self._begun, self._scale
         value, slope = self._evaluated(theta, open_)
-        pairs: deque[_Pair] = deque(maxlen=MEMORY)
-        for _ in range(STEPS):
+        pairs: deque[_Pair] = deque(maxlen=RIDGE_MEMORY)
+        for _ in range(RIDGE_STEPS):
             step = _direction(slope, pairs, scale)
             moved, new, other, stuck = self._moved(theta, step, value, slope, open_)
-            going = ~stuck & (new - value > self._enough * np.maximum(1.0, np.abs(new)))
+            going = ~stuck & (new - value > self._tolerance * np.maximum(1.0, np.abs(new)))
             if not going.all():
                 result[open_[~going]] = np.where(stuck[:, None, None], theta, moved)[~going]
             if not going.any():
                 break
             pairs.append(_Pair.of(moved - theta, slope - other))
             if not going.all():
-                pairs = deque((pair.take(going) for pair in pairs), maxlen=MEMORY)
+                pairs = deque((pair.take(going) for pair in pairs), maxlen=RIDGE_MEMORY)
                 open_, scale = open_[going], scale[going]
                 moved, new, other = moved[going], new[going], other[going]
             theta, value, slope = moved, new, other
@@ -259,14 +261,14 @@ class _Search:
     def _moved(
         self, theta: Array, step: Array, value: Array, slope: Array, fits: NDArray[np.intp]
     ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-        """Steps, halved until each brings a share of the gain that the slope promises; and which fits found none."""
+        """Steps, halved until each achieves a share of the expected gain (Armijo); and the fits that found none."""
         promised = ARMIJO * _dot(step, slope)
         moved = theta + step
         new, other = self._evaluated(moved, fits)
         size, short = 1.0, ~(new >= value + promised)
         while short.any():
             size /= 4
-            if size < SHORTEST:
+            if size < SHORTEST_LINE_STEP:
                 break
             some = np.flatnonzero(short)
             moved[some] = theta[some] + size * step[some]
@@ -277,7 +279,7 @@ class _Search:
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """How far a step went, and how much the slope fell on it."""
+    """A step, and the change of the gradient along it."""
 
     move: Array  # (fits, vectors, width + 1)
     turn: Array
@@ -292,13 +294,13 @@ class _Pair:
 
 
 def _dot(a: Array, b: Array) -> Array:
-    """Of each fit: einsum takes three times as long as BLAS. (fits, ...) -> (fits,)"""
+    """The dot product of each fit, by BLAS: einsum takes three times as long. (fits, ...) -> (fits,)"""
     fits = len(a)
     return np.asarray(np.matmul(a.reshape(fits, 1, -1), b.reshape(fits, -1, 1)).reshape(fits))
 
 
 def _direction(slope: Array, pairs: deque[_Pair], scale: Array) -> Array:
-    """The slope times what the pairs say of the inverse of the curvature (Nocedal 1980)."""
+    """The gradient times the pairs' estimate of the inverse curvature (Nocedal 1980)."""
     step, scaled, shares = slope.copy(), np.empty_like(slope), []
     for pair in reversed(pairs):
         share = _dot(pair.move, step) / pair.curvature

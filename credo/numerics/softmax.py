@@ -1,8 +1,8 @@
 """Softmax regression of many features: sums over rows of the log-likelihood and its derivatives.
 
-log P(class k) = ηₖ - log Σₗ exp ηₗ with ηₖ = bₖ + z · wₖ. Of two classes the first has η = 0, so that there is one
-column of coefficients, w of the second; of more, each has its own, and what all of them share is settled by the prior.
-The coefficients are a matrix (1 + features, columns), its first row the intercepts b.
+log P(class k) = ηₖ - log Σₗ exp ηₗ with ηₖ = bₖ + z · wₖ. For two classes, the first has η = 0, and there is one column
+of coefficients. For more, each class has a column, and the prior fixes what all have in common. The coefficients are a
+matrix (1 + features, columns); its first row is the intercepts b.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from credo.engines.partitions import Loaded
 from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
-TILE = 1 << 15  # floats of the rows that are worked on at a time, so that they stay in the cache
-PASS = 1 << 18  # floats of the rows that are read twice in a pass, which then come from memory once
-NARROW, MANY_PRODUCTS = 128, 1 << 22  # features, and products of rows: here a kernel takes less time than BLAS
+CACHED_FLOATS = 1 << 15  # floats of the rows that are processed at a time, so that they stay in the cache
+PASS_FLOATS = 1 << 18  # floats of the rows that are read twice in a pass, but from memory once
+NARROW, MANY_PRODUCTS = 128, 1 << 22  # features at most, and products at least, for a kernel to be faster than BLAS
 Derivatives = Literal["gradient", "diagonal", "curvature"]
 
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """Rows of which few entries aren't 0: those of row i are at starts[i] to starts[i + 1]."""
+    """Sparse rows in CSR form: the entries of row i are at starts[i] to starts[i + 1]."""
 
     starts: NDArray[np.int64]
     places: Codes
@@ -34,7 +34,7 @@ class SparseRows:
     width: int
 
     def part(self, rows: slice) -> SparseRows:
-        """Some rows that follow each other."""
+        """A slice of the rows."""
         first, last, _ = rows.indices(len(self.starts) - 1)
         starts = self.starts[first : last + 1]
         own = slice(starts[0], starts[-1])
@@ -47,7 +47,7 @@ class SparseRows:
         return SparseRows(starts, self.places[at], self.values[at], self.width)
 
     def beside(self, other: SparseRows) -> SparseRows:
-        """Each row with the features of both."""
+        """The rows with the features of both."""
         starts, sizes = self.starts + other.starts, np.diff(self.starts)
         total = int(starts[-1])
         mine = np.arange(len(self.places)) + np.repeat(other.starts[:-1], sizes)
@@ -66,15 +66,15 @@ class SparseRows:
 
 @dataclass(frozen=True, eq=False)
 class FeatureRows(Loaded):
-    """Rows as features, first the dense ones, then the sparse ones; each with its class and its weight."""
+    """Rows of features, dense ones before sparse ones, with the class and the weight of each row."""
 
     dense: Array  # (rows, features)
     sparse: SparseRows | None
     codes: Codes
     weight: Array
-    folds: NDArray[np.intp] | None = None  # the fold of each row, where there are folds
-    centre: Array | None = None  # what is to be subtracted from the dense features; None: nothing
-    shares: Array | None = None  # P(class) of each row at some coefficients, where they are asked for again and again
+    folds: NDArray[np.intp] | None = None  # the fold of each row
+    centre: Array | None = None  # subtracted from the dense features
+    shares: Array | None = None  # P(class) of each row at some coefficients, kept for repeated use
 
     @property
     def rows(self) -> int:
@@ -86,13 +86,13 @@ class FeatureRows(Loaded):
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """The size in bytes."""
         entries = 0 if self.sparse is None else self.sparse.values.nbytes + self.sparse.places.nbytes
         return int(self.dense.nbytes + entries)
 
     @property
     def entries(self) -> int:
-        """How many numbers stand for the rows."""
+        """The number of stored entries."""
         sparse = 0 if self.sparse is None else len(self.sparse.values)
         return self.rows * int(self.dense.shape[1]) + sparse
 
@@ -102,12 +102,12 @@ class FeatureRows(Loaded):
         return FeatureRows(self.dense[rows], sparse, self.codes[rows], self.weight[rows], folds, self.centre)
 
     def with_shares(self, coefficients: Array) -> FeatureRows:
-        """With P(class) of each row; of two classes, of the second."""
+        """The rows with P(class) of each; for two classes, of the second."""
         log_shares = to_log_shares(self.logits(coefficients))
         return replace(self, shares=np.exp(log_shares[:, -coefficients.shape[1] :]))
 
     def of_fold(self, k: int, inside: bool) -> FeatureRows:
-        """Rows outside the fold, or inside it, have weight 0."""
+        """The rows inside the fold, or outside it, with weight 0 for the others."""
         assert self.folds is not None
         return replace(self, weight=np.where((self.folds == k) == inside, self.weight, 0.0))
 
@@ -136,7 +136,7 @@ class FeatureRows(Loaded):
         return found
 
     def squares(self, values: Array) -> Array:
-        """Σᵢ (1, zᵢ²) valuesᵢ."""
+        """Σᵢ (1, zᵢ²) valuesᵢ. (1 + features, columns)"""
         own, found = self.dense.shape[1], np.zeros((1 + self.width, values.shape[1]))
         found[0] = values.sum(0)
         for tile in self.tiles():
@@ -158,7 +158,7 @@ class FeatureRows(Loaded):
             z = self.with_ones(tile)
             z *= roots[tile, None]
             if positive:
-                found += z.T @ z  # which takes half as long
+                found += z.T @ z  # X′X takes half as long as X′Y
             else:
                 found += (z * np.sign(values[tile, None])).T @ z
         return found
@@ -177,7 +177,7 @@ class FeatureRows(Loaded):
         return self.dense[tile] if self.centre is None else self.dense[tile] - self.centre
 
     def with_ones(self, tile: slice) -> Array:
-        """(1, z) of some rows."""
+        """(1, z) of a slice of rows."""
         own, found = self.dense.shape[1], np.empty((len(self.weight[tile]), 1 + self.width))
         found[:, 0] = 1.0
         np.subtract(self.dense[tile], 0.0 if self.centre is None else self.centre, out=found[:, 1 : 1 + own])
@@ -185,22 +185,22 @@ class FeatureRows(Loaded):
             found[:, 1 + own :] = self.sparse.part(tile).dense()
         return found
 
-    def tiles(self, floats: int = TILE) -> list[slice]:
+    def tiles(self, floats: int = CACHED_FLOATS) -> list[slice]:
         step = max(64, floats // (1 + self.width))
         return [slice(first, first + step) for first in range(0, self.rows, step)]
 
     def parts(self) -> list[FeatureRows]:
-        """A few rows after others; sparse ones are few enough as they are."""
-        if self.sparse is not None or self.rows * self.width <= 2 * PASS:
+        """Consecutive parts of a few rows each; sparse rows aren't split."""
+        if self.sparse is not None or self.rows * self.width <= 2 * PASS_FLOATS:
             return [self]
         return [
             FeatureRows(self.dense[tile], None, self.codes[tile], self.weight[tile], centre=self.centre)
-            for tile in self.tiles(PASS)
+            for tile in self.tiles(PASS_FLOATS)
         ]
 
 
 def feature_rows(features: Any, codes: NDArray[np.integer], weight: Array | None = None) -> FeatureRows:
-    """Of a dense matrix, or of a sparse one in CSR form."""
+    """The rows of a dense matrix, or of a sparse one in CSR form."""
     weight = np.ones(len(codes)) if weight is None else weight
     own = np.asarray(codes, dtype=np.int32)
     if not hasattr(features, "indptr"):
@@ -216,11 +216,11 @@ def _entries(sparse: SparseRows) -> tuple[Any, Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodSums:
-    """Σ w log P(class | row) and its derivatives: those with respect to coefficients, and minus the second ones."""
+    """Σ w log P(class | row), its gradient in the coefficients, and minus its second derivatives."""
 
     value: float
     gradient: Array  # (1 + features, columns)
-    curvature: Array | None = None  # the same shape if it is the diagonal, else (coefficients, coefficients)
+    curvature: Array | None = None  # the same shape for a diagonal, otherwise (coefficients, coefficients)
 
     @classmethod
     def total(cls, parts: Sequence[LikelihoodSums]) -> LikelihoodSums:
@@ -232,7 +232,7 @@ class LikelihoodSums:
 
 @dataclass(frozen=True, eq=False)
 class SumLikelihood:
-    """The sums of a batch's rows, given the coefficients."""
+    """Sums over the rows of a batch, given the coefficients."""
 
     coefficients: Array
     derivatives: Derivatives = "gradient"
@@ -262,12 +262,12 @@ class SumLikelihood:
 
 
 def _of_two_classes(logits: Array, rows: FeatureRows) -> tuple[float, Array, Array]:
-    """The log-likelihood, P(second class), and w (truth - P), of logits that aren't needed again."""
+    """The log-likelihood, P(second class), and w (truth - P); the logits are overwritten."""
     truth = rows.codes == 1
     small = np.exp(-np.abs(logits))
     share = np.where(logits >= 0, 1.0, small)
     share /= 1.0 + small
-    against = np.where(truth, -logits, logits)  # the logit of what isn't so
+    against = np.where(truth, -logits, logits)  # the logit of the wrong class
     np.maximum(against, 0.0, out=against)
     against += np.log1p(small, out=small)
     residual = truth - share
@@ -276,7 +276,7 @@ def _of_two_classes(logits: Array, rows: FeatureRows) -> tuple[float, Array, Arr
 
 
 def curvature(rows: FeatureRows, shares: Array) -> Array:
-    """Σ w (1, z)(1, z)′ ⊗ (diag p - p p′), coefficients of one feature side by side."""
+    """Σ w (1, z)(1, z)′ ⊗ (diag p - p p′), with the coefficients of a feature adjacent."""
     columns, size = shares.shape[1], 1 + rows.width
     found = np.empty((size, columns, size, columns))
     for k in range(columns):
@@ -289,7 +289,7 @@ def curvature(rows: FeatureRows, shares: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class TimesCurvature:
-    """What minus the second derivative makes of a direction, without being written out. (1 + features, columns)"""
+    """Minus the second derivative times a direction, without forming the matrix. (1 + features, columns)"""
 
     coefficients: Array
     direction: Array
@@ -304,7 +304,7 @@ class TimesCurvature:
 
 
 def to_log_shares(logits: Array) -> Array:
-    """log P(class) of logits: of one column, those of two classes, the first's being 0. (rows, classes)
+    """log P(class) from logits; one column is for two classes, where the first has the logit 0. (rows, classes)
 
     >>> np.exp(to_log_shares(np.log([[3.0]]))).round(4).tolist()
     [[0.25, 0.75]]

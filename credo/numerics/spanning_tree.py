@@ -1,4 +1,4 @@
-"""Maximum spanning trees, by which Chow and Liu (1968) find the best tree of columns; of arrows, maximum branchings."""
+"""Maximum spanning trees (for Chow-Liu trees of columns) and, for arrows, maximum branchings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from credo.numerics.exact import Array
 
 
 def spanning_tree(weights: Array, root: int = 0, least: float = -np.inf) -> Positions:
-    """The parent of each node in a maximum spanning tree of symmetric weights (Prim 1957), directed away from the root;
-    -1 where there is none. Edges of `least` weight and below are left out: the tree may fall apart.
+    """The parent of each node in a maximum spanning tree of symmetric weights (Prim 1957), directed away from the root.
+
+    A root has the parent -1. Edges of weight `least` or below are left out, so that there may be several trees.
 
     >>> spanning_tree(np.array([[0.0, 3.0, 1.0], [3.0, 0.0, 2.0], [1.0, 2.0, 0.0]])).tolist()
     [-1, 0, 1]
@@ -30,8 +31,9 @@ def spanning_tree(weights: Array, root: int = 0, least: float = -np.inf) -> Posi
 
 
 def maximum_branching(weights: Array, roots: Array) -> Positions:
-    """The parent of each node, -1 where it has none, such that there is no cycle and Σ weights[parent, node] + Σ
-    roots[node without one] is the highest. (Chu and Liu 1965; Edmonds 1967)
+    """The parent of each node, -1 for roots, that maximises Σ weights[parent, node] + Σ roots[root] without cycles.
+
+    (Chu and Liu 1965; Edmonds 1967)
 
     >>> maximum_branching(np.array([[0.0, 3.0, 0.0], [4.0, 0.0, 2.0], [0.0, 2.5, 0.0]]), np.zeros(3)).tolist()
     [1, 2, -1]
@@ -44,8 +46,10 @@ def maximum_branching(weights: Array, roots: Array) -> Positions:
 
 
 def _arborescence(weights: Array) -> Positions:
-    """The parent of each node but 0 in the heaviest tree below node 0: the best arrow into each; where some of these
-    make a cycle, it is one node of a smaller problem, whose solution breaks it."""
+    """The parent of each node but 0 in the heaviest tree below node 0.
+
+    Each node takes its best arrow. A cycle of these is contracted to one node of a smaller problem, which breaks it.
+    """
     contracted = list[tuple[Array, Positions, Positions]]()
     parents = _best_arrows(weights)
     while (cycle := _cycle(parents)) is not None:
@@ -64,12 +68,12 @@ def _best_arrows(weights: Array) -> Positions:
 
 
 def _entering(weights: Array, parents: Positions, cycle: Positions) -> Array:
-    """What an arrow into each node of a cycle changes, in place of the one that it has there. (nodes, cycle)"""
+    """The change of weight if an arrow into a cycle replaces the arrow there. (nodes, cycle)"""
     return np.asarray(weights[:, cycle] - weights[parents[cycle], cycle])
 
 
 def _contracted(weights: Array, parents: Positions, cycle: Positions) -> Array:
-    """The cycle is the last node."""
+    """The weights with the cycle contracted to the last node."""
     rest = np.delete(np.arange(len(weights)), cycle)
     smaller = np.full((len(rest) + 1, len(rest) + 1), -np.inf)
     smaller[:-1, :-1] = weights[np.ix_(rest, rest)]
@@ -79,7 +83,7 @@ def _contracted(weights: Array, parents: Positions, cycle: Positions) -> Array:
 
 
 def _expanded(found: Positions, weights: Array, parents: Positions, cycle: Positions) -> Positions:
-    """The parents before a cycle was contracted: one of its arrows is replaced by that which enters it."""
+    """The parents before a cycle was contracted: the arrow that enters it replaces one of its arrows."""
     rest = np.delete(np.arange(len(weights)), cycle)
     leaving = found[:-1] == len(rest)
     best = cycle[weights[np.ix_(cycle, rest)].argmax(0)]
@@ -92,7 +96,7 @@ def _expanded(found: Positions, weights: Array, parents: Positions, cycle: Posit
 
 def _cycle(parents: Positions) -> Positions | None:
     """The nodes of a cycle, if there is one."""
-    seen = np.zeros(len(parents), dtype=np.intp)  # in which walk upwards
+    seen = np.zeros(len(parents), dtype=np.intp)  # the walk upwards that visited a node
     for start in range(1, len(parents)):
         at = start
         while at and not seen[at]:

@@ -1,8 +1,7 @@
-"""Ratios of gamma functions; and quantiles of very many Beta and Gamma beliefs at once: chunks of them on threads,
-the Betas by Numba where it pays.
+"""Ratios of gamma functions; and quantiles of many Beta and Gamma distributions, by threads and, for Betas, by Numba.
 
-Fewer than FEW_QUANTILES Betas are SciPy's, but for very few, which plain Python has found before SciPy is imported.
-All ways agree to 2e-12 of the value for a and b up to 1e6, and to 2e-11 up to 1e8, where it is SciPy that strays (by
+SciPy computes fewer than FEW_QUANTILES Beta quantiles; plain Python computes very few, before SciPy would be imported.
+All agree to a relative error of 2e-12 for a and b up to 1e6, and of 2e-11 up to 1e8, where SciPy is less accurate (by
 less than 1e-7 standard deviations).
 """
 
@@ -18,18 +17,18 @@ from credo.engines.local import workers
 
 Array = NDArray[np.float64]
 
-SERIES = 20.0  # from where on four terms are exact to the last digit
-STIRLING_FROM = 100.0  # from where on Stirling's series is exact to the last digits
-SHIFT = 8.0  # from where on seven terms of Stirling's series are exact to the last digits
-STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+RATIO_FROM = 20.0  # above this, four terms of the series are exact to the last digit
+STIRLING_FROM = 100.0  # above this, Stirling's series of a difference is exact to the last digits
+STIRLING_SHIFT = 8.0  # above this, seven terms of Stirling's series are exact to the last digits
+STIRLING_TERMS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
-FEW_IN_PYTHON = 32  # quantiles
-FEW_QUANTILES = 10_000  # quantiles that SciPy finds in 10 ms; to load Numba takes half a second
-CHUNK = 16_384
+FEW_IN_PYTHON = 32  # quantiles that plain Python computes
+FEW_QUANTILES = 10_000  # quantiles that SciPy computes in 10 ms; loading Numba takes half a second
+THREAD_QUANTILES = 16_384  # quantiles of a chunk
 
 
 def beta_quantile(p: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
-    """x with I_x(a, b) = p, the share of a Beta(a, b) below x.
+    """The p-quantile x of Beta(a, b): I_x(a, b) = p.
 
     >>> beta_quantile([0.25, 0.75], 1, [1, 2])
     array([0.25, 0.5 ])
@@ -49,7 +48,7 @@ def beta_quantile(p: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def beta_interval(mass: float, a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
-    """The two ends that leave (1 - mass)/2 of a Beta(a, b) on either side.
+    """The equal-tailed interval of Beta(a, b), with (1 - mass)/2 on either side.
 
     >>> beta_interval(0.5, 1, [1, 1])
     (array([0.25, 0.25]), array([0.75, 0.75]))
@@ -71,7 +70,7 @@ def beta_interval(mass: float, a: ArrayLike, b: ArrayLike) -> tuple[Array, Array
 
 
 def gamma_quantile(p: ArrayLike, shape: ArrayLike) -> Array:
-    """x with P(shape, x) = p, the share of a Gamma(shape, rate 1) below x.
+    """The p-quantile x of Gamma(shape, rate 1): P(shape, x) = p.
 
     >>> gamma_quantile([0, 0.5], 1).round(4)
     array([0.    , 0.6931])
@@ -85,24 +84,24 @@ def gamma_quantile(p: ArrayLike, shape: ArrayLike) -> Array:
 
 
 def scipy_low(tail: float | Array, a: Array, b: Array) -> Array:
-    """x with that share below it."""
+    """The quantile with this tail below it, by SciPy."""
     from scipy.special import betaincinv
 
-    return mended(betaincinv, tail, a, b)
+    return corrected(betaincinv, tail, a, b)
 
 
 def scipy_high(tail: float | Array, a: Array, b: Array) -> Array:
-    """x with that share above it."""
+    """The quantile with this tail above it, by SciPy."""
     from scipy.special import betainccinv
 
-    return mended(betainccinv, tail, a, b)
+    return corrected(betainccinv, tail, a, b)
 
 
-def mended(inverse: Callable[..., ArrayLike], tail: float | Array, a: Array, b: Array) -> Array:
-    """SciPy's quantile without three slips of its own (seen in SciPy 1.17).
+def corrected(inverse: Callable[..., ArrayLike], tail: float | Array, a: Array, b: Array) -> Array:
+    """SciPy's quantile, corrected for three errors of SciPy 1.17.
 
-    For whole a and b it sums a binomial, which costs large ones up to ten digits: their last bit is moved. It stops at
-    the smallest normal number where x is smaller than any: that is 0. The median of a = b can be off by 3e-8: it is ½.
+    For whole a and b SciPy sums a binomial, which loses up to ten digits for large ones: their last bit is changed. A
+    quantile below the smallest normal number is 0. The median for a = b can be off by 3e-8: it is ½.
     """
     large = np.maximum(a, b) > 1e4
     x = np.asarray(inverse(*(np.where(large, np.nextafter(v, np.inf), v) for v in (a, b)), tail), dtype=np.float64)
@@ -115,33 +114,33 @@ def broadcast(*values: ArrayLike) -> tuple[Array, ...]:
 
 
 def filled(fill: Callable[..., None], inputs: tuple[Array, ...], outputs: int = 1) -> tuple[Array, ...]:
-    """Arrays of the inputs' shape; fill(*inputs, *outputs) fills their chunks, on as many threads as there are."""
+    """Arrays of the inputs' shape, whose chunks fill(*inputs, *outputs) fills on threads."""
     shape, size = inputs[0].shape, inputs[0].size
     flat = [array.reshape(-1) for array in inputs]
     results = tuple(np.empty(size) for _ in range(outputs))
 
     def work(start: int) -> None:
-        part = slice(start, start + CHUNK)
+        part = slice(start, start + THREAD_QUANTILES)
         # Copies: the kernels are compiled once, for arrays that are contiguous and writeable.
         fill(*(array[part].copy() for array in flat), *(array[part] for array in results))
 
-    if size <= CHUNK:
+    if size <= THREAD_QUANTILES:
         work(0)
     else:
         with ThreadPoolExecutor(workers()) as pool:
-            list(pool.map(work, range(0, size, CHUNK)))
+            list(pool.map(work, range(0, size, THREAD_QUANTILES)))
     return tuple(array.reshape(shape) for array in results)
 
 
 def log_gamma_ratio(shape: Array) -> Array:
-    """log Γ(a + ½)/Γ(a), by its series where a difference of the two would lose digits."""
-    a = np.maximum(shape, SERIES)
+    """log Γ(a + ½)/Γ(a), by a series where a difference of log Γ would lose digits."""
+    a = np.maximum(shape, RATIO_FROM)
     series = 0.5 * np.log(a) - 1 / (8 * a) + 1 / (192 * a**3) - 1 / (640 * a**5) + 17 / (14336 * a**7)
-    return np.where(shape > SERIES, series, _log_gamma_difference(np.minimum(shape, SERIES), 0.5))
+    return np.where(shape > RATIO_FROM, series, _log_gamma_difference(np.minimum(shape, RATIO_FROM), 0.5))
 
 
 def log_rising(z: Array, x: Array | float) -> Array:
-    """log Γ(z + x)/Γ(z) = log z(z + 1)...(z + x - 1), without the digits that a difference of two log Γ loses.
+    """log Γ(z + x)/Γ(z) = log z(z + 1)...(z + x - 1), without the loss of digits in a difference of log Γ.
 
     >>> log_rising(np.array([2.0]), 3).round(6)  # log 2·3·4
     array([3.178054])
@@ -159,7 +158,7 @@ def log_rising(z: Array, x: Array | float) -> Array:
 
 
 def _log_gamma_difference(z: Array, x: Array | float) -> Array:
-    """log Γ(z + x) - log Γ(z)"""
+    """log Γ(z + x) - log Γ(z)."""
     both = log_gamma(np.stack(np.broadcast_arrays(z + x, z)))
     return np.asarray(both[0] - both[1])
 
@@ -167,18 +166,18 @@ def _log_gamma_difference(z: Array, x: Array | float) -> Array:
 def log_gamma(x: ArrayLike) -> Array:
     """log Γ(x), x > 0, by Stirling's series, from Γ(x) = Γ(x + 8)/x(x + 1)...(x + 7) where x is small.
 
-    It is within 1e-14 of SciPy's, relative to the larger of 1 and the value. To import that one takes longer than to
-    learn a small table.
+    It agrees with SciPy's to 1e-14 of the larger of 1 and the value. Importing SciPy takes longer than learning a small
+    table.
 
     >>> log_gamma(np.array([0.5, 5.0])).round(6)  # log √π, log 24
     array([0.572365, 3.178054])
     """
     x = np.asarray(x, dtype=np.float64)
-    low = x < SHIFT
-    z = np.where(low, x + SHIFT, x)
+    low = x < STIRLING_SHIFT
+    z = np.where(low, x + STIRLING_SHIFT, x)
     inverse = 1 / z
-    square, series = inverse * inverse, np.full(z.shape, STIRLING[-1])
-    for coefficient in STIRLING[-2::-1]:
+    square, series = inverse * inverse, np.full(z.shape, STIRLING_TERMS[-1])
+    for coefficient in STIRLING_TERMS[-2::-1]:
         series *= square
         series += coefficient
     series *= inverse

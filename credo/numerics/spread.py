@@ -1,4 +1,4 @@
-"""The mean and the variance of numbers, as sums that add."""
+"""The mean and the variance of numbers, from statistics that add."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from credo.numerics.exact import Array
 
 @dataclass(frozen=True)
 class Spread:
-    """A weighted mean of numbers, and what its variance is derived from; two are joined by Chan's formula.
+    """The weighted mean and scatter of numbers; those of two sets are merged by Chan's formula.
 
     >>> one, two = Spread.of(np.array([1.0]), np.ones(1)), Spread.of(np.array([2.0, 6.0]), np.ones(2))
     >>> Spread.total([one, two])
@@ -50,26 +50,26 @@ class Spread:
 
     @property
     def known_mean(self) -> float:
-        """NaN of no numbers."""
+        """The mean; NaN without numbers."""
         return self.mean if self.count else float("nan")
 
     @property
     def variance(self) -> float:
-        """NaN of no numbers."""
+        """The variance; NaN without numbers."""
         return self.scatter / self.weight if self.count else float("nan")
 
     def variance_of_mean(self, held_out_ratio: float, least: float = 0.0) -> float:
-        """See `credo.models.metrics.variance_of_mean`."""
+        """The variance of the mean (see `credo.models.metrics.variance_of_mean`)."""
         if self.count < 2 or not np.isfinite(self.scatter):
             return float("nan")
         return variance_by_rows(self.variance, effective_rows(self.weight, self.squares), held_out_ratio, least)
 
 
 def effective_rows(weight: float, squares: float) -> float:
-    """As many rows of equal weight would tell as much as rows with this sum of weights and of their squares. (Kish)"""
+    """Kish's effective sample size (Σw)²/Σw², given Σw and Σw²."""
     return float(weight**2 / squares)
 
 
 def variance_by_rows(spread: float, rows: float, held_out_ratio: float, least: float) -> float:
-    """Of a mean, from the variance of its values and their number."""
+    """The variance of a mean, given the variance of its values and the effective number of rows."""
     return (1 + held_out_ratio) * max(spread, least) / max(rows - 1, 1)

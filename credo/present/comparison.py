@@ -8,12 +8,12 @@ from credo.present.content import GAP, Content, Drawing, Paragraph, Table, Table
 from credo.present.numbers import count_of, one_line
 
 if TYPE_CHECKING:
-    from credo.selection.comparison import Comparison
+    from credo.selection.comparison import CurveComparison
 
 NEITHER_BETTER = "-"
 
 
-def comparison_content(found: Comparison, data: str) -> list[Content]:
+def comparison_content(found: CurveComparison, data: str) -> list[Content]:
     """A line for each size: log-loss and accuracy of both models, the better one, and how far they are apart."""
     source = f"{data}: " if data else ""
     title = f"{source}{one_line(found.target)} by {found.names[0]} (generative) and {found.names[1]} (discriminative)"
@@ -39,5 +39,5 @@ def comparison_content(found: Comparison, data: str) -> list[Content]:
     ]
 
 
-def compared_content(found: Comparison, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
+def compared_content(found: CurveComparison, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
     return comparison_content(found, "")

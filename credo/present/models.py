@@ -55,7 +55,7 @@ CONTENT_OF_KIND = {
     "credo.networks.comparison.GraphComparison": "credo.present.structures.graph_comparison_content",
     "credo.networks.hybrid.answers.MixedMarginals": "credo.present.network_answers.mixed_marginals_content",
     "credo.core.description.DescriptionLength": "credo.present.description_length.length_content",
-    "credo.selection.comparison.Comparison": "credo.present.comparison.compared_content",
+    "credo.selection.comparison.CurveComparison": "credo.present.comparison.compared_content",
     "credo.estimation.numeric.Numeric": "credo.present.beliefs.numeric_content",
     "credo.numerics.distributions.Distribution": "credo.present.distributions.distribution_content",
     "credo.numerics.categorical.Categorical": "credo.present.distributions.categorical_content",
@@ -96,7 +96,7 @@ PICTURED_KINDS = (  # drawn in a notebook, above their contents
     "credo.models.em_means.FittedMeans",
     "credo.models.hypotheses.Evolution",
     "credo.models.concepts.evolution.ConceptEvolution",
-    "credo.selection.comparison.Comparison",
+    "credo.selection.comparison.CurveComparison",
     "credo.selection.learning_curve.LearningCurve",
 )
 

@@ -1,4 +1,4 @@
-"""credo.average: models weighted by evidence, or stacked on left-out predictions."""
+"""credo.average: models weighted by evidence, or stacked on held-out predictions."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def average(
     if by not in get_args(Weighing):
         raise DataError(f"by must be one of {', '.join(map(repr, get_args(Weighing)))}, but is {by!r:.60}")
     if data is None:
-        if lazy := next((name for name, model in named.items() if not learned(model)), None):
-            raise DataError(f"{lazy} has learned nothing yet: fit it, or give data and target=")
+        if unfitted := next((name for name, model in named.items() if not learned(model)), None):
+            raise DataError(f"{unfitted} has learned nothing yet: fit it, or give data and target=")
         return ModelAverage.of(named, None, by)
     table = source(data)
     fitted = {name: fitted_on(name, model, table, target) for name, model in named.items()}

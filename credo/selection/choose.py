@@ -19,36 +19,36 @@ from credo.models.regression.scores import NumberScores
 from credo.numerics.exact import Array
 
 By = Literal["mdl", "evidence", "loo", "folds"]
-TIED = 2.0  # standard errors within which a difference is a tie
-ROUNDING = 1e-6  # of the number of rows that a model has learned
+TIE_ERRORS = 2.0  # standard errors within which a difference is a tie
+ROW_ROUNDING = 1e-6  # relative rounding error of a model's number of rows
 
 
-class Judged(NamedTuple):
-    """A model's score, lower is better, and what it is about: only scores about the same data can be compared."""
+class ModelScore(NamedTuple):
+    """A model's score (lower is better) and the quantity scored: only scores of the same quantity can be compared."""
 
     value: float
     about: str
     details: dict[str, float]
-    each: Array | None = None  # the same by rows, where it is a mean over them
+    each: Array | None = None  # (2, rows) the scores and weights of rows, where the score is a mean over rows
     held_out_ratio: float = 0.0  # the ratio of held-out to training rows
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """One of the models."""
+    """A compared model, its score, and the difference from the best."""
 
     name: str
     model: Any
-    value: float  # bits, nats or nats a row: less is better
+    value: float  # bits, nats or nats per row: lower is better
     details: Mapping[str, float]
     difference: float  # from the best
     error: float | None = None  # the standard error of that difference
-    probability: float | None = None  # P(model | data), all being as probable before
+    probability: float | None = None  # P(model | data) under equal prior probabilities
 
     @property
     def tied(self) -> bool:
         """Whether it is tied with the best."""
-        return self.error is not None and self.difference <= TIED * self.error
+        return self.error is not None and self.difference <= TIE_ERRORS * self.error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,12 +62,12 @@ class Comparison:
 
     @property
     def best(self) -> Any:
-        """The model, fitted."""
+        """The best model, fitted."""
         return self.ranked[0].model
 
     @property
     def name(self) -> str:
-        """That of the best."""
+        """The name of the best model."""
         return self.ranked[0].name
 
     def __getitem__(self, name: str) -> Compared:
@@ -77,7 +77,7 @@ class Comparison:
         raise DataError(f"no model is called {name!r}; known: {', '.join(each.name for each in self.ranked)}")
 
     def table(self) -> Any:
-        """As an Arrow table."""
+        """The comparison as an Arrow table."""
         from credo.present.choices import choice_table
 
         return choice_table(self)
@@ -119,14 +119,14 @@ def choose(
     if table.once:
         raise DataError("models are compared on data that are read several times: give a table, not an iterator")
     fitted = {name: fitted_on(name, model, table, target) for name, model in named.items()}
-    judge = _JUDGES[by] if by != "folds" else _by_folds(folds, seed)
-    judged = {name: _judged(name, judge, model, table, target) for name, model in fitted.items()}
-    _check_comparable(judged)
-    return _compared(by, fitted, judged)
+    criterion = _CRITERIA[by] if by != "folds" else _by_folds(folds, seed)
+    scores = {name: _scored(name, criterion, model, table, target) for name, model in fitted.items()}
+    _check_comparable(scores)
+    return _compared(by, fitted, scores)
 
 
 def names_of(models: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
-    """Names of classes, with a number where two have the same."""
+    """The models by name: given names, or names of classes, numbered where several are equal."""
     if isinstance(models, Mapping):
         found = {str(name): model for name, model in models.items()}
     elif isinstance(models, Sequence) and not isinstance(models, str):
@@ -142,7 +142,7 @@ def names_of(models: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fitted_on(name: str, model: Any, table: Source, target: object) -> Any:
-    """The model, or what it makes of the data if it has learned nothing yet."""
+    """The model, fitted to the data if it has learned nothing yet."""
     if learned(model):
         own = getattr(model, "target", None)
         if isinstance(target, str) and own is not None and own != target:
@@ -167,56 +167,58 @@ def learned(model: Any) -> bool:
         return False
 
 
-Judge = Callable[[Any, Source, object], Judged]
+Criterion = Callable[[Any, Source, object], ModelScore]
 
 
-def _judged(name: str, judge: Judge, model: Any, table: Source, target: object) -> Judged:
+def _scored(name: str, criterion: Criterion, model: Any, table: Source, target: object) -> ModelScore:
     try:
-        return judge(model, table, target)
+        return criterion(model, table, target)
     except CredoError as reason:
         raise type(reason)(f"{name} can't be compared: {reason}") from None
 
 
-def _told(model: Any, target: object) -> dict[str, Any]:
-    """The target, where it is an array; a fitted model knows its name."""
+def _target_argument(model: Any, target: object) -> dict[str, Any]:
+    """The target as a keyword argument, where it is an array; a fitted model knows the name of a column."""
     given = target is not None and not isinstance(target, str)
     return {"target": target} if given and getattr(model, "target", None) is not None else {}
 
 
-def _by_length(model: Any, table: Source, target: object) -> Judged:
+def _by_length(model: Any, table: Source, target: object) -> ModelScore:
     if not isinstance(model, Describes):
         raise DataError(f"a {type(model).__name__} has no description length")
-    found = model.description_length(table, **_told(model, target))
+    found = model.description_length(table, **_target_argument(model, target))
     details = {"L(h)": found.model, "L(D|h)": found.data, "rows": found.n}
-    return Judged(found.total, found.coded, details)
+    return ModelScore(found.total, found.coded, details)
 
 
-def _by_evidence(model: Any, table: Source, target: object) -> Judged:  # noqa: ARG001 - it is of what was learned
+def _by_evidence(model: Any, table: Source, target: object) -> ModelScore:  # noqa: ARG001 - evidence of the learned rows
     found = log_evidence_of(model)
     rows = table.count(table.names[0]) if table.rows is None else table.rows
-    if model.n > rows * (1 + ROUNDING):
+    if model.n > rows * (1 + ROW_ROUNDING):
         raise EvidenceError(f"it has learned {counted(model.n, 'row')}, but the data has {rows}: fit it on these alone")
-    return Judged(-found, evidence_about(model), {"rows": float(model.n)})
+    return ModelScore(-found, evidence_about(model), {"rows": float(model.n)})
 
 
-def _by_rows_left_out(model: Any, table: Source, target: object) -> Judged:
+def _by_leave_one_out(model: Any, table: Source, target: object) -> ModelScore:
     if not hasattr(model, "leave_one_out"):
         raise EvidenceError(f"a {type(model).__name__} has no exact leave-one-out: compare by 'mdl', or by 'folds'")
-    found = model.leave_one_out(table, **_told(model, target))
+    found = model.leave_one_out(table, **_target_argument(model, target))
     return _held_out(model, found, len(found.weights))
 
 
-def _by_folds(folds: int, seed: int) -> Judge:
-    def judge(model: Any, table: Source, target: object) -> Judged:
+def _by_folds(folds: int, seed: int) -> Criterion:
+    def score(model: Any, table: Source, target: object) -> ModelScore:
         if not hasattr(model, "cross_validate"):
             raise EvidenceError(f"a {type(model).__name__} can't be cross-validated")
-        return _held_out(model, model.cross_validate(table, folds=folds, seed=seed, **_told(model, target)), folds)
+        return _held_out(
+            model, model.cross_validate(table, folds=folds, seed=seed, **_target_argument(model, target)), folds
+        )
 
-    return judge
+    return score
 
 
-def _held_out(model: Any, found: Scores | NumberScores | Validation, folds: int) -> Judged:
-    """The mean of −log p over rows that were left out."""
+def _held_out(model: Any, found: Scores | NumberScores | Validation, folds: int) -> ModelScore:
+    """The mean of −log p over held-out rows."""
     if isinstance(found, Scores):
         logs = found.of_truth
         details = {"accuracy": found.accuracy, "rows": found.n}
@@ -229,29 +231,29 @@ def _held_out(model: Any, found: Scores | NumberScores | Validation, folds: int)
     known = ~np.isnan(logs)
     each = np.where(known, -logs, np.nan)
     mean = float(np.average(-logs[known], weights=found.weights[known])) if known.any() else float("nan")
-    return Judged(mean, about, details, np.stack([each, found.weights]), fold_ratio(folds))
+    return ModelScore(mean, about, details, np.stack([each, found.weights]), fold_ratio(folds))
 
 
-_JUDGES: dict[str, Judge] = {"mdl": _by_length, "evidence": _by_evidence, "loo": _by_rows_left_out}
+_CRITERIA: dict[str, Criterion] = {"mdl": _by_length, "evidence": _by_evidence, "loo": _by_leave_one_out}
 
 
-def _check_comparable(judged: Mapping[str, Judged]) -> None:
-    (first, one), *others = judged.items()
+def _check_comparable(scores: Mapping[str, ModelScore]) -> None:
+    (first, one), *others = scores.items()
     for name, other in others:
         if other.about != one.about:
-            raise DataError(f"{first} and {name} can't be compared: one says {one.about}, the other {other.about}")
-        if abs(one.details["rows"] - other.details["rows"]) > ROUNDING * one.details["rows"]:
+            raise DataError(f"{first} and {name} can't be compared: one predicts {one.about}, the other {other.about}")
+        if abs(one.details["rows"] - other.details["rows"]) > ROW_ROUNDING * one.details["rows"]:
             rows = f"{one.details['rows']:g} and {other.details['rows']:g} rows"
-            raise DataError(f"{first} and {name} can't be compared: they are about {rows}")
+            raise DataError(f"{first} and {name} can't be compared: they score {rows}")
 
 
-def _compared(by: By, models: Mapping[str, Any], judged: Mapping[str, Judged]) -> Comparison:
-    order = sorted(judged, key=lambda name: (np.isnan(judged[name].value), judged[name].value))
-    best = judged[order[0]]
-    shares = _shares([judged[name].value for name in order]) if by == "evidence" else [None] * len(order)
+def _compared(by: By, models: Mapping[str, Any], scores: Mapping[str, ModelScore]) -> Comparison:
+    order = sorted(scores, key=lambda name: (np.isnan(scores[name].value), scores[name].value))
+    best = scores[order[0]]
+    shares = _shares([scores[name].value for name in order]) if by == "evidence" else [None] * len(order)
     ranked = []
     for name, share in zip(order, shares, strict=True):
-        own = judged[name]
+        own = scores[name]
         difference = own.value - best.value if np.isfinite(own.value) else own.value
         details = {what: value for what, value in own.details.items() if what != "rows"}
         line = Compared(name, models[name], own.value, details, difference, probability=share)
@@ -267,7 +269,7 @@ def _shares(values: Sequence[float]) -> list[float]:
 
 
 def _paired_error(own: Array, best: Array, held_out_ratio: float) -> float:
-    """The standard error of the mean difference: of the same rows, so that what is hard for both cancels."""
+    """The standard error of the mean difference over the same rows: what is hard for both models cancels."""
     if own.shape != best.shape:
         return float("nan")
     difference = own[0] - best[0]

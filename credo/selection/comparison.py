@@ -1,5 +1,4 @@
-"""Generative against discriminative: learning curves of two models on the same draws, and which to prefer at which
-size.
+"""credo.compare: learning curves of a generative and a discriminative model on the same draws.
 
 A generative model (Gaussian discriminant analysis, naive Bayes) estimates p(columns | class); logistic regression fits
 P(class | columns) alone. Where its assumptions hold, the former needs fewer rows; where they don't, the latter wins
@@ -17,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credo.core.learning import Weight, Weights
+from credo.core.learning import Weight
 from credo.core.records import Shown
 from credo.data import Source, source
 from credo.engines import local
@@ -30,26 +29,26 @@ from credo.models.naive_bayes import NaiveBayes
 from credo.models.targets import check_classes, class_codes, with_target
 from credo.notices import quietly
 from credo.numerics.exact import Array
-from credo.selection.learning_curve import asked_sizes
+from credo.selection.learning_curve import asked_sizes, row_flags, weights_at
+from credo.selection.significance import CLEAR_ERRORS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CLEARLY = 2.0  # standard errors of the difference between draws by which a model must be better to be preferred
-MOST_ROWS = 20_000  # of which some are withheld: of more, a sample
+COMPARED_ROWS = 20_000  # training and withheld rows of a draw, at most
 SIDES = "generative", "discriminative"
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Shown):
-    """Scores of withheld rows by the number of rows learned: of two models, on the same draws."""
+class CurveComparison(Shown):
+    """The scores of two models on withheld rows, by the number of training rows, over the same draws."""
 
     target: str
     names: tuple[str, str]  # of the generative model, and of the discriminative one
     sizes: tuple[int, ...]
     log_losses: Array  # (models, draws, sizes)
     accuracies: Array
-    withheld: int  # rows, of each draw
+    withheld: int  # rows of each draw
 
     @property
     def draws(self) -> int:
@@ -62,25 +61,25 @@ class Comparison(Shown):
 
     @cached_property
     def log_loss_error(self) -> Array:
-        """Its standard error. (models, sizes)"""
+        """The standard error of the mean log-loss. (models, sizes)"""
         return np.asarray(self.log_losses.std(1, ddof=1) / np.sqrt(self.draws))
 
     @cached_property
     def accuracy(self) -> Array:
-        """(models, sizes)"""
+        """The mean accuracy over draws. (models, sizes)"""
         return np.asarray(self.accuracies.mean(1))
 
     @cached_property
     def preferred(self) -> tuple[int | None, ...]:
-        """At each size: 0 the generative model, 1 the discriminative one, None if there is no clear difference."""
+        """The better model at each size: 0 generative, 1 discriminative, None without a clear difference."""
         apart = self.log_losses[0] - self.log_losses[1]  # (draws, sizes)
         mean, error = apart.mean(0), apart.std(0, ddof=1) / np.sqrt(self.draws)
-        clear = np.abs(mean) > CLEARLY * error
+        clear = np.abs(mean) > CLEAR_ERRORS * error
         return tuple(int(m > 0) if sure else None for m, sure in zip(mean.tolist(), clear.tolist(), strict=True))
 
     @property
     def advice(self) -> str:
-        """Which to prefer at which size, in a sentence."""
+        """The model to prefer at each size, in a sentence."""
         runs: list[tuple[int | None, list[int]]] = []
         for size, side in zip(self.sizes, self.preferred, strict=True):
             if runs and runs[-1][0] == side:
@@ -88,18 +87,20 @@ class Comparison(Shown):
             else:
                 runs.append((side, [size]))
         if len(runs) == 1:
-            found = f"{self._said(runs[0][0])} at every size from {self.sizes[0]:,} to {self.sizes[-1]:,} rows."
+            found = f"{self._preference(runs[0][0])} at every size from {self.sizes[0]:,} to {self.sizes[-1]:,} rows."
         else:
             last = len(runs) - 1
-            each = (f"{_range(sizes, i == 0, i == last)} {self._said(side)}" for i, (side, sizes) in enumerate(runs))
+            each = (
+                f"{_range(sizes, i == 0, i == last)} {self._preference(side)}" for i, (side, sizes) in enumerate(runs)
+            )
             found = f"{'; '.join(each)}."
         return found[:1].upper() + found[1:]
 
-    def _said(self, side: int | None) -> str:
+    def _preference(self, side: int | None) -> str:
         return f"prefer {self.names[side]} ({SIDES[side]})" if side is not None else "there is no clear difference"
 
     def table(self) -> pa.Table:
-        """An Arrow table: a line for each size."""
+        """The curves as an Arrow table, one row per size."""
         columns: dict[str, Any] = {"rows": self.sizes}
         for i, side in enumerate(SIDES):
             columns[f"log-loss, {side}"] = self.log_loss[i]
@@ -148,7 +149,7 @@ def _range(sizes: Sequence[int], first: bool, last: bool) -> str:
     if first:
         return f"up to {sizes[-1]:,} rows"
     if last:
-        return f"from {sizes[0]:,} rows on"
+        return f"from {sizes[0]:,} rows"
     return f"at {sizes[0]:,} rows" if len(sizes) == 1 else f"from {sizes[0]:,} to {sizes[-1]:,} rows"
 
 
@@ -156,19 +157,19 @@ def compare(
     data: object, target: object, *, generative: ClassPredictor | None = None,
     discriminative: ClassPredictor | None = None, sizes: Sequence[int] | None = None, draws: int = 10,
     withheld: float = 1 / 3, kinds: Mapping[str, Any] | None = None, weight: Weight = None, seed: int = 0,
-) -> Comparison:  # fmt: skip
+) -> CurveComparison:  # fmt: skip
     """Learning curves of a generative and a discriminative model, and which to prefer at which size.
 
-    Unless others are given, these are Gaussian discriminant analysis with one covariance (naive Bayes, where columns
-    aren't all numbers) and logistic regression: the same linear boundaries, fitted in two ways. Each draw withholds
-    other rows, and every size has at least one row of each class.
+    The defaults are Gaussian discriminant analysis with a shared covariance (naive Bayes unless all columns are
+    numbers) and logistic regression: the same linear boundaries, fitted in two ways. Each draw withholds different
+    rows, and every size has at least one row of each class.
     """
     table, name = with_target(source(data), target)
     if table.once:
         raise DataError("a comparison reads the data many times, and an iterator can be read only once: give a table")
     draws = check_whole("draws", draws, 2, DataError)
     if not isinstance(withheld, int | float) or not 0 < withheld < 1:
-        raise DataError(f"withheld is a share of the rows between 0 and 1, but is {withheld!r:.60}")
+        raise DataError(f"withheld must be a share of the rows between 0 and 1, but is {withheld!r:.60}")
     table = table.held()
     codes = _codes(table, name)
     models = _models(table, name, kinds, weight, generative, discriminative)
@@ -176,7 +177,7 @@ def compare(
     classes = int(codes.max(initial=-1)) + 1
     if classes < 2:
         raise DataError(f"column {name!r} holds one class only: there is nothing to classify")
-    rows = min(int((codes >= 0).sum()), MOST_ROWS)
+    rows = min(int((codes >= 0).sum()), COMPARED_ROWS)
     learned = rows - max(1, round(withheld * rows))
     if learned < 2 * classes:
         raise DataError(f"{rows} rows of {classes} classes are too few to withhold some of them")
@@ -190,11 +191,11 @@ def compare(
         for what in ("log_loss", "accuracy")
     )
     names = type(models[0]).__name__, type(models[1]).__name__
-    return Comparison(name, names, tuple(chosen), losses, accuracies, rows - learned)
+    return CurveComparison(name, names, tuple(chosen), losses, accuracies, rows - learned)
 
 
 def _codes(table: Source, target: str) -> NDArray[np.intp]:
-    """The class of each row, by its place among all classes; -1 where it has none."""
+    """The code of each row's class; -1 where it is missing."""
     values, codes = dict[Any, int](), list[NDArray[np.intp]]()
     for batch in table.batches([target]):
         own, levels = class_codes(batch, target)
@@ -222,7 +223,7 @@ def _models(
 
 
 def _drawn(codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """The places of rows that have a class, in random order, but one of each class first."""
+    """The positions of labelled rows in random order, after one row of each class."""
     order = rng.permutation(np.flatnonzero(codes >= 0))
     _, first = np.unique(codes[order], return_index=True)
     leads = np.zeros(len(order), dtype=bool)
@@ -233,21 +234,11 @@ def _drawn(codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp
 def _curve(
     model: Any, table: Source, target: str, weight: Weight, order: NDArray[np.intp], learned: int, sizes: Sequence[int]
 ) -> list[Scores]:
-    """The scores of withheld rows, after the first so many of the others."""
-    weights, last, found = Weights.of(weight), _flags(order[learned:], table), list[Scores]()
-
-    def own(rows: NDArray[np.bool_]) -> Weight:
-        return weight if weights.values is None else weights.values[rows]
-
-    for size in sizes:
-        some = _flags(order[:size], table)
-        fitted = model.fit(table.where(some), target, weight=own(some))
-        found.append(fitted.scores(table.where(last), weight=own(last)))
-    return found
-
-
-def _flags(places: NDArray[np.intp], table: Source) -> NDArray[np.bool_]:
+    """The scores on withheld rows after training on each number of rows."""
     assert table.rows is not None
-    found = np.zeros(table.rows, dtype=bool)
-    found[places] = True
+    last, found = row_flags(order[learned:], table.rows), list[Scores]()
+    for size in sizes:
+        some = row_flags(order[:size], table.rows)
+        fitted = model.fit(table.where(some), target, weight=weights_at(weight, some))
+        found.append(fitted.scores(table.where(last), weight=weights_at(weight, last)))
     return found

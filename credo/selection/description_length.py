@@ -13,8 +13,8 @@ def description_length(model: Describes, data: object = None, **how: Any) -> Des
     """L(h) + L(D | h) in bits, the two parts of a message: the model, and the data given the model.
 
     Where a prior over hypotheses is known, L(h) = −log₂ P(h), and the shortest description is that of the MAP
-    hypothesis. Parameters take ½ log₂ n bits each, unless they are integrated out; arrows and cut points are counted.
-    Of models with a target, D is the target's column given the others. A coin, 75 of 135 times heads:
+    hypothesis. Each parameter takes ½ log₂ n bits unless it is integrated out; arrows and cut points are counted. For
+    models with a target, D is the target's column given the others. A coin that showed heads in 75 of 135 tosses:
 
     >>> from credo import BetaBernoulli
     >>> round(description_length(BetaBernoulli(1, 1).update({1: 75, 0: 60})).total, 1)

@@ -1,6 +1,6 @@
-"""The features of a sample's rows that logistic regression reads: made once, for all folds.
+"""The design matrix of a sample's rows for logistic regression, made once for all folds.
 
-Features look at no class, so that held-out rows may be among those they were made of.
+Features don't depend on classes, so they may be scaled by held-out rows, too.
 """
 
 from __future__ import annotations
@@ -24,25 +24,23 @@ from credo.data.tokens import Tokeniser
 from credo.models.forms import ODDS_FORMS, Text
 from credo.models.regression.features import MOST_FEATURES, Features, Readings
 from credo.numerics.exact import Array
-from credo.numerics.ridge_logistic import Beside, Dense, SparseRows
+from credo.numerics.ridge_logistic import Dense, HorizontalStack, SparseRows
 from credo.numerics.ridge_logistic import Features as Matrix
 from credo.selection.linear_terms import LinearCells, LinearTerm, LinearWords, reading_of
 
-MOST_CELLS = 2**23  # rows x features of columns that aren't texts
-OFTEN = 2  # texts that must hold a word, or a pair of words
-MOST_WORDS = 2**18  # and pairs, of a column: the commonest
-MOST_PRODUCTS = (
-    2**24
-)  # of classes and the words of all texts: a step of a fit takes so many, and rarer words are left out
-NUMBERS = ("gaussian", "log", "binned", "count", "date")  # the first forms of columns that are read as numbers
+DENSE_CELLS = 2**23  # rows x features of columns that aren't texts, at most
+WORD_TEXTS = 2  # texts that must contain a word or pair for it to be a feature
+FEATURE_WORDS = 2**18  # words and pairs of a column that are features, at most: the commonest
+WORD_PRODUCTS = 2**24  # products (classes x words of all texts) of a step of a fit, at most: rarer words are dropped
+NUMBER_COLUMN_FORMS = ("gaussian", "log", "binned", "count", "date")  # first forms of columns that are read as numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The features of rows, and the terms that read them, without weights yet."""
+    """The features of rows, and the linear terms that read them, without weights yet."""
 
     terms: tuple[LinearTerm, ...]
-    matrices: tuple[Any, ...]  # of each term: an array, or a CSR matrix (rows, features)
+    matrices: tuple[Any, ...]  # for each term an array or a CSR matrix (rows, features)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,18 +54,18 @@ class Design:
     @property
     def matrix(self) -> Matrix:
         parts = [Dense(each) if isinstance(each, np.ndarray) else SparseRows(each) for each in self.matrices]
-        return parts[0] if len(parts) == 1 else Beside(tuple(parts))
+        return parts[0] if len(parts) == 1 else HorizontalStack(tuple(parts))
 
     @property
     def ends(self) -> list[int]:
-        """Where the features of each term end, but the last."""
+        """Where the features of each term but the last end."""
         return [int(end) for end in np.cumsum([each.shape[1] for each in self.matrices])[:-1]]
 
     def take(self, rows: NDArray[Any]) -> Design:
         return replace(self, matrices=tuple(each[rows] for each in self.matrices))
 
     def blanked(self, names: Sequence[str], gone: NDArray[np.bool_]) -> Design:
-        """With cells of these columns missing, too: their features are 0. gone: (rows, names)"""
+        """The design with cells of these columns missing, too: their features are 0. gone: (rows, names)"""
         where, found = dict(zip(names, gone.T, strict=True)), []
         for term, matrix in zip(self.terms, self.matrices, strict=True):
             if isinstance(term, LinearCells):
@@ -82,14 +80,14 @@ class Design:
 
 
 def _rows_kept(matrix: Any, kept: NDArray[np.bool_]) -> Any:
-    """A CSR matrix whose other rows are 0."""
+    """The CSR matrix with all rows but the kept ones set to 0."""
     from scipy.sparse import diags
 
     return (diags(kept.astype(np.float64)) @ matrix).tocsr()
 
 
-def designed(model: Any, parts: Sequence[Batch], weight: Array) -> Design | None:
-    """The features of all columns of some batches; None where there are none."""
+def design_of(model: Any, parts: Sequence[Batch], weight: Array) -> Design | None:
+    """The design of some batches' columns; None without features."""
     found = [_cells(model, parts, weight), *(_words(model, name, parts) for name in _texts(model.views))]
     pairs = [each for each in found if each is not None]
     return Design(*map(tuple, zip(*pairs, strict=True))) if pairs else None
@@ -100,11 +98,11 @@ def _texts(views: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def _cells(model: Any, parts: Sequence[Batch], weight: Array) -> tuple[LinearCells, Array] | None:
-    """Numbers and categories; of categories those with few values first, as many as there is room for."""
-    widths = {name: 1 for name, forms in model.views.items() if forms[0] in NUMBERS}
+    """Features of numbers and categories, columns with few values first, as many as there is room for."""
+    widths = {name: 1 for name, forms in model.views.items() if forms[0] in NUMBER_COLUMN_FORMS}
     categories = {name for name, forms in model.views.items() if forms[0] == "category"}
     widths |= {name: len(model.seen.schema[name].levels) for name in categories}
-    room, chosen = min(MOST_FEATURES, MOST_CELLS // max(len(weight), 1)), set()
+    room, chosen = min(MOST_FEATURES, DENSE_CELLS // max(len(weight), 1)), set()
     for name in sorted(widths, key=lambda name: widths[name]):
         if widths[name] <= room:
             chosen.add(name)
@@ -123,7 +121,7 @@ def _cells(model: Any, parts: Sequence[Batch], weight: Array) -> tuple[LinearCel
 
 
 def _words(model: Any, name: str, parts: Sequence[Batch]) -> tuple[LinearWords, Any] | None:
-    """The words of a text column, and pairs of them where the model counts these, that several texts hold."""
+    """The words of a text column that occur in several texts, and pairs of words where the model counts these."""
     asked = (model.kinds or {}).get(name)
     text = asked if isinstance(asked, Text) else Text()
     text = replace(text, ngrams=2) if "pairs" in model.views[name] else text
@@ -131,9 +129,9 @@ def _words(model: Any, name: str, parts: Sequence[Batch]) -> tuple[LinearWords, 
     often = np.bincount(counts.indices, minlength=len(words))
     cuts = Cuts(text.min_count, text.drop_most_common, text.max_words)
     total = np.bincount(counts.indices, counts.data, len(words)).astype(np.float64)
-    kept = np.flatnonzero((often >= OFTEN) & cuts.kept(total))
-    order = kept[np.argsort(-often[kept], kind="stable")][:MOST_WORDS]
-    kept = np.sort(order[np.cumsum(often[order]) <= MOST_PRODUCTS // len(model.classes)])
+    kept = np.flatnonzero((often >= WORD_TEXTS) & cuts.kept(total))
+    order = kept[np.argsort(-often[kept], kind="stable")][:FEATURE_WORDS]
+    kept = np.sort(order[np.cumsum(often[order]) <= WORD_PRODUCTS // len(model.classes)])
     if not len(kept):
         return None
     rarity = idf(counts.shape[0], often[kept])
@@ -145,7 +143,7 @@ def _words(model: Any, name: str, parts: Sequence[Batch]) -> tuple[LinearWords, 
 
 
 def _counted(name: str, reading: Tokeniser, parts: Sequence[Batch]) -> tuple[Any, Any]:
-    """How often each text has each word, as a CSR matrix, and the words."""
+    """The counts of words in each text, as a CSR matrix, and the words."""
     from scipy.sparse import csr_matrix
 
     documents, words = zip(*(part.encoded(Words(name, reading)) for part in parts), strict=True)

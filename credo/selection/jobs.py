@@ -1,4 +1,4 @@
-"""Engine jobs over batches, or pieces of a sample, for tuning."""
+"""Engine jobs of tuning, over batches or pieces of a sample."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from credo.selection.observations import Parts
 if TYPE_CHECKING:
     from credo.models.labelled import Terms
 
-COPIES = 8  # of a row that are drawn together, or not at all
+COPIES = 8  # copies of a row that are drawn together or not at all
 Likelihoods = Sequence[tuple[str, Any]]  # each with its form
 Grid = tuple[Sequence[float], Sequence[float]]  # values of c, and of p
 
@@ -31,8 +31,8 @@ class Piece(Loaded):
     """Some rows of a table, and the class and weight of each."""
 
     batch: Batch
-    own: Hard  # with the weight of all copies, as the evidence has it
-    weight: Array  # (rows,) copies counting as one
+    own: Hard  # weighted by all copies, as in the evidence
+    weight: Array  # (rows,) copies count as one
 
     @property
     def rows(self) -> int:
@@ -40,23 +40,22 @@ class Piece(Loaded):
 
 
 class Drawn(NamedTuple):
-    """Rows that were drawn from a batch, with class and weight. A row of weight 3 is here three times."""
+    """Rows drawn from a batch, with class and weight. A row of weight 3 occurs three times."""
 
     batch: Batch
     codes: Codes
-    weight: Array  # (rows,) its part of the row's
-    times: Array  # (rows,) how often the row is here
+    weight: Array  # (rows,) this occurrence's part of the row's weight
+    times: Array  # (rows,) how often the row occurs
     prints: Fingerprints
-    groups: Fingerprints  # (rows,) without groups, the row's own
+    groups: Fingerprints  # (rows,) those of the rows themselves, if there are no groups
     cells: Fingerprints  # (columns, rows)
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """One of `stride` rows of a batch that have a class and a weight, by their fingerprints.
+    """Draws one in `stride` of a batch's rows that have a class and a weight, by their fingerprints.
 
-    A row of weight w is w rows, or where there are too many, about w/unit. Rows that have no group are groups by
-    themselves.
+    A row of weight w counts as w rows, or about w/unit where these are too many. A row without a group is a group.
     """
 
     model: Any
@@ -85,7 +84,7 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class LeftOutTerms:
-    """The terms' log-likelihoods of each row, the row being left out; log P(class), the row's class and weight."""
+    """The terms' leave-one-out log-likelihoods of each row; log P(class), and the row's class and weight."""
 
     model: Any
     likelihoods: Likelihoods
@@ -93,12 +92,12 @@ class LeftOutTerms:
     def __call__(self, piece: Piece) -> tuple[NDArray[Any], ...]:
         batch, own = piece.batch.filled(self.model.views), piece.own
         found = [Weighable.needed(each).each_nearly_left_out(each.read(batch), own) for _, each in self.likelihoods]
-        return beside(found, piece), self.model.log_prior_left_out(own), own.codes, piece.weight
+        return _concatenated(found, piece), self.model.log_prior_left_out(own), own.codes, piece.weight
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOutTerms:
-    """The terms' log-likelihoods of held-out rows; log P(class), the row's class and weight."""
+    """The terms' log-likelihoods of held-out rows; log P(class), and the row's class and weight."""
 
     model: Any
     terms: Terms
@@ -106,12 +105,12 @@ class HeldOutTerms:
     def __call__(self, piece: Piece) -> tuple[NDArray[Any], ...]:
         batch, own, shape = piece.batch.filled(self.model.views), piece.own, (piece.rows, piece.own.groups)
         found = [Weighable.needed(each).each(each.read(batch), shape) for _, each in self.terms.likelihoods]
-        return beside(found, piece), np.broadcast_to(self.terms.log_prior, shape), own.codes, piece.weight
+        return _concatenated(found, piece), np.broadcast_to(self.terms.log_prior, shape), own.codes, piece.weight
 
 
 @dataclass(frozen=True, eq=False)
 class GridScores:
-    """The log-odds of each row's words at each point of a grid, the row being left out; the rest as `LeftOutTerms`."""
+    """The leave-one-out log-odds of each row's words at each point of a grid; the rest as `LeftOutTerms`."""
 
     model: Any
     likelihoods: Likelihoods
@@ -120,10 +119,10 @@ class GridScores:
     def __call__(self, piece: Piece) -> tuple[NDArray[Any], ...]:
         batch, own = piece.batch.filled(self.model.views), piece.own
         pairs = zip(self.likelihoods, self.grids, strict=True)
-        said = [each.scores(each.read(batch), own, *grid) for (_, each), grid in pairs]
-        return (*said, self.model.log_prior_left_out(own), own.codes, piece.weight)
+        scores = [each.scores(each.read(batch), own, *grid) for (_, each), grid in pairs]
+        return (*scores, self.model.log_prior_left_out(own), own.codes, piece.weight)
 
 
-def beside(found: Sequence[NDArray[Any]], piece: Piece) -> NDArray[Any]:
-    """Terms of several blocks beside each other. (rows, classes, terms)"""
+def _concatenated(found: Sequence[NDArray[Any]], piece: Piece) -> NDArray[Any]:
+    """The terms of several blocks, concatenated. (rows, classes, terms)"""
     return np.concatenate([np.empty((piece.rows, piece.own.groups, 0)), *found], axis=2)

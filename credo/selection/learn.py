@@ -21,11 +21,11 @@ from credo.models.forms import FORM_OF, TEXT_FORMS
 from credo.models.naive_bayes import NaiveBayes
 from credo.models.several_parents import KDependence, NetworkClassifier
 from credo.models.targets import with_target
-from credo.selection.nested import SHARES, Outcome, outcome
+from credo.selection.candidate_forms import FULL_FEATURES, JOINT_CLASSES, with_candidate_forms, with_joint_forms
+from credo.selection.nested_validation import CLASS_SHARES, Outcome, outcome
 from credo.selection.regression import check_number_target, holds_numbers, learned_regression
-from credo.selection.report import Read, Report, Tried
+from credo.selection.report import ReadColumn, Report, TriedCandidate
 from credo.selection.tuned import TunedClassifier
-from credo.selection.widening import MANY_CLASSES, WIDEST_FULL, joined, widened
 
 if TYPE_CHECKING:
     from credo.models.regression.linear import LinearRegression
@@ -35,14 +35,15 @@ if TYPE_CHECKING:
 Kind = Literal["auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "network", "linear", "logistic", "tree"]
 Generative = Literal["auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "network"]
 LINEAR = "linear"
-KINDS = get_args(Kind)
+MODEL_KINDS = get_args(Kind)
 LEARNERS: dict[str, Callable[..., Classifier]] = {
     "tan": TreeAugmented,
     "aode": OneDependence,
     "kdb": KDependence,
     "network": NetworkClassifier,
 }
-EXPLAINED = 100  # rows whose weights of evidence are averaged
+EXPLAINED_ROWS = 100  # rows whose weights of evidence are averaged
+LEAST_SHARE = 0.005  # candidates with a smaller share aren't named
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 
 
@@ -86,14 +87,14 @@ def learn(
 ) -> TunedClassifier | LinearRegression | LogisticRegression | DecisionTree:
     """A model for a labelled table; `model.report` has the candidates, the result and its nested scores.
 
-    Several likelihoods are tried for each column and weighted on left-out rows; candidates, logistic regression among
-    them, are averaged by their predictions of held-out rows, used neither to fit nor to tune. Where the target is a
+    Several likelihoods are tried for each column and weighted on held-out rows. Candidates, logistic regression among
+    them, are averaged by their predictions of rows used neither to fit nor to tune. Where the target is a
     quantity (numbers with fractions, more than 20 whole numbers, or kinds={target: "number"}), the model is a
-    LinearRegression; model="linear" tells type checkers, too. "logistic" and "tree" are fitted alone, without a report:
-    see their `cross_validate`.
+    LinearRegression; with model="linear", type checkers know that, too. "logistic" and "tree" are fitted alone, without
+    a report: see their `cross_validate`.
 
-    `groups` is a column or an array, for new rows that come from other patients, authors or days than these: rows with
-    the same value are held out together, and the column isn't read as a feature.
+    `groups` is a column or an array, such as patients, authors or days, where new rows come from new ones: rows with
+    the same value are held out together, and the column isn't a feature.
 
     >>> rows = {"x": [1.0, 1.2, 0.9, 3.1, 2.9, 3.0] * 3, "y": ["a", "a", "a", "b", "b", "b"] * 3}
     >>> model = learn(rows, target="y")
@@ -101,8 +102,8 @@ def learn(
     ['a', 'b']
     """
     start = time.perf_counter()
-    if model not in KINDS:
-        raise DataError(f"no such kind of model, {model!r}; {suggest(model, KINDS)}")
+    if model not in MODEL_KINDS:
+        raise DataError(f"no such kind of model, {model!r}; {suggest(model, MODEL_KINDS)}")
     table, name = with_target(source(data), target)
     if table.once:
         raise DataError("learning reads the data several times, and an iterator can be read only once: give a table")
@@ -125,31 +126,31 @@ def learn(
     base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(features, target=name, weight=weight)
     if len(base.classes) < 2:
         raise EvidenceError(f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to classify")
-    return _learned(base, table, RowsBy(weight, seed, grouped), model, start)
+    return _learned(base, table, RowOptions(weight, seed, grouped), model, start)
 
 
 def relearned(model: NaiveBayes, table: Source, weight: Weight, seed: int) -> TunedClassifier:
-    """The same for rows that were learned before."""
-    return _learned(model, table.held(), RowsBy(weight, seed), "auto", time.perf_counter())
+    """`learn` for a model that was fitted to the rows before."""
+    return _learned(model, table.held(), RowOptions(weight, seed), "auto", time.perf_counter())
 
 
-class RowsBy(NamedTuple):
-    """What rows weigh, and how they are held out."""
+class RowOptions(NamedTuple):
+    """How rows are weighted and held out."""
 
     weight: Weight
     seed: int
     groups: str | None = None
 
 
-def _learned(base: Classifier, table: Source, rows: RowsBy, kind: str, start: float) -> TunedClassifier:
+def _learned(base: Classifier, table: Source, rows: RowOptions, kind: str, start: float) -> TunedClassifier:
     features = table.without(rows.groups)
     with local.one_blas_thread():
         if kind == "gaussian":
             name, found = _discriminant(base, table, rows)
         else:
-            wide = widened(base, features, rows.weight)
+            wide = with_candidate_forms(base, features, rows.weight)
             if kind == "auto":
-                wide = joined(wide, features, rows.weight)
+                wide = with_joint_forms(wide, features, rows.weight)
             name, found = "", outcome(wide, table, *rows, discriminative=kind == "auto")
         model = found.tuned(joint=kind == "auto")
         report = Report(
@@ -165,60 +166,59 @@ def _learned(base: Classifier, table: Source, rows: RowsBy, kind: str, start: fl
     return replace(model, report=report)
 
 
-def _discriminant(base: Classifier, table: Source, rows: RowsBy) -> tuple[str, Outcome]:
-    """A joint Gaussian of the numbers, and the other columns: the better of two."""
+def _discriminant(base: Classifier, table: Source, rows: RowOptions) -> tuple[str, Outcome]:
+    """A joint Gaussian of the numbers, with the other columns: the better of tied and full covariances."""
     from credo.models.discriminant import GaussianDiscriminant
 
     numbers = {name: forms for name, forms in base.views.items() if forms[0] == "gaussian"}
     if not numbers:
         raise DataError("model='gaussian' needs number columns, and there is none")
-    if len(base.classes) > MANY_CLASSES:
-        raise DataError(f"model='gaussian' takes at most {MANY_CLASSES} classes, but there are {len(base.classes)}")
+    if len(base.classes) > JOINT_CLASSES:
+        raise DataError(f"model='gaussian' takes at most {JOINT_CLASSES} classes, but there are {len(base.classes)}")
     learner = GaussianDiscriminant("tied", kinds=base.kinds).replaced(target=base.target, views=numbers)
     evidence = base.seen.beside(learner.gathered(table, rows.weight))
     wide = learner.replaced(evidence=evidence).narrowed(base.views)
     found = {
         name: outcome(wide.replaced(covariance=covariance), table, *rows)
         for name, covariance in DISCRIMINANTS.items()
-        if covariance == "tied" or len(numbers) <= WIDEST_FULL
+        if covariance == "tied" or len(numbers) <= FULL_FEATURES
     }
     best = min(found, key=lambda name: found[name].scores.log_loss)
-    rest = (Tried(name, each.scores.log_loss, each.scores.accuracy) for name, each in found.items() if name != best)
-    own = Tried(best, found[best].scores.log_loss, found[best].scores.accuracy, 1.0)
-    shares = tuple(each for each in found[best].tried if each.name == SHARES)
+    rest = (
+        TriedCandidate(name, each.scores.log_loss, each.scores.accuracy) for name, each in found.items() if name != best
+    )
+    own = TriedCandidate(best, found[best].scores.log_loss, found[best].scores.accuracy, 1.0)
+    shares = tuple(each for each in found[best].tried if each.name == CLASS_SHARES)
     tried = tuple(sorted((own, *rest, *shares), key=lambda each: each.log_loss))
     return best, replace(found[best], tried=tried)
 
 
 def _why(name: str, found: Outcome) -> str:
-    """What the outcome is, in a sentence."""
-    parts = [each for each in found.tried if each.share > LITTLE and each.name != SHARES]
+    """The outcome in a sentence."""
+    parts = [each for each in found.tried if each.share > LEAST_SHARE and each.name != CLASS_SHARES]
     loss = f"log-loss {found.scores.log_loss:.4f} on held-out rows"
-    shares = next((each.log_loss for each in found.tried if each.name == SHARES), None)
-    beside = "" if shares is None else f" (class shares alone: {shares:.4f})"
+    shares = next((each.log_loss for each in found.tried if each.name == CLASS_SHARES), None)
+    baseline = "" if shares is None else f" (class shares alone: {shares:.4f})"
     if name:
-        return f"{name}: {loss}{beside}"
+        return f"{name}: {loss}{baseline}"
     if not parts:
         return f"the class shares: no column predicts held-out rows better; {loss}"
     pool = ", ".join(f"{each.name} ({each.share:.2f})" for each in parts)
-    return f"{pool}: {loss}{beside}"
+    return f"{pool}: {loss}{baseline}"
 
 
-LITTLE = 0.005  # of a share
-
-
-def _columns(model: TunedClassifier, table: Source, weights: Weights) -> tuple[Read, ...]:
-    """Every column of the table, as it was read."""
+def _columns(model: TunedClassifier, table: Source, weights: Weights) -> tuple[ReadColumn, ...]:
+    """Every column of the table: its kind, its forms and its importance."""
     names = [name for name in table.names if name != model.target and name != weights.column]
     ignored = [name for name in names if name not in model.views]
     profiles = profile(table, ignored) if ignored else {}
     missing = missing_shares(table, names)
-    sizes = contributions(model, table, EXPLAINED)
+    sizes = contributions(model, table, EXPLAINED_ROWS)
     found = []
     for name in names:
         forms = model.tuning.read_as(name)
         kind = _kind(model, name, profiles)
-        found.append(Read(name, kind, " + ".join(forms), missing[name], sizes.get(name, 0.0)))
+        found.append(ReadColumn(name, kind, " + ".join(forms), missing[name], sizes.get(name, 0.0)))
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""Learning curves: scores on withheld rows by the number of training rows. Each row is counted once."""
+"""Learning curves: scores on withheld rows by the number of training rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from credo.models.classifier import Classifier
 
-STEPS = 8  # sizes, if none are asked for, each about twice the one before
+CURVE_SIZES = 8  # sizes, if none are asked for, each about twice the one before
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class LearningCurve(Shown):
         return tuple(each.log_loss for each in self.scores)
 
     def table(self) -> pa.Table:
-        """An Arrow table."""
+        """The curve as an Arrow table."""
         return pa.table({"rows": self.sizes, "accuracy": self.accuracy, "log-loss": self.log_loss})
 
     def __repr__(self) -> str:
@@ -51,7 +51,7 @@ class LearningCurve(Shown):
         return f"     rows  accuracy  log-loss\n{shown}"
 
     def plot(self) -> Figure:
-        """Both, over the number of rows on a logarithmic scale."""
+        """Accuracy and log-loss over the number of rows, on a logarithmic scale."""
         from credo.present.plotting import Figure
 
         figure = Figure(figsize=(8, 3.2), layout="constrained")
@@ -67,29 +67,29 @@ class LearningCurve(Shown):
 def learning_curve(
     model: Classifier, table: Source, weight: Weight, withheld: float, sizes: Sequence[int] | None, seed: int
 ) -> LearningCurve:
-    """Of the model as it is fitted and, if it is tuned, tuned again: its own tuning has seen the withheld rows."""
+    """The curve of a model, fitted at each size and, if it is tuned, tuned again: its tuning has seen withheld rows."""
     if table.once:
         raise DataError("a learning curve reads the data again, and an iterator can be read only once: give a table")
     if not isinstance(withheld, int | float) or not 0 < withheld < 1:
-        raise DataError(f"withheld is a share of the rows between 0 and 1, but is {withheld!r}")
+        raise DataError(f"withheld must be a share of the rows between 0 and 1, but is {withheld!r}")
     plain, table = model.untuned(), table.held()
     rows = table.rows if table.rows is not None else table.count(str(model.target))
     order = np.random.default_rng(seed).permutation(rows)
     learned = rows - round(withheld * rows)
     if not 0 < learned < rows:
         raise DataError(f"{rows} rows are too few to withhold some of them")
-    chosen, last = asked_sizes(sizes, learned), _flags(order[learned:], rows)
+    chosen, last = asked_sizes(sizes, learned), row_flags(order[learned:], rows)
     current, before, found = None, 0, []
     with quietly():
         for size in chosen:
-            some = _flags(order[before:size], rows)
-            new = plain.gathered(table.where(some), _weights(weight, some))
+            some = row_flags(order[before:size], rows)
+            new = plain.gathered(table.where(some), weights_at(weight, some))
             current, before = new if current is None else current + new, size
             trained = plain.with_evidence(current.ordered())
             if model.tuning is not None:
-                trained = _tuned(model, trained, table, weight, _flags(order[:size], rows), seed)
+                trained = _tuned(model, trained, table, weight, row_flags(order[:size], rows), seed)
             knowing = trained.fitted_to(trained.seen, plain.seen)
-            scores = knowing.scores(table.where(last), weight=_weights(weight, last))
+            scores = knowing.scores(table.where(last), weight=weights_at(weight, last))
             found.append(replace(scores, how="withheld"))
     return LearningCurve(tuple(chosen), tuple(found), model.tuning is not None)
 
@@ -97,34 +97,34 @@ def learning_curve(
 def _tuned(
     model: Classifier, trained: Classifier, table: Source, weight: Weight, rows: NDArray[np.bool_], seed: int
 ) -> Classifier:
-    """The model fitted to those rows and tuned as before; untuned, while there is one class."""
+    """The model fitted to some rows and tuned as before; untuned while they have one class."""
     if np.count_nonzero(trained.class_weights) < 2:
         return trained
     fresh = model.replaced(views=trained.views, evidence=trained.evidence)
-    return fresh.tune(table.where(rows), weight=_weights(weight, rows), seed=seed)
+    return fresh.tune(table.where(rows), weight=weights_at(weight, rows), seed=seed)
 
 
-def _flags(places: NDArray[np.intp], rows: int) -> NDArray[np.bool_]:
-    """Which rows are at these places."""
+def row_flags(places: NDArray[np.intp], rows: int) -> NDArray[np.bool_]:
+    """A flag for each row: whether its position is among `places`."""
     found = np.zeros(rows, dtype=bool)
     found[places] = True
     return found
 
 
-def _weights(weight: Weight, rows: NDArray[np.bool_]) -> Weight:
-    """Those of some rows."""
+def weights_at(weight: Weight, rows: NDArray[np.bool_]) -> Weight:
+    """The weights of the flagged rows."""
     given = Weights.of(weight)
     return weight if given.values is None else given.values[rows]
 
 
 def asked_sizes(asked: Sequence[int] | None, most: int, least: int = 1) -> list[int]:
-    """Those asked for that there are rows for; else about twice as many each time, up to all."""
+    """The sizes asked for, sorted; by default, each about twice the one before, up to all rows."""
     if asked is None:
-        return sorted({max(least, most >> k) for k in range(STEPS)})
+        return sorted({max(least, most >> k) for k in range(CURVE_SIZES)})
     wrong = [size for size in asked if not isinstance(size, int | np.integer) or not least <= size <= most]
     if wrong or not len(asked):
         what = f"{wrong[0]!r}" if wrong else "none"
         raise DataError(
-            f"sizes are whole numbers from {least} to {most}, the rows that aren't withheld, but there is {what}"
+            f"sizes must be whole numbers from {least} to {most}, the rows that aren't withheld, but there is {what}"
         )
     return sorted({int(size) for size in asked})

@@ -1,7 +1,7 @@
-"""Linear terms: the log-odds of a column's cells by a logistic regression, beside the generative terms.
+"""Linear terms: the log-odds of a column's cells by a logistic regression, added to the generative terms.
 
-log-odds = w · x, x being standardised numbers, indicators of categories, or words by tf-idf. The weights are tuning:
-they stay fixed until the model is tuned again. A missing cell, and one whose value no row had, adds 0.
+log-odds = w · x, where x are standardised numbers, indicators of categories, or tf-idf weights of words. The weights w
+are tuning: they stay fixed until the model is tuned again. A missing cell or an unseen value adds 0.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from credo.models.forms import Text
 from credo.models.regression.features import Features
 from credo.numerics.exact import Array
 
-FORM = "logistic"  # by which a tuning knows the weight of these terms
+LINEAR_FORM = "logistic"  # the form of these terms in a tuning
 
 
 class DiscriminativeTerm(OneTerm, Hides):
-    """The log-odds of some columns by a discriminative model. It is tuning, not evidence: learned rows are scored like
+    """The log-odds of some columns by a discriminative model: tuning, not evidence, so learned rows are scored like
     others."""
 
-    form: ClassVar[str] = FORM
+    form: ClassVar[str] = LINEAR_FORM
 
-    share: float  # by which tuning multiplies it
+    share: float  # the term's weight
 
     @abstractmethod
     def over(self, known: Sequence[Any], classes: Sequence[Any]) -> Self:
-        """For these classes, if it was fitted to the known ones; of a class that came later it says 0."""
+        """The term for these classes; 0 for a class that isn't among the known ones, to which it was fitted."""
 
     def weighted(self, weights: Array) -> Self:
         return replace(self, share=float(weights[0]))  # type: ignore[type-var]
 
-    def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:  # noqa: ARG002 - the weights stay
-        """Tuning is held fixed. Unweighted, as for all terms."""
+    def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:  # noqa: ARG002 - the weights are fixed
+        """The unweighted log-odds: tuning is held fixed."""
         replace(self, share=1.0).add(cells, out)  # type: ignore[type-var]
 
     def parameters(self) -> list[Parameter]:
@@ -56,7 +56,7 @@ class DiscriminativeTerm(OneTerm, Hides):
 
 
 class LinearTerm(DiscriminativeTerm):
-    """w · x of some columns, for each class."""
+    """w · x of some columns for each class."""
 
     weights: Array  # (features, classes)
 
@@ -69,7 +69,7 @@ class LinearTerm(DiscriminativeTerm):
         return self.fitted(found)
 
     def fitted(self, weights: Array) -> Self:
-        """With these weights."""
+        """The term with these weights."""
         return replace(self, weights=weights)  # type: ignore[type-var]
 
     def by_column(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
@@ -97,7 +97,7 @@ class LinearTerm(DiscriminativeTerm):
 class LinearCells(LinearTerm, CountsIgnored):
     """Σ w z/scale over the features z of columns that aren't texts.
 
-    z is kept inside the range of the rows that the weights were fitted to: they know nothing of what lies beyond.
+    z/scale is clipped to the range of the rows that the weights were fitted to.
     """
 
     features: Features
@@ -109,14 +109,14 @@ class LinearCells(LinearTerm, CountsIgnored):
 
     @classmethod
     def scaled(cls, features: Features, z: Array, weight: Array) -> tuple[LinearCells, Array]:
-        """Scaled by these rows, without weights yet; and the scaled features. Indicators keep their scale of 1.
+        """The term scaled by these rows, without weights yet, and the scaled features; indicators have scale 1.
 
         z: (rows, features)
         """
         numbers = np.zeros(features.width, dtype=bool)
         numbers[[j for c in features.schema if c.levels is None for j in features.groups[c.name,][:1]]] = True
         widest = np.abs(z).max(0, initial=0.0)
-        widest = np.where(widest > 0, widest, 1.0)  # whose squares can't overflow
+        widest = np.where(widest > 0, widest, 1.0)  # so that squares can't overflow
         spread = widest * np.sqrt(weight @ (z / widest) ** 2 / weight.sum())
         scale = np.where(numbers & (spread > 0), spread, 1.0)
         scaled = z / scale
@@ -144,13 +144,13 @@ class LinearCells(LinearTerm, CountsIgnored):
 
 @dataclass(frozen=True, eq=False)
 class LinearWords(LinearTerm, WordByWord, WeighsWords):
-    """Σ w q/‖q‖ over a text's words and pairs of neighbours, q = log(1 + count) · idf."""
+    """Σ w q/‖q‖ over a text's words and pairs of adjacent words, q = log(1 + count) · idf."""
 
     name: str
-    text: Text  # how it is cut into words
+    text: Text  # how it is split into words
     words: Any  # Arrow strings
     rarity: Array  # (words,) idf
-    typical: Array  # (words,) the mean of q/‖q‖ over the texts that hold the word
+    typical: Array  # (words,) the mean of q/‖q‖ over the texts that contain the word
     weights: Array
     share: float = 1.0
 
@@ -184,7 +184,7 @@ class LinearWords(LinearTerm, WordByWord, WeighsWords):
         return self.normalised(csr_matrix((cells.counts.astype(np.float64), cells.words, cells.starts), shape=shape))
 
     def normalised(self, counts: Any) -> Any:
-        """The same from counts."""
+        """q/‖q‖ from a CSR matrix of counts."""
         values = to_unit_length(np.log1p(counts.data) * self.rarity[counts.indices], counts.indptr)
         return type(counts)((values, counts.indices, counts.indptr), shape=counts.shape)
 
@@ -192,8 +192,7 @@ class LinearWords(LinearTerm, WordByWord, WeighsWords):
         out += self.share * (self.matrix(cells) @ self.weights)
 
     def weights_for(self, k: int, others: Array, words: Any) -> Array:
-        """The weights of these words for class k against the others, by their shares, in a text that contains them.
-        (words,)"""
+        """The weights of these words for class k against the shares `others` of classes, in a typical text. (words,)"""
         import pyarrow.compute as pc
 
         found = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(scalar(-1, pa.int32()))
@@ -214,6 +213,6 @@ def reading_of(name: str, text: Text) -> Tokeniser:
 
 
 def _with_vocabulary(term: LinearWords, vocabulary: Vocabulary) -> LinearWords:
-    """The same words are indexed once."""
+    """The term with a vocabulary that was indexed before."""
     term.__dict__["_vocabulary"] = vocabulary
     return term

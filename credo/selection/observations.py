@@ -1,8 +1,7 @@
 """Rows as observations: the meaning of weights and repeated rows.
 
-A row of weight 3 is the row three times. Rows that are equal by chance are separate observations; copies are one
-(models.copies), held out together. A copy in the table counts once, a row with a weight as often as the weight says;
-all weights together count as Kish's effective sample size.
+A row of weight 3 is three rows. Rows that are equal by chance are separate observations. Copies (models.copies) are one
+observation and are held out together. The total weight is at most Kish's effective sample size.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from credo.numerics.exact import Array
 
 
 class Parts(NamedTuple):
-    """Rows, each as often as its weight says."""
+    """Rows repeated by their weights."""
 
-    rows: NDArray[np.intp]  # which row it is
-    weight: Array  # its part of the row's weight: those of whole numbers are whole
-    times: Array  # how often the row is here
+    rows: NDArray[np.intp]  # the row of each part
+    weight: Array  # the part's share of the row's weight: a whole number if the weight is one
+    times: Array  # the number of parts of the row
 
     @classmethod
     def of(cls, rows: NDArray[np.intp], weight: Array, unit: float) -> Parts:
-        """Of some rows, by the weights of all: one of weight w comes w times, or of too many about w/unit times.
+        """The parts of some rows, given the weights of all: a row of weight w has about w/unit parts, at least one.
 
         >>> Parts.of(np.arange(2), np.array([5.0, 1.0]), 2.0).weight.tolist()
         [2.0, 3.0, 1.0]
@@ -46,18 +45,18 @@ class Parts(NamedTuple):
 
 
 class Observations(NamedTuple):
-    """The observations among the parts, and their weights."""
+    """The parts that are observations, and their weights."""
 
     chosen: NDArray[np.bool_]  # (parts,)
-    mass: Array  # (chosen,) of all its copies, as the evidence has it
-    weight: Array  # (chosen,) copies counting as one
+    mass: Array  # (chosen,) the weight of all copies, as in the evidence
+    weight: Array  # (chosen,) copies count as one
 
     @classmethod
     def of(
         cls, weight: Array, times: Array, prints: Fingerprints, codes: Codes, cells: Fingerprints,
         texts: NDArray[np.bool_], stride: int = 1, expected: Array | None = None,
     ) -> Observations:  # fmt: skip
-        """Of parts of rows: see `Parts` and `Repeats`."""
+        """The observations among parts of rows (see `Parts` and `Repeats`)."""
         found = Repeats.of(prints, codes, cells, texts, stride, expected)
         if len(found.prints) == len(prints):
             return cls(np.ones(len(prints), dtype=bool), weight, _rescaled(weight))
@@ -69,5 +68,5 @@ class Observations(NamedTuple):
 
 
 def _rescaled(weight: Array) -> Array:
-    """Weights whose sum is at most the effective sample size: (Σw)²/Σw²"""
+    """Weights scaled so that their sum is at most the effective sample size (Σw)²/Σw²."""
     return weight * min(1.0, float(weight.sum() / (weight**2).sum()))

@@ -1,7 +1,7 @@
-"""credo.learn for numbers: linear regressions, compared on held-out rows; the simpler one is kept unless another is
-clearly better.
+"""credo.learn for numbers: linear regressions compared on held-out rows; the simplest wins unless another is clearly
+better.
 
-Few distinct whole numbers are classes, many are quantities, with a notice.
+A target with few distinct whole numbers has classes; one with many is a quantity, and a notice says so.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from credo.models.targets import NUMBERS_AS_CLASSES
 from credo.notices import quietly, tell
 from credo.numerics.distributions import LOG_2PI, StudentT
 from credo.numerics.exact import Array
+from credo.selection.nested_validation import LARGE_SAMPLE_FOLDS, SMALL_SAMPLE, SMALL_SAMPLE_FOLDS
 from credo.selection.observations import Observations, Parts
 from credo.selection.report import RegressionReport, TriedRegression
-from credo.selection.texts import gains
+from credo.selection.significance import CLEAR_ERRORS, clear_gain
 
 if TYPE_CHECKING:
     from credo.models.regression.linear import LinearRegression
 
-FOLDS, FEW_FOLDS, FEW = 10, 5, 2000  # and the rows up to which there are more folds
-MOST_ROWS = 20_000  # on which options are chosen: of more rows, a sample
-MOST_PRODUCTS = 150  # features up to which products of all pairs of columns are tried, if there are ten rows for each
-CLEARLY = 2.0  # standard errors by which a less plain regression must be better
+CHOICE_ROWS = 20_000  # rows on which options are chosen, at most: of more rows, a sample
+PRODUCT_FEATURES = 150  # products of pairs of columns, at most; and one for ten rows
+TENTHS = 10  # parts of the rows, each predicted by the regression that the other parts choose
 BASE = "linear regression"
 PRODUCTS, STUDENT = "products of pairs of columns", "Student-t noise"
-DEGREES = (2.0, 4.0, 8.0)  # of freedom, of tails that are looked for
-STEPS: dict[str, dict[str, Any]] = {  # tried one after another, each beside those that helped
+DEGREES_OF_FREEDOM = (2.0, 4.0, 8.0)  # of the Student-t tails that errors are compared with
+OPTIONS: dict[str, dict[str, Any]] = {  # tried in turn, each added to those that helped
     "columns selected by evidence": {"select": True},
     PRODUCTS: {"interactions": "all"},
     STUDENT: {"noise": "student"},
 }
-MEAN = "the mean alone"
+MEAN_ALONE = "the mean alone"
 
 
 def holds_numbers(table: Source, target: str, kinds: Mapping[str, Any] | None) -> bool:
-    """Whether the target is a quantity: kinds says so, its numbers have fractions, or more than 20 of them differ."""
+    """Whether the target is a quantity: by `kinds`, by fractions, or by more than 20 distinct numbers."""
     asked = (kinds or {}).get(target) if isinstance(kinds, Mapping | None) else None
     if asked in ("number", "count"):
         return True
@@ -100,21 +100,21 @@ def learned_regression(
 def _options(names: tuple[str, ...]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in names:
-        found |= STEPS[name]
+        found |= OPTIONS[name]
     return found
 
 
 class Observed(NamedTuple):
-    """The rows on which options are chosen, copies as one."""
+    """The rows on which options are chosen; copies count as one."""
 
     table: Source
-    mass: Array  # (rows,) of all copies, by which rows teach
-    weight: Array  # (rows,) by which they judge, copies counting as one
+    mass: Array  # (rows,) the weight of all copies, for fitting
+    weight: Array  # (rows,) copies count as one, for scoring
 
 
 @dataclass(frozen=True, eq=False)
 class WeightsAndNumbers:
-    """The weight of each row of a batch, and its cell of a number column."""
+    """Reads the weights of a batch's rows, and a number column."""
 
     weights: RowWeights
     name: str
@@ -125,7 +125,7 @@ class WeightsAndNumbers:
 
 @dataclass(frozen=True, eq=False)
 class CellPrints:
-    """The fingerprints of a batch's cells."""
+    """Reads the fingerprints of a batch's cells."""
 
     names: tuple[str, ...]
 
@@ -134,16 +134,16 @@ class CellPrints:
 
 
 def _observed(table: Source, model: LinearRegression, weights: Weights) -> Observed:
-    """The rows that have a target and a weight, or of many a sample of them."""
+    """The rows that have a target and a weight, or a sample if these are many."""
     target, names = str(model.target), tuple(model.needs(table.without(weights.column)))
     first = engines.map(WeightsAndNumbers(weights.of_a_row, target), weights.partitions(table, [target]))
     weight, truth = (np.concatenate(each) for each in zip(*first, strict=True))
     rows = np.flatnonzero(~np.isnan(truth) & (weight > 0))
-    if len(rows) > MOST_ROWS:
-        rows = np.sort(np.random.default_rng(0).permutation(rows)[:MOST_ROWS])
+    if len(rows) > CHOICE_ROWS:
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[:CHOICE_ROWS])
     table, weight = table.where(np.bincount(rows, minlength=len(weight))), weight[rows]
     cells = np.concatenate([*engines.map(CellPrints(names), table.partitions(names))], axis=1)
-    given = Parts.of(np.arange(len(rows)), weight, max(1.0, float(weight.sum()) / MOST_ROWS))
+    given = Parts.of(np.arange(len(rows)), weight, max(1.0, float(weight.sum()) / CHOICE_ROWS))
     cells, one_class, no_texts = (
         cells[:, given.rows],
         np.zeros(len(given.rows), dtype=np.int32),
@@ -158,10 +158,7 @@ def _observed(table: Source, model: LinearRegression, weights: Weights) -> Obser
 
 
 def _same_by_chance(features: Fingerprints, cells: Fingerprints) -> Array:
-    """How many rows like each there are, if its features are the same by chance: n Π P(cell) P(target | features).
-
-    The target depends on the features, as it should. Rows whose features many others have don't predict themselves.
-    """
+    """The expected number of rows equal to each, if features coincide by chance: n Π P(cell) P(target | features)."""
     found = _count(fingerprints(cells)) / _count(fingerprints(features)) * cells.shape[1]
     for column in features:
         found = found * _count(column) / cells.shape[1]
@@ -169,7 +166,7 @@ def _same_by_chance(features: Fingerprints, cells: Fingerprints) -> Array:
 
 
 def _count(prints: Fingerprints) -> Array:
-    """How many are the same as each. (rows,)"""
+    """How often each fingerprint occurs. (rows,)"""
     _, which, count = np.unique(prints, return_inverse=True, return_counts=True)
     return np.asarray(count[which], dtype=np.float64)
 
@@ -177,11 +174,14 @@ def _count(prints: Fingerprints) -> Array:
 def _tried(
     model: LinearRegression, observed: Observed, seed: int, groups: str | None
 ) -> tuple[tuple[str, ...], dict[tuple[str, ...], NumberScores]]:
-    """The steps that helped, and the held-out scores of every regression that was tried."""
+    """The options that helped, and the held-out scores of every regression that was tried."""
     from credo.models.regression.linear import LinearRegression
 
     target, kinds, rows = str(model.target), model.kinds, len(observed.mass)
-    folds = min(FOLDS if rows <= FEW else FEW_FOLDS, rows if groups is None else group_count(observed.table, groups))
+    folds = min(
+        SMALL_SAMPLE_FOLDS if rows <= SMALL_SAMPLE else LARGE_SAMPLE_FOLDS,
+        rows if groups is None else group_count(observed.table, groups),
+    )
     chosen: tuple[str, ...] = ()
 
     def scored(names: tuple[str, ...]) -> NumberScores:
@@ -195,7 +195,7 @@ def _tried(
     if not np.ptp(found[chosen].truth):
         value = found[chosen].truth[0]
         raise DataError(f"column {target!r} holds one number only, {value:g}: there is nothing to predict")
-    for name in STEPS:
+    for name in OPTIONS:
         if name == PRODUCTS and not _has_room(model):
             continue
         if name == STUDENT and not _has_heavy_tails(found[chosen]):  # EM takes long where there are none
@@ -208,14 +208,14 @@ def _tried(
 
 
 def _has_room(model: LinearRegression) -> bool:
-    """Whether products of columns are few beside the rows."""
+    """Whether products of columns are few compared with the rows."""
     width = len(model.fitted.basis.scales)
     products = width * (width - 1) // 2
-    return len(model.readings.names if model.readings else ()) > 1 and products <= min(MOST_PRODUCTS, model.n / 10)
+    return len(model.readings.names if model.readings else ()) > 1 and products <= min(PRODUCT_FEATURES, model.n / 10)
 
 
 def _has_heavy_tails(scores: NumberScores) -> bool:
-    """Whether a Student-t of the same quartiles explains held-out errors clearly better than one Gaussian."""
+    """Whether a Student-t with the same quartiles explains held-out errors clearly better than a Gaussian."""
     from scipy.special import stdtrit
 
     error, weight = (scores.truth - scores.predicted)[scores.known], scores.weights[scores.known]
@@ -223,34 +223,34 @@ def _has_heavy_tails(scores: NumberScores) -> bool:
     if not variance > 0 or not quartile > 0:
         return False
     gaussian = -0.5 * (LOG_2PI + np.log(variance) + error**2 / variance)
-    each = (StudentT(v, 0.0, quartile / float(stdtrit(v, 0.75))).log_prob(error) for v in DEGREES)
-    return any(bool(gains(np.asarray(found) - gaussian, weight, CLEARLY)) for found in each)
+    each = (StudentT(v, 0.0, quartile / float(stdtrit(v, 0.75))).log_prob(error) for v in DEGREES_OF_FREEDOM)
+    return any(bool(clear_gain(np.asarray(found) - gaussian, weight, CLEAR_ERRORS)) for found in each)
 
 
 def _clearly_better(one: NumberScores, other: NumberScores) -> bool:
-    """Row by row."""
+    """Whether one has clearly higher log-probabilities than the other, in a paired comparison of rows."""
     known = one.known & other.known
     gain = (one.log_probabilities - other.log_probabilities)[known]
-    return bool(known.any() and gains(gain, one.weights[known], CLEARLY, one.held_out_ratio))
+    return bool(known.any() and clear_gain(gain, one.weights[known], CLEAR_ERRORS, one.held_out_ratio))
 
 
 def _cross_fitted(tried: Mapping[tuple[str, ...], NumberScores]) -> NumberScores:
-    """Rows of each tenth predicted by the regression that the other rows choose: the choice is judged, too."""
+    """Each tenth of the rows predicted by the regression that the others choose: the choice is scored, too."""
     every = list(tried.values())
-    tenth = (np.arange(len(every[0].truth)) if every[0].groups is None else every[0].groups) % FOLDS
+    tenth = (np.arange(len(every[0].truth)) if every[0].groups is None else every[0].groups) % TENTHS
     predicted, logs = np.empty_like(every[0].predicted), np.empty_like(every[0].predicted)
-    for k in range(FOLDS):
+    for k in range(TENTHS):
         own, others = tenth == k, tenth != k
         best = every[0]
         for each in every[1:]:
-            if _clearly_better(_some(each, others), _some(best, others)):
+            if _clearly_better(_of_rows(each, others), _of_rows(best, others)):
                 best = each
         predicted[own], logs[own] = best.predicted[own], best.log_probabilities[own]
     first = every[0]
     return replace(first, predicted=predicted, log_probabilities=logs, how=f"nested {first.how}")
 
 
-def _some(scores: NumberScores, rows: Any) -> NumberScores:
+def _of_rows(scores: NumberScores, rows: Any) -> NumberScores:
     return replace(
         scores, truth=scores.truth[rows], predicted=scores.predicted[rows],
         log_probabilities=scores.log_probabilities[rows], weights=scores.weights[rows],
@@ -263,22 +263,22 @@ def _name(names: tuple[str, ...]) -> str:
 
 
 def _lines(tried: Mapping[tuple[str, ...], NumberScores], chosen: tuple[str, ...]) -> tuple[TriedRegression, ...]:
-    """The best first, the mean alone among them."""
+    """The scores of every regression and of the mean alone, the best first."""
     found = [TriedRegression(_name(k), s.log_loss, s.rmse, s.r2, k == chosen) for k, s in tried.items()]
     base = tried[()]
-    found.append(TriedRegression(MEAN, base.baseline_log_loss, base.baseline_rmse, 0.0))
+    found.append(TriedRegression(MEAN_ALONE, base.baseline_log_loss, base.baseline_rmse, 0.0))
     return tuple(sorted(found, key=lambda each: each.log_loss))
 
 
 def _why(chosen: tuple[str, ...], scores: NumberScores) -> str:
     return (
-        f"{_name(chosen)}: rmse {scores.rmse:.4g} on held-out rows ({MEAN}: {scores.baseline_rmse:.4g}), "
+        f"{_name(chosen)}: rmse {scores.rmse:.4g} on held-out rows ({MEAN_ALONE}: {scores.baseline_rmse:.4g}), "
         f"R² {scores.r2:.4f}"
     )
 
 
 def check_number_target(table: Source, target: str) -> None:
-    """For model='linear': the target must hold numbers."""
+    """Refuse a target without numbers, for model='linear'."""
     first = table.first([target])
     if first is None:
         raise DataError("the data is empty: there are no rows to learn from")

@@ -13,7 +13,7 @@ FilePath = str | PathLike[str]
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedCandidate:
     """A candidate, calibrated alone, and its held-out scores."""
 
     name: str
@@ -24,12 +24,12 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Read:
-    """The likelihood of a column, and its importance."""
+class ReadColumn:
+    """A column, its kind and forms, and its importance."""
 
     name: str
     kind: str
-    form: str  # in which it is used; "" where it is left out
+    form: str  # the forms that the model uses; "" where it ignores the column
     missing: float  # the share of missing cells
     weight: float  # mean size of its weight of evidence between the two most probable classes, in nats
 
@@ -54,7 +54,7 @@ class RegressionReport(Shown):
     unlabelled: float
     tried: tuple[TriedRegression, ...]  # the best first
     why: str  # the outcome, in a sentence
-    scores: NumberScores  # of held-out rows, the choice of the regression included
+    scores: NumberScores  # on held-out rows; they include the choice of the regression
     seconds: float
 
     def __repr__(self) -> str:
@@ -69,14 +69,14 @@ class Report:
     target: str
     rows: float
     unlabelled: float
-    columns: tuple[Read, ...]
-    tried: tuple[Tried, ...]  # the best first
+    columns: tuple[ReadColumn, ...]
+    tried: tuple[TriedCandidate, ...]  # the best first
     why: str  # the outcome, in a sentence
     scores: Scores  # on held-out rows, used neither to fit nor to tune
     seconds: float
 
     @property
-    def important(self) -> list[Read]:
+    def important(self) -> list[ReadColumn]:
         """Columns by importance."""
         return sorted(self.columns, key=lambda column: -column.weight)
 

@@ -1,6 +1,6 @@
-"""The rows for tuning: all of them, or a sample; copies of a row are one row, with their total weight.
+"""The rows for tuning: all rows or a sample; copies of a row are one row with their total weight.
 
-Copies are held out together, and lie in one fold (see `observations`); so do rows of one group, where groups are given.
+Copies are in one fold and held out together (see `observations`); so are rows of one group, if groups are given.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from credo.blocks.scoring import Cells, Scorer, whole_numbers
 from credo.core.evidence import Evidence
 from credo.core.learning import Weights
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import OF_WEIGHTS
+from credo.core.statistics import WEIGHT_ROUNDING
 from credo.data import Batch, Source
 from credo.data.arrow_arrays import number_array, scalar
 from credo.data.fingerprints import Fingerprints, apart, mixed
@@ -35,32 +35,32 @@ from credo.selection.tree_terms import TreeRows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FEW_ROWS = 2000  # rows of a part, up to which all its texts are cut into words once: many folds read them
-ROWS, CELLS = 20_000, 4_000_000  # at most, and of their scores (rows x classes x terms): more rows are sampled
-MANY_CLASSES = 20  # that aren't spread evenly over folds
-ROWS_IN_CELLS = 10_000  # at most, of columns that depend on each other: scoring these takes as long as all else
+SHARED_WORDS_ROWS = 2000  # rows of a part, up to which its texts are split into words once for all folds
+SAMPLE_ROWS, SAMPLE_SCORES = 20_000, 4_000_000  # rows of a sample, and scores (rows x classes x terms), at most
+UNSTRATIFIED_CLASSES = 20  # with this many classes or more, folds aren't stratified
+DEPENDENCE_ROWS = 10_000  # rows of a sample at most, if pairs of columns are scored: that takes as long as all else
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Cells as scorers take them, encoded once for all rows of a sample."""
+    """The cells of a sample, encoded once for its scorers."""
 
     scorers: tuple[tuple[str, Scorer], ...]  # of the whole evidence, each with its form
     arrays: tuple[Cells, ...]  # (rows, ...)
-    which: tuple[int, ...]  # of them each scorer takes
+    which: tuple[int, ...]  # the array that each scorer reads
     missing: NDArray[np.bool_]  # (rows, columns)
-    names: Mapping[str, int]  # the place of each column
+    names: Mapping[str, int]  # the position of each column
 
     @property
     def cells(self) -> tuple[Cells, ...]:
-        """Of each scorer."""
+        """The cells that each scorer reads."""
         return tuple(self.arrays[i] for i in self.which)
 
     def take(self, rows: NDArray[np.bool_]) -> Encoded:
         return replace(self, arrays=tuple(each[rows] for each in self.arrays), missing=self.missing[rows])
 
     def blanked(self, names: Sequence[str], gone: NDArray[np.bool_]) -> Encoded:
-        """With cells of these columns missing, too. gone: (rows, names)"""
+        """The cells with those of some columns missing, too. gone: (rows, names)"""
         places, arrays = {name: j for j, name in enumerate(names)}, []
         for i, own in enumerate(self.arrays):
             _, scorer = self.scorers[self.which.index(i)]
@@ -74,19 +74,19 @@ class Encoded:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows that have a class, copies counted as one: parts of a table, and what is known of each row."""
+    """Labelled rows, copies counted as one: parts of a table, and the class, weight and fingerprint of each row."""
 
     source: tuple[Batch, ...]
     codes: Codes  # (rows,) classes
-    weight: Array  # (rows,) copies counting as one
-    mass: Array  # (rows,) of all copies together
+    weight: Array  # (rows,) copies count as one
+    mass: Array  # (rows,) the weight of all copies
     prints: Fingerprints  # (rows,)
-    stride: int = 1  # one of how many distinct rows is here
-    groups: Fingerprints | None = None  # (rows,) which are held out whole
-    chosen: NDArray[np.intp] | None = None  # which rows of the parts these are, if not all
+    stride: int = 1  # one in `stride` distinct rows was drawn
+    groups: Fingerprints | None = None  # (rows,) rows of a group are held out together
+    chosen: NDArray[np.intp] | None = None  # positions of the rows in the source, if not all
     encoded: Encoded | None = None
-    design: Design | None = None  # what logistic regression reads of the rows
-    trees: TreeRows | None = None  # what trees read of them
+    design: Design | None = None  # the features of logistic regression
+    trees: TreeRows | None = None  # the cells that trees read
 
     @property
     def rows(self) -> int:
@@ -94,12 +94,12 @@ class Sample:
 
     @property
     def places(self) -> NDArray[np.intp]:
-        """Among all rows of the parts."""
+        """The positions of the rows in the source."""
         return np.arange(self.rows) if self.chosen is None else self.chosen
 
     @cached_property
     def parts(self) -> tuple[Batch, ...]:
-        """The rows themselves."""
+        """The batches of the chosen rows."""
         if self.chosen is None:
             return self.source
         ends = np.cumsum([part.rows for part in self.source])
@@ -108,12 +108,12 @@ class Sample:
             first, last = np.searchsorted(self.chosen, [end - part.rows, end])
             if last > first:
                 rows = self.chosen[first:last] - (end - part.rows)
-                taken = part.part if part.rows <= FEW_ROWS else part.take
+                taken = part.part if part.rows <= SHARED_WORDS_ROWS else part.take
                 found.append(part if len(rows) == part.rows else taken(rows))
         return tuple(found)
 
     def take(self, chosen: NDArray[np.bool_]) -> Sample:
-        """Some of the rows."""
+        """The chosen rows."""
         places = np.flatnonzero(chosen) if self.chosen is None else self.chosen[chosen]
         return replace(
             self, codes=self.codes[chosen], weight=self.weight[chosen], mass=self.mass[chosen],
@@ -123,11 +123,11 @@ class Sample:
         )  # fmt: skip
 
     def member(self, classes: int) -> Hard:
-        """Which class each row is in, with the weight of all copies, as the evidence has it."""
+        """The class of each row, weighted by all copies, as in the evidence."""
         return Hard(self.codes, classes, self.mass)
 
     def thinned(self, rows: int) -> Sample:
-        """About so many of them, if there are more."""
+        """A sample of about this many rows, if there are more."""
         stride = max(1, -(-self.rows // rows))
         if stride == 1:
             return self
@@ -136,23 +136,23 @@ class Sample:
         return replace(self.take(kept), stride=self.stride * stride) if kept.any() else self
 
     def folds(self, count: int, seed: int) -> NDArray[np.intp]:
-        """Which fold each row is in; the rows' order doesn't matter. (rows,)
+        """The fold of each row, whatever the order of rows. (rows,)
 
-        Few classes are spread evenly. Then training rows have the class shares of held-out rows, which those of new
-        rows don't have: with K classes and n rows, the log-loss is too low by up to (K - 1)/n. So many classes aren't.
-        Groups are spread by their sizes: the largest first, each into the fold with the fewest rows.
+        Folds are stratified by few classes. Training rows then have the class shares of held-out rows, which lowers the
+        log-loss by up to (K - 1)/n for K classes and n rows; so folds of many classes aren't stratified. Groups are
+        assigned by size, the largest first, each to the fold with the fewest rows.
         """
         if self.groups is not None:
-            return _by_size(self.groups, count, seed)
+            return _folds_of_groups(self.groups, count, seed)
         bits = mixed(self.prints, salt=seed + 2)
-        many = len(np.unique(self.codes)) >= MANY_CLASSES
+        many = len(np.unique(self.codes)) >= UNSTRATIFIED_CLASSES
         order = np.lexsort((self.codes, bits) if many else (bits, self.codes))
         found = np.empty(self.rows, dtype=np.intp)
         found[order] = np.arange(self.rows) % count
         return found
 
     def blanked(self, names: Sequence[str], seed: int) -> Sample:
-        """With cells of these columns missing at random, few in some rows, many in others."""
+        """The sample with cells of these columns missing at random, at a rate that differs between rows."""
         prints = apart(self.prints)
         wanted = mixed(prints, salt=seed + 101) / 2.0**64  # (rows,)
         cells = np.stack([mixed(prints, salt=seed + 102 + j) / 2.0**64 for j in range(len(names))], axis=1)
@@ -171,7 +171,7 @@ class Sample:
         return replace(self, source=tuple(parts), chosen=None, design=design, trees=trees)
 
     def pieces(self, classes: int) -> list[Piece]:
-        """Each part with the classes of its rows."""
+        """The parts with the classes of their rows."""
         found, start = [], 0
         for part in self.parts:
             rows = slice(start, start := start + part.rows)
@@ -179,19 +179,19 @@ class Sample:
         return found
 
     def mapped(self, job: Callable[[Piece], tuple[NDArray[Any], ...]], classes: int) -> list[NDArray[Any]]:
-        """What a job finds of each piece, one after another."""
+        """The results of a job for all pieces, concatenated."""
         found = engines.map(job, self.pieces(classes))
         return [np.concatenate(each) for each in zip(*found, strict=True)]
 
     def evidence(self, model: Any) -> Evidence:
-        """What these rows are of a model's evidence."""
+        """The evidence of these rows for a model."""
         pieces = self.pieces(len(model.classes))
         found: Evidence = model.total([model.summarise(piece.batch, piece.own.weight) for piece in pieces])
         return found
 
 
-def _by_size(groups: Fingerprints, count: int, seed: int) -> NDArray[np.intp]:
-    """The fold of each row, that of its group."""
+def _folds_of_groups(groups: Fingerprints, count: int, seed: int) -> NDArray[np.intp]:
+    """The fold of each row's group. (rows,)"""
     each, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     found, rows = np.empty(len(each), dtype=np.intp), np.zeros(count)
     for place in np.lexsort((mixed(each, salt=seed + 2), -sizes)):
@@ -201,9 +201,11 @@ def _by_size(groups: Fingerprints, count: int, seed: int) -> NDArray[np.intp]:
 
 
 def drawn(model: Any, table: Source, weights: Weights, terms: int, groups: str | None = None) -> Sample:
-    """The rows of a table, or a sample of them where there are many: drawn by their fingerprints, with all copies.
-    groups: a column."""
-    most = min(ROWS_IN_CELLS if model.counts_cells else ROWS, max(100, CELLS // (len(model.classes) * max(terms, 1))))
+    """The rows of a table, or a sample of many rows, drawn by fingerprint with all copies. groups: a column."""
+    most = min(
+        DEPENDENCE_ROWS if model.counts_cells else SAMPLE_ROWS,
+        max(100, SAMPLE_SCORES // (len(model.classes) * max(terms, 1))),
+    )
     stride = max(1, -(-row_count(model, table, weights) // most))
     names = model.needs(table.without(weights.column))
 
@@ -220,13 +222,13 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int, groups: str |
     features = np.array([name != model.target for name in names])
     own = np.concatenate(cells, axis=1)[features]
     chosen, mass, weight = Observations.of(weight, times, prints, codes, own, texts[features], stride)
-    if stride > 1 and not whole_numbers([mass]):  # they must not exceed what was added up row by row
-        mass = mass * (1 - OF_WEIGHTS)
+    if stride > 1 and not whole_numbers([mass]):  # it must not exceed the sums of rows in the evidence
+        mass = mass * (1 - WEIGHT_ROUNDING)
     return replace(found if chosen.all() else found.take(chosen), mass=mass, weight=weight)
 
 
 def encoded(model: Any, sample: Sample) -> Sample:
-    """With its cells encoded, if all blocks of the model have scorers, and weights are whole numbers."""
+    """The sample with encoded cells, if all blocks of the model have scorers and weights are whole numbers."""
     if model.refits or not whole_numbers([sample.mass, model.class_weights]):
         return sample
     scorers, readers, which = list[tuple[str, Scorer]](), list[Scorer](), list[int]()
@@ -250,7 +252,7 @@ def _without(array: Any, absent: object) -> pa.Array:
 
 
 def row_count(model: Any, table: Source, weights: Weights) -> int:
-    """How many rows of the table there are, whatever they weigh."""
+    """The number of rows of the table, whatever their weights."""
     if table.rows is not None:
         return table.rows
     if weights.column is None and weights.values is None and weights.every == 1:

@@ -1,7 +1,7 @@
 """The log-likelihoods of held-out rows by each term of a model, which tuning weights.
 
-A term is a column in one of its forms, or a block of columns that are read together. Rows of the evidence are left out
-one by one, in closed form; rows of a held-out fold are scored by the evidence of the others.
+Rows of the evidence are left out one by one, in closed form; rows of a held-out fold are scored by the evidence of the
+other folds.
 """
 
 from __future__ import annotations
@@ -27,20 +27,22 @@ from credo.selection.jobs import HeldOutTerms, LeftOutTerms
 from credo.selection.sample import Sample
 from credo.selection.tuned import missing_share
 
-IMPOSSIBLE = -1e3  # nats: a weight of 0 must be able to silence what no class allows
-INNER_FOLDS = 10  # by which rows are scored that can't be left out one by one
+LEAST_SCORE = -1e3  # nats, for what is impossible: finite, so that a weight of 0 can cancel it
+INNER_FOLDS = 10  # folds by which rows are scored that can't be left out one by one
 
 Forms = Mapping[str, Sequence[str]]
 
 
 class Term(NamedTuple):
+    """A column in one of its forms, or a block of columns that are read jointly."""
+
     form: str
     name: str  # of the column, or ALL
 
 
 @dataclass(frozen=True, eq=False)
 class TermScores:
-    """log p(cells | class) of each term, for rows that the evidence behind it doesn't hold."""
+    """log p(cells | class) of each term, for rows that aren't in the term's evidence."""
 
     terms: tuple[Term, ...]
     log_likelihood: Array  # (rows, classes, terms)
@@ -57,22 +59,23 @@ class TermScores:
         return int(self.log_prior.shape[1])
 
     def only(self, places: Sequence[int]) -> TermScores:
-        """Some of the terms."""
+        """The scores of the terms at these positions."""
         kept = list(places)
         return replace(self, terms=tuple(self.terms[j] for j in kept), log_likelihood=self.log_likelihood[:, :, kept])
 
     def of(self, terms: Sequence[Term]) -> TermScores:
+        """The scores of these terms."""
         places = {term: j for j, term in enumerate(self.terms)}
         return self.only([places[term] for term in terms])
 
     def replaced(self, others: TermScores) -> TermScores:
-        """With other log-likelihoods of some of the terms."""
+        """The scores with some of the terms' log-likelihoods replaced."""
         places, found = {term: j for j, term in enumerate(self.terms)}, self.log_likelihood.copy()
         found[:, :, [places[term] for term in others.terms]] = others.log_likelihood
         return replace(self, log_likelihood=found)
 
     def named(self, name: str) -> TermScores:
-        """The terms of one column."""
+        """The scores of one column's terms."""
         return self.only([j for j, term in enumerate(self.terms) if term.name == name])
 
     def take(self, rows: NDArray[np.bool_]) -> TermScores:
@@ -80,8 +83,8 @@ class TermScores:
         return TermScores(self.terms, *parts)
 
 
-def beside(scores: Sequence[TermScores]) -> TermScores:
-    """The terms of several blocks, for the same rows."""
+def side_by_side(scores: Sequence[TermScores]) -> TermScores:
+    """The scores of several blocks' terms, for the same rows."""
     terms = tuple(term for each in scores for term in each.terms)
     return replace(scores[0], terms=terms, log_likelihood=np.concatenate([s.log_likelihood for s in scores], axis=2))
 
@@ -89,39 +92,39 @@ def beside(scores: Sequence[TermScores]) -> TermScores:
 class Trained(ABC):
     """A model during tuning: its evidence without some rows of the sample."""
 
-    model: Any  # its views and settings; its evidence may hold more rows
+    model: Any  # for its views and settings; its evidence may have more rows
     class_weights: Array
-    in_cells: bool = True  # whether cells of several columns are counted together, where the model does so
+    in_cells: bool = True  # whether joint cells of several columns are scored, where the model counts them
 
     @abstractmethod
     def without_cells(self) -> Trained:
-        """With no forms in which cells of several columns are counted together."""
+        """The model without forms that count joint cells of several columns."""
 
     @abstractmethod
     def without(self, sample: Sample, gone: NDArray[np.bool_]) -> Trained:
-        """The same without some rows of the sample; their classes stay known."""
+        """The model without some rows of the sample; their classes stay known."""
 
     @abstractmethod
     def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
-        """Of rows of the evidence, each as if it weren't there."""
+        """The scores of rows of the evidence, each left out."""
 
     @abstractmethod
     def held_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
-        """Of rows that the evidence doesn't hold."""
+        """The scores of rows that aren't in the evidence."""
 
     @abstractmethod
     def missing_shares(self, sample: Sample, names: Sequence[str]) -> Array:
-        """Of each row, the share of these columns whose cells are missing, or hold an unseen category. (rows,)"""
+        """The share of each row's cells, among these columns, that are missing or an unseen category. (rows,)"""
 
     @abstractmethod
     def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
-        """log p(cells | classes)/p(cells) of each column by itself: whether it depends on the class.
+        """log p(cells | classes)/p(cells) of each column: the Bayes factor of dependence on the class.
 
-        Unlike a score of left-out rows, it is calibrated if rows are many.
+        Unlike a score of left-out rows, it is calibrated for many rows.
         """
 
     def by_folds(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
-        """Of rows of the evidence, each without all rows of its fold."""
+        """The scores of rows of the evidence, each fold left out in turn."""
         count = max(2, min(INNER_FOLDS, sample.rows if sample.groups is None else len(np.unique(sample.groups))))
         fold = sample.folds(count, seed=0)
         order, parts = [], []
@@ -135,27 +138,26 @@ class Trained(ABC):
         joined = [np.concatenate(each)[place] for each in zip(*arrays, strict=True)]
         return TermScores(parts[0].terms, *joined)
 
-    def shuffled(self, sample: Sample, salt: int) -> Trained | None:  # noqa: ARG002 - of use to those who override
-        """Columns by themselves, of the same rows with their classes shuffled; None where that would take another pass
-        over the rows."""
+    def shuffled(self, sample: Sample, salt: int) -> Trained | None:  # noqa: ARG002 - for overriding methods
+        """The single columns' terms under shuffled classes; None if that takes another pass over the rows."""
         return None
 
 
 def trained(model: Any, sample: Sample) -> Trained:
-    """By scorers, where the sample's cells are encoded for them; else by evidence."""
+    """A model for tuning: with scorers, if the sample's cells are encoded, otherwise with evidence."""
     if sample.encoded is None:
         if sample.stride == 1 and not whole_numbers([sample.mass, model.class_weights]):
-            evidence = sample.evidence(model)  # of weights as they were added up, so that nothing is left of them
+            evidence = sample.evidence(model)  # summed in the same way, so that differences are exactly 0
             return TrainedByEvidence(model.fitted_to(evidence, evidence))
         return TrainedByEvidence(model)
     found = TrainedByScorers(model, model.class_weights, sample.encoded.scorers)
     whole = float(sample.mass.sum()) == float(model.n)
-    return found.without(sample, np.zeros(sample.rows, dtype=bool)) if whole else found  # sums are found in floats
+    return found.without(sample, np.zeros(sample.rows, dtype=bool)) if whole else found  # sums become floats
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedByEvidence(Trained):
-    """Any model: rows are summarised, and their evidence subtracted."""
+    """A model whose rows are summarised, and their evidence subtracted: this works for all models."""
 
     model: Any
     in_cells: bool = True
@@ -173,7 +175,7 @@ class TrainedByEvidence(Trained):
         return replace(self, model=self.model.fitted_to(self.model.seen.without(evidence), evidence))
 
     def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
-        """By folds, where leaving one row out means a refit, or where rows of a group are held out together."""
+        """The scores of rows, each left out; by folds, if that takes a refit or if groups are held out together."""
         model = self.model
         if model.refits or sample.groups is not None:
             return self.by_folds(sample, forms, model.settings if model.refits else settings)
@@ -198,13 +200,13 @@ class TrainedByEvidence(Trained):
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """A scorer of some columns, and the cells that it scores."""
+    """A scorer, the cells that it scores, and the chosen columns."""
 
     form: str
     base: Scorer
-    settings: Settings | None  # None: the scorer's own
+    settings: Settings | None  # None: those of the scorer
     cells: Cells
-    places: Positions  # of the columns
+    places: Positions  # of the chosen columns
 
     @cached_property
     def scorer(self) -> Scorer:
@@ -213,7 +215,7 @@ class Chosen:
 
 @dataclass(frozen=True, eq=False)
 class TrainedByScorers(Trained):
-    """Rows are encoded, and subtracted as arrays."""
+    """A model whose rows are encoded, and subtracted as arrays."""
 
     model: Any
     class_weights: Array
@@ -228,7 +230,7 @@ class TrainedByScorers(Trained):
         own, left = sample.member(len(self.class_weights)), dict[int, Scorer]()
         scorers = list[tuple[str, Scorer]]()
         for (form, scorer), i in zip(self.scorers, sample.encoded.which, strict=True):
-            if form in CELL_FORMS and not self.in_cells:  # nobody will ask for it
+            if form in CELL_FORMS and not self.in_cells:  # it won't be used
                 scorers.append((form, scorer))
                 continue
             new = scorer.knowing(left[i]) if i in left else scorer.without(sample.encoded.arrays[i], own, gone)
@@ -251,7 +253,7 @@ class TrainedByScorers(Trained):
         )
 
     def scores_of(self, sample: Sample, chosen: Sequence[Chosen], found: Sequence[Array], left_out: bool) -> TermScores:
-        """What scorers found of rows that are left out, or weren't in the evidence."""
+        """Scores of rows, left out or held out, as found by the chosen scorers."""
         terms = tuple(Term(each.form, name) for each in chosen for name in each.base.term_names(each.places))
         if left_out:
             log_prior = self._log_prior_left_out(sample.member(len(self.class_weights)))
@@ -291,15 +293,16 @@ class TrainedByScorers(Trained):
         return np.asarray(absent[:, chosen].sum(1) / max(len(chosen), 1))
 
     def under(self, settings: Settings) -> list[tuple[str, Scorer]]:
+        """The scorers under these settings, each with its form."""
         other = self._other(settings)
         return [(form, scorer if other is None else scorer.under(other)) for form, scorer in self.scorers]
 
     def _other(self, settings: Settings) -> Settings | None:
-        """None if they are the model's: what was found before under these is kept."""
+        """The settings, or None if they are the model's: scorers keep their results under these."""
         return None if settings == self.model.settings else settings
 
     def chosen(self, sample: Sample, forms: Forms, settings: Settings) -> dict[int, Chosen]:
-        """The scorers of these forms, by their place among all."""
+        """The scorers of these forms, by their position among all."""
         found, other, asked = {}, self._other(settings), {name: own for name, own in forms.items() if own}
         for slot, ((form, scorer), cells) in enumerate(zip(self.scorers, _cells(sample), strict=True)):
             places = [j for j, name in enumerate(scorer.names) if name in asked and form in asked[name]]
@@ -308,7 +311,7 @@ class TrainedByScorers(Trained):
         return found
 
     def joined(self, scorers: Sequence[Scorer]) -> Scorer | None:
-        """Several of them as one (see Scorer.beside), made once."""
+        """Several scorers as one (see Scorer.beside), made once."""
         key = tuple(map(id, scorers))
         if key not in self._joined:
             self._joined[key] = scorers, scorers[0].beside(scorers)
@@ -323,9 +326,9 @@ class TrainedByScorers(Trained):
         return found
 
     def _log_prior_left_out(self, own: Hard) -> Array:
-        """log P(class) without each row. (rows, classes)"""
+        """log P(class), each row left out. (rows, classes)"""
         plain = bool((own.weight == 1).all()) and own.rows > own.groups
-        one = Hard.of(np.arange(own.groups), own.groups) if plain else own  # one of each class stands for its rows
+        one = Hard.of(np.arange(own.groups), own.groups) if plain else own  # rows of a class are alike
         n, rows = np.repeat(self.class_weights[None], one.rows, axis=0), np.arange(one.rows)
         n[rows, one.codes] = np.maximum(n[rows, one.codes] - one.weight, 0.0)
         found = self._log_prior(n)
@@ -334,12 +337,12 @@ class TrainedByScorers(Trained):
 
 @lru_cache(maxsize=16)
 def terms_of_columns(form: str, names: tuple[str, ...]) -> tuple[Term, ...]:
-    """Of all folds they are the same, and columns may be thousands."""
+    """The terms of columns in one form, kept: all folds need them, and columns may be thousands."""
     return tuple(Term(form, name) for name in names)
 
 
 def factors_of(form: str, names: tuple[str, ...], values: Sequence[float], forms: Forms) -> dict[Term, float]:
-    """What was found of columns in one form, of those that are asked for in it."""
+    """The values of columns in one form, for those that are asked for in that form."""
     pairs = zip(terms_of_columns(form, names), values, strict=True)
     return {term: value for term, value in pairs if form in forms.get(term.name, ())}
 
@@ -354,6 +357,7 @@ def _terms(likelihoods: Sequence[tuple[str, Likelihood]]) -> tuple[Term, ...]:
 
 
 def _scores(terms: tuple[Term, ...], found: Sequence[NDArray[Any]]) -> TermScores:
+    """Finite scores from (log-likelihoods, log prior, codes, weights)."""
     scores, log_prior, codes, weight = found
     texts = np.array([term.form in TEXT_FORMS for term in terms], dtype=bool)
     for j in np.flatnonzero(texts):
@@ -365,20 +369,20 @@ def _scores(terms: tuple[Term, ...], found: Sequence[NDArray[Any]]) -> TermScore
 
 
 def _within(log_values: Array) -> Array:
-    """What is impossible is very improbable beside the row's most probable class; so it doesn't depend on units."""
+    """Log-values at most LEAST_SCORE below the row's largest, whatever the units."""
     top = log_values.max(1, keepdims=True)
-    return np.asarray(np.maximum(log_values, np.where(np.isneginf(top), 0.0, top) + IMPOSSIBLE))
+    return np.asarray(np.maximum(log_values, np.where(np.isneginf(top), 0.0, top) + LEAST_SCORE))
 
 
 def centred(scores: Array) -> Array:
-    """Less what all classes share: for a long text it is large, and uninformative."""
+    """Scores minus their mean over classes, which is large and uninformative for a long text."""
     return np.asarray(scores - scores.mean(1, keepdims=True))
 
 
 def _bounded(scores: Array) -> Array:
-    """Log-likelihoods of texts are far below 0: what is impossible is a little below all that a row allows."""
+    """Scores relative to the row's largest, with impossible classes at the row's lowest score or LEAST_SCORE."""
     known = np.isfinite(scores)
     top = np.where(known, scores, -np.inf).max(1, keepdims=True)
     below = scores - np.where(np.isfinite(top), top, 0.0)
-    least = np.minimum(np.where(known, below, 0.0).min(1, keepdims=True), IMPOSSIBLE)
+    least = np.minimum(np.where(known, below, 0.0).min(1, keepdims=True), LEAST_SCORE)
     return np.where(known, below, least)

@@ -1,4 +1,4 @@
-"""A decision tree, averaged over its prunings, as a candidate: grown without each fold, scored on its rows.
+"""A decision tree, averaged over its prunings, as a candidate: grown without each fold, scored on the fold's rows.
 
 The tree is tuning, like the weights of a logistic regression: it stays fixed until the model is tuned again.
 """
@@ -27,8 +27,8 @@ from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
 from credo.selection.linear_terms import DiscriminativeTerm
 
-FEW_ROWS = 100  # below which no tree is grown
-KINDS = {
+LEAST_TREE_ROWS = 100  # below this many rows, no tree is grown
+TREE_KINDS = {
     "gaussian": "number",
     "log": "number",
     "binned": "number",
@@ -40,7 +40,7 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class TreeRows:
-    """The rows of a sample as trees read them."""
+    """The rows of a sample, encoded for trees."""
 
     sample: Rows
     views: Views
@@ -49,7 +49,7 @@ class TreeRows:
         return replace(self, sample=self.sample.take(np.flatnonzero(rows)))
 
     def blanked(self, names: Sequence[str], gone: NDArray[np.bool_]) -> TreeRows:
-        """With cells of these columns missing, too. gone: (rows, names)"""
+        """The rows with cells of some columns missing, too. gone: (rows, names)"""
         where = dict(zip(names, gone.T, strict=True))
         nothing = np.zeros(len(self.sample.truth), dtype=bool)
         x = self.sample.x.copy()
@@ -63,10 +63,10 @@ class TreeRows:
 
 
 def tree_rows(model: Any, parts: Sequence[Batch], weight: Array) -> TreeRows | None:
-    """The columns that aren't texts; None where there are none, or few rows."""
-    views: Views = {name: (KINDS[own[0]],) for name, own in model.views.items() if own[0] in KINDS}
+    """The columns of batches that aren't texts, encoded for trees; None without such columns, or for few rows."""
+    views: Views = {name: (TREE_KINDS[own[0]],) for name, own in model.views.items() if own[0] in TREE_KINDS}
     views = {name: ("gaussian",) if kind == "number" else (kind,) for name, (kind,) in views.items()}
-    if not views or len(weight) < FEW_ROWS:
+    if not views or len(weight) < LEAST_TREE_ROWS:
         return None
     batch = parts[0] if len(parts) == 1 else joined(parts)
     return TreeRows(sampled(Source.of_batch(batch), str(model.target), views, weight), views)
@@ -74,7 +74,7 @@ def tree_rows(model: Any, parts: Sequence[Batch], weight: Array) -> TreeRows | N
 
 @dataclass(frozen=True, eq=False)
 class GrownTree:
-    """A tree, and P(class) in its nodes, as averaged over prunings."""
+    """A tree, and P(class) in its nodes, averaged over prunings."""
 
     columns: tuple[Bins, ...]
     structure: Structure
@@ -89,16 +89,16 @@ class GrownTree:
         return cls(columns, found.structure, found.predictions)
 
     def log_odds(self, sample: Any) -> Array:
-        """Its log-odds of the rows of a sample. (rows, classes)"""
+        """The log-odds of a sample's rows. (rows, classes)"""
         cells = sample.trees.sample.cells_of(self.columns, self.structure.asked)
         return tree_log_odds(self.structure, self.predictions, cells)
 
 
 def tree_log_odds(structure: Structure, predictions: Array, cells: Cells) -> Array:
-    """log P(class | row)/P(class | nothing known), less its mean over classes. (rows, classes)"""
+    """log P(class | row)/P(class), minus its mean over classes. (rows, classes)"""
     unknown = np.full((len(cells), 1), MISSING, dtype=np.uint8)
-    said = np.log(structure.spread(cells, predictions)) - np.log(structure.spread(unknown, predictions))
-    return np.asarray(said - said.mean(1, keepdims=True))
+    ratio = np.log(structure.spread(cells, predictions)) - np.log(structure.spread(unknown, predictions))
+    return np.asarray(ratio - ratio.mean(1, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,14 +108,14 @@ class TreeTerm(DiscriminativeTerm, CountsIgnored):
     form: ClassVar[str] = "decision tree"
 
     tree: DecisionTree
-    places: tuple[int, ...] = ()  # of the model's classes among the tree's; -1: a class that came later
+    places: tuple[int, ...] = ()  # positions of the model's classes in the tree's; -1 for a class that came later
     share: float = 1.0
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(each.name for each in self.tree.columns)
 
-    def over(self, known: Sequence[Any], classes: Sequence[Any]) -> TreeTerm:  # noqa: ARG002 - the tree has its own
+    def over(self, known: Sequence[Any], classes: Sequence[Any]) -> TreeTerm:  # noqa: ARG002 - the tree knows its classes
         place = {value: k for k, value in enumerate(self.tree.classes)}
         return replace(self, places=tuple(place.get(value, -1) for value in classes))
 
@@ -125,38 +125,38 @@ class TreeTerm(DiscriminativeTerm, CountsIgnored):
     def read_counting_ignored(self, batch: Batch) -> tuple[Cells, Ignored]:
         return read_cells(self.tree.columns, batch)
 
-    def _said(self, cells: Cells) -> Array:
-        """(rows, classes)"""
+    def _log_odds(self, cells: Cells) -> Array:
+        """The weighted log-odds of rows, 0 for classes that came later. (rows, classes)"""
         structure = self.tree.structure
         assert structure is not None
         found = tree_log_odds(structure, self.tree.prunings.predictions, cells)
         return np.asarray(self.share * np.append(found, np.zeros((len(found), 1)), axis=1)[:, list(self.places)])
 
     def add(self, cells: Cells, out: Array) -> None:
-        out += self._said(cells)
+        out += self._log_odds(cells)
 
     def by_column(self, cells: Cells, shape: tuple[int, int]) -> dict[str, Array]:  # noqa: ARG002
-        """Columns are uncovered one after another: what each adds to those before it."""
+        """The change of the log-odds as columns are revealed in turn."""
         shown, before = np.full_like(cells, MISSING), np.zeros((cells.shape[1], len(self.places)))
         names, found = self.names, dict.fromkeys(self.names, np.zeros_like(before))
         for j in self._asked:
             shown[j] = cells[j]
-            now = self._said(shown)
+            now = self._log_odds(shown)
             found[names[j]], before = now - before, now
         return found
 
     def hidden(self, cells: Cells, log_likelihood: Array) -> dict[str, Array]:  # noqa: ARG002
-        whole, names = self._said(cells), self.names
+        whole, names = self._log_odds(cells), self.names
         found = dict.fromkeys(names, np.zeros_like(whole))
         for j in self._asked:
             covered = cells.copy()
             covered[j] = MISSING
-            found[names[j]] = whole - self._said(covered)
+            found[names[j]] = whole - self._log_odds(covered)
         return found
 
     @property
     def _asked(self) -> Positions:
-        """The columns that the tree asks about: no other changes what it says."""
+        """The columns that the tree splits on."""
         assert self.tree.structure is not None
         return self.tree.structure.asked
 
@@ -174,7 +174,7 @@ class TreeTerm(DiscriminativeTerm, CountsIgnored):
 
 
 class TreeFolds:
-    """Trees grown without each of some folds, and one of all rows."""
+    """Trees grown without each fold, and one grown on all rows."""
 
     def __init__(self, model: Any, rows: TreeRows, fold: NDArray[np.intp]) -> None:
         self._model, self._rows, self._fold = model, rows, fold
@@ -184,7 +184,7 @@ class TreeFolds:
         return GrownTree.of(self._rows.take(self._fold != k), self._classes)
 
     def whole(self, parts: Sequence[Batch], weight: Array) -> TreeTerm:
-        kinds: Mapping[str, str] = {name: KINDS.get(own[0], "ignore") for name, own in self._model.views.items()}
+        kinds: Mapping[str, str] = {name: TREE_KINDS.get(own[0], "ignore") for name, own in self._model.views.items()}
         batch = parts[0] if len(parts) == 1 else joined(parts)
         tree = DecisionTree(kinds=dict(kinds)).fit(Source.of_batch(batch), str(self._model.target), weight=weight)
         return TreeTerm(tree)

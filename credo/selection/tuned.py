@@ -1,4 +1,4 @@
-"""A tuned classifier: a plain one and its tuning."""
+"""A tuned classifier: a plain classifier and its tuning."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Settings
 from credo.blocks.capabilities import Ignored, Weighable
-from credo.blocks.class_mixing import Mixed
+from credo.blocks.class_mixing import ClassMixture
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.learning import Weight
 from credo.core.membership import Hard
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.arrow_arrays import numpy_array
 from credo.errors import EvidenceError
@@ -31,18 +31,18 @@ from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.selection.label_noise import noise_rates, with_label_noise
 from credo.selection.report import Report
-from credo.selection.tuning import Tuning, worth
+from credo.selection.tuning import Tuning, discount_factor
 
-LEAST = -1e3  # nats that a column says against a class at most, where labels may be wrong
-NOISE = "allowance for label noise"  # its weight in an explanation; underscores follow if a column has this name
+LEAST_TERM = -1e3  # nats: the lowest weight of evidence of a column under label noise
+NOISE_TERM = "allowance for label noise"  # its name in an explanation; underscores follow if a column has this name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TunedClassifier(Classifier):
-    """log P(class) + bias + Σ w log p(block | class), the weights w of columns in the forms that tuning chose.
+    """log P(class) + bias + Σ w log p(block | class), with weights w of columns in the forms that tuning chose.
 
-    Rows with missing cells are discounted, and labels may be wrong. The model counts columns in all these forms; by
-    itself it reads the first of each.
+    Rows with missing cells are discounted, and labels may be noisy. The plain model counts columns in all these forms
+    and reads the first form of each.
     """
 
     _internal: ClassVar[tuple[str, ...]] = ("biases", "joint", "model")
@@ -50,7 +50,7 @@ class TunedClassifier(Classifier):
     model: Classifier
     tuning: Tuning
     report: Report | Any = None
-    joint: bool = False  # whether `tune` reads columns jointly, too, as credo.learn does
+    joint: bool = False  # whether `tune` tries joint forms of columns, too, as credo.learn does
 
     @property
     def target(self) -> str | None:
@@ -84,13 +84,13 @@ class TunedClassifier(Classifier):
         return self.model.structure_bits(n)
 
     def log_evidence(self) -> float:
-        raise EvidenceError("weights that were tuned have no prior, and so no evidence: take that of model.plain")
+        raise EvidenceError("tuned weights have no prior, and so no evidence: use model.plain.log_evidence()")
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
         return self.model.blocks(views)
 
     def replaced(self, **values: Any) -> Self:
-        """Fields of the plain model may be among them."""
+        """The classifier with fields replaced, those of the plain model included."""
         own = {each.name: values.pop(each.name) for each in fields(self) if each.name in values}
         model = own.get("model", self.model)
         return super().replaced(**own | {"model": model.replaced(**values) if values else model})
@@ -130,7 +130,7 @@ class TunedClassifier(Classifier):
         if not isinstance(other, Classifier):
             return NotImplemented
         if self.tuning == other.tuning:
-            return self.replaced(model=self.model + other.plain, report=None)  # the report was of the rows of one
+            return self.replaced(model=self.model + other.plain, report=None)  # the report was about one model's rows
         return _untuned_sum(self, other)
 
     def __radd__(self, other: Classifier) -> Any:
@@ -149,17 +149,17 @@ class TunedClassifier(Classifier):
 
     @cached_property
     def terms(self) -> Terms:
-        """In the forms that tuning chose, weighted."""
+        """The weighted terms, in the forms that tuning chose."""
         found = self.terms_of(self.tuning.forms, self.tuning.applied_to(self.settings))
         parts = ((part.form, part.over(self.tuning.classes, self.classes)) for part in self.tuning.parts)
-        weighed = ((form, self._weighed(form, each)) for form, each in (*found.likelihoods, *parts))
-        return Terms(tuple(weighed), found.log_prior)
+        weighted = ((form, self._weighted(form, each)) for form, each in (*found.likelihoods, *parts))
+        return Terms(tuple(weighted), found.log_prior)
 
-    def _weighed(self, form: str, likelihood: Likelihood) -> Likelihood:
+    def _weighted(self, form: str, likelihood: Likelihood) -> Likelihood:
         term = Weighable.needed(likelihood)
         weights = self.tuning.weights_of(form, term.term_names)
         if form == self.tuning.mixed:
-            return Mixed(term, weights, self.tuning.mixture_of(self.classes))
+            return ClassMixture(term, weights, self.tuning.mixture_of(self.classes))
         return term.weighted(weights)
 
     def log_joint(self, data: object) -> Array:
@@ -179,7 +179,7 @@ class TunedClassifier(Classifier):
         return log_prior + self.biases
 
     def _within(self, batch: Batch) -> tuple[Batch, Ignored]:
-        """Numbers far outside the range of the tuning's rows are missing, unless others were learned since."""
+        """The batch with numbers far outside the tuning's range missing, unless rows were learned since."""
         batch = batch.filled(self.views)
         return self.tuning.within(batch) if np.isclose(self.n, self.tuning.rows) else (batch, {})
 
@@ -192,18 +192,18 @@ class TunedClassifier(Classifier):
         return super().terms_by_column(self._within(batch)[0])
 
     def _worth(self, batch: Batch, own: Hard | None = None) -> Array | None:
-        """What the evidence of each row is worth; None where no cell is missing. (rows, 1)"""
+        """The discount factor of each row's evidence; None if no cell is missing. (rows, 1)"""
         if not self.tuning.discount or not self.tuning.used:
             return None
         missing = missing_share(self, batch, self.tuning.used, own)
-        return worth(missing, self.tuning.discount)[:, None] if missing.any() else None
+        return discount_factor(missing, self.tuning.discount)[:, None] if missing.any() else None
 
     def _concluded(
         self, log_joint: Array, begun: Array, worth: Array | None, left_out: WithoutEach | None = None
     ) -> Array:
-        """Without biases where nothing was said, discounted where cells miss, and under label noise."""
+        """log P(class | row) under label noise; biases need known cells, and missing cells discount the evidence."""
         log_prior = self.terms.log_prior if left_out is None else left_out.log_prior
-        if self.biases.any():  # they weigh against what is said
+        if self.biases.any():  # biases correct the terms' weights
             silent = (log_joint == begun).all(-1, keepdims=True)
             log_joint = np.where(silent, begun - self.biases, log_joint) if silent.any() else log_joint
         if worth is not None:
@@ -220,38 +220,38 @@ class TunedClassifier(Classifier):
         term.add_weighted_left_out(likelihood.read(batch), own, self.tuning.weights_of(form, term.term_names), out)
 
     def _held(self, how: str) -> str:
-        """The figure doesn't include the choice of the tuning."""
+        """The description of a score that doesn't include the choice of the tuning."""
         return f"{how}, tuning held fixed"
 
     def _reasons(self, one: Batch) -> Reasons:
-        """Weights of evidence as they are discounted, and an allowance for label noise beside them."""
+        """Discounted weights of evidence, and an allowance for label noise."""
         log_prior, discount = self.terms.log_prior, self._worth(self._within(one)[0])
         factor = 1.0 if discount is None else float(discount[0, 0])
-        said = {name: factor * each[0] for name, each in self.terms_by_column(one).items()}
-        prior = log_prior + factor * self.biases if any(each.any() for each in said.values()) else log_prior
-        log_joint = prior + sum(said.values(), np.zeros_like(prior))
+        terms = {name: factor * each[0] for name, each in self.terms_by_column(one).items()}
+        prior = log_prior + factor * self.biases if any(each.any() for each in terms.values()) else log_prior
+        log_joint = prior + sum(terms.values(), np.zeros_like(prior))
         if not self.tuning.label_noise or np.isneginf(log_joint.max()):
-            return Reasons(prior, said, log_joint, factor)
-        # Under label noise nothing is impossible: the weights that would say so are bounded.
+            return Reasons(prior, terms, log_joint, factor)
+        # Under label noise nothing is impossible: infinite weights are bounded.
         noisy = with_label_noise(log_joint, log_prior, noise_rates(self.tuning.label_noise, self.class_weights))
-        said, noise = {name: np.maximum(each, LEAST) for name, each in said.items()}, NOISE
-        while noise in said:
+        terms, noise = {name: np.maximum(each, LEAST_TERM) for name, each in terms.items()}, NOISE_TERM
+        while noise in terms:
             noise += "_"
-        said[noise] = noisy - prior - sum(said.values(), np.zeros_like(prior))  # up to what all classes share
-        return Reasons(prior, said, noisy, factor)
+        terms[noise] = noisy - prior - sum(terms.values(), np.zeros_like(prior))  # up to what all classes share
+        return Reasons(prior, terms, noisy, factor)
 
 
 def missing_share(model: Classifier, batch: Batch, names: Sequence[str], own: Hard | None = None) -> Array:
-    """Of each row, the share of these columns whose cells are missing, or hold a category that no row had.
+    """The share of each row's cells, among these columns, that are missing or an unseen category. (rows,)
 
-    Rows of the evidence are left out: they don't count as rows that had it. (rows,)
+    Rows of the evidence are left out: a category that no other row has is unseen.
     """
     found = batch.missing_share(names)
     for name in (each for each in names if model.views[each][0] == "category"):
         seen, column = model.seen[Label("column", name)].n.value.sum(0), batch.column(name)
         codes, unseen = batch.codes_among(name, model.seen.schema[name].levels)
         if own is not None and len(seen):
-            alone = (codes >= 0) & (seen[codes] - own.weight <= ALONE * own.weight)
+            alone = (codes >= 0) & (seen[codes] - own.weight <= RESIDUAL_WEIGHT * own.weight)
             codes, unseen = np.where(alone, -1, codes), unseen + int(alone.sum())
         if unseen:
             found = found + (codes < 0) * numpy_array(column.is_valid()) / len(names)
@@ -262,21 +262,21 @@ def untuned_classes(target: str | None, values: Collection[object]) -> str:
     """A notice about classes that came after tuning."""
     which = ", ".join(sorted(map(repr, values))[:3]) + (", ..." if len(values) > 3 else "")
     came = "came" if len(values) > 1 else "comes"
-    return f"column {target!r}: {which} {came} after tuning, which has no weight for it: tune(data) again with all rows"
+    return f"column {target!r}: {which} {came} after tuning, which has no bias for it: tune(data) again with all rows"
 
 
 def _untuned_sum(one: Classifier, two: Classifier) -> Classifier:
-    """Of two that were tuned differently, as they were fitted."""
+    """The sum of two classifiers with different tunings, untuned."""
     plain, other = one.untuned(), two.untuned()
     if type(plain) is not type(other):
         names = f"a {type(plain).__name__} and a {type(other).__name__}"
         raise EvidenceError(f"{names} store different statistics and can't be merged: learn both with the same model=")
-    tell(f"the two are tuned differently: their sum is untuned{_gone(one, two)}")
+    tell(f"the two are tuned differently: their sum is untuned{_dropped(one, two)}")
     return plain + other
 
 
-def _gone(*models: Classifier) -> str:
-    """What a sum without tunings has lost, for the notice."""
+def _dropped(*models: Classifier) -> str:
+    """The statistics that an untuned sum drops, for the notice."""
     more = {f"{form} of {name!r}": 0 for model in models for name, forms in model.views.items() for form in forms[1:]}
     if not more:
         return ""

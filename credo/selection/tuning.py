@@ -18,12 +18,12 @@ from credo.data.schema import Axis
 from credo.numerics.exact import Array
 from credo.selection.linear_terms import DiscriminativeTerm
 
-FAR = "numbers far outside the learned range"
+OUT_OF_RANGE = "numbers far outside the learned range"
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """Which forms each column is read in, the weight of each, biases, label noise, and what the priors are worth."""
+    """The forms of columns, the weights of terms, biases, label noise, and the strengths of priors."""
 
     forms: Mapping[str, tuple[str, ...]]
     weights: Mapping[str, Mapping[str, float]]  # {form: {term: weight}}
@@ -31,16 +31,16 @@ class Tuning:
     biases: tuple[float, ...]
     smoothing: float
     strength: float
-    rows: float  # the weight of the rows that it was chosen on
+    rows: float  # the weight of the rows that were used for tuning
     log_loss: float  # on held-out rows, used neither to fit nor to tune
     mixed: str | None = None  # the form whose log-likelihoods are mixed between classes
     mixture: tuple[tuple[float, ...], ...] = ()
     odds: Mapping[Axis, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: c and p}
-    shrinkage: float = 1.0  # of the covariance of columns together
-    discount: float = 0.0  # (the share of cells that are known)^discount is what a row's evidence is worth
-    backoff: float = 5.0  # of pairs of cells: rows that p(cell | class) is worth
-    label_noise: float = 0.0  # the share of rows whose class has nothing to do with their cells
-    parts: tuple[DiscriminativeTerm, ...] = ()  # logistic regression and a tree, as they were fitted to the rows
+    shrinkage: float = 1.0  # of covariances
+    discount: float = 0.0  # a row's evidence is multiplied by (share of known cells)^discount
+    backoff: float = 5.0  # of pairs of cells: rows by which p(cell | class) is weighted
+    label_noise: float = 0.0  # the share of rows whose class is independent of their cells
+    parts: tuple[DiscriminativeTerm, ...] = ()  # a fitted logistic regression and a tree
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of the numbers of each column
 
     def applied_to(self, settings: Settings) -> Settings:
@@ -52,12 +52,12 @@ class Tuning:
         return np.array([own.get(term, own.get(ALL, 0.0)) for term in terms])
 
     def biases_of(self, classes: Sequence[Any]) -> Array:
-        """A class that came later has none."""
+        """The biases of classes; 0 for a class that came later."""
         own = dict(zip(self.classes, self.biases, strict=True))
         return np.array([own.get(value, 0.0) for value in classes])
 
     def mixture_of(self, classes: Sequence[Any]) -> Array:
-        """None if a class came later: it would be at a disadvantage."""
+        """The mixture between classes; 0 if a class came later, which would be at a disadvantage."""
         place = {value: k for k, value in enumerate(self.classes)}
         if not set(classes) <= place.keys():
             return np.zeros((len(classes), len(classes)))
@@ -65,7 +65,7 @@ class Tuning:
         return np.array(self.mixture)[np.ix_(kept, kept)]
 
     def read_as(self, name: str) -> tuple[str, ...]:
-        """The forms of a column, and the parts that read it, too."""
+        """The forms of a column, and the discriminative parts that read it."""
         return (*self.forms.get(name, ()), *(form for form, names in self._read_by_parts if name in names))
 
     @cached_property
@@ -73,11 +73,10 @@ class Tuning:
         return [(part.form, frozenset(part.names)) for part in self.parts]
 
     def within(self, batch: Batch) -> tuple[Batch, Ignored]:
-        """Numbers beyond a column's range by more than half its width are missing; they are counted if chance doesn't
-        explain so many.
+        """The batch with numbers beyond a column's range by more than half its width missing, and their counts.
 
-        No row told the weights what such numbers mean, as no row told what an unseen category means. Of rows like those
-        that were learned, at most 2 in n + 1 lie outside a column's range at all.
+        Such numbers are ignored like unseen categories: no row says what they mean. They are counted if there are more
+        than expected: of new rows like the n learned ones, 2 in n + 1 lie outside a column's range.
         """
         columns, ignored = dict[str, object](), dict[tuple[str, str], int]()
         there = set(batch.names)
@@ -89,12 +88,12 @@ class Tuning:
             name, far = names[j], np.ascontiguousarray(beyond[:, j])
             columns[name] = pc.if_else(number_array(far), scalar(None, (own := batch.column(name)).type), own)
             if far.sum() > 2 * batch.rows / (self.rows + 1):
-                ignored[name, FAR] = int(far.sum())
+                ignored[name, OUT_OF_RANGE] = int(far.sum())
         return (batch.with_columns(columns) if columns else batch), ignored
 
     @cached_property
     def used(self) -> tuple[str, ...]:
-        """The columns that it reads."""
+        """The columns that the tuning uses."""
         return tuple(name for name, forms in self.forms.items() if forms)
 
     def described(self, rows: float) -> str:
@@ -107,9 +106,10 @@ class Tuning:
         )
 
 
-def worth(missing: Array, discount: Array | float) -> Array:
-    """(1 - missing)^discount: by how much the evidence of rows is multiplied of whose cells such shares are missing.
+def discount_factor(missing: Array, discount: Array | float) -> Array:
+    """(1 - missing)^discount, the factor of a row's evidence given its share of missing cells.
 
-    Columns that covary fill in for each other. Weights that were found on whole rows don't know that.
+    Weights are fitted to complete rows, in which correlated columns share the evidence; with missing cells they don't
+    sum to the same evidence.
     """
     return np.asarray((1 - missing) ** discount)

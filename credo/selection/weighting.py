@@ -1,9 +1,10 @@
 """Weights of a model's terms: a logistic regression on the log-likelihoods of held-out rows, with a prior.
 
-log P(class | row) = log P(class) + bias + Σ w s + M s′ - log Σ, s being a term's log-likelihoods and s′ those of a term
-that may be mixed between classes. A column's weight is r (τ + δ): r is the probability that it depends on the class at
-all, τ ~ N(1/groups, 1) is shared by a group of terms, δ ~ N(0, 1/16) is its own, bias ~ N(0, 1), M ~ N(0, 1/16), and no
-weight is negative. (Weighing naive Bayes' columns by conditional likelihood: Zaidi, Cerquides, Carman & Webb 2013.)
+log P(class | row) = log P(class) + bias + Σ w s + M s′ - log Σ. Here s are a term's log-likelihoods, and s′ those of a
+term that may be mixed between classes. A column's weight is r (τ + δ) ≥ 0: r is the probability that it depends on the
+class, τ ~ N(1/groups, 1) is shared by a group of terms, and δ ~ N(0, 1/16) is individual; bias ~ N(0, 1) and
+M ~ N(0, 1/16).
+(Naive Bayes with columns weighted by conditional likelihood: Zaidi, Cerquides, Carman & Webb 2013.)
 """
 
 from __future__ import annotations
@@ -16,18 +17,25 @@ import numpy as np
 
 from credo.numerics.arrays import over_last
 from credo.numerics.exact import Array
-from credo.numerics.logistic import MOST_FEATURES, NEARLY, PRECISELY, ROUGHLY, GaussianPrior, LogisticRegression
-from credo.selection.in_step import Run, alone
-from credo.selection.requests import Mode
+from credo.numerics.logistic import (
+    LOOSE_TOLERANCE,
+    MEDIUM_TOLERANCE,
+    MOST_FEATURES,
+    TIGHT_TOLERANCE,
+    GaussianPrior,
+    LogisticRegression,
+)
+from credo.selection.fold_requests import ModeRequest
+from credo.selection.lockstep import Run, run_alone
 from credo.selection.terms import Term, TermScores
 
-OWN, SHARED, BIAS, MIXING = 16.0, 1.0, 1.0, 16.0  # precisions of δ, τ, biases and mixtures
+OWN_PRECISION, SHARED_PRECISION, BIAS_PRECISION, MIXING_PRECISION = 16.0, 1.0, 1.0, 16.0  # of δ, τ, biases and M
 MIXED_CLASSES = range(3, 11)  # numbers of classes between which a term may be mixed
-FEW_COEFFICIENTS = 20  # up to which they are found to the last digits
-FEW_CLASSES = 50  # up to which each may have a bias
-MOST_OWN = 200  # terms with a δ of their own; beyond the most relevant ones they share τ
-ROUNDS, STEPS_OF_RATES = 2, 4  # of EM for label noise, and of its rate in each
-SHARES_OF_COLUMNS = (np.arange(200) + 0.5) / 200  # that depend on the class: the midpoints of a rule for the integral
+PRECISE_COEFFICIENTS = 20  # up to this many coefficients, the mode is found precisely
+BIASED_CLASSES = 50  # up to this many classes, each has a bias
+MOST_OWN_WEIGHTS = 200  # the most relevant terms have an individual δ; the others share τ
+NOISE_ROUNDS, RATE_STEPS = 2, 4  # rounds of EM for label noise, and steps of its rate in each
+DEPENDENT_SHARES = (np.arange(200) + 0.5) / 200  # of columns that depend on the class: nodes of the midpoint rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +46,7 @@ class Weighting:
     weights: Array  # (terms,)
     biases: Array  # (classes,)
     mixed: Term | None = None
-    mixture: Array | None = None  # (classes, classes), beside the term's weight
+    mixture: Array | None = None  # (classes, classes), in addition to the term's weight
 
     def log_odds(self, scores: TermScores) -> Array:
         """The weighted sum of the terms, without the prior. (rows, classes)"""
@@ -47,14 +55,14 @@ class Weighting:
             total = total + scores.of([self.mixed]).log_likelihood[:, :, 0] @ self.mixture.T
         return np.asarray(total - total.mean(1, keepdims=True))
 
-    def beside(self, term: Term, weight: float, biases: Array) -> Weighting:
-        """With another term, and its weight of its biases."""
+    def with_term(self, term: Term, weight: float, biases: Array) -> Weighting:
+        """The weighting with another term and its weighted biases."""
         terms, weights = (*self.terms, term), np.append(self.weights, weight)
         return replace(self, terms=terms, weights=weights, biases=self.biases + weight * biases)
 
 
 def pooled(weightings: Sequence[Weighting], shares: Sequence[float]) -> Weighting:
-    """Their logarithmic pool: the weights add up."""
+    """The logarithmic pool of several weightings: the sum of their weights, times shares."""
     weights: dict[Term, float] = {}
     biases, mixture, mixed = np.zeros_like(weightings[0].biases), None, None
     for each, share in zip(weightings, shares, strict=True):
@@ -68,16 +76,16 @@ def pooled(weightings: Sequence[Weighting], shares: Sequence[float]) -> Weightin
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Terms whose weights share a τ, with how relevant each is; `own`: each has a δ beside it."""
+    """Terms whose weights share a τ, and the relevance of each; with `own`, each has a δ, too."""
 
     terms: tuple[Term, ...]
     relevance: Array
     own: bool = True
 
     def coefficients(self) -> list[dict[Term, float]]:
-        """What is estimated: factors of the terms' relevance."""
+        """The coefficients to estimate: for each, the relevance of its terms."""
         ranked = sorted(range(len(self.terms)), key=lambda j: -self.relevance[j])
-        alone = ranked[:MOST_OWN] if self.own else []
+        alone = ranked[:MOST_OWN_WEIGHTS] if self.own else []
         rest = [j for j in range(len(self.terms)) if j not in set(alone)]
         found = [{self.terms[j]: float(self.relevance[j])} for j in sorted(alone)]
         return [*found, {self.terms[j]: float(self.relevance[j]) for j in rest}] if rest else found
@@ -93,28 +101,34 @@ class Regression:
 
     def fitted(self, label_noise: bool = False, start: Array | None = None) -> Weighting:
         """The most probable weights; label noise, if allowed, is estimated jointly by EM."""
-        return alone(self.fitting(label_noise, start))
+        return run_alone(self.fitting(label_noise, start))
 
     def fitting(self, label_noise: bool = False, start: Array | None = None) -> Run[Weighting]:
-        """The same, in step with others."""
-        enough = ROUGHLY if label_noise else PRECISELY if len(self._prior.mean) <= FEW_COEFFICIENTS else NEARLY
-        asked = self.mode(start, enough)
+        """The most probable weights, as a run in lockstep."""
+        tolerance = (
+            LOOSE_TOLERANCE
+            if label_noise
+            else TIGHT_TOLERANCE
+            if len(self._prior.mean) <= PRECISE_COEFFICIENTS
+            else MEDIUM_TOLERANCE
+        )
+        asked = self.mode(start, tolerance)
         theta = yield asked
         if label_noise:
             weight = self.scores.weight[None]
             theta = with_noise(asked.regression, self._features, self.scores, theta[None], weight)[0][0]
         return self._weighting(theta)
 
-    def mode(self, start: Array | None = None, enough: float = PRECISELY) -> Mode:
-        """What asks for the most probable coefficients."""
-        return Mode(self._regression(), self.scores.weight, start, enough)
+    def mode(self, start: Array | None = None, tolerance: float = TIGHT_TOLERANCE) -> ModeRequest:
+        """The request for the most probable coefficients."""
+        return ModeRequest(self._regression(), self.scores.weight, start, tolerance)
 
     def roughly(self) -> Array:
-        """The coefficients at the mode, for comparing a few choices."""
-        return self._regression().mode(self.scores.weight, enough=ROUGHLY)
+        """The coefficients at the mode, to the tolerance that comparisons need."""
+        return self._regression().mode(self.scores.weight, tolerance=LOOSE_TOLERANCE)
 
     def widened(self, theta: Array) -> Array:
-        """Where to begin, if so much is known of groups whose terms share one weight each, and of biases."""
+        """A start from the coefficients of groups whose terms share one weight each, and of biases."""
         groups = [g for g, _ in self._coefficients]
         count, size = len(self.groups), len(self._prior.mean)
         found = np.zeros(size)
@@ -124,7 +138,7 @@ class Regression:
         return found
 
     def continued(self, found: Weighting) -> Array:
-        """Where to begin, if so much is known of some of the terms; the others begin without a weight."""
+        """A start from a weighting of some of the terms; the others start at 0."""
         known = dict(zip(found.terms, found.weights.tolist(), strict=True))
         factors = [{term: factor for term, factor in own.items() if factor} for _, own in self._coefficients]
         start = [sum(known.get(t, 0.0) / f for t, f in own.items()) / max(len(own), 1) for own in factors]
@@ -133,7 +147,7 @@ class Regression:
         return np.array([*start, *biases, *mixture])
 
     def losses(self, theta: Array | None = None) -> Array:
-        """-log P(class) of each row, at the mode if coefficients aren't given."""
+        """-log P(class) of each row, by default at the mode. (rows,)"""
         theta = self.roughly() if theta is None else theta
         found = true_probabilities(self._features, self.scores, theta[None])[0]
         return np.asarray(-np.log(np.maximum(found, np.finfo(float).tiny)))
@@ -151,7 +165,7 @@ class Regression:
 
     @property
     def _has_biases(self) -> bool:
-        return self.scores.classes <= FEW_CLASSES
+        return self.scores.classes <= BIASED_CLASSES
 
     @cached_property
     def _pairs(self) -> list[tuple[int, int]]:
@@ -160,7 +174,7 @@ class Regression:
 
     @cached_property
     def _features(self) -> Array:
-        """(rows, classes, coefficients)"""
+        """The features of the regression. (rows, classes, coefficients)"""
         scores, rows, classes = self.scores, self.scores.rows, self.scores.classes
         place = {term: j for j, term in enumerate(scores.terms)}
         combined = np.zeros((len(scores.terms), len(self._coefficients)))
@@ -184,10 +198,12 @@ class Regression:
         count, size = len(groups), len(groups) + biases + len(self._pairs)
         mean, precision = np.zeros(size), np.zeros((size, size))
         mean[:count] = 1 / max(len(self.groups), 1)
-        together = OWN**2 / (SHARED + OWN * np.bincount(groups))  # of δ + τ, whose covariance is I/OWN + 1/SHARED
-        precision[:count, :count] = OWN * np.eye(count) - (groups[:, None] == groups) * together[groups]
+        shared = OWN_PRECISION**2 / (
+            SHARED_PRECISION + OWN_PRECISION * np.bincount(groups)
+        )  # δ + τ has the covariance I/OWN + 1/SHARED
+        precision[:count, :count] = OWN_PRECISION * np.eye(count) - (groups[:, None] == groups) * shared[groups]
         rest = np.arange(count, size)
-        precision[rest, rest] = np.where(rest < count + biases, BIAS, MIXING)
+        precision[rest, rest] = np.where(rest < count + biases, BIAS_PRECISION, MIXING_PRECISION)
         return GaussianPrior(mean, precision, np.arange(size) < count)
 
     def _weighting(self, theta: Array) -> Weighting:
@@ -211,19 +227,19 @@ def losses_of_each(scores: TermScores) -> Array:
     one = Regression(first, [Group(first.terms, np.ones(1))])
     step, found = max(1, MOST_FEATURES // one._features.size), []
     for start in range(0, len(scores.terms), step):
-        said = np.moveaxis(scores.log_likelihood[:, :, start : start + step], 2, 0)
-        features = np.repeat(one._features[None], len(said), axis=0)
-        features[..., 0] = said
+        own_scores = np.moveaxis(scores.log_likelihood[:, :, start : start + step], 2, 0)
+        features = np.repeat(one._features[None], len(own_scores), axis=0)
+        features[..., 0] = own_scores
         regression = LogisticRegression(features, scores.log_prior, scores.truth, one._prior)
-        theta = regression.modes(np.repeat(scores.weight[None], len(said), axis=0), enough=ROUGHLY)
+        theta = regression.modes(np.repeat(scores.weight[None], len(own_scores), axis=0), tolerance=LOOSE_TOLERANCE)
         found.append(true_probabilities(features, scores, theta))
     return np.asarray(-np.log(np.maximum(np.concatenate(found), np.finfo(float).tiny)))
 
 
 def products(features: Array, theta: Array) -> Array:
-    """features · θ of several fits, whose features may differ: (rows, classes, coefficients), or (fits, ...).
+    """features · θ of several fits. (fits, coefficients) -> (fits, rows, classes)
 
-    (fits, coefficients) -> (fits, rows, classes)
+    features: (rows, classes, coefficients) for all fits, or (fits, rows, classes, coefficients)
     """
     rows, classes, size = features.shape[-3:]
     flat = features.reshape(*features.shape[:-3], -1, size)
@@ -232,7 +248,7 @@ def products(features: Array, theta: Array) -> Array:
 
 
 def true_probabilities(features: Array, scores: TermScores, theta: Array) -> Array:
-    """P(truth) of each row, by several fits. (fits, coefficients) -> (fits, rows)"""
+    """P(truth) of each row by several fits. (fits, coefficients) -> (fits, rows)"""
     logits = products(features, theta) + scores.log_prior
     top = over_last(np.maximum, logits)
     own = logits[:, np.arange(scores.rows), scores.truth] - top[..., 0]
@@ -242,40 +258,40 @@ def true_probabilities(features: Array, scores: TermScores, theta: Array) -> Arr
 
 def with_noise(
     regression: LogisticRegression, features: Array, scores: TermScores, theta: Array, weights: Array,
-    rounds: int = ROUNDS,
+    rounds: int = NOISE_ROUNDS,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """The coefficients, the rate of label noise, and the weights of rows that aren't noise, by EM; of several fits,
-    each with its own weights of the rows. theta: (fits, coefficients), weights: (fits, rows)
+    """The coefficients, the rate of label noise, and the weights of rows that aren't noise, by EM, for several fits.
 
-    A row is explained by the terms, or by the prior alone. The rate has a uniform prior: n rows that were all predicted
-    well leave about 1/(n + 2). The coefficients change little with it, so that they are found after several steps.
+    theta: (fits, coefficients), weights: (fits, rows). A row is explained by the terms or, if it is noise, by the prior
+    alone. The rate has a uniform prior: n well predicted rows leave about 1/(n + 2). The coefficients change little
+    with the rate, so they are updated after several steps of it.
     """
     n = weights.sum(1)
     prior = scores.log_prior - np.logaddexp.reduce(scores.log_prior, axis=1, keepdims=True)
     alone = np.exp(prior[np.arange(scores.rows), scores.truth])
     rate = 1 / (n + 2)
     for again in reversed(range(rounds)):
-        told = true_probabilities(features, scores, theta)
-        for _ in range(STEPS_OF_RATES):
+        fitted = true_probabilities(features, scores, theta)
+        for _ in range(RATE_STEPS):
             noisy = rate[:, None] * alone
-            noisy /= np.maximum((1 - rate)[:, None] * told + noisy, np.finfo(float).tiny)
+            noisy /= np.maximum((1 - rate)[:, None] * fitted + noisy, np.finfo(float).tiny)
             rate = (np.einsum("fr,fr->f", weights, noisy) + 1) / (n + 2)
-        theta = regression.modes(weights * (1 - noisy), theta, ROUGHLY if again else PRECISELY)
+        theta = regression.modes(weights * (1 - noisy), theta, LOOSE_TOLERANCE if again else TIGHT_TOLERANCE)
     return theta, rate, weights * (1 - noisy)
 
 
 def relevances(log_bayes_factors: Mapping[str, float], excess: Mapping[str, float]) -> dict[str, float]:
-    """The probability that each column depends on the class, the share π of those that do being unknown before.
+    """The probability that each column depends on the class, averaged over the unknown share π of those that do.
 
-    P(depends | π) = π BF/(π BF + 1 - π), averaged over p(π | all columns) ∝ p(π) Π(π BF + 1 - π). Before, π = 0 is as
-    probable as all other shares together, which are equally probable: among columns of noise none is believed, however
-    many there are. The excess is how much log BF of a column is too large.
+    P(depends | π) = π BF/(π BF + 1 - π), averaged over p(π | all columns) ∝ p(π) Π(π BF + 1 - π). The prior of π has
+    the mass ½ at 0 and is otherwise uniform, so that no column is believed among any number of columns of noise. The
+    excess is subtracted from log BF.
     """
     log_factors = np.array([value - excess.get(name, 0.0) for name, value in log_bayes_factors.items()])
-    log_odds = log_factors + np.log(SHARES_OF_COLUMNS / (1 - SHARES_OF_COLUMNS))[:, None]  # (shares, columns)
-    against = np.exp(-np.abs(log_odds))  # the odds of what is less probable
-    log_evidence = (np.maximum(log_odds, 0.0) + np.log1p(against) + np.log1p(-SHARES_OF_COLUMNS)[:, None]).sum(1)
-    log_posterior = np.append(log_evidence - np.log(len(SHARES_OF_COLUMNS)), 0.0)  # the last: no column depends
+    log_odds = log_factors + np.log(DEPENDENT_SHARES / (1 - DEPENDENT_SHARES))[:, None]  # (shares, columns)
+    against = np.exp(-np.abs(log_odds))  # the odds of the less probable case
+    log_evidence = (np.maximum(log_odds, 0.0) + np.log1p(against) + np.log1p(-DEPENDENT_SHARES)[:, None]).sum(1)
+    log_posterior = np.append(log_evidence - np.log(len(DEPENDENT_SHARES)), 0.0)  # the last: no column depends
     posterior = np.exp(log_posterior - np.logaddexp.reduce(log_posterior))[:-1]
     depends = np.where(log_odds >= 0, 1.0, against) / (1 + against)
     return dict(zip(log_bayes_factors, (posterior @ depends).tolist(), strict=True))

@@ -28,7 +28,7 @@ from credo.numerics.exact import Array
 from credo.selection.label_noise import noise_rates
 from credo.selection.linear_terms import DiscriminativeTerm
 from credo.selection.tuned import untuned_classes
-from credo.selection.tuning import worth
+from credo.selection.tuning import discount_factor
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -254,7 +254,7 @@ class Live:
             return 1.0
         cells = [row[name] for name in tuning.used]
         missing = sum(cell is None or cell != cell for cell in cells)
-        return float(worth(np.array(missing / max(len(cells), 1)), tuning.discount)) if missing else 1.0
+        return float(discount_factor(np.array(missing / max(len(cells), 1)), tuning.discount)) if missing else 1.0
 
     def _before_the_row(self) -> tuple[Array, Array, Array]:
         """log P(class) with biases and label noise, the biases, and the noise of each class."""

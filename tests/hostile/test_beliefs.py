@@ -28,7 +28,11 @@ OUTSIDE: list[tuple[Any, tuple[Any, ...], str]] = [
     (credo.BetaBernoulli, (float("inf"), 1), "a must be positive, but is inf"),
     (credo.BetaBernoulli, ("two", 1), "a must be positive, but is 'two'"),
     (credo.BetaBernoulli, (None, 1), "a must be positive, but is"),
-    (credo.DirichletCategorical, ([1, 2], ("a", "b", "c")), "3 values need as many concentrations, but there are 2"),
+    (
+        credo.DirichletCategorical,
+        ([1, 2], ("a", "b", "c")),
+        "one concentration for each of the 3 values, but there are 2",
+    ),
     (credo.DirichletCategorical, (0,), "concentration must be positive, but is 0"),
     (credo.DirichletCategorical, ({"a": 1, "b": -1},), "concentration must be positive, but is -1"),
     (credo.DirichletCategorical, ({"a": 1, 2: 1},), "values must be of one type, but are int and str"),

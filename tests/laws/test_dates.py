@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import credo
 from credo import NaiveBayes, Schema
-from credo.blocks.calendar import MONTHS, PARTS, WEEKDAYS, part_codes
+from credo.blocks.calendar import CALENDAR_VALUES, MONTHS, WEEKDAYS, part_codes
 from credo.data import source
 from credo.errors import DataError, Notice
 
@@ -82,7 +82,7 @@ def test_parts_of_a_moment(moment: dt.datetime) -> None:
         (batch,) = source({"x": [cell]}).batches(["x"])
         days = batch.numbers("x")
         assert days[0] == (moment - dt.datetime(1970, 1, 1)).total_seconds() / 86_400
-        found = {part: names[int(part_codes(days, part)[0])] for part, names in PARTS.items()}
+        found = {part: names[int(part_codes(days, part)[0])] for part, names in CALENDAR_VALUES.items()}
         assert found == {
             "weekday": WEEKDAYS[moment.weekday()], "month": MONTHS[moment.month - 1], "hour": f"{moment.hour:02} h",
         }  # fmt: skip

@@ -12,7 +12,7 @@ import credo
 from credo import engines
 from credo.data import source
 from credo.selection import pooling
-from credo.selection.design import designed
+from credo.selection.design import design_of
 from credo.selection.discriminative import LOGISTIC, TREE
 from credo.selection.linear_terms import LinearCells, LinearTerm, LinearWords
 from credo.selection.tree_terms import TreeTerm
@@ -171,7 +171,7 @@ def test_cells_beyond_all_that_was_seen_are_as_the_furthest() -> None:
     rng = np.random.default_rng(0)
     table = {"x": rng.normal(size=30), "z": rng.choice(["a", "b"], 30), "y": np.arange(30) % 2}
     model = credo.NaiveBayes().fit(table, target="y")
-    found = designed(model, [*source(table).batches(["x", "z"])], np.ones(30))
+    found = design_of(model, [*source(table).batches(["x", "z"])], np.ones(30))
     assert found is not None
     term = found.terms[0].fitted(np.array([[-1.0, 1.0], [0.5, -0.5], [0.0, 0.0]]))
     batches = [next(source([{"x": x, "z": "a"}]).batches(["x", "z"])) for x in (1e6, 1e140)]

@@ -59,7 +59,7 @@ def shares(rows: int, seed: int) -> Soft:
 def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also for few rows."""
     for module in (soft_sums, completed_rows, gaussian):
-        monkeypatch.setattr(module, "SMALL", 0)
+        monkeypatch.setattr(module, "FEW_SOFT_SUMS", 0)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 127, 128, 400])
@@ -69,7 +69,7 @@ def test_kernels_sum_as_numpy_does(rows: int, missing: float, monkeypatch: pytes
     whole = np.where(np.isnan(x), 1.5, x)
     found = []
     for small in (2**30, 0):
-        monkeypatch.setattr(soft_sums, "SMALL", small)
+        monkeypatch.setattr(soft_sums, "FEW_SOFT_SUMS", small)
         found.append((Moments.of(x, member), CrossMoments.of(whole, member)))
     for one, other in zip(*found, strict=True):
         check_same(one, other)
@@ -119,7 +119,7 @@ def test_kernels_give_the_log_densities_of_each_pattern(
     x[3] = np.nan
     found = []
     for small in (2**30, 0):
-        monkeypatch.setattr(gaussian, "SMALL", small)
+        monkeypatch.setattr(gaussian, "FEW_SOFT_SUMS", small)
         found.append(np.zeros((500, 3)))
         likelihood.add(x, found[-1])
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-9)
@@ -130,7 +130,7 @@ def test_kernels_complete_rows_as_each_pattern_does(monkeypatch: pytest.MonkeyPa
     likelihood, x, member = learned("full", SETTINGS), numbers(700, 0.4, 8), shares(700, 9)
     found = []
     for small in (2**30, 0):
-        monkeypatch.setattr(completed_rows, "SMALL", small)
+        monkeypatch.setattr(completed_rows, "FEW_SOFT_SUMS", small)
         found.append(likelihood.completed_moments(x, member))
     check_same(*found)
     np.testing.assert_allclose(found[1].scatter, found[0].scatter, rtol=1e-8, atol=1e-8)
@@ -278,7 +278,7 @@ def test_one_pass_expects_what_responsibilities_and_sums_expect(
 
 def test_joint_values_are_counted_and_scored_as_single_ones() -> None:
     """Of columns with few values, with many, with unseen values and with missing cells."""
-    size, rng = 3 * joint_codes.MANY, np.random.default_rng(23)
+    size, rng = 3 * joint_codes.JOINED_ROWS, np.random.default_rng(23)
     few = pa.array(rng.choice([*"uvw", None], size).tolist())
     digits = pa.array(np.where(rng.random(size) < 0.2, np.nan, rng.integers(0, 9, size)), from_pandas=True)
     many, flag = pa.array(rng.integers(0, 5000, size)), pa.array(rng.random(size) < 0.3)
@@ -287,7 +287,7 @@ def test_joint_values_are_counted_and_scored_as_single_ones() -> None:
     joined = batch.encoded(joint_codes.JointCodes(block.names))
     assert [len(each.levels) for each in joined.columns] == [2, 1, 1]
     conditional = Conditional((block,), SETTINGS, "group")
-    parts = [batch.slice(start, joint_codes.MANY - 1) for start in range(0, size, joint_codes.MANY - 1)]
+    parts = [batch.slice(start, joint_codes.JOINED_ROWS - 1) for start in range(0, size, joint_codes.JOINED_ROWS - 1)]
     each = [conditional.expected(part, Soft(member.weights[part.start :][: part.rows]), LEVELS) for part in parts]
     single, whole = Evidence.total(each).ordered(), conditional.expected(batch, member, LEVELS).ordered()
     assert single.schema == whole.schema

@@ -13,7 +13,7 @@ from credo.cli import main
 from credo.core.folds import FoldDraw, grouped_by
 from credo.data import source
 from credo.models.metrics import variance_of_mean
-from credo.selection.sample import _by_size
+from credo.selection.sample import _folds_of_groups
 from tests.laws.classifiers import unheard
 
 FEATURES = tuple(f"x{j}" for j in range(6))
@@ -164,8 +164,8 @@ def test_regression_is_learned_by_groups() -> None:
 
 
 def test_many_rows_are_sampled_and_groups_stay_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.selection.sample.ROWS", 300)
-    monkeypatch.setattr("credo.selection.sample.ROWS_IN_CELLS", 300)
+    monkeypatch.setattr("credo.selection.sample.SAMPLE_ROWS", 300)
+    monkeypatch.setattr("credo.selection.sample.DEPENDENCE_ROWS", 300)
     table = without(visits(6), "severity")
     model = credo.learn(table, "sick", groups="patient")
     assert model.n == 800
@@ -184,7 +184,7 @@ def test_rows_without_a_group_are_groups_by_themselves() -> None:
 
 def test_folds_of_groups_have_about_as_many_rows() -> None:
     groups = np.repeat(np.arange(30, dtype=np.uint64), np.arange(1, 31))
-    folds = _by_size(groups, 5, seed=0)
+    folds = _folds_of_groups(groups, 5, seed=0)
     assert all(len(np.unique(folds[groups == g])) == 1 for g in range(30))
     assert np.ptp(np.bincount(folds)) <= 3
 

@@ -22,7 +22,7 @@ import credo
 from credo._kernels import jit
 from credo._kernels.text.live import distinct
 from credo.blocks.text.tallies import LiveTable
-from credo.core.evidence import MANY_LEVELS, WAITING, Evidence
+from credo.core.evidence import MANY_LEVELS, WAITING_TERMS, Evidence
 from credo.core.labels import ROWS
 from credo.core.sparse import Sparse
 from credo.data.schema import Column, Schema, unite
@@ -60,13 +60,13 @@ def much() -> Any:
 
 
 def test_rows_one_by_one_are_a_fit(much: Any) -> None:
-    model, new = much, letters(400, 400 + 3 * WAITING)
+    model, new = much, letters(400, 400 + 3 * WAITING_TERMS)
     new["kind"][1] = "c"
     for row in rows_of(new):
         model = model.update(row)
         assert model.evidence.waiting
     old = letters(0, 400)
-    assert model.n == 400 + 3 * WAITING
+    assert model.n == 400 + 3 * WAITING_TERMS
     assert_same(model, fitted({name: old[name] + new[name] for name in old}), new)
     assert_same(much, fitted(old), new)
 

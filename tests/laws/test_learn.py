@@ -11,14 +11,14 @@ import pytest
 import credo
 from credo.errors import CredoError, DataError, EvidenceError, Notice
 from credo.models.classifier import Classifier
-from credo.selection import nested
 from credo.selection.candidates import EVERY_TERM, ONE_WEIGHT, TIED
 from credo.selection.discriminative import LOGISTIC
-from credo.selection.texts import gains
+from credo.selection.nested_validation import CLASS_SHARES
+from credo.selection.significance import clear_gain
 from tests.laws.classifiers import learned_in_every_form
 
 Table = dict[str, Any]
-EVERY = {ONE_WEIGHT, TIED, EVERY_TERM, LOGISTIC, nested.SHARES}
+EVERY = {ONE_WEIGHT, TIED, EVERY_TERM, LOGISTIC, CLASS_SHARES}
 
 
 def messy(seed: int, rows: int) -> Table:
@@ -154,7 +154,7 @@ def test_the_report_says_what_was_tried(table: Table) -> None:
     assert {each.name for each in report.tried} == EVERY
     assert losses == sorted(losses)
     assert all(each.name in report.why for each in report.tried if each.share > 0.1)
-    assert report.scores.log_loss < next(each.log_loss for each in report.tried if each.name == nested.SHARES)
+    assert report.scores.log_loss < next(each.log_loss for each in report.tried if each.name == CLASS_SHARES)
     assert "nested 10-fold, 90 rows" in repr(report.scores)
     assert report.rows == 90
     assert {column.name: column.kind for column in report.columns}["sky"] == "category"
@@ -171,7 +171,7 @@ def test_what_columns_say_together_is_found() -> None:
     model = credo.learn(table, target="y")
     assert model.tuning.weights["full"]["(all together)"] > 0.3
     assert model.report.scores.accuracy > 0.85
-    assert all(each.accuracy < 0.65 for each in model.report.tried if each.name in (ONE_WEIGHT, nested.SHARES))
+    assert all(each.accuracy < 0.65 for each in model.report.tried if each.name in (ONE_WEIGHT, CLASS_SHARES))
 
 
 def test_weights_are_rows_repeated(table: Table) -> None:
@@ -391,8 +391,8 @@ def test_what_cannot_be_learned_from(data: Any, how: Any, says: str) -> None:
 
 
 def test_few_heavy_rows_are_few() -> None:
-    """What gains nothing is rarely taken for a gain, however unequal rows weigh."""
+    """Noise is rarely taken for a gain, however unequal the weights of rows are."""
     rng = np.random.default_rng(0)
     weight = np.where(np.arange(1000) < 20, 100.0, 0.01)
-    taken = [gains(rng.normal(size=1000), weight, 2.0) for _ in range(400)]
+    taken = [clear_gain(rng.normal(size=1000), weight, 2.0) for _ in range(400)]
     assert np.mean(taken) < 0.08

@@ -9,8 +9,8 @@ import pytest
 
 import credo
 from credo.models.forms import CELL_FORMS
-from credo.selection import nested
-from credo.selection.candidates import OF_PAIRS
+from credo.selection import nested_validation
+from credo.selection.candidates import DEPENDENCE_CANDIDATES
 from credo.selection.tuned import TunedClassifier
 from tests.laws.classifiers import pick
 
@@ -54,7 +54,7 @@ def test_pairs_are_read_where_they_tell_of_the_class(learned: TunedClassifier) -
 
 def test_the_simpler_model_stands_where_the_gain_is_not_clear() -> None:
     model = credo.learn(independent(1100), target="y")
-    tried = [each for each in model.report.tried if each.name.split(" (stopped")[0] in OF_PAIRS]
+    tried = [each for each in model.report.tried if each.name.split(" (stopped")[0] in DEPENDENCE_CANDIDATES]
     assert tried
     assert not any(each.share for each in tried)
     assert not forms_of(model) & set(CELL_FORMS)
@@ -65,16 +65,16 @@ def test_pairs_without_hope_are_given_up_and_nothing_else_changes(monkeypatch: p
     table = independent(1100)
     early = credo.learn(table, target="y")
     assert sum("(stopped after 1 of 5 folds)" in each.name for each in early.report.tried) >= 2
-    monkeypatch.setattr(nested, "LOOKS", 0)
+    monkeypatch.setattr(nested_validation, "FUTILITY_LOOKS", 0)
     whole = credo.learn(table, target="y")
-    assert OF_PAIRS & {each.name for each in whole.report.tried}
+    assert DEPENDENCE_CANDIDATES & {each.name for each in whole.report.tried}
     np.testing.assert_allclose(early.predict_proba(table), whole.predict_proba(table), rtol=0, atol=1e-6)
     assert early.report.scores.log_loss == pytest.approx(whole.report.scores.log_loss, abs=1e-6)
 
 
 def test_no_pairs_are_tried_where_rows_are_few() -> None:
     model = credo.learn(dependent(300), target="y")
-    assert not OF_PAIRS & {each.name for each in model.report.tried}
+    assert not DEPENDENCE_CANDIDATES & {each.name for each in model.report.tried}
 
 
 def test_a_learned_model_has_all_verbs(learned: TunedClassifier, tmp_path: Any) -> None:

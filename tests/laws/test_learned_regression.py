@@ -12,8 +12,8 @@ from click.testing import CliRunner
 import credo
 from credo.cli.group import main
 from credo.models.regression.scores import NumberScores
-from credo.selection.comparison import Comparison
-from credo.selection.regression import _clearly_better, _some
+from credo.selection.comparison import CurveComparison
+from credo.selection.regression import _clearly_better, _of_rows
 
 Table = dict[str, Any]
 
@@ -97,7 +97,7 @@ def test_choices_count_the_rows_that_taught(held_out_ratio: float, better: bool)
         NumberScores(truth, truth, logs, np.ones(100), held_out_ratio=held_out_ratio) for logs in (np.zeros(100), gain)
     )
     assert _clearly_better(other, plain) == better
-    assert _clearly_better(_some(other, gain < 9), _some(plain, gain < 9)) == better
+    assert _clearly_better(_of_rows(other, gain < 9), _of_rows(plain, gain < 9)) == better
 
 
 def test_whole_numbers_are_classes_where_few_else_quantities() -> None:
@@ -135,10 +135,10 @@ def test_what_can_t_be_predicted(data: Table, how: Table, says: str) -> None:
         credo.learn(data, target="y", **how)
 
 
-def crossing(losses: Any) -> Comparison:
+def crossing(losses: Any) -> CurveComparison:
     found = np.array(losses, dtype=float)
     draws = found[:, None, :] + 0.001 * np.arange(4)[None, :, None]
-    return Comparison("y", ("NaiveBayes", "LogisticRegression"), (10, 20, 40), draws, 1 - draws, 50)
+    return CurveComparison("y", ("NaiveBayes", "LogisticRegression"), (10, 20, 40), draws, 1 - draws, 50)
 
 
 def test_advice_says_which_to_prefer_at_which_size() -> None:
@@ -146,7 +146,7 @@ def test_advice_says_which_to_prefer_at_which_size() -> None:
     assert found.preferred == (0, None, 1)
     assert found.advice == (
         "Up to 10 rows prefer NaiveBayes (generative); at 20 rows there is no clear difference; "
-        "from 40 rows on prefer LogisticRegression (discriminative)."
+        "from 40 rows prefer LogisticRegression (discriminative)."
     )
     always = crossing([[0.3, 0.3, 0.3], [0.5, 0.4, 0.6]])
     assert always.advice == "Prefer NaiveBayes (generative) at every size from 10 to 40 rows."
@@ -171,8 +171,8 @@ def test_both_learn_from_the_same_draws() -> None:
     ("how", "says"),
     [
         ({"draws": 1}, "draws must be"),
-        ({"withheld": 2}, "withheld is a share"),
-        ({"sizes": [1]}, "sizes are whole numbers from 4"),
+        ({"withheld": 2}, "withheld must be a share"),
+        ({"sizes": [1]}, "sizes must be whole numbers from 4"),
     ],
 )
 def test_comparisons_that_can_t_be_made(how: Table, says: str) -> None:

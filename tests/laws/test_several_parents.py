@@ -177,7 +177,7 @@ def test_parents_are_the_earlier_columns_that_a_column_depends_on_most() -> None
 
 
 def test_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choosing, "MOST_CELLS", 40)
+    monkeypatch.setattr(choosing, "FAMILY_CELLS", 40)
     model = credo.KDependence(3).fit(interacting(400), TARGET)
     assert max(map(len, model.parents.values())) == 1
 

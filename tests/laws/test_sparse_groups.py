@@ -35,7 +35,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def asked(question: Any) -> tuple[Any, Any]:
         dense = question()
-        monkeypatch.setattr(sparse, "FEW_CELLS", 20)
+        monkeypatch.setattr(sparse, "DENSE_TABLE", 20)
         return dense, question()
 
     return asked
@@ -103,7 +103,7 @@ def test_what_was_never_learned_cannot_be_forgotten(both: Any) -> None:
 def test_a_file_of_whole_tables_goes_on_with_cells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     whole = believed(rows(1)).update(rows(2))
     credo.save(believed(rows(1)), tmp_path / "before.credo")
-    monkeypatch.setattr(sparse, "FEW_CELLS", 20)
+    monkeypatch.setattr(sparse, "DENSE_TABLE", 20)
     after = credo.load(tmp_path / "before.credo").update(rows(2))
     assert after.statistics.is_sparse
     np.testing.assert_array_equal(after.statistics.n.value, whole.statistics.n.value)

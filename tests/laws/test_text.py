@@ -14,9 +14,9 @@ from credo.data import source
 from credo.data.schema import Axis, Derived
 from credo.errors import CredoError, Notice
 from credo.models.classifier import Classifier
+from credo.selection.candidate_forms import with_candidate_forms
 from credo.selection.tuned import TunedClassifier
 from credo.selection.tuning import Tuning
-from credo.selection.widening import widened
 from tests.laws.classifiers import assert_same, changed, pick, unheard, written
 
 Table = dict[str, Any]
@@ -351,7 +351,7 @@ def test_words_that_only_one_class_has() -> None:
 def with_odds(table: Table, weights: Any, likelihood: str = "words", **how: Any) -> Classifier:
     """A tuning with three text terms and label noise."""
     plain = credo.NaiveBayes(kinds={"text": credo.Text(**how)}).fit(table, "kind", weight=weights)
-    wide = widened(plain, source(table), weights)
+    wide = with_candidate_forms(plain, source(table), weights)
     forms = {"text": (likelihood, "odds", "pairs")} | ({"size": ("gaussian",)} if "size" in table else {})
     voices = {likelihood: {"text": 0.3}, "odds": {"text": 0.8}, "pairs": {"text": 0.4}, "gaussian": {"size": 1.0}}
     odds: dict[Axis, tuple[float, float]] = {"text": (4.0, 1.0), Derived("pairs", "text"): (2.0, 0.5)}
@@ -527,7 +527,7 @@ def test_a_long_text_is_read_live_as_any_other() -> None:
 def test_a_class_that_comes_after_tuning_is_noticed(table: Table) -> None:
     model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(table, "kind").tune(table)
     row: dict[str, list[Any]] = {"text": ["a new thing"], "size": [1.0], "kind": ["phish"]}
-    with pytest.warns(Notice, match="column 'kind': 'phish' comes after tuning, which has no weight for it: tune"):
+    with pytest.warns(Notice, match="column 'kind': 'phish' comes after tuning, which has no bias for it: tune"):
         later = model.update(row)
     assert later.update(row).n == model.n + 2  # which is no news any more
     with pytest.warns(Notice, match="'phish' comes after tuning"):

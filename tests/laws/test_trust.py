@@ -20,7 +20,7 @@ from credo.selection.sample import drawn, encoded
 from credo.selection.stacking import HeldOut, cross_fitted
 from credo.selection.terms import TermScores, trained
 from credo.selection.tuned import missing_share
-from credo.selection.tuning import worth
+from credo.selection.tuning import discount_factor
 from credo.selection.weighting import relevances
 
 Table = dict[str, Any]
@@ -252,7 +252,7 @@ def test_contributions_know_the_discount() -> None:
     whole = model._log_joint(batch)[0]
     rows, (first, second) = np.arange(batch.rows), np.argsort(-whole, axis=1).T
     for name in model.views:
-        share = worth(missing_share(model, batch, model.tuning.used), model.tuning.discount)[:, None]
+        share = discount_factor(missing_share(model, batch, model.tuning.used), model.tuning.discount)[:, None]
         plain = replace(model, tuning=replace(model.tuning, discount=0.0, label_noise=0.0))
         said = plain._log_joint(batch.without(name))[0] - plain.terms.log_prior
         rates = noise_rates(model.tuning.label_noise, model.class_weights)

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from credo._kernels.core.cut_products import ROWS, add_products_whole
+from credo._kernels.core.cut_products import CUT_TILE, add_products_whole
 from credo._kernels.core.sums import add_products_hard
 from credo.core.few_products import add_few_products
 from credo.core.membership import Hard
-from credo.core.moments import MANY_PRODUCTS, CrossMoments
+from credo.core.moments import LANE_PRODUCTS, CrossMoments
 
 
 @pytest.mark.parametrize("rows", [0, 1, 70])
@@ -50,18 +50,18 @@ def test_missing_and_too_large_cells_are_not_summed(cell: float) -> None:
 
 def test_cut_numbers_as_large_as_can_be() -> None:
     """A tile of numbers just below a power of two, whose parts are the largest: their sums are exact."""
-    x = np.full((2, ROWS), 2.0 - 2.0**-52)
+    x = np.full((2, CUT_TILE), 2.0 - 2.0**-52)
     x[1] *= 2.0**400
     high, low = np.zeros((2, 2, 2))
     assert add_products_whole(x, high, low)
-    square = ROWS * Fraction(2.0 - 2.0**-52) ** 2
+    square = CUT_TILE * Fraction(2.0 - 2.0**-52) ** 2
     for j, m, scale in ((0, 0, 0), (1, 0, 400), (1, 1, 800)):
         lost = Fraction(high[j, m]) + Fraction(low[j, m]) - square * 2**scale
-        assert abs(lost) <= ROWS * 4 * Fraction(2) ** (scale - 90)
+        assert abs(lost) <= CUT_TILE * 4 * Fraction(2) ** (scale - 90)
 
 
 def test_many_rows_give_the_sums_that_pairs_of_floats_do() -> None:
-    x = np.random.default_rng(0).normal(3.0, 2.0, size=(MANY_PRODUCTS // 400 + 1, 19))
+    x = np.random.default_rng(0).normal(3.0, 2.0, size=(LANE_PRODUCTS // 400 + 1, 19))
     member = Hard.whole(len(x), np.ones(len(x)))
     found = CrossMoments.of(x, member)
     high, low = np.zeros((2, 1, 20, 20))

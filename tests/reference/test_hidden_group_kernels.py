@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from credo._kernels.blocks.hidden_groups import NEAR, expect_moments, expect_tied_products, exponentiate
-from credo._kernels.core.soft_sums import TILE
+from credo._kernels.blocks.hidden_groups import NEAR_SHIFT, expect_moments, expect_tied_products, exponentiate
+from credo._kernels.core.soft_sums import SOFT_TILE
 from credo.numerics.exact import Array
 
 GROUPS, COLUMNS, VALUES = 5, 6, 7
-ALONE = np.empty((0, 0))  # no other columns
-UNCODED = np.empty((0, 0), dtype=np.int32), ALONE, ALONE  # no joint values
-SIZES = [0, 1, TILE - 1, TILE, TILE + 1, 3 * TILE + 7]
+RESIDUAL_WEIGHT = np.empty((0, 0))  # no other columns
+UNCODED = np.empty((0, 0), dtype=np.int32), RESIDUAL_WEIGHT, RESIDUAL_WEIGHT  # no joint values
+SIZES = [0, 1, SOFT_TILE - 1, SOFT_TILE, SOFT_TILE + 1, 3 * SOFT_TILE + 7]
 
 
 def rows_of(size: int, missing: float = 0.0) -> tuple[Array, Array]:
@@ -33,10 +33,10 @@ def test_exponentials_to_the_last_bits() -> None:
     x = -np.concatenate(
         [np.linspace(0, 1, 40), np.geomspace(1, 700, 80), [707.9, 708.1, 745.2, 1e5, 1e300, np.inf, 0, 1e-300]]
     )
-    bits = np.zeros(TILE, dtype=np.int64)
-    logs, total = np.vstack([x, 3.0 + x]), np.ones(TILE)
-    exponentiate(logs, 1, np.full(TILE, 3.0), total, bits.view(np.float64), bits)
-    exponentiate(logs, 0, np.zeros(TILE), total, bits.view(np.float64), bits)
+    bits = np.zeros(SOFT_TILE, dtype=np.int64)
+    logs, total = np.vstack([x, 3.0 + x]), np.ones(SOFT_TILE)
+    exponentiate(logs, 1, np.full(SOFT_TILE, 3.0), total, bits.view(np.float64), bits)
+    exponentiate(logs, 0, np.zeros(SOFT_TILE), total, bits.view(np.float64), bits)
     found = logs[0]
     np.testing.assert_allclose(logs[1], found, rtol=1e-12)
     np.testing.assert_allclose(total, 1.0 + logs.sum(0), rtol=4e-16)
@@ -48,7 +48,13 @@ def test_exponentials_to_the_last_bits() -> None:
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize(
     ("columns", "away", "joined"),
-    [(COLUMNS, 0.0, 0), (COLUMNS - 1, 0.0, 0), (COLUMNS, 2.0 * NEAR, 0), (COLUMNS, 0.0, 1), (COLUMNS - 1, 0.0, 2)],
+    [
+        (COLUMNS, 0.0, 0),
+        (COLUMNS - 1, 0.0, 0),
+        (COLUMNS, 2.0 * NEAR_SHIFT, 0),
+        (COLUMNS, 0.0, 1),
+        (COLUMNS - 1, 0.0, 2),
+    ],
 )
 @pytest.mark.parametrize("size", SIZES)
 def test_independent_numbers(size: int, columns: int, away: float, missing: float, beside: bool, joined: int) -> None:
@@ -64,7 +70,7 @@ def test_independent_numbers(size: int, columns: int, away: float, missing: floa
     known, first, second = np.zeros((3, GROUPS, columns))
     said = rng.normal(size=(size, GROUPS))  # by other columns
     said[rng.random(said.shape) < 0.1] = -np.inf
-    others = said.copy() if beside else ALONE
+    others = said.copy() if beside else RESIDUAL_WEIGHT
     codes, table = rng.integers(0, VALUES, (joined, size), dtype=np.int32), rng.normal(size=(VALUES, GROUPS))
     table[rng.random(table.shape) < 0.05], counts = -np.inf, np.zeros((VALUES, GROUPS))
     law = shift, scale, centre, constant, log_shares
@@ -93,14 +99,14 @@ def test_independent_numbers(size: int, columns: int, away: float, missing: floa
 
 def test_moments_about_the_shift_lose_few_digits() -> None:
     """A narrow group as far from the shift as such sums are taken."""
-    x = 1.0 + np.random.default_rng(3).normal(0, 1 / (np.sqrt(2) * NEAR), (5000, 1))
-    scale = np.full((1, 1), NEAR)
+    x = 1.0 + np.random.default_rng(3).normal(0, 1 / (np.sqrt(2) * NEAR_SHIFT), (5000, 1))
+    scale = np.full((1, 1), NEAR_SHIFT)
     tops, totals = np.empty((2, len(x)))
     n, (known, first, second) = np.zeros(1), np.zeros((3, 1, 1))
     ones, zero = np.ones(len(x)), np.zeros((1, 1))
     law = zero[0], scale, scale, zero, zero[0]
-    expect_moments(x, ones, *law, ALONE, *UNCODED, tops, totals, n, known, first, second)
-    z = NEAR * (x - 1.0)
+    expect_moments(x, ones, *law, RESIDUAL_WEIGHT, *UNCODED, tops, totals, n, known, first, second)
+    z = NEAR_SHIFT * (x - 1.0)
     np.testing.assert_allclose(second, (z**2).sum(), rtol=1e-11)
     np.testing.assert_allclose(first, z.sum(), atol=1e-10)
 
@@ -135,7 +141,7 @@ def test_impossible_rows_belong_to_no_group() -> None:
     ones = np.ones((2, COLUMNS))
     impossible = np.full(2, -np.inf)
     law = np.zeros(COLUMNS), ones, ones, ones, impossible
-    expect_moments(x, weight, *law, ALONE, *UNCODED, tops, totals, n, known, first, second)
+    expect_moments(x, weight, *law, RESIDUAL_WEIGHT, *UNCODED, tops, totals, n, known, first, second)
     assert (tops == -np.inf).all()
     assert not totals.any()
     assert not n.any()

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from credo._kernels.networks.junction import DEPTH, LONGEST, add_walk, multiply_walk, write_walk
+from credo._kernels.networks.junction import DEPTH, LONGEST_MAP, add_walk, multiply_walk, write_walk
 from credo._kernels.networks.sampling import draw, draw_in_turn, draw_runs
 from credo._kernels.networks.shapes import BEGIN, DIMENSIONS, FIRST, RUN
-from credo._kernels.networks.triangulation import FILL, UNIT, WEIGHT
+from credo._kernels.networks.triangulation import FILL, LOG_UNIT, WEIGHT
 from credo.networks.inference.elimination_order import connected, triangulate
 
 CARDS = st.lists(st.sampled_from([1, 2, 2, 3, 5, 9, 40]), min_size=1, max_size=5).filter(
@@ -26,7 +26,7 @@ def walk_of(card: list[int], small: list[int]) -> tuple[Any, Any]:
     step = np.zeros(len(card), dtype=np.int64)
     for i, v in enumerate(small):
         step[v] = prod(card[u] for u in small[i + 1 :])
-    walks, paths = np.zeros((1, 7), dtype=np.int64), np.zeros(2 * len(card) + LONGEST, dtype=np.int64)
+    walks, paths = np.zeros((1, 7), dtype=np.int64), np.zeros(2 * len(card) + LONGEST_MAP, dtype=np.int64)
     walks[0, FIRST] = 1
     size = write_walk(np.arange(len(card)), 0, len(card), np.array(card)[:, None], step, 0, 0, walks, paths)
     assert size <= len(paths)
@@ -98,7 +98,7 @@ def test_variables_go_by_the_rule(n: int, seed: int, density: float, fill: bool)
 
         def cost(v: int) -> tuple[Any, ...]:
             missing = sum(b not in near[a] for a in near[v] for b in near[v] if a < b)
-            size = np.rint(np.log(card) * UNIT)[[v, *near[v]]].sum()
+            size = np.rint(np.log(card) * LOG_UNIT)[[v, *near[v]]].sum()
             return stage[v], missing if fill else 0, size, chance[v], v
 
         v = min(near, key=cost)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from credo.numerics.ridge_logistic import Beside, Dense, Features, RidgeLogistic, SparseRows
+from credo.numerics.ridge_logistic import Dense, Features, HorizontalStack, RidgeLogistic, SparseRows
 
 sklearn = pytest.importorskip("sklearn.linear_model")
 
@@ -21,12 +21,12 @@ def test_fits_of_folds_are_those_of_scikit_learn(classes: int, penalty: float, k
     truth = (x @ rng.normal(size=(6, classes)) + rng.gumbel(size=(200, classes))).argmax(1)
     features: Features = {
         "dense": Dense(x), "sparse": SparseRows(csr_matrix(x)),
-        "both": Beside((Dense(x[:, :2]), SparseRows(csr_matrix(x[:, 2:])))),
+        "both": HorizontalStack((Dense(x[:, :2]), SparseRows(csr_matrix(x[:, 2:])))),
     }[kind]  # fmt: skip
     weights = np.ones((3, 200))
     weights[0, :40], weights[1, 40:80] = 0.0, 0.0
     problem = RidgeLogistic(features, truth, classes)
-    found = problem.fitted(weights, penalty, problem.start(weights), enough=1e-12)
+    found = problem.fitted(weights, penalty, problem.start(weights), tolerance=1e-12)
     for f, weight in enumerate(weights):
         peer = sklearn.LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=5000)
         peer.fit(x[weight > 0], truth[weight > 0])
@@ -47,7 +47,7 @@ def test_separable_rows_have_finite_weights() -> None:
 def test_features_agree_on_their_sums() -> None:
     rng = np.random.default_rng(0)
     x, w, v = rng.normal(size=(5, 3)), rng.normal(size=(2, 3)), rng.normal(size=(2, 5))
-    for features in (Dense(x), SparseRows(csr_matrix(x)), Beside((Dense(x[:, :1]), Dense(x[:, 1:])))):
+    for features in (Dense(x), SparseRows(csr_matrix(x)), HorizontalStack((Dense(x[:, :1]), Dense(x[:, 1:])))):
         assert features.products(w) == pytest.approx(w @ x.T)
         assert features.sums(v) == pytest.approx(v @ x)
         assert features.squares() == pytest.approx((x**2).sum(0))

@@ -16,13 +16,13 @@ from credo.core.membership import Hard
 from credo.data import source
 from credo.families.normal_inverse_wishart import JointParameters
 from credo.models.naive_bayes import NaiveBayes
+from credo.selection import candidate_forms
 from credo.selection import sample as samples
-from credo.selection import widening
+from credo.selection.candidate_forms import with_candidate_forms, with_joint_forms
 from credo.selection.candidates import candidates
-from credo.selection.in_step import together
+from credo.selection.lockstep import run_in_lockstep
 from credo.selection.sample import Sample, drawn, encoded
 from credo.selection.terms import TermScores, TrainedByEvidence, TrainedByScorers, trained
-from credo.selection.widening import joined, widened
 
 SETTINGS: list[dict[str, float]] = [{}, {"smoothing": 0.1}, {"strength": 10.0}, {"shrinkage": 0.01}]
 
@@ -51,7 +51,9 @@ def mixed(rows: int = 90, copies: bool = False) -> dict[str, Any]:
 def both_ways(table: dict[str, Any], weight: Any = None, most: int = 1000) -> tuple[Any, Sample, Sample]:
     """A model, and a sample of its rows as they are and with its cells encoded."""
     rows = source(table).held()
-    model = joined(widened(NaiveBayes().fit(table, "kind", weight=weight), rows, weight), rows, weight)
+    model = with_joint_forms(
+        with_candidate_forms(NaiveBayes().fit(table, "kind", weight=weight), rows, weight), rows, weight
+    )
     plain = drawn(model, rows, Weights.of(weight), 30).thinned(most)
     return model, plain, encoded(model, plain)
 
@@ -82,7 +84,7 @@ def test_folds_are_scored_as_their_evidence_has_it(settings: dict[str, float], c
 
 def test_a_sample_of_the_rows_is_taken_out_of_all_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the evidence has more rows than the sample, it can't be built from the sample's other rows."""
-    monkeypatch.setattr(samples, "ROWS", 40)
+    monkeypatch.setattr(samples, "SAMPLE_ROWS", 40)
     model, plain, coded = both_ways(mixed(120))
     assert plain.rows < model.n
     gone = plain.folds(4, 0) == 1
@@ -94,7 +96,7 @@ def test_a_sample_of_the_rows_is_taken_out_of_all_evidence(monkeypatch: pytest.M
 
 
 def test_scorers_that_read_the_same_cells_share_them_and_their_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(widening, "FEW_ROWS", 0)
+    monkeypatch.setattr(candidate_forms, "PAIR_ROWS", 0)
     model, _, coded = both_ways(mixed())
     assert coded.encoded is not None
     forms, cells = [form for form, _ in coded.encoded.scorers], coded.encoded.cells
@@ -113,7 +115,7 @@ def test_scorers_that_read_the_same_cells_share_them_and_their_evidence(monkeypa
 
 @pytest.mark.parametrize("names", [["height"], ["sky"], ["height", "sky"]])
 def test_few_columns_have_the_terms_of_many(names: list[str]) -> None:
-    """A single column that is read together with no other has the term of columns that are."""
+    """A single column that is read run_in_lockstep with no other has the term of columns that are."""
     model, plain, coded = both_ways({name: mixed()[name] for name in [*names, "kind"]})
     gone = plain.folds(5, 0) == 1
     slow, fast = TrainedByEvidence(model).without(plain, gone), trained(model, coded).without(coded, gone)
@@ -125,7 +127,7 @@ def test_few_columns_have_the_terms_of_many(names: list[str]) -> None:
 
 @pytest.mark.parametrize("copies", [False, True])
 def test_pairs_of_categories_are_scored_as_their_evidence_has_it(copies: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(widening, "FEW_ROWS", 0)
+    monkeypatch.setattr(candidate_forms, "PAIR_ROWS", 0)
     model, plain, coded = both_ways({name: mixed(copies=copies)[name] for name in ("sky", "rare", "kind")})
     assert {"one-dependence", "k-dependence"} <= set(model.views["sky"])
     gone = plain.folds(5, 0) == 1
@@ -138,7 +140,7 @@ def test_pairs_of_categories_are_scored_as_their_evidence_has_it(copies: bool, m
 
 def test_numbers_are_cut_again_where_a_fold_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a model of the other rows would cut them, if numbers are few."""
-    monkeypatch.setattr(widening, "FEW_ROWS", 0)
+    monkeypatch.setattr(candidate_forms, "PAIR_ROWS", 0)
     table = {name: mixed(300)[name] for name in ("sky", "rounded", "kind")} | {
         "deep": np.round(2 * mixed(300)["height"])
     }
@@ -182,7 +184,9 @@ def test_blanked_cells_are_missing() -> None:
 
 def test_candidates_are_the_same_either_way() -> None:
     model, plain, coded = both_ways(mixed(150))
-    slow, fast = together([candidates(TrainedByEvidence(model), plain), candidates(trained(model, coded), coded)])
+    slow, fast = run_in_lockstep(
+        [candidates(TrainedByEvidence(model), plain), candidates(trained(model, coded), coded)]
+    )
     assert fast.forms == slow.forms
     assert fast.settings == slow.settings
     for name, weighting in slow.weightings.items():

@@ -20,10 +20,10 @@ from credo.families.priors import of_joint_numbers
 from credo.models.naive_bayes import NaiveBayes
 from credo.numerics.exact import Array
 from credo.numerics.logistic import GaussianPrior, LogisticRegression, modes_of
+from credo.selection.candidate_forms import with_candidate_forms, with_joint_forms
 from credo.selection.sample import drawn
 from credo.selection.terms import Term, TermScores, TrainedByEvidence
 from credo.selection.weighting import Group, Regression, losses_of_each
-from credo.selection.widening import joined, widened
 
 
 def regression(seed: int, bounded: bool, classes: int = 3) -> tuple[LogisticRegression, Any, Any, Any, GaussianPrior]:
@@ -47,7 +47,7 @@ def test_the_mode_is_where_an_optimiser_ends(seed: int, bounded: bool) -> None:
 
     limits = [(0.0, None) if bounded else (None, None)] * 4
     best = minimize(objective, np.ones(4), bounds=limits, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-9})
-    np.testing.assert_allclose(model.mode(weight, enough=1e-12), best.x, atol=1e-4)
+    np.testing.assert_allclose(model.mode(weight, tolerance=1e-12), best.x, atol=1e-4)
 
 
 @pytest.mark.parametrize("size", [2, 6])
@@ -57,10 +57,10 @@ def test_fits_of_several_weightings_are_those_of_each(size: int) -> None:
     features, offset, truth = rng.normal(size=(90, 3, size)), rng.normal(size=(90, 3)), rng.integers(0, 3, 90)
     prior = GaussianPrior(np.full(size, 0.3), np.eye(size) * 2, np.arange(size) < 2)
     weights = rng.gamma(2.0, size=(5, 90)) * (np.arange(90) % 5 != np.arange(5)[:, None])
-    found = LogisticRegression(features, offset, truth, prior).modes(weights, enough=1e-12)
+    found = LogisticRegression(features, offset, truth, prior).modes(weights, tolerance=1e-12)
     for k, weight in enumerate(weights):
         rows = weight > 0
-        alone = LogisticRegression(features[rows], offset[rows], truth[rows], prior).mode(weight[rows], enough=1e-12)
+        alone = LogisticRegression(features[rows], offset[rows], truth[rows], prior).mode(weight[rows], tolerance=1e-12)
         np.testing.assert_allclose(found[k], alone, atol=1e-9)
     assert (found[:, :2] >= 0).all()
 
@@ -118,7 +118,9 @@ def messy(rows: int) -> dict[str, Any]:
 
 def wide(table: dict[str, Any], weight: Any = None) -> Any:
     rows = source(table).held()
-    return joined(widened(NaiveBayes().fit(table, "kind", weight=weight), rows, weight), rows, weight)
+    return with_joint_forms(
+        with_candidate_forms(NaiveBayes().fit(table, "kind", weight=weight), rows, weight), rows, weight
+    )
 
 
 def test_copies_are_one_row_of_their_weight() -> None:
@@ -230,7 +232,7 @@ def test_rows_with_cells_of_their_own_missing_are_as_those_of_one_pattern(
     form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Gaussians are cut to a pattern for each of its rows at once, or row by row."""
-    from credo.blocks import joint_gaussians as together
+    from credo.blocks import joint_gaussians
 
     table = messy(80)
     model = wide(table)
@@ -240,7 +242,7 @@ def test_rows_with_cells_of_their_own_missing_are_as_those_of_one_pattern(
     cells[3] = np.nan
     found = []
     for few in (0, 1000):
-        monkeypatch.setattr(together, "FEW", few)
+        monkeypatch.setattr(joint_gaussians, "PATTERN_ROWS", few)
         out = np.zeros((80, 3))
         likelihood.add(cells, out)
         left = likelihood.each_nearly_left_out(cells, piece.own)[:, :, 0]

@@ -1,6 +1,6 @@
-"""Cells that depend on each other given the class: pairs of them are counted, and turned into log-likelihoods.
+"""Cells that depend on each other given the class: counts of pairs, and log-likelihoods.
 
-Cells of all columns have one code each, -1 where nothing is known. (rows, columns)
+Each cell of each column has a code, -1 where it is missing. (rows, columns)
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def _pairs(codes: Any, *_: Any) -> float:
 
 @late_kernel_of(_pairs)
 def count_cell_pairs(codes: Codes, groups: Codes, weight: Array, high: Array, low: Array) -> None:
-    """high + low (groups, cells, cells) += the weight of rows with both cells, the one of the earlier column first.
+    """high + low (groups, cells, cells) += the weight of rows with both cells, that of the earlier column first.
 
-    The diagonal is the weight of rows that have the cell. Sums are pairs of floats (two-sum).
+    The diagonal is the weight of rows with the cell. Sums are pairs of floats (two-sum).
     """
     rows, columns = codes.shape
     for i in range(rows):
@@ -50,10 +50,10 @@ def count_cell_pairs(codes: Codes, groups: Codes, weight: Array, high: Array, lo
 
 @late_kernel_of(lambda codes, *rest: 0.7 * codes.size * rest[1].shape[2])
 def add_tree(codes: Codes, parents: Integers, pair: Array, single: Array, out: Array) -> None:
-    """out (rows, classes) += Σⱼ log p(b | a, class), b being column j's cell and a its parent's; log p(b | class) where
-    there is no parent, or it is missing.
+    """out (rows, classes) += Σⱼ log p(b | a, class) for the cell b of column j and a of its parent; log p(b | class)
+    without a parent, or if its cell is missing.
 
-    pair (cells a, cells b, classes), single (cells, classes); a parent of -1 is none.
+    pair (cells a, cells b, classes), single (cells, classes); a root has the parent -1.
     """
     rows, columns = codes.shape
     classes = single.shape[1]
@@ -87,10 +87,10 @@ def add_tree_left_out(
     backoff: float,
     out: Array,
 ) -> None:
-    """The same, each row's own class without it.
+    """`add_tree` with each row left out of its class.
 
-    counts (classes, cells, cells); totals (classes, cells, columns): of each cell's rows, those in which the column is
-    known; known (classes, columns); levels (columns).
+    counts (classes, cells, cells); totals (classes, cells, columns): the rows with a cell in which a column is known;
+    known (classes, columns); levels (columns).
     """
     rows, columns = codes.shape
     classes = single.shape[1]
@@ -120,26 +120,26 @@ def add_tree_left_out(
 
 
 @late_kernel
-def _log_mean(said: Array, count: int, k: int) -> float:
-    """log of the mean of exp(said[s, k]) over the first so many s."""
-    top: float = said[0, k]
+def _log_mean(logs: Array, count: int, k: int) -> float:
+    """The log of the mean of exp(logs[s, k]) over the first `count` s."""
+    top: float = logs[0, k]
     for s in range(1, count):
-        top = max(top, said[s, k])
+        top = max(top, logs[s, k])
     if top == -math.inf:
         return top
     total = 0.0
     for s in range(count):
-        total += math.exp(said[s, k] - top)
+        total += math.exp(logs[s, k] - top)
     return top + math.log(total / count)
 
 
 @late_kernel_of(lambda codes, *rest: 0.7 * codes.size * codes.shape[1] * rest[0].shape[2])
 def add_one_dependence(codes: Codes, pair: Array, single: Array, out: Array) -> None:
-    """out (rows, classes) += log of the mean over columns s, known in the row, of p(a | class) Πⱼ p(b | a, class), a
-    being the cell of s and b that of column j."""
+    """out (rows, classes) += the log of the mean of p(a | class) Πⱼ p(b | a, class) over the known columns s, for the
+    cell a of s and b of column j."""
     rows, columns = codes.shape
     classes = single.shape[1]
-    said = np.empty((columns, classes))
+    logs = np.empty((columns, classes))
     for i in range(rows):
         parents = 0
         for s in range(columns):
@@ -147,35 +147,35 @@ def add_one_dependence(codes: Codes, pair: Array, single: Array, out: Array) -> 
             if a < 0:
                 continue
             for k in range(classes):
-                said[parents, k] = single[a, k]
+                logs[parents, k] = single[a, k]
             for j in range(columns):
                 b = codes[i, j]
                 if b >= 0 and j != s:
                     for k in range(classes):
-                        said[parents, k] += pair[a, b, k]
+                        logs[parents, k] += pair[a, b, k]
             parents += 1
         if parents > 0:
             for k in range(classes):
-                out[i, k] += _log_mean(said, parents, k)
+                out[i, k] += _log_mean(logs, parents, k)
 
 
 @late_kernel_of(lambda codes, *rest: 2.0 * codes.size * codes.shape[1] * rest[0].shape[2])
 def hide_one_dependence(codes: Codes, pair: Array, single: Array, out: Array) -> None:
-    """out (columns, rows, classes) = what `add_one_dependence` adds where that column's cells are missing."""
+    """out (columns, rows, classes) = the terms of `add_one_dependence` with that column's cells missing."""
     rows, columns = codes.shape
     classes = single.shape[1]
-    said = np.empty((columns, classes))
+    logs = np.empty((columns, classes))
     rest = np.empty((columns, classes))
     for i in range(rows):
         for s in range(columns):
             a = codes[i, s]
             for k in range(classes):
-                said[s, k] = single[a, k] if a >= 0 else 0.0
+                logs[s, k] = single[a, k] if a >= 0 else 0.0
             for j in range(columns):
                 b = codes[i, j]
                 if a >= 0 and b >= 0 and j != s:
                     for k in range(classes):
-                        said[s, k] += pair[a, b, k]
+                        logs[s, k] += pair[a, b, k]
         for j in range(columns):
             b = codes[i, j]
             parents = 0
@@ -183,7 +183,7 @@ def hide_one_dependence(codes: Codes, pair: Array, single: Array, out: Array) ->
                 a = codes[i, s]
                 if a >= 0 and s != j:
                     for k in range(classes):
-                        rest[parents, k] = said[s, k] - pair[a, b, k] if b >= 0 else said[s, k]
+                        rest[parents, k] = logs[s, k] - pair[a, b, k] if b >= 0 else logs[s, k]
                     parents += 1
             for k in range(classes):
                 out[j, i, k] = _log_mean(rest, parents, k) if parents > 0 else 0.0
@@ -204,10 +204,10 @@ def add_one_dependence_left_out(
     backoff: float,
     out: Array,
 ) -> None:
-    """The same, each row's own class without it (see `add_tree_left_out`)."""
+    """`add_one_dependence` with each row left out of its class (see `add_tree_left_out`)."""
     rows, columns = codes.shape
     classes = single.shape[1]
-    said = np.empty((columns, classes))
+    logs = np.empty((columns, classes))
     base = np.empty(columns)
     for i in range(rows):
         mine, w = own[i], weight[i]
@@ -224,19 +224,19 @@ def add_one_dependence_left_out(
             if a < 0:
                 continue
             for k in range(classes):
-                said[parents, k] = single[a, k]
-            own_said = math.log(base[s]) if base[s] > 0.0 else -math.inf
+                logs[parents, k] = single[a, k]
+            own_logs = math.log(base[s]) if base[s] > 0.0 else -math.inf
             for j in range(columns):
                 b = codes[i, j]
                 if b >= 0 and j != s:
                     for k in range(classes):
-                        said[parents, k] += pair[a, b, k]
+                        logs[parents, k] += pair[a, b, k]
                     share = (max(counts[mine, a, b] - w, 0.0) + backoff * base[j]) / (
                         max(totals[mine, a, j] - w, 0.0) + backoff
                     )
-                    own_said += math.log(share) if share > 0.0 else -math.inf
-            said[parents, mine] = own_said
+                    own_logs += math.log(share) if share > 0.0 else -math.inf
+            logs[parents, mine] = own_logs
             parents += 1
         if parents > 0:
             for k in range(classes):
-                out[i, k] += _log_mean(said, parents, k)
+                out[i, k] += _log_mean(logs, parents, k)

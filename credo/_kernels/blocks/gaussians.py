@@ -1,7 +1,7 @@
-"""Log-likelihoods of independent numbers under each class, in tiles of rows that lie column by column.
+"""Log-likelihoods of independent numbers under each class, in column-major tiles of rows.
 
-Rows are the inner loops, so that they run in vector registers with nothing reordered: the same bits as plain Python.
-Every number is taken relative to a shift near its column's mean: means of 10⁹ keep all their digits.
+Inner loops run over rows, so that they vectorise without reordering, with the same bits as plain Python. Every number
+is relative to a shift near its column's mean, so that large means lose no digits.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
-TILE = 64  # rows
-WIDE, APART = 128, 8  # rows, and floats between a tile's columns: lanes a power of two apart share cache lines
+SCORED_TILE = 64  # rows of a tile
+LEFT_OUT_TILE, LEFT_OUT_PADDING = 128, 8  # rows, and floats between a tile's columns, which would share cache lines
 
 
 @late_kernel
 def count_beyond(x: Array, limit: float) -> int:
-    """How many cells lie beyond ±limit; NaN doesn't."""
+    """The number of cells beyond ±limit, NaN excluded."""
     found = 0
     rows, columns = x.shape
     for i in range(rows):
@@ -37,9 +37,12 @@ def add_normals(x: Array, shift: Array, centre: Array, half: Array, constant: Ar
     """out (rows, classes) += Σⱼ constantₖⱼ - halfₖⱼ (xᵢⱼ - shiftⱼ - centreₖⱼ)², over the cells that aren't NaN."""
     rows, columns = x.shape
     classes = centre.shape[0]
-    tile, total = np.zeros((columns, WIDE + APART)), np.zeros((classes, WIDE + APART))
-    for start in range(0, rows, WIDE):
-        size = min(WIDE, rows - start)
+    tile, total = (
+        np.zeros((columns, LEFT_OUT_TILE + LEFT_OUT_PADDING)),
+        np.zeros((classes, LEFT_OUT_TILE + LEFT_OUT_PADDING)),
+    )
+    for start in range(0, rows, LEFT_OUT_TILE):
+        size = min(LEFT_OUT_TILE, rows - start)
         whole = True
         for r in range(size):
             for j in range(columns):
@@ -52,23 +55,23 @@ def add_normals(x: Array, shift: Array, centre: Array, half: Array, constant: Ar
                 fours = columns // 4 * 4
                 for j in range(columns):
                     peak += constant[k, j]
-            for r in range(WIDE):
+            for r in range(LEFT_OUT_TILE):
                 total[k, r] = peak
             for j in range(0, fours, 4):  # four at a time: a quarter of the stores
                 m, n, o, p = centre[k, j], centre[k, j + 1], centre[k, j + 2], centre[k, j + 3]
                 e, f, g, h = half[k, j], half[k, j + 1], half[k, j + 2], half[k, j + 3]
-                for r in range(WIDE):
+                for r in range(LEFT_OUT_TILE):
                     s, t = tile[j, r] - m, tile[j + 1, r] - n
                     u, v = tile[j + 2, r] - o, tile[j + 3, r] - p
                     total[k, r] -= (e * s * s + f * t * t) + (g * u * u + h * v * v)
             for j in range(fours, columns):
                 m, h, c = centre[k, j], half[k, j], constant[k, j]
                 if whole:
-                    for r in range(WIDE):
+                    for r in range(LEFT_OUT_TILE):
                         v = tile[j, r] - m
                         total[k, r] -= h * v * v
                 else:
-                    for r in range(WIDE):
+                    for r in range(LEFT_OUT_TILE):
                         v = tile[j, r] - m
                         t = c - h * v * v
                         total[k, r] += t if t == t else 0.0
@@ -83,14 +86,14 @@ def add_students(
 ) -> None:
     """out (rows, classes) += Σⱼ constantₖⱼ - powerₖⱼ log(1 + inverseₖⱼ (xᵢⱼ - shiftⱼ - centreₖⱼ)²).
 
-    Columns up to the next end have the same power: one logarithm of their product does for all of them.
+    Columns up to the next end have the same power and share one logarithm, that of their product.
     """
     rows, columns = x.shape
     classes = centre.shape[0]
-    tile = np.zeros((columns, TILE))
-    total, product = np.empty(TILE), np.empty(TILE)
-    for start in range(0, rows, TILE):
-        size = min(TILE, rows - start)
+    tile = np.zeros((columns, SCORED_TILE))
+    total, product = np.empty(SCORED_TILE), np.empty(SCORED_TILE)
+    for start in range(0, rows, SCORED_TILE):
+        size = min(SCORED_TILE, rows - start)
         whole = True
         for r in range(size):
             for j in range(columns):
@@ -99,17 +102,17 @@ def add_students(
                 whole &= v == v
         for k in range(classes):
             peak, first = 0.0, 0
-            for r in range(TILE):
+            for r in range(SCORED_TILE):
                 total[r], product[r] = 0.0, 1.0
             for j in range(columns):
                 m, p, c = centre[k, j], inverse[k, j], constant[k, j]
                 if whole:
                     peak += c
-                    for r in range(TILE):
+                    for r in range(SCORED_TILE):
                         v = tile[j, r] - m
                         product[r] *= 1.0 + p * v * v
                 else:
-                    for r in range(TILE):
+                    for r in range(SCORED_TILE):
                         v = tile[j, r] - m
                         q = 1.0 + p * v * v
                         product[r] *= q if q == q else 1.0
@@ -120,14 +123,14 @@ def add_students(
                         if product[r] < math.inf:
                             total[r] -= e * math.log(product[r])
                             continue
-                        for i in range(first, j + 1):  # too far out for a product
+                        for i in range(first, j + 1):  # too large for a product
                             v = abs(tile[i, r] - centre[k, i])
                             q = 1.0 + inverse[k, i] * v * v
                             if q == math.inf:
                                 total[r] -= e * (math.log(inverse[k, i]) + 2.0 * math.log(v))
                             elif q == q:
                                 total[r] -= e * math.log(q)
-                    for r in range(TILE):
+                    for r in range(SCORED_TILE):
                         product[r] = 1.0
                     first = j + 1
             for r in range(size):
@@ -148,51 +151,51 @@ def add_left_out(
     out: Array,
     unsure: Flags,
 ) -> None:
-    """out (rows, classes) += log p(rowᵢ | class) without row i, of weight 1: its own class and the priors lose it.
+    """out (rows, classes) += log p(rowᵢ | class), with row i of weight 1 left out of its class and of the priors.
 
-    At a distance u from a class's mean, the posterior's spread without the row is b₀ + b₁u + b₂u² and what is left of
-    the distance a₀ + a₁u, both in units of the spread. others, mine (classes, columns, 7): b₀, b₁, b₂, a₀, a₁, a power
-    and a constant, of the classes that a row isn't in and of its own. unsure: rows for which digits were lost, as where
-    a square is above its column's limit.
+    At a distance u from a class's mean, the posterior's spread without the row is b₀ + b₁u + b₂u², and the remaining
+    distance is a₀ + a₁u, both in units of the spread. others, mine (classes, columns, 7): b₀, b₁, b₂, a₀, a₁, a power
+    and a constant, for other classes and for the row's class. unsure = rows that lost digits, such as those with a
+    square above its column's limit.
     """
     rows, columns = x.shape
     classes = len(mean)
-    tile = np.zeros((columns, TILE))
-    total, near, spread = np.empty(TILE), np.empty(TILE), np.empty(TILE)
-    lost = np.zeros(TILE, dtype=np.bool_)
-    for start in range(0, rows, TILE):
-        size = min(TILE, rows - start)
+    tile = np.zeros((columns, SCORED_TILE))
+    total, near, spread = np.empty(SCORED_TILE), np.empty(SCORED_TILE), np.empty(SCORED_TILE)
+    lost = np.zeros(SCORED_TILE, dtype=np.bool_)
+    for start in range(0, rows, SCORED_TILE):
+        size = min(SCORED_TILE, rows - start)
         whole = True
         for r in range(size):
             for j in range(columns):
                 z = x[start + r, j] - shift[j]
                 tile[j, r] = z
                 whole &= z == z
-        for r in range(TILE):
+        for r in range(SCORED_TILE):
             lost[r] = False
         for j in range(columns):
             most = limit[j]
-            for r in range(TILE):
+            for r in range(SCORED_TILE):
                 lost[r] |= tile[j, r] * tile[j, r] > most
         for r in range(size):
             unsure[start + r] |= lost[r]
         for k in range(classes):
             peak = 0.0
-            for r in range(TILE):
+            for r in range(SCORED_TILE):
                 total[r], near[r], spread[r] = 0.0, 1.0, 1.0
             for j in range(columns):
                 m, b0, b1, b2 = mean[k, j], others[k, j, 0], others[k, j, 1], others[k, j, 2]
                 a0, a1, c = others[k, j, 3], others[k, j, 4], others[k, j, 6]
                 if student and whole:
                     peak += c
-                    for r in range(TILE):
+                    for r in range(SCORED_TILE):
                         u = tile[j, r] - m
                         b = b0 + u * (b1 + u * b2)
                         a = a0 + a1 * u
                         spread[r] *= b
                         near[r] *= b + a * a
                 else:
-                    for r in range(TILE):
+                    for r in range(SCORED_TILE):
                         u = tile[j, r] - m
                         b = b0 + u * (b1 + u * b2)
                         a = a0 + a1 * u
@@ -204,15 +207,15 @@ def add_left_out(
                     e = others[k, j, 5]
                     for r in range(size):
                         if not 0.0 < spread[r] < math.inf or not 0.0 < near[r] < math.inf:
-                            unsure[start + r] = True  # digits were lost, or it is too far out for a product
+                            unsure[start + r] = True  # digits were lost, or it is too large for a product
                             continue
-                        v = spread[r] - 1.0  # mostly so little that its series is exact
+                        v = spread[r] - 1.0  # usually so small that its series is exact
                         small = abs(v) < 1e-3
                         log_spread = v * (1.0 - v * (0.5 - v * (1 / 3 - v * 0.25))) if small else math.log(spread[r])
                         total[r] -= 0.5 * log_spread
                         if student:
                             total[r] -= e * (math.log(near[r]) - log_spread)
-                    for r in range(TILE):
+                    for r in range(SCORED_TILE):
                         near[r], spread[r] = 1.0, 1.0
             for r in range(size):
                 if own[start + r] != k:
@@ -226,7 +229,7 @@ def add_left_out(
                     least = mine[k, j, 0]
                     b = least + u * (mine[k, j, 1] + u * mine[k, j, 2])
                     a = mine[k, j, 3] + mine[k, j, 4] * u
-                    unsure[i] |= least > 1e5 * b  # where b may be 0, or less
+                    unsure[i] |= least > 1e5 * b  # b may be at most 0
                     spread_ *= b
                     near_ *= b + a * a
                     sum_ += mine[k, j, 6] if student or b <= 0.0 else mine[k, j, 6] - a * a / b

@@ -1,9 +1,8 @@
-"""EM's E-step of rows of numbers whose group is hidden, in one pass: log-densities, responsibilities and their sums.
+"""EM's E-step of rows of numbers with hidden groups in one pass: log-densities, responsibilities and their sums.
 
-A tile of rows lies column by column, and stays in the processor's cache between the three. In units of a group's
-deviations, zᵢₖⱼ = scaleₖⱼ xᵢⱼ - centreₖⱼ, a density takes two operations a cell. Sums are about the groups' means, or
-near them, so that little cancels, and plain floats do. A group is named by its place: to take its lane out of an array
-counts references, which takes as long as a few rows.
+A column-major tile of rows stays in the processor's cache for all three. In units of a group's deviations,
+zᵢₖⱼ = scaleₖⱼ xᵢⱼ - centreₖⱼ, a density takes two operations per cell. Sums are about points near the groups' means, so
+that plain floats suffice. Groups are passed by position: slicing an array takes as long as a few rows.
 """
 
 from __future__ import annotations
@@ -13,37 +12,37 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.core.soft_sums import APART, TILE, add_tile_products
+from credo._kernels.core.soft_sums import SOFT_TILE, TILE_PADDING, add_tile_products
 from credo._kernels.jit import contracting_kernel, fast_kernel
 
 Array = NDArray[np.float64]
 Bits = NDArray[np.int64]
 Codes = NDArray[np.int32]
 
-NEAR = 30.0  # deviations from the shift, times √½, within which a variance loses at most three digits
-LEAST = -708.0  # below it, exp has no normal number: 0
-ROUNDER = 1.5 * 2.0**52  # added to a small number, its last bits are the nearest integer's
+NEAR_SHIFT = 30.0  # deviations from the shift, times √½, within which a variance loses at most three digits
+SMALLEST_NORMAL_EXPONENT = -708.0  # below this, exp isn't a normal number: 0
+ROUNDER = 1.5 * 2.0**52  # added to a small number, it gives the nearest integer in the last bits
 PER_LOG2, LOG2, LOG2_REST = 1 / math.log(2), 6.93147180369123816490e-01, 1.90821492927058770002e-10
 E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E13 = (1 / math.factorial(i) for i in range(2, 14))
 
 
 @contracting_kernel
 def exponentiate(logs: Array, k: int, base: Array, total: Array, power: Array, bits: Bits) -> None:
-    """logs[k] = exp(logs[k] - base) of a tile, to the last bit or two, and total += them: exp(n log 2 + r) =
-    2ⁿ (1 + r + r²/2 + ...). No exponent is above 0. In vector registers, which a call for each cell is not. bits are
-    those of power, whose numbers are scratch."""
-    for r in range(TILE):
-        power[r] = max(logs[k, r] - base[r], LEAST) * PER_LOG2 + ROUNDER
-    for r in range(TILE):
+    """logs[k] = exp(logs[k] - base) of a tile, to the last bit or two, and total += these: exp(n log 2 + r) = 2ⁿ (1 + r
+    + r²/2 + ...). No exponent is above 0. It vectorises, unlike calls of exp. bits are those of power, which is
+    scratch."""
+    for r in range(SOFT_TILE):
+        power[r] = max(logs[k, r] - base[r], SMALLEST_NORMAL_EXPONENT) * PER_LOG2 + ROUNDER
+    for r in range(SOFT_TILE):
         n, v = power[r] - ROUNDER, logs[k, r] - base[r]
-        s = max(v, LEAST) - n * LOG2 - n * LOG2_REST
+        s = max(v, SMALLEST_NORMAL_EXPONENT) - n * LOG2 - n * LOG2_REST
         p = E10 + s * (E11 + s * (E12 + s * E13))
         p = E6 + s * (E7 + s * (E8 + s * (E9 + s * p)))
         p = E2 + s * (E3 + s * (E4 + s * (E5 + s * p)))
-        logs[k, r] = 1.0 + s * (1.0 + s * p) if v >= LEAST else 0.0
-    for r in range(TILE):
+        logs[k, r] = 1.0 + s * (1.0 + s * p) if v >= SMALLEST_NORMAL_EXPONENT else 0.0
+    for r in range(SOFT_TILE):
         bits[r] = (bits[r] + 1023) << 52
-    for r in range(TILE):
+    for r in range(SOFT_TILE):
         v = logs[k, r] * power[r]
         logs[k, r] = v
         total[r] += v
@@ -51,7 +50,7 @@ def exponentiate(logs: Array, k: int, base: Array, total: Array, power: Array, b
 
 @fast_kernel
 def turn_rows(x: Array, start: int, size: int, shift: Array, cells: Array) -> bool:
-    """cells (columns, tile) = rows less the shift; whether none is NaN."""
+    """cells (columns, tile) = rows - shift. The result is whether none is NaN."""
     whole = True
     for r in range(size):
         for j in range(len(shift)):
@@ -66,18 +65,18 @@ def take_squares(cells: Array, scale: Array, centre: Array, k: int, peak: float,
     """logs[k] = peak - Σⱼ zₖⱼ² of a tile; no cell is NaN."""
     columns = len(cells)
     fours = columns // 4 * 4
-    for r in range(TILE):
+    for r in range(SOFT_TILE):
         logs[k, r] = peak
     for j in range(0, fours, 4):
         a, b, c, d = scale[k, j], scale[k, j + 1], scale[k, j + 2], scale[k, j + 3]
         e, f, g, h = centre[k, j], centre[k, j + 1], centre[k, j + 2], centre[k, j + 3]
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             s, t = a * cells[j, r] - e, b * cells[j + 1, r] - f
             u, v = c * cells[j + 2, r] - g, d * cells[j + 3, r] - h
             logs[k, r] -= (s * s + t * t) + (u * u + v * v)
     for j in range(fours, columns):
         a, e = scale[k, j], centre[k, j]
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             s = a * cells[j, r] - e
             logs[k, r] -= s * s
 
@@ -87,7 +86,7 @@ def add_known_squares(cells: Array, scale: Array, centre: Array, constant: Array
     """total (tile,) += Σⱼ constantⱼ - zⱼ², over the cells that aren't NaN."""
     for j in range(len(scale)):
         a, e, c = scale[j], centre[j], constant[j]
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             s = a * cells[j, r] - e
             v = c - s * s
             total[r] += v if v == v else 0.0
@@ -97,14 +96,14 @@ def add_known_squares(cells: Array, scale: Array, centre: Array, constant: Array
 def share_out_tile(
     logs: Array, groups: int, top: Array, base: Array, total: Array, power: Array, bits: Bits
 ) -> None:  # fmt: skip
-    """logs (groups, tile) = exp(logs - top), top (tile,) being each row's largest, and total (tile,) their sums. Where
-    the largest is -∞, all are 0."""
-    for r in range(TILE):
+    """logs (groups, tile) = exp(logs - top), where top (tile,) is each row's largest, and total (tile,) = their sums.
+    If the largest is -∞, all are 0."""
+    for r in range(SOFT_TILE):
         top[r], total[r] = logs[0, r], 0.0
     for k in range(1, groups):
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             top[r] = max(top[r], logs[k, r])
-    for r in range(TILE):
+    for r in range(SOFT_TILE):
         base[r] = top[r] if top[r] > -math.inf else 0.0
     for k in range(groups):
         exponentiate(logs, k, base, total, power, bits)
@@ -115,16 +114,16 @@ def weigh_tile(
     shares: Array, groups: int, start: int, size: int, weight: Array, top: Array, total: Array, tops: Array,
     totals: Array, n: Array,
 ) -> None:  # fmt: skip
-    """shares (groups, tile) times weight/total, 0 after the last row, and n (groups,) += their sums; top and total are
+    """shares (groups, tile) *= weight/total, 0 after the last row, and n (groups,) += their sums; top and total are
     written to those of all rows."""
     for r in range(size):
         tops[start + r], totals[start + r] = top[r], total[r]
         total[r] = weight[start + r] / total[r] if total[r] > 0.0 else 0.0
-    for r in range(size, TILE):
+    for r in range(size, SOFT_TILE):
         total[r] = 0.0
     for k in range(groups):
         own = 0.0
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             v = shares[k, r] * total[r]
             shares[k, r] = v
             own += v
@@ -161,7 +160,7 @@ def count_shares(codes: Codes, start: int, size: int, groups: int, shares: Array
 
 @fast_kernel
 def write_shares(shares: Array, start: int, size: int, groups: int, rows: Array) -> None:
-    """Those of a tile (groups, tile) into the rows' (rows, groups)."""
+    """Copy a tile's shares (groups, tile) to rows (rows, groups)."""
     for r in range(size):
         for k in range(groups):
             rows[start + r, k] = shares[k, r]
@@ -169,15 +168,15 @@ def write_shares(shares: Array, start: int, size: int, groups: int, rows: Array)
 
 @fast_kernel
 def add_tile_moments(cells: Array, shares: Array, scale: Array, centre: Array, first: Array, second: Array) -> float:
-    """first, second (columns,) += Σᵣ sᵣ (zᵣⱼ, zᵣⱼ²), of one group; and Σᵣ sᵣ. No cell is NaN."""
+    """first, second (columns,) += Σᵣ sᵣ (zᵣⱼ, zᵣⱼ²) of one group. The result is Σᵣ sᵣ. No cell is NaN."""
     columns, n = len(scale), 0.0
-    for r in range(TILE):
+    for r in range(SOFT_TILE):
         n += shares[r]
     twos = columns // 2 * 2
     for j in range(0, twos, 2):
         a, b, e, f = scale[j], scale[j + 1], centre[j], centre[j + 1]
         once = other_once = twice = other_twice = 0.0
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             s, t = a * cells[j, r] - e, b * cells[j + 1, r] - f
             u, v = shares[r] * s, shares[r] * t
             once += u
@@ -191,7 +190,7 @@ def add_tile_moments(cells: Array, shares: Array, scale: Array, centre: Array, f
     for j in range(twos, columns):
         a, e = scale[j], centre[j]
         once = twice = 0.0
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             s = a * cells[j, r] - e
             u = shares[r] * s
             once += u
@@ -208,7 +207,7 @@ def add_tile_powers(cells: Array, squares: Array, shares: Array, k: int, first: 
     for j in range(0, columns - 1, 2):
         s = t = u = v = 0.0
         ss = tt = uu = vv = 0.0
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             a, b = shares[k, r], shares[k + 1, r]
             x, y, xx, yy = cells[j, r], cells[j + 1, r], squares[j, r], squares[j + 1, r]
             s += a * x
@@ -229,7 +228,7 @@ def add_tile_powers(cells: Array, squares: Array, shares: Array, k: int, first: 
         second[k + 1, j + 1] += vv
     for j in range(columns // 2 * 2, columns):
         s = u = ss = uu = 0.0
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             s += shares[k, r] * cells[j, r]
             u += shares[k + 1, r] * cells[j, r]
             ss += shares[k, r] * squares[j, r]
@@ -248,7 +247,7 @@ def add_known_moments(
     for j in range(len(scale)):
         a, e = scale[j], centre[j]
         n = once = twice = 0.0
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             s = a * cells[j, r] - e
             w = shares[r] if s == s else 0.0
             s = s if s == s else 0.0
@@ -268,27 +267,32 @@ def expect_moments(
     first: Array, second: Array,
 ) -> None:  # fmt: skip
     """n (groups,) += Σᵢ wᵢₖ, and known, first, second (groups, columns) += Σᵢ wᵢₖ (1, zᵢₖⱼ, zᵢₖⱼ²) over the cells that
-    aren't NaN: wᵢₖ is weightᵢ P(group k | row i) under the log-density Σⱼ constantₖⱼ - zᵢₖⱼ², z = scale (x - shift) -
-    centre; plus othersᵢₖ, the log-likelihood of other columns, which wᵢₖ takes the place of; plus Σₘ table[codesₘᵢ, k],
-    and then counts[codesₘᵢ, k] += wᵢₖ. There are none if others, or codes, has no rows.
+    aren't NaN. Here wᵢₖ = weightᵢ P(group k | row i) under the log-density Σⱼ constantₖⱼ - zᵢₖⱼ² with z = scale (x -
+    shift) - centre, plus the log-likelihood othersᵢₖ of other columns, which wᵢₖ overwrites, plus Σₘ table[codesₘᵢ, k];
+    counts[codesₘᵢ, k] += wᵢₖ. An array without rows, others or codes, is ignored.
 
     log p(row i) = topᵢ + log totalᵢ. An impossible row belongs to no group, and its total is 0.
 
-    Where no group is far from the shift, measured by its deviations, sums of complete tiles are about the shift: they
-    take half the operations, and lose no more than the last few digits.
+    If no group is far from the shift, in its deviations, sums of complete tiles are about the shift: they take half the
+    operations, and lose the last few digits at most.
     """
     rows, columns = x.shape
     groups = len(scale)
-    cells, shares = np.zeros((columns, TILE + APART)), np.zeros((groups + 1, TILE + APART))
-    near, squares = np.abs(centre).max() <= NEAR, np.zeros((columns, TILE + APART))
+    cells, shares = np.zeros((columns, SOFT_TILE + TILE_PADDING)), np.zeros((groups + 1, SOFT_TILE + TILE_PADDING))
+    near, squares = np.abs(centre).max() <= NEAR_SHIFT, np.zeros((columns, SOFT_TILE + TILE_PADDING))
     zeroth, once, twice = np.zeros(groups), np.zeros((groups + 1, columns)), np.zeros((groups + 1, columns))
-    top, total, bits, peak = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE, dtype=np.int64), np.zeros(groups)
-    power, base = bits.view(np.float64), np.zeros(TILE)
+    top, total, bits, peak = (
+        np.zeros(SOFT_TILE),
+        np.zeros(SOFT_TILE),
+        np.zeros(SOFT_TILE, dtype=np.int64),
+        np.zeros(groups),
+    )
+    power, base = bits.view(np.float64), np.zeros(SOFT_TILE)
     beside = len(others) > 0
     for k in range(groups):
         peak[k] = log_shares[k] + constant[k].sum()
-    for start in range(0, rows, TILE):
-        size = min(TILE, rows - start)
+    for start in range(0, rows, SOFT_TILE):
+        size = min(SOFT_TILE, rows - start)
         whole = turn_rows(x, start, size, shift, cells)
         for k in range(groups):
             if whole:
@@ -307,7 +311,7 @@ def expect_moments(
         count_shares(codes, start, size, groups, shares, counts)
         if about_shift:
             for j in range(columns):
-                for r in range(TILE):
+                for r in range(SOFT_TILE):
                     squares[j, r] = cells[j, r] * cells[j, r]
             for k in range(0, groups, 2):
                 add_tile_powers(cells, squares, shares, k, once, twice)
@@ -328,22 +332,22 @@ def expect_moments(
 
 @fast_kernel
 def whiten_tile(cells: Array, white: Array, flat: Array) -> None:
-    """flat (d, tile) = W cells, W (d, d) being lower triangular."""
+    """flat (d, tile) = W cells, with W (d, d) lower triangular."""
     for j in range(len(cells)):
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             flat[j, r] = white[j, 0] * cells[0, r]
         for i in range(1, j + 1):
             a = white[j, i]
-            for r in range(TILE):
+            for r in range(SOFT_TILE):
                 flat[j, r] += a * cells[i, r]
 
 
 @fast_kernel
 def add_tile_firsts(flat: Array, shares: Array, mean: Array, first: Array, away: Array) -> None:
-    """Of one group: first (d,) += Σᵣ sᵣ zᵣ, and away (d, tile) += sᵣ zᵣ, z = flat - mean."""
+    """first (d,) += Σᵣ sᵣ zᵣ, and away (d, tile) += sᵣ zᵣ, of one group, with z = flat - mean."""
     for j in range(len(mean)):
         m, total = mean[j], 0.0
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             v = shares[r] * (flat[j, r] - m)
             away[j, r] += v
             total += v
@@ -353,36 +357,44 @@ def add_tile_firsts(flat: Array, shares: Array, mean: Array, first: Array, away:
 @fast_kernel
 def expect_tied_products(
     x: Array, weight: Array, shift: Array, white: Array, mean: Array, log_shares: Array,
-    tops: Array, totals: Array, n: Array, first: Array, second: Array, together: Array,
+    tops: Array, totals: Array, n: Array, first: Array, second: Array, pairs: Array,
 ) -> None:  # fmt: skip
     """n (groups,), first (groups, d) += Σᵢ wᵢₖ (1, uᵢₖ), u = W (x - shift) - meanₖ, under the log-density -½|u|²; and
-    the two parts of Σᵢₖ wᵢₖ uᵢₖuᵢₖ′. With aᵢ = Σₖ wᵢₖ uᵢₖ/wᵢ, the row's distance from its mean of the groups' means,
+    the two parts of Σᵢₖ wᵢₖ uᵢₖuᵢₖ′. With aᵢ = Σₖ wᵢₖ uᵢₖ/wᵢ, the row's mean distance from the groups' means,
 
     Σₖ wᵢₖ uᵢₖuᵢₖ′ = wᵢ aᵢaᵢ′ + Σ_{k<l} (wᵢₖ wᵢₗ/wᵢ) (meanₖ - meanₗ)(meanₖ - meanₗ)′
 
-    so that products are taken once a row, and not for each group: second (d, d + 3) += wᵢ aᵢaᵢ′, together (groups,
-    groups + 3) += wᵢₖ wᵢₗ/wᵢ. Of both, the lower triangle counts. No cell is NaN; top and total as in expect_moments.
+    so products are taken once per row, and not for each group: second (d, d + 3) += wᵢ aᵢaᵢ′, pairs (groups, groups +
+    3) += wᵢₖ wᵢₗ/wᵢ, of which the lower triangles are valid. No cell is NaN; top and total as in expect_moments.
     """
     rows, d = x.shape
     groups = len(mean)
-    cells, flat, away = np.zeros((d, TILE + APART)), np.zeros((d, TILE + APART)), np.zeros((d + 3, TILE + APART))
-    shares, inverse, weighted = np.zeros((groups + 3, TILE + APART)), np.zeros(TILE), np.zeros(TILE)
-    top, total, bits = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE, dtype=np.int64)
-    power, base, rest, others = bits.view(np.float64), np.zeros(TILE), np.zeros(d), np.zeros(groups)
+    cells, flat, away = (
+        np.zeros((d, SOFT_TILE + TILE_PADDING)),
+        np.zeros((d, SOFT_TILE + TILE_PADDING)),
+        np.zeros((d + 3, SOFT_TILE + TILE_PADDING)),
+    )
+    shares, inverse, weighted = (
+        np.zeros((groups + 3, SOFT_TILE + TILE_PADDING)),
+        np.zeros(SOFT_TILE),
+        np.zeros(SOFT_TILE),
+    )
+    top, total, bits = np.zeros(SOFT_TILE), np.zeros(SOFT_TILE), np.zeros(SOFT_TILE, dtype=np.int64)
+    power, base, rest, others = bits.view(np.float64), np.zeros(SOFT_TILE), np.zeros(d), np.zeros(groups)
     half = math.sqrt(0.5)
     scale, centre = np.full((groups, d), half), half * mean
-    for start in range(0, rows, TILE):
-        size = min(TILE, rows - start)
+    for start in range(0, rows, SOFT_TILE):
+        size = min(SOFT_TILE, rows - start)
         turn_rows(x, start, size, shift, cells)
         whiten_tile(cells, white, flat)
         for k in range(groups):
             take_squares(flat, scale, centre, k, log_shares[k], shares)
         share_out_tile(shares, groups, top, base, total, power, bits)
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             inverse[r] = 1.0 / weight[start + r] if r < size and total[r] > 0.0 else 0.0
         weigh_tile(shares, groups, start, size, weight, top, total, tops, totals, n)
         away[:d] = 0.0
         for k in range(groups):
             add_tile_firsts(flat, shares[k], mean[k], first[k], away)
         add_tile_products(inverse, away, weighted, rest, second)
-        add_tile_products(inverse, shares, weighted, others, together)
+        add_tile_products(inverse, shares, weighted, others, pairs)

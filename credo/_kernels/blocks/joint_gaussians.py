@@ -1,13 +1,12 @@
-"""Gaussians of many groups, over rows some of whose cells are missing: log-densities, and expected products.
+"""Gaussians of many groups over rows with missing cells: log-densities, and expected products.
 
-Where cells m are missing, their most probable values given the others are u, with P the inverse of the covariance: Pₘₘ
-uₘ = -Pₘₖ uₖ. With these, the squared distance u′Pu is that of the known cells alone, the log-determinant of their
-covariance is log|Σ| + log|Pₘₘ|, and Pₘₘ⁻¹ is the covariance that is left. So rows are completed for each group, and
-from there on they count as complete.
+The most probable values u of missing cells m given the known cells k solve Pₘₘ uₘ = -Pₘₖ uₖ, where P is the inverse of
+the covariance. With these, the squared distance u′Pu is that of the known cells alone, the log-determinant of their
+covariance is log|Σ| + log|Pₘₘ|, and Pₘₘ⁻¹ is the residual covariance. So rows are completed for each group, and then
+treated as complete.
 
-Rows come in an order in which those that miss the same cells follow each other. They are turned in tiles that stay in
-the processor's cache, column by column; between a tile's columns lie a few floats more, since lanes a power of two
-apart share cache lines.
+Rows with the same missing cells are adjacent. Tiles are transposed in the processor's cache; their columns are padded,
+since columns at a distance of a power of two share cache lines.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.core.soft_sums import APART, TILE, add_tile_products
+from credo._kernels.core.soft_sums import SOFT_TILE, TILE_PADDING, add_tile_products
 from credo._kernels.jit import fast_kernel
 
 Array = NDArray[np.float64]
@@ -28,7 +27,7 @@ LOG_2PI = math.log(2 * math.pi)
 
 @fast_kernel
 def turn_tile(x: Array, order: Positions, start: int, size: int, shift: Array, cells: Array) -> None:
-    """cells (d, tile) = the rows order[start], order[start + 1], ... less the shift."""
+    """cells (d, tile) = the rows order[start], order[start + 1], ... minus the shift."""
     for r in range(size):
         i = order[start + r]
         for j in range(len(shift)):
@@ -39,9 +38,9 @@ def turn_tile(x: Array, order: Positions, start: int, size: int, shift: Array, c
 def find_runs(
     cells: Array, size: int, ends: Positions, place: int, start: int, runs: Positions, absent: Positions
 ) -> int:
-    """Which of a tile's rows miss the same cells: runs (runs, 2) = where they end in the tile, and how many cells they
-    miss, absent (runs, d) = which ones. How many runs there are. place: that of the first row among all, which end at
-    ends; start: the tile's."""
+    """runs (runs, 2) = the end of each run of rows with the same missing cells in a tile, and the number of these
+    cells; absent (runs, d) = the cells. The result is the number of runs. ends: of the runs of all rows; place: the run
+    of the tile's first row; start: its position"""
     count, begin = 0, 0
     while begin < size:
         end = min(size, ends[place + count] - start)
@@ -59,9 +58,10 @@ def find_runs(
 
 @fast_kernel
 def fill_missing(away: Array, begin: int, end: int, absent: Positions, m: int, precision: Array, root: Array) -> float:
-    """Rows begin to end of a tile (d, tile), away from a group's mean, get the most probable values of m missing cells.
+    """Fill in the most probable values of m missing cells in rows begin to end of a tile (d, tile) of distances from a
+    mean.
 
-    root becomes the triangle of Pₘₘ, whose log-determinant is returned.
+    root = the Cholesky factor of Pₘₘ; the result is its log-determinant.
     """
     size = 0.0
     for a in range(m):
@@ -117,17 +117,17 @@ def add_joint_normals(
 ) -> None:
     """out (rows, groups) += weight · log N(xᵢ - shift; meanₖ, Σₖ) over the cells that aren't NaN.
 
-    white (groups, d, d + 3): W with W′W = Σ⁻¹, lower triangular; precision: Σ⁻¹; ends: of each run of rows that miss
-    the same cells.
+    white (groups, d, d + 3): W with W′W = Σ⁻¹, lower triangular; precision: Σ⁻¹; ends: of each run of rows with the
+    same missing cells
     """
     rows, d = len(order), len(shift)
     groups = len(mean)
-    cells, away = np.zeros((d, TILE + APART)), np.zeros((d + 3, TILE + APART))
-    total, flat, root = np.zeros((groups, TILE + APART)), np.zeros(TILE), np.zeros((d, d))
-    runs, absent = np.zeros((TILE, 2), dtype=np.int64), np.zeros((TILE, d), dtype=np.int64)
+    cells, away = np.zeros((d, SOFT_TILE + TILE_PADDING)), np.zeros((d + 3, SOFT_TILE + TILE_PADDING))
+    total, flat, root = np.zeros((groups, SOFT_TILE + TILE_PADDING)), np.zeros(SOFT_TILE), np.zeros((d, d))
+    runs, absent = np.zeros((SOFT_TILE, 2), dtype=np.int64), np.zeros((SOFT_TILE, d), dtype=np.int64)
     place = 0
-    for start in range(0, rows, TILE):
-        size = min(TILE, rows - start)
+    for start in range(0, rows, SOFT_TILE):
+        size = min(SOFT_TILE, rows - start)
         turn_tile(x, order, start, size, shift, cells)
         while ends[place] <= start:
             place += 1
@@ -135,7 +135,7 @@ def add_joint_normals(
         for k in range(groups):
             for j in range(d):
                 m = mean[k, j]
-                for r in range(TILE):
+                for r in range(SOFT_TILE):
                     away[j, r] = cells[j, r] - m
             begin = 0
             for s in range(count):
@@ -149,13 +149,13 @@ def add_joint_normals(
                 begin = end
             for j in range(d):
                 a, b, c, e = white[k, j, 0], white[k, j, 1], white[k, j, 2], white[k, j, 3]
-                for r in range(TILE):
+                for r in range(SOFT_TILE):
                     flat[r] = (a * away[0, r] + b * away[1, r]) + (c * away[2, r] + e * away[3, r])
                 for i in range(4, j + 1, 4):
                     a, b, c, e = white[k, j, i], white[k, j, i + 1], white[k, j, i + 2], white[k, j, i + 3]
-                    for r in range(TILE):
+                    for r in range(SOFT_TILE):
                         flat[r] += (a * away[i, r] + b * away[i + 1, r]) + (c * away[i + 2, r] + e * away[i + 3, r])
-                for r in range(TILE):
+                for r in range(SOFT_TILE):
                     total[k, r] += flat[r] * flat[r]
         half = -0.5 * weight
         for r in range(size):
@@ -178,16 +178,16 @@ def add_expected_products(
     second: Array,
 ) -> None:
     """n (groups,), first (groups, d), second (groups, d, d + 3) += Σᵢ wᵢₖ E[(1, u, uu′)], u = xᵢ - shift - meanₖ, given
-    the cells that aren't NaN. Of the products, the lower triangle counts."""
+    the cells that aren't NaN. The lower triangle of the products is valid."""
     rows, d = len(order), len(shift)
     groups = len(mean)
-    cells, away = np.zeros((d, TILE + APART)), np.zeros((d + 3, TILE + APART))
-    shares, weighted = np.zeros((groups, TILE + APART)), np.zeros(TILE)
+    cells, away = np.zeros((d, SOFT_TILE + TILE_PADDING)), np.zeros((d + 3, SOFT_TILE + TILE_PADDING))
+    shares, weighted = np.zeros((groups, SOFT_TILE + TILE_PADDING)), np.zeros(SOFT_TILE)
     root, left = np.zeros((d, d)), np.zeros(d)
-    runs, absent = np.zeros((TILE, 2), dtype=np.int64), np.zeros((TILE, d), dtype=np.int64)
+    runs, absent = np.zeros((SOFT_TILE, 2), dtype=np.int64), np.zeros((SOFT_TILE, d), dtype=np.int64)
     place = 0
-    for start in range(0, rows, TILE):
-        size = min(TILE, rows - start)
+    for start in range(0, rows, SOFT_TILE):
+        size = min(SOFT_TILE, rows - start)
         turn_tile(x, order, start, size, shift, cells)
         while ends[place] <= start:
             place += 1
@@ -196,7 +196,7 @@ def add_expected_products(
             i = order[start + r]
             for k in range(groups):
                 shares[k, r] = weights[i, k]
-        for r in range(size, TILE):
+        for r in range(size, SOFT_TILE):
             for j in range(d):
                 cells[j, r] = 0.0
             for k in range(groups):
@@ -204,7 +204,7 @@ def add_expected_products(
         for k in range(groups):
             for j in range(d):
                 m = mean[k, j]
-                for r in range(TILE):
+                for r in range(SOFT_TILE):
                     away[j, r] = cells[j, r] - m
             begin = 0
             for s in range(count):
@@ -221,7 +221,8 @@ def add_expected_products(
 
 @fast_kernel
 def add_inverse(root: Array, m: int, absent: Positions, factor: float, left: Array, out: Array) -> None:
-    """out at the absent cells += factor (R R′)⁻¹, the lower triangle, R (m, m) triangular; left (m,) is scratch."""
+    """out at the absent cells += factor (R R′)⁻¹, the lower triangle, with R (m, m) triangular; left (m,) is
+    scratch."""
     for column in range(m):
         for a in range(m):
             v = 1.0 if a == column else 0.0

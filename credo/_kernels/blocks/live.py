@@ -1,4 +1,4 @@
-"""One row at a time: cells counted, and log-likelihoods straight from the counts and moments."""
+"""One row at a time: counts of cells, and log-likelihoods from counts and moments."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.blocks.gaussians import count_beyond
-from credo._kernels.core.sums import ALIKE, UNDERFLOW, add_moments_hard, add_products_hard, add_sums_hard
+from credo._kernels.core.sums import (
+    EQUAL_SCATTER,
+    SCATTER_UNDERFLOW,
+    add_moments_hard,
+    add_products_hard,
+    add_sums_hard,
+)
 from credo._kernels.jit import at_once, kernel
 
 Array = NDArray[np.float64]
 CellCodes = NDArray[np.int64]
 Pair = tuple[float, float]
 
-# A caller that comes for every row can't wait for a kernel that asks each time whether it is compiled.
+# Kernels that are called for every row are compiled at once: checking whether they are takes too long.
 count_beyond_now = at_once(count_beyond)
 add_sums_now = at_once(add_sums_hard)
 add_moments_now = at_once(add_moments_hard)
@@ -25,7 +31,7 @@ add_products_now = at_once(add_products_hard)
 @kernel
 def add_moments_of_row(x: Array, k: int, w: float, sums: Array, shift: Array, moments: Array) -> None:
     """sums (3, 3, classes, columns), each of three floats, += w (1, xⱼ, xⱼ²) at class k, over the cells that aren't
-    NaN. moments (3, 1 + classes, columns) are n, mean and scatter of x - shift, for all classes together and for each:
+    NaN. moments (3, 1 + classes, columns) are n, mean and scatter of x - shift, for all classes and for each:
     n′ = n + w, mean′ = mean + w d/n′ with d = x - mean, scatter′ = scatter + w d (x - mean′) (Welford 1962; West 1979).
     """
     add_moments_now(x, np.full(1, k), np.full(1, w), sums[0], sums[1], sums[2])
@@ -53,7 +59,7 @@ def add_products_of_row(x: Array, k: int, w: float, sums: Array) -> None:
 def count_cells(cells: CellCodes, k: int, w: float, counts: Array, weights: Array, totals: Array) -> None:
     """The first two counts (3, cells, classes), a pair, and totals (columns, classes) += w at class k.
 
-    weights (cells,) are of all classes together. Column j's cell is cellsⱼ, none where that is negative.
+    weights (cells,) are those of all classes. Column j's cell is cellsⱼ; a negative one is missing.
     """
     for j in range(len(cells)):
         v = cells[j]
@@ -72,7 +78,7 @@ def count_cells(cells: CellCodes, k: int, w: float, counts: Array, weights: Arra
 def add_cells_of_row(
     cells: CellCodes, counts: Array, totals: Array, levels: Array, smoothing: float, out: Array
 ) -> None:
-    """out (classes) += Σⱼ log (n + l)/(N + l J): counts (3, cells, classes) add up to n, J is levelsⱼ."""
+    """out (classes) += Σⱼ log (n + l)/(N + l J): counts (3, cells, classes) sum to n, and J is levelsⱼ."""
     for j in range(len(cells)):
         v = cells[j]
         if v < 0:
@@ -96,10 +102,10 @@ def add_bins_of_row(
     smoothing: float,
     out: Array,
 ) -> None:
-    """out (classes) += Σⱼ log (n + l)/(N + l J) of the bin that xⱼ falls into, J being the number of column j's bins.
+    """out (classes) += Σⱼ log (n + l)/(N + l J) of the bin of xⱼ, where column j has J bins.
 
     values ascend in each column, up to its end; cells are theirs. A value is in bin ⌊c·B/n⌋, where c is the weight of
-    the smaller ones and B is mostⱼ; a bin reaches from its first value to that of the next.
+    the smaller ones and B is mostⱼ; a bin extends from its first value to that of the next.
     """
     start = 0
     for j in range(len(x)):
@@ -125,7 +131,7 @@ def add_bins_of_row(
 
 @kernel
 def two_sum(a: float, b: float) -> Pair:
-    """a + b, and what rounding left out of it."""
+    """a + b, and its rounding error."""
     total = a + b
     step = total - a
     return total, (a - (total - step)) + (b - step)
@@ -133,7 +139,7 @@ def two_sum(a: float, b: float) -> Pair:
 
 @kernel
 def log_gamma_ratio(a: float) -> float:
-    """log Γ(a + ½)/Γ(a), by its series where a difference of the two would lose digits."""
+    """log Γ(a + ½)/Γ(a), by a series where a difference of log Γ would lose digits."""
     if a > 20.0:
         series = 0.5 * math.log(a) - 1.0 / (8.0 * a) + 1.0 / (192.0 * a**3) - 1.0 / (640.0 * a**5)
         return series + 17.0 / (14336.0 * a**7)
@@ -142,15 +148,18 @@ def log_gamma_ratio(a: float) -> float:
 
 @kernel
 def add_students_of_row(x: Array, shift: Array, moments: Array, strength: float, out: Array) -> None:
-    """out (classes) += Σⱼ log p(xⱼ | class): Student's t, as NumbersLikelihood has it, from `add_moments_of_row`.
+    """out (classes) += Σⱼ log p(xⱼ | class): Student's t, as in NumbersLikelihood, from the moments of
+    `add_moments_of_row`.
 
-    The prior is worth `strength` rows of all classes' mean and variance; a column without variance is ignored.
+    The prior has the pooled mean and variance and a strength in rows; a column without variance is ignored.
     """
     for k in range(len(out)):
         last, ratio = -1.0, 0.0
         for j in range(x.shape[1]):
             z, n, centre, scatter = x[0, j] - shift[j], moments[0, 0, j], moments[1, 0, j], moments[2, 0, j]
-            if not (z == z and scatter > max(UNDERFLOW, ALIKE * (scatter + n * (shift[j] + centre) ** 2))):
+            if not (
+                z == z and scatter > max(SCATTER_UNDERFLOW, EQUAL_SCATTER * (scatter + n * (shift[j] + centre) ** 2))
+            ):
                 continue
             own, scale = moments[0, k + 1, j], strength * scatter / n
             after = strength + own
@@ -169,8 +178,8 @@ def add_students_of_row(x: Array, shift: Array, moments: Array, strength: float,
 
 @kernel
 def to_shares(log_joint: Array, begun: Array, biases: Array, noise: Array) -> bool:
-    """log p(class, row) becomes P(class | row), with label noise; False if no class is possible. Where no cell counted
-    (it is as it was begun), biases don't count."""
+    """log_joint = P(class | row) under label noise. The result is False if no class is possible. Biases are ignored if
+    no cell contributed (log_joint equals begun)."""
     counted = False
     for k in range(len(log_joint)):
         counted = counted or log_joint[k] != begun[k]

@@ -1,9 +1,9 @@
-"""Sums of products of many rows of weight 1, to about 95 bits, by fewer operations than pairs of floats take.
+"""Sums of products of many rows of weight 1, to about 95 bits, with fewer operations than pairs of floats.
 
-Each number is cut into a + b/2²² + r, a and b being whole multiples of one unit for all rows of a column in a tile.
-They are so short that plain sums of the products a a′, b b′ and (a + b)(a + b)′ over the tile are exact (Ozaki, Ogita,
-Oishi and Rump 2012), and a b′ + b a′ is the last one less the other two (Karatsuba). What r adds is 2⁻⁴⁴ of the whole,
-and may be rounded. Numba is loaded when this is imported.
+Each number is split into a + b/2²² + r, where a and b are integer multiples of one unit per column and tile. They are
+so short that plain sums of the products a a′, b b′ and (a + b)(a + b)′ over the tile are exact (Ozaki, Ogita, Oishi and
+Rump 2012), and a b′ + b a′ is the last minus the other two (Karatsuba). The contribution of r is 2⁻⁴⁴ of the whole, and
+may be rounded. Numba is loaded when this is imported.
 """
 
 from __future__ import annotations
@@ -15,25 +15,23 @@ from credo._kernels.jit import fast_kernel, kernel
 
 Array = NDArray[np.float64]
 
-ROWS = 200  # of a tile: caches hold five of them; no power of two, since lanes so far apart share cache lines
-BITS = 22  # of a and b, so that |a + b| is at most 1.5 · 2²² units: sums of 227 squares of it have 53 bits
-SIDE = 4  # columns that are multiplied by as many others at a time: a number that was loaded is used four times
-LARGE = (
-    1022 + 498
-)  # the exponent, as a float stores it, of numbers whose squares are near overflow; that of NaN is more
+CUT_TILE = 200  # rows of a tile: caches hold five; not a power of two, since such columns share cache lines
+CUT_BITS = 22  # of a and b: |a + b| is at most 1.5 · 2²² units, and sums of 227 squares of it have 53 bits
+COLUMN_BLOCK = 4  # columns multiplied by as many others at a time, so that a loaded number is used four times
+LARGE_EXPONENT = 1022 + 498  # the stored exponent of numbers whose squares nearly overflow; that of NaN is larger
 
 
 @kernel
 def add_products_whole(x: Array, high: Array, low: Array) -> bool:
     """high + low (columns, columns) += Σᵢ xᵢ xᵢ′ for x (columns, rows), the lower triangle.
 
-    False, and not all are added, if a cell is missing or near 1e150.
+    The result is False, and not all are added, if a cell is missing or near 1e150.
     """
     columns, rows = x.shape
-    wide = -(-columns // SIDE) * SIDE
-    parts, sums = np.zeros((5, wide, ROWS)), np.empty((4, wide, wide))
-    for start in range(0, rows, ROWS):
-        size = min(ROWS, rows - start)
+    wide = -(-columns // COLUMN_BLOCK) * COLUMN_BLOCK
+    parts, sums = np.zeros((5, wide, CUT_TILE)), np.empty((4, wide, wide))
+    for start in range(0, rows, CUT_TILE):
+        size = min(CUT_TILE, rows - start)
         if not cut_columns(x, start, size, parts):
             return False
         for k in range(3):
@@ -50,19 +48,19 @@ def cut_columns(x: Array, start: int, size: int, parts: Array) -> bool:
         own, largest = x[j, start : start + size], 0
         bits = own.view(np.int64)
         for i in range(size):
-            largest = max(largest, bits[i] & 0x7FFFFFFFFFFFFFFF)  # floats without their signs are ordered as integers
+            largest = max(largest, bits[i] & 0x7FFFFFFFFFFFFFFF)  # absolute floats have the order of their bits
         exponent = largest >> 52
-        if exponent >= LARGE:
+        if exponent >= LARGE_EXPONENT:
             return False
-        coarse = 1.5 * 2.0 ** (exponent - 1022 + 52 - BITS)  # what is added to it is rounded to a's unit
-        fine = coarse * 2.0**-BITS
+        coarse = 1.5 * 2.0 ** (exponent - 1022 + 52 - CUT_BITS)  # adding it rounds to a's unit
+        fine = coarse * 2.0**-CUT_BITS
         for i in range(size):
             v = own[i]
             a = (v + coarse) - coarse
             rest = v - a
             b = (rest + fine) - fine
             r = rest - b
-            b *= 2.0**BITS
+            b *= 2.0**CUT_BITS
             parts[0, j, i], parts[1, j, i], parts[2, j, i] = a, b, a + b
             parts[3, j, i], parts[4, j, i] = r, v - 0.5 * r
     return True
@@ -124,7 +122,7 @@ def multiply_both_ways(x: Array, y: Array, size: int, sums: Array) -> None:
 @kernel
 def add_parts(sums: Array, high: Array, low: Array) -> None:
     """high + low += Σ (a + b/2²² + r)(a + b/2²² + r)′, the lower triangle. sums: (4, columns, columns)"""
-    step = 2.0**-BITS
+    step = 2.0**-CUT_BITS
     for j in range(high.shape[0]):
         for m in range(j + 1):
             first, last = sums[0, j, m], sums[1, j, m]

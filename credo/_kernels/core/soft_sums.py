@@ -1,7 +1,7 @@
-"""Grouped sums under soft membership, about a pivot for each group: plain floats, since nothing cancels about a mean.
+"""Grouped sums under soft membership about a pivot for each group, in plain floats: about a mean, nothing cancels.
 
-Rows are turned in tiles that stay in the processor's cache, column by column, so that sums run in vector registers.
-Between a tile's columns lie a few floats more: lanes a power of two apart share cache lines.
+Tiles of rows are transposed in the processor's cache, so that sums run in vector registers. A tile's columns are padded
+by a few floats, since columns at a distance of a power of two share cache lines.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from credo._kernels.jit import fast_kernel
 
 Array = NDArray[np.float64]
 
-TILE = 128  # rows
-APART = 8  # floats between a tile's columns
+SOFT_TILE = 128  # rows of a tile
+TILE_PADDING = 8  # floats between a tile's columns
 
 
 @fast_kernel
@@ -22,9 +22,9 @@ def add_moments_soft(x: Array, weights: Array, pivot: Array, n: Array, first: Ar
     """n, first, second (groups, columns) += Σᵢ wᵢₖ (1, zᵢⱼ, zᵢⱼ²), z = x - pivotₖⱼ, over the cells that aren't NaN."""
     rows, columns = x.shape
     groups = weights.shape[1]
-    cells, shares = np.zeros((columns, TILE + APART)), np.zeros((groups, TILE + APART))
-    for start in range(0, rows, TILE):
-        size = min(TILE, rows - start)
+    cells, shares = np.zeros((columns, SOFT_TILE + TILE_PADDING)), np.zeros((groups, SOFT_TILE + TILE_PADDING))
+    for start in range(0, rows, SOFT_TILE):
+        size = min(SOFT_TILE, rows - start)
         whole = True
         for r in range(size):
             for j in range(columns):
@@ -33,24 +33,24 @@ def add_moments_soft(x: Array, weights: Array, pivot: Array, n: Array, first: Ar
                 whole &= v == v
             for k in range(groups):
                 shares[k, r] = weights[start + r, k]
-        for r in range(size, TILE):
+        for r in range(size, SOFT_TILE):
             for k in range(groups):
                 shares[k, r] = 0.0
         for k in range(groups):
             total = 0.0
-            for r in range(TILE):
+            for r in range(SOFT_TILE):
                 total += shares[k, r]
             for j in range(columns):
                 p, known, once, twice = pivot[k, j], total, 0.0, 0.0
                 if whole:
-                    for r in range(TILE):
+                    for r in range(SOFT_TILE):
                         z = cells[j, r] - p
                         v = shares[k, r] * z
                         once += v
                         twice += v * z
                 else:
                     known = 0.0
-                    for r in range(TILE):
+                    for r in range(SOFT_TILE):
                         z = cells[j, r] - p
                         w = shares[k, r] if z == z else 0.0
                         z = z if z == z else 0.0
@@ -65,21 +65,21 @@ def add_moments_soft(x: Array, weights: Array, pivot: Array, n: Array, first: Ar
 
 @fast_kernel
 def add_tile_products(shares: Array, away: Array, weighted: Array, first: Array, second: Array) -> float:
-    """first (d,), second (d, d + 3) += Σᵣ sᵣ (zᵣ, zᵣzᵣ′) of a tile's rows, z = away[:, r]; and Σᵣ sᵣ. Of the products,
-    the lower triangle counts: four of a row are summed at a time, and some lie beyond it."""
+    """first (d,), second (d, d + 3) += Σᵣ sᵣ (zᵣ, zᵣzᵣ′) of a tile's rows, z = away[:, r]; and Σᵣ sᵣ. Only the
+    lower triangle of the products is valid: four of a row are summed at a time, some beyond it."""
     rows = 0.0
-    for r in range(TILE):
+    for r in range(SOFT_TILE):
         rows += shares[r]
     for j in range(len(first)):
         total = 0.0
-        for r in range(TILE):
+        for r in range(SOFT_TILE):
             v = shares[r] * away[j, r]
             weighted[r] = v
             total += v
         first[j] += total
         for m in range(0, j + 1, 4):
             a = b = c = e = 0.0
-            for r in range(TILE):
+            for r in range(SOFT_TILE):
                 v = weighted[r]
                 a += v * away[m, r]
                 b += v * away[m + 1, r]
@@ -94,25 +94,25 @@ def add_tile_products(shares: Array, away: Array, weighted: Array, first: Array,
 
 @fast_kernel
 def add_products_soft(x: Array, weights: Array, pivot: Array, n: Array, first: Array, second: Array) -> None:
-    """n (groups,), first (groups, d), second (groups, d, d + 3) += Σᵢ wᵢₖ (1, zᵢ, zᵢzᵢ′), z = x - pivotₖ. Of the
-    products, the lower triangle counts."""
+    """n (groups,), first (groups, d), second (groups, d, d + 3) += Σᵢ wᵢₖ (1, zᵢ, zᵢzᵢ′), z = x - pivotₖ. The lower
+    triangle of the products is valid."""
     rows, d = x.shape
     groups = weights.shape[1]
-    cells, away = np.zeros((d, TILE + APART)), np.zeros((d + 3, TILE + APART))
-    shares, weighted = np.zeros((groups, TILE + APART)), np.zeros(TILE)
-    for start in range(0, rows, TILE):
-        size = min(TILE, rows - start)
+    cells, away = np.zeros((d, SOFT_TILE + TILE_PADDING)), np.zeros((d + 3, SOFT_TILE + TILE_PADDING))
+    shares, weighted = np.zeros((groups, SOFT_TILE + TILE_PADDING)), np.zeros(SOFT_TILE)
+    for start in range(0, rows, SOFT_TILE):
+        size = min(SOFT_TILE, rows - start)
         for r in range(size):
             for j in range(d):
                 cells[j, r] = x[start + r, j]
             for k in range(groups):
                 shares[k, r] = weights[start + r, k]
-        for r in range(size, TILE):
+        for r in range(size, SOFT_TILE):
             for k in range(groups):
                 shares[k, r] = 0.0
         for k in range(groups):
             for j in range(d):
                 p = pivot[k, j]
-                for r in range(TILE):
+                for r in range(SOFT_TILE):
                     away[j, r] = cells[j, r] - p
             n[k] += add_tile_products(shares[k], away, weighted, first[k], second[k])

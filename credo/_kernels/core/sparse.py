@@ -1,4 +1,4 @@
-"""Entries of sparse tables: put in order, and added where they are of the same cell."""
+"""Entries of sparse tables: sorted, and summed by cell."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ Integers = NDArray[np.int64]
 
 @late_kernel
 def add_lists(rows: Codes, starts: Integers, columns: Codes, values: Array, high: Array, low: Array) -> int:
-    """high + low (rows, columns) += values, at their cells, of which there are so many; -1 if low is needed, but empty.
+    """high + low (rows, columns) += values at their cells. The result is the number of nonzero cells; -1 if low is
+    needed, but empty.
 
-    Entries come in lists, those of list i from startsᵢ on: their rows differ, their column is columnsᵢ. A negative
-    column is none.
+    Entries come in lists, list i from startsᵢ to startsᵢ₊₁, with different rows and the column columnsᵢ; lists with a
+    negative column are ignored.
     """
     cells = 0
     for i in range(len(columns)):
@@ -41,7 +42,7 @@ def add_lists(rows: Codes, starts: Integers, columns: Codes, values: Array, high
 
 @late_kernel_of(lambda rows, _, weights, *__: rows.size * weights.shape[1])
 def add_lists_soft(rows: Codes, starts: Integers, weights: Array, values: Array, out: Array) -> None:
-    """out (rows, columns) += values · weightsᵢₖ, for entries that come in lists, those of list i from startsᵢ on."""
+    """out (rows, columns) += values · weightsᵢₖ, for entries in lists, list i from startsᵢ to startsᵢ₊₁."""
     columns = weights.shape[1]
     for i in range(len(weights)):
         for at in range(starts[i], starts[i + 1]):
@@ -52,7 +53,7 @@ def add_lists_soft(rows: Codes, starts: Integers, weights: Array, values: Array,
 
 @late_kernel
 def collect_cells(high: Array, low: Array, starts: Integers, columns: Codes, out_high: Array, out_low: Array) -> None:
-    """The cells of a table that aren't 0, row by row; low may be empty."""
+    """The nonzero cells of a table, row by row; low may be empty."""
     cells = 0
     for r in range(high.shape[0]):
         for c in range(high.shape[1]):
@@ -68,7 +69,7 @@ def collect_cells(high: Array, low: Array, starts: Integers, columns: Codes, out
 
 @late_kernel
 def order_by(keys: Codes, before: Integers, places: Integers, out: Integers) -> None:
-    """out = the entries as they were ordered before, but by keys first. places (keys + 1,) is 0."""
+    """out = the entries, stably sorted by keys. places (keys + 1,) is 0 before."""
     for i in range(len(keys)):
         places[keys[i] + 1] += 1
     for k in range(1, len(places)):
@@ -85,9 +86,10 @@ def add_entries(
     rows: Codes, columns: Codes, high: Array, low: Array, order: Integers,
     starts: Integers, out_columns: Codes, out_high: Array, out_low: Array,
 ) -> int:  # fmt: skip
-    """Sums of pairs of floats (numerics.exact) of entries that come by rows, then by columns; how many cells they are.
+    """Sums by cell, in pairs of floats (numerics.exact), of entries sorted by rows and columns. The result is the
+    number of cells.
 
-    starts (rows + 1,) is 0 before, and then where the cells of each row begin.
+    starts (rows + 1,) is 0 before, and the start of each row's cells after.
     """
     cells = 0
     row, column = -1, -1

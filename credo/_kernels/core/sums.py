@@ -1,6 +1,6 @@
-"""Grouped sums in pairs of floats (see credo.numerics.exact): each row is added to the group that its code names.
+"""Grouped sums in pairs of floats (see credo.numerics.exact): each row is added to the group of its code.
 
-The error-free steps are written out: in plain Python a call costs more than the step. For s = u + v rounded,
+The error-free steps are written out, since in plain Python a call takes longer than the step. For s = u + v rounded,
 u + v = s + error exactly, with error = (u - (s - (s - u))) + (v - (s - u)). With halves a + b = v of 26 bits each,
 v·v = a² + 2ab + b² exactly.
 """
@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int32] | NDArray[np.int64]
 Integers = NDArray[np.int64]
 
-ALIKE = 2.0**-98  # a scatter below this share of the sum of squares may be rounding: the numbers count as equal
-UNDERFLOW = 1e-290  # a scatter below this leaves no room for a pair's second float: the numbers count as equal
+EQUAL_SCATTER = 2.0**-98  # a scatter below this share of the sum of squares may be rounding: the numbers count as equal
+SCATTER_UNDERFLOW = 1e-290  # below this, a pair's second float would underflow: the numbers count as equal
 
 
 @late_kernel_of(lambda x, *_: 2 * x.size)
@@ -48,7 +48,7 @@ def add_sums_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array
 
 @late_kernel_of(lambda _, weights, *__: weights.size)
 def add_weights_soft(codes: Codes, weights: Array, out: Array) -> None:
-    """out (levels, groups) at codesᵢ += row i of the weights (rows, groups); a negative code is a missing cell."""
+    """Row codesᵢ of out (levels, groups) += row i of the weights (rows, groups); a negative code is a missing cell."""
     groups = weights.shape[1]
     for i in range(len(codes)):
         c = codes[i]
@@ -61,13 +61,13 @@ def add_weights_soft(codes: Codes, weights: Array, out: Array) -> None:
 def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array, rest: Array) -> None:
     """high + low + rest (3, groups, columns) += Σᵢ wᵢ (1, xᵢⱼ, xᵢⱼ²) over the cells that aren't NaN.
 
-    Three floats, since rounding low as well errs on the same side each time if numbers are equal: 60,000 of 0.1 would
-    seem to have a variance of 10⁻²⁶.
+    Sums have three floats: for equal numbers, the rounding errors of low have the same sign, and 60,000 times 0.1 would
+    have a variance of 10⁻²⁶ in pairs.
 
-    Rows of weight 1 take less work. They are first added to plain sums of their group: Σx, Σx², and what rounding drops
-    from each, in one float. These errors are multiples of the last bit of the smallest x or x², so that few of them add
-    up exactly: they are moved to the three floats after every 64 rows. What rounding drops from an x² itself has other
-    bits, and a pair of floats. With more groups than rows, clearing the plain sums would take longer.
+    Rows of weight 1 take less time. They are first added to plain sums of their group: Σx, Σx², and the rounding errors
+    of each, in one float. These errors are multiples of the last bit of the smallest x or x², so sums of a few are
+    exact: they are moved to the three floats after every 64 rows. The rounding error of an x² itself has other bits,
+    and a pair of floats. With more groups than rows, clearing the plain sums would take longer.
     """
     rows, columns = x.shape
     groups = high.shape[1]
@@ -254,7 +254,7 @@ def add_products_hard(x: Array, codes: Codes, weight: Array, high: Array, low: A
 
 @late_kernel_of(lambda part, *_: 2 * part.size)
 def add_pairs_at(part_high: Array, part_low: Array, cells: Codes, high: Array, low: Array) -> None:
-    """high + low at row cellsᵢ += row i of the part. (rows, columns)"""
+    """Row cellsᵢ of high + low += row i of the part. (rows, columns)"""
     rows, columns = part_high.shape
     for i in range(rows):
         k = cells[i]

@@ -1,4 +1,4 @@
-"""Codes of categories: found, looked up, counted, and turned into log-likelihoods."""
+"""Codes of categories: assigned, looked up, counted, and summed as log-likelihoods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Integers = NDArray[np.int64]
 
 @late_kernel
 def turn_block(x: Any, out: Any) -> None:
-    """out = x′, in tiles that stay near."""
+    """out = x′, in tiles that stay in the cache."""
     rows, columns = x.shape
     for start in range(0, rows, 64):
         stop = min(start + 64, rows)
@@ -28,7 +28,7 @@ def turn_block(x: Any, out: Any) -> None:
 
 @late_kernel
 def count_values(x: Integers, low: int, groups: Codes, out: Integers) -> None:
-    """out (values, groups) += how often each whole number from `low` on meets each group; a negative group is none."""
+    """out (values, groups) += the counts of integers, relative to `low`, by group; negative groups are ignored."""
     for i in range(len(x)):
         if groups[i] >= 0:
             out[x[i] - low, groups[i]] += 1
@@ -36,7 +36,7 @@ def count_values(x: Integers, low: int, groups: Codes, out: Integers) -> None:
 
 @late_kernel
 def find_bounds(x: Integers, low: Integers, high: Integers) -> None:
-    """low, high (columns): the least and the largest of each column, and of what they were before."""
+    """low, high (columns) = the smallest and the largest number of each column, and of the values before."""
     rows, columns = x.shape
     for i in range(rows):
         for j in range(columns):
@@ -47,9 +47,9 @@ def find_bounds(x: Integers, low: Integers, high: Integers) -> None:
 
 @late_kernel
 def count_block(x: Integers, low: Integers, starts: Integers, groups: Codes, out: Integers) -> bool:
-    """The same as `count_values` for several columns: those of column j are counted at startsⱼ to startsⱼ₊₁.
+    """`count_values` for several columns: column j is counted at startsⱼ to startsⱼ₊₁.
 
-    False, and not all are counted, if a number lies outside.
+    The result is False, and not all are counted, if a number is out of range.
     """
     rows, columns = x.shape
     for i in range(rows):
@@ -65,9 +65,9 @@ def count_block(x: Integers, low: Integers, starts: Integers, groups: Codes, out
 
 @late_kernel
 def code_block(x: Integers, low: Integers, starts: Integers, table: Codes, out: Codes, unseen: Integers) -> None:
-    """out (columns, rows) = codes of whole numbers: column j's are in table[startsⱼ : startsⱼ₊₁].
+    """out (columns, rows) = the codes of integers, from table[startsⱼ : startsⱼ₊₁] for column j; -1 for unseen ones.
 
-    -1 where they aren't; unseen (columns) += how many those are.
+    unseen (columns) += their numbers.
     """
     rows, columns = x.shape
     for start in range(0, rows, 64):
@@ -85,14 +85,14 @@ def code_block(x: Integers, low: Integers, starts: Integers, table: Codes, out: 
 
 @late_kernel
 def mark_values(x: Any, low: int, seen: NDArray[np.bool_]) -> None:
-    """seen[x - low] = True"""
+    """seen[x - low] = True."""
     for i in range(len(x)):
         seen[x[i] - low] = True
 
 
 @late_kernel
 def look_up(x: Any, low: int, table: Codes, out: Codes) -> int:
-    """out = table[x - low], -1 where that lies outside; how many are -1."""
+    """out = table[x - low], -1 out of range. The result is the number of -1."""
     last, none = len(table), np.intp(0)
     for i in range(len(x)):
         at = x[i] - low
@@ -104,9 +104,10 @@ def look_up(x: Any, low: int, table: Codes, out: Codes) -> int:
 
 @late_kernel
 def code_words(words: NDArray[np.uint32], codes: Codes, first: Integers) -> int:
-    """codes[i] = which distinct word row i holds, first = where each was seen first; -1 if there are too many.
+    """codes[i] = the code of row i's word, first = the first row of each distinct word. The result is their number; -1
+    if there are too many.
 
-    Open addressing: a slot holds 1 + a code; there are four slots, a power of two, for each word that may come.
+    Open addressing: a slot has 1 + a code; there are four slots, rounded to a power of two, for each possible word.
     """
     rows, length = words.shape
     size = 4 * len(first)
@@ -114,7 +115,7 @@ def code_words(words: NDArray[np.uint32], codes: Codes, first: Integers) -> int:
     found = 0
     for i in range(rows):
         key = np.int64(0)
-        for j in range(length):  # products that don't wait for one another
+        for j in range(length):  # independent products
             key += np.int64(words[i, j]) * (np.int64(1099511628211) + (np.int64(j) << 20))
         slot = (key * np.int64(1469598103934665603) >> 40) & (size - 1)
         while True:
@@ -139,7 +140,7 @@ def code_words(words: NDArray[np.uint32], codes: Codes, first: Integers) -> int:
 
 @late_kernel
 def count_pairs(x: Codes, groups: Codes, out: Integers) -> None:
-    """out (groups, levels) += how often both codes meet; negative ones don't count."""
+    """out (groups, levels) += the counts of pairs of codes; negative ones are ignored."""
     for i in range(len(x)):
         if x[i] >= 0 and groups[i] >= 0:
             out[groups[i], x[i]] += 1
@@ -147,7 +148,8 @@ def count_pairs(x: Codes, groups: Codes, out: Integers) -> None:
 
 @late_kernel_of(lambda codes, *rest: 0.5 * codes.size * rest[1].shape[1])
 def add_tables(codes: Codes, starts: Integers, tables: Array, out: Array) -> None:
-    """out (rows, classes) += Σⱼ tables[startsⱼ + codesⱼᵢ], the row before a column's first level being 0 (missing)."""
+    """out (rows, classes) += Σⱼ tables[startsⱼ + codesⱼᵢ]; the row before a column's first level is 0, for missing
+    cells."""
     columns, rows = codes.shape
     classes = tables.shape[1]
     fours = columns // 4 * 4
@@ -168,7 +170,7 @@ def add_tables(codes: Codes, starts: Integers, tables: Array, out: Array) -> Non
 
 @late_kernel_of(lambda codes, *rest: 0.7 * codes.size * rest[2].shape[1])
 def add_tables_but_own(codes: Codes, own: Codes, starts: Integers, tables: Array, without: Array, out: Array) -> None:
-    """The same, but what is added for a row's own class is from another table."""
+    """`add_tables` with another table for the row's class."""
     columns, rows = codes.shape
     classes = tables.shape[1]
     mine = np.empty(256)
@@ -198,9 +200,9 @@ def add_tables_left_out(
     divisors: Array,
     out: Array,
 ) -> None:
-    """The same, each row's own class without it: log (n - w + a)/(Σ(n + a) - what the row had).
+    """`add_tables` with each row left out of its class: log (n - w + a)/(Σ(n + a) - w).
 
-    counts (levels, classes + 1): of each class and of all. divisors (columns, classes). A value that no other row has
+    counts (levels, classes + 1): of each class and of all; divisors (columns, classes). A value that no other row has
     is ignored.
     """
     columns, rows = codes.shape

@@ -1,4 +1,4 @@
-"""Forward-backward in logarithms: slower, and right however improbable the rows are."""
+"""The forward-backward algorithm in logarithms: slower, and exact for rows of any probability."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from credo._kernels.jit import late_kernel_of
 Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
 
-COST = 10  # steps of an exponential
+EXP_STEPS = 10  # steps of plain Python for an exponential
 
 
-@late_kernel_of(lambda logs, *_: COST * logs.size * logs.shape[1])
+@late_kernel_of(lambda logs, *_: EXP_STEPS * logs.size * logs.shape[1])
 def pass_forward_log(
     logs: Array, starts: Starts, continues: bool, log_initial: Array, log_transitions: Array,
     forward: Array, log_totals: Array,
 ) -> int:  # fmt: skip
     """forward[t + 1] = log P(state of row t | rows of its sequence up to t); forward[0] is that of the row before the
-    first, where the stretch `continues` a sequence. log_totals[n] += log p of sequence n's rows in the stretch.
+    first, if the chunk `continues` a sequence. log_totals[n] += log p of sequence n's rows in the chunk.
 
-    The first row that is impossible, else -1. (rows, states), (sequences + 1,), (states,), (states, states),
+    The result is the first impossible row, or -1. (rows, states), (sequences + 1,), (states,), (states, states),
     (rows + 1, states), (sequences,)
     """
     states = logs.shape[1]
@@ -58,13 +58,13 @@ def pass_forward_log(
     return -1
 
 
-@late_kernel_of(lambda logs, *_: 2 * COST * logs.size * logs.shape[1])
+@late_kernel_of(lambda logs, *_: 2 * EXP_STEPS * logs.size * logs.shape[1])
 def pass_backward_log(
     logs: Array, starts: Starts, continues: bool, weights: Array, log_transitions: Array,
     forward: Array, backward: Array, firsts: Array, pairs: Array,
 ) -> None:  # fmt: skip
     """forward[t + 1] becomes P(state of row t | all rows) times the sequence's weight; the rest is as in
-    smoothing.pass_backward, but `backward` holds logarithms, and `pairs` expected numbers of transitions."""
+    smoothing.pass_backward, but `backward` has logarithms, and `pairs` has expected numbers of transitions."""
     states = logs.shape[1]
     seen = np.empty(states)
     last = starts.shape[0] - 2

@@ -1,4 +1,4 @@
-"""The most probable paths of states: Viterbi's algorithm, and the k best of one sequence."""
+"""The most probable paths of states: the Viterbi algorithm, and the k best paths of one sequence."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.hidden_markov.smoothing import SEQUENTIAL_STATES
 from credo._kernels.jit import late_kernel, late_kernel_of
 
 Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
 Codes = NDArray[np.int32]
-
-FEW_STATES = 6  # states up to which the best of all is found one after another
 
 
 @late_kernel_of(lambda logs, *_: 2 * logs.size * logs.shape[1])
@@ -22,9 +21,9 @@ def pass_best(
     logs: Array, starts: Starts, continues: bool, log_initial: Array, log_transitions: Array,
     reached: Array, came_from: NDArray[Any], ends: Codes, log_best: Array,
 ) -> None:  # fmt: skip
-    """Viterbi over a stretch of rows: reached[j] = log p of the best path to state j, from stretch to stretch;
+    """The Viterbi pass over a chunk of rows: reached[j] = log p of the best path to state j, kept between chunks;
     came_from[t, j] is the state before it. ends[n] is the state of sequence n's best path at its last row of the
-    stretch, log_best[n] the path's log p; of equal ones, the first."""
+    chunk, and log_best[n] the path's log p; ties go to the first."""
     states = logs.shape[1]
     best, place = np.empty(states), np.zeros(states)
     for n in range(starts.shape[0] - 1):
@@ -33,7 +32,7 @@ def pass_best(
                 for j in range(states):
                     reached[j] = log_initial[j] + logs[t, j]
                 continue
-            if states <= FEW_STATES:
+            if states <= SEQUENTIAL_STATES:
                 for j in range(states):
                     most, at = reached[0] + log_transitions[0, j], 0
                     for i in range(1, states):
@@ -65,7 +64,7 @@ def pass_best(
 
 @late_kernel
 def trace_back(path: Codes, starts: Starts, ends: Codes, came_from: NDArray[Any]) -> None:
-    """The states of each sequence's path, from the one that it ends in."""
+    """path = the states of each sequence's best path, traced back from its end."""
     for n in range(starts.shape[0] - 1):
         state = ends[n]
         for t in range(starts[n + 1] - 1, starts[n] - 1, -1):
@@ -76,7 +75,7 @@ def trace_back(path: Codes, starts: Starts, ends: Codes, came_from: NDArray[Any]
 
 @late_kernel_of(lambda logs, _, __, paths, *___: 4 * logs.size * logs.shape[1] * paths.shape[0])
 def find_best_paths(logs: Array, log_initial: Array, log_transitions: Array, paths: Codes, log_best: Array) -> None:
-    """The most probable paths of one sequence, best first: paths[k], and its log p, -∞ where there are no more.
+    """The most probable paths of one sequence, best first: paths[k] and its log p, -∞ if there are no more.
     (rows, states), (states,), (states, states), (k, rows), (k,)"""
     (rows, states), kept = logs.shape, paths.shape[0]
     reached, best = np.full((states, kept), -math.inf), np.empty(kept)

@@ -1,9 +1,8 @@
-"""Forward-backward over a stretch of rows that may begin and end within a sequence.
+"""The forward-backward algorithm over a chunk of rows that may begin and end within a sequence.
 
-Probabilities are scaled: each row's likelihoods are relative to its largest, and the messages are normalised only when
-they get small, with the logarithms of the scales kept. Where one step loses more digits than floats have, the row is
-reported: then credo._kernels.hidden_markov.log_smoothing does the same in logarithms. So is a row up to which all other
-paths have become so improbable that one whose message was lost before may matter again.
+Probabilities are scaled: each row's likelihoods are relative to its largest, and messages are normalised only when they
+get small. If a step underflows, its row is returned, and credo._kernels.hidden_markov.log_smoothing repeats the pass in
+logarithms. The same happens if all other paths become so improbable that a message lost before may matter.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from credo._kernels.jit import late_kernel_of
 Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
 
-SMALL_SUM = 1e-60  # sums of messages below it are normalised
-SMALL_TOTAL = 1e-200  # below it, the backward pass could lose digits: its messages may be SMALL_SUM, too
-FEW_STATES = 6  # states up to which sums are taken one after another; those of more run in vector registers
-LOST = 1e-290  # a forward message below it: its state is as good as impossible, unless the others become so, too
-BESIDE = 1e17  # times less than others: nothing beside them
+SMALL_SUM = 1e-60  # messages with a smaller sum are normalised
+SMALL_TOTAL = 1e-200  # below this, the backward pass could lose digits: its messages may be SMALL_SUM, too
+SEQUENTIAL_STATES = 6  # states up to which sums run one after another; with more, they run in vector registers
+LOST_MESSAGE = 1e-290  # a smaller forward message counts as 0, unless all others get as small
+NEGLIGIBLE_RATIO = 1e17  # a message smaller than others by this factor is lost in rounding
 
 
 @late_kernel_of(lambda likely, *_: likely.size * likely.shape[1])
@@ -30,11 +29,11 @@ def pass_forward(
     likely: Array, tops: Array, starts: Starts, continues: bool, initial: Array, transitions: Array,
     forward: Array, log_totals: Array, lost: Array,
 ) -> int:  # fmt: skip
-    """forward[t + 1] ∝ P(state of row t, rows of its sequence up to t); forward[0] is that of the row before the
-    first, where the stretch `continues` a sequence. log_totals[n] += log p of sequence n's rows in the stretch.
+    """The forward pass: forward[t + 1] ∝ P(state of row t, rows of its sequence up to t); forward[0] is that of the row
+    before the first, if the chunk `continues` a sequence. log_totals[n] += log p of sequence n's rows in the chunk.
 
-    `lost`, from stretch to stretch, bounds what messages would be that were lost before; 0 if that is nothing beside
-    the message of any state. The first row whose probability is too small for floats, or for what was lost, else -1.
+    `lost` is an upper bound of messages that were lost, kept between chunks; 0 if these are negligible. The result is
+    the first row whose probability underflows, or is too small compared with `lost`; -1 without such a row.
     (rows, states), (rows,), (sequences + 1,), (states,), (states, states), (rows + 1, states), (sequences,), (1,)
     """
     states = likely.shape[1]
@@ -46,7 +45,7 @@ def pass_forward(
                 lost[0] = 0.0
                 for j in range(states):
                     ahead[j] = initial[j]
-            elif states <= FEW_STATES:
+            elif states <= SEQUENTIAL_STATES:
                 for j in range(states):
                     v = forward[t, 0] * transitions[0, j]
                     for i in range(1, states):
@@ -64,17 +63,17 @@ def pass_forward(
                 least = ahead[0]
                 for j in range(1, states):
                     least = min(least, ahead[j])
-                lost[0] = 0.0 if least > BESIDE * lost[0] else lost[0]
+                lost[0] = 0.0 if least > NEGLIGIBLE_RATIO * lost[0] else lost[0]
             size, underflows = 0.0, False
             for j in range(states):
                 v = ahead[j] * likely[t, j]
-                underflows |= v < LOST and ahead[j] > 0.0
+                underflows |= v < LOST_MESSAGE and ahead[j] > 0.0
                 forward[t + 1, j] = v
                 size += v
             if underflows:
-                lost[0] = max(lost[0], LOST)
+                lost[0] = max(lost[0], LOST_MESSAGE)
             total += tops[t]
-            if lost[0] > 0.0 and not size > BESIDE * lost[0]:
+            if lost[0] > 0.0 and not size > NEGLIGIBLE_RATIO * lost[0]:
                 return t
             if size < SMALL_SUM or t == starts[n + 1] - 1:
                 if not size > SMALL_TOTAL:
@@ -92,13 +91,12 @@ def pass_backward(
     likely: Array, starts: Starts, continues: bool, weights: Array, columns: Array,
     forward: Array, backward: Array, firsts: Array, pairs: Array,
 ) -> None:  # fmt: skip
-    """forward[t + 1] becomes P(state of row t | all rows) times the sequence's weight.
+    """The backward pass: forward[t + 1] becomes P(state of row t | all rows) times the sequence's weight.
 
-    backward: in, the backward message from the rows after the stretch to its last row (1 where its sequence ends
-    there); out, the stretch's backward message to the row before it. firsts += P(state) of the sequences' first rows;
-    pairs[i, j] += what, times transitions[i, j], is the expected number of such transitions. `columns` is
-    transitions.T. (rows, states), (sequences + 1,), (sequences,), (states, states), (rows + 1, states), (states,),
-    (states,), (states, states)
+    backward: in, the message from the rows after the chunk to its last row (1 at the end of a sequence); out, the
+    message from the chunk to the row before it. firsts += P(state) of the sequences' first rows; pairs[i, j] += the
+    expected number of transitions divided by transitions[i, j]. `columns` is transitions.T. (rows, states), (sequences
+    + 1,), (sequences,), (states, states), (rows + 1, states), (states,), (states,), (states, states)
     """
     states = likely.shape[1]
     seen = np.empty(states)
@@ -122,7 +120,7 @@ def pass_backward(
                 for j in range(states):
                     firsts[j] += forward[t + 1, j]
                 continue
-            if states <= FEW_STATES:
+            if states <= SEQUENTIAL_STATES:
                 for i in range(states):
                     v = seen[0] * columns[0, i]
                     for j in range(1, states):
@@ -138,7 +136,7 @@ def pass_backward(
                         backward[i] += v * columns[j, i]
             size = 0.0
             for i in range(states):
-                backward[i] = backward[i] if forward[t, i] > LOST else 0.0
+                backward[i] = backward[i] if forward[t, i] > LOST_MESSAGE else 0.0
                 size += backward[i] * forward[t, i]
             share = weight / size
             for i in range(states):

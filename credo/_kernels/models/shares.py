@@ -1,4 +1,4 @@
-"""Rows of log-weights, one a class, as shares that sum to 1: what NumPy does slowly where rows are short."""
+"""Normalisation of short rows of log-weights, one per class, which is slow in NumPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 @late_kernel
 def lower_to_top(x: Array) -> int:
-    """Each row less its largest; the first row that has nothing above -∞ (it stays), else -1."""
+    """Subtract each row's largest value. The result is the first row without a finite value (left unchanged), or -1."""
     rows, columns = x.shape
     first = -1
     for i in range(rows):
@@ -31,7 +31,7 @@ def lower_to_top(x: Array) -> int:
 
 @late_kernel
 def take_top(x: Array, top: Array) -> None:
-    """Each row less its largest, which is written to top (rows,); a row that has nothing above -∞ stays."""
+    """Subtract each row's largest value, and write it to top (rows,); a row without a finite value is unchanged."""
     rows, columns = x.shape
     for i in range(rows):
         most = -math.inf
@@ -45,7 +45,7 @@ def take_top(x: Array, top: Array) -> None:
 
 @late_kernel
 def share_out(x: Array, factor: Array, total: Array) -> None:
-    """Each row over its sum, which is written to total (rows,), times its factor; a row of zeros stays."""
+    """Multiply each row by factor/sum, and write its sum to total (rows,); a row of zeros is unchanged."""
     rows, columns = x.shape
     for i in range(rows):
         sum_ = 0.0
@@ -60,7 +60,7 @@ def share_out(x: Array, factor: Array, total: Array) -> None:
 
 @late_kernel
 def divide_by_total(x: Array) -> None:
-    """Each row over its sum."""
+    """Divide each row by its sum."""
     rows, columns = x.shape
     for i in range(rows):
         total = 0.0
@@ -72,7 +72,7 @@ def divide_by_total(x: Array) -> None:
 
 @late_kernel
 def lower_by_log_total(x: Array, weights: Array) -> None:
-    """Each row less the logarithm of its weights' sum."""
+    """Subtract from each row the logarithm of its weights' sum."""
     rows, columns = x.shape
     for i in range(rows):
         total = 0.0

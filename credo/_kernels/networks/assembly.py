@@ -1,4 +1,4 @@
-"""From a network's factors and what is observed to a tree of cliques that messages can run in."""
+"""Assembly of a tree of cliques from a network's factors and an elimination order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel
-from credo._kernels.networks.junction import LONGEST, write_walk
+from credo._kernels.networks.junction import LONGEST_MAP, write_walk
 from credo._kernels.networks.shapes import (
     CARD,
     ENTRY,
@@ -41,17 +41,17 @@ class Assembled(NamedTuple):
     variables: Integers
     cliques: Integers
     members: Integers
-    walks: Integers  # first of each clique's separator through its parent, then of the factors
+    walks: Integers  # of each clique's separator through its parent's table, then of the factors
     paths: Integers
     touched: Integers  # factors with an observed variable
-    constant: Integers  # the other factors that count
+    constant: Integers  # the other relevant factors
     widest: int  # cells of the largest separator
 
 
 def assemble(
     heads: Integers, axes: Integers, card: Integers, places: Integers, stage: Integers, found: Order
 ) -> Assembled:
-    """The tree that an order of the variables makes."""
+    """The tree of an elimination order."""
     count, many, n = len(found.parent), len(heads) - 1, len(card)
     cliques = np.zeros((count + 1, 6), dtype=np.int64)
     cliques[:count, PARENT] = found.parent
@@ -66,7 +66,7 @@ def assemble(
     walks[:count, HOME] = found.parent
     touched = place_factors(heads, axes, stage, found.order, found.home, walks, which)
     homes = walks[walks[:, HOME] >= 0, HOME]
-    runs = np.minimum(np.diff(cliques[:, TABLE]), LONGEST)  # no map is longer
+    runs = np.minimum(np.diff(cliques[:, TABLE]), LONGEST_MAP)  # no map is longer
     paths = np.empty(int((2 * sizes + runs)[homes].sum()) + 2 * len(homes), dtype=np.int64)
     size = write_walks(heads, axes, members, cliques, variables, walks, paths)
     return Assembled(variables, cliques, members, walks, paths[:size].copy(), which[:touched], which[touched:], widest)
@@ -76,9 +76,14 @@ def assemble(
 def lay_out(
     starts: Integers, listed: Integers, made: Integers, cliques: Integers, members: Integers, scratch: Integers
 ) -> None:
-    """members of each clique, in the order of its table's axes: what its parent has too (KEPT so many), in the parent's
-    order, then the rest; those in many children's separators first. scratch: room, filled with -1."""
-    inside, uses, first, following = scratch[0], scratch[1], scratch[2], scratch[3]  # the latter: lists of children
+    """members = each clique's variables in the order of its table's axes: the separator (KEPT variables) in the
+    parent's order, then the rest, those in many children's separators first. scratch: filled with -1"""
+    inside, uses, first, following = (
+        scratch[0],
+        scratch[1],
+        scratch[2],
+        scratch[3],
+    )  # the latter two are lists of children
     for c in range(len(made)):
         p = cliques[c, PARENT]
         if p >= 0:
@@ -104,7 +109,7 @@ def lay_out(
             v = listed[i]
             if uses[v] < 0:
                 continue
-            j = at  # by insertion: few are left
+            j = at  # insertion sort, since these are few
             while j > split:
                 u = members[j - 1]
                 if uses[u] > uses[v] or (uses[u] == uses[v] and u < v):
@@ -117,8 +122,8 @@ def lay_out(
 
 @kernel
 def place_tables(members: Integers, stage: Integers, home: Integers, cliques: Integers, variables: Integers) -> int:
-    """Where tables start, and separators after them; and of each variable, a clique and the smallest table that has
-    it. How many cells the largest separator has."""
+    """Set the starts of tables, and of separators after them; and for each variable, a clique and the smallest table
+    that contain it. The result is the number of cells of the largest separator."""
     count, widest = len(cliques) - 1, 1
     for c in range(count):
         begin, end = cliques[c, MEMBERS], cliques[c + 1, MEMBERS]
@@ -159,8 +164,8 @@ def place_factors(
     walks: Integers,
     which: Integers,
 ) -> int:
-    """The clique that each factor goes into, that of its first variable to go. which: first the factors that evidence
-    touches, so many; then the others."""
+    """Assign each factor to the clique of its first eliminated variable. which = the factors with observed variables,
+    then the others; the result is the number of the former."""
     many, touched = len(which), 0
     count, constant = len(walks) - many, many
     place = np.empty(len(stage), dtype=np.int64)
@@ -194,7 +199,7 @@ def write_walks(
     walks: Integers,
     paths: Integers,
 ) -> Any:
-    """All walks, each through the clique that is its HOME; how much of paths they take."""
+    """Write all walks, each through the table of its HOME clique. The result is the length of paths."""
     count, at, step = len(cliques) - 1, heads[0, SCOPE], np.zeros(len(variables), dtype=np.int64)
     for w in range(len(walks)):
         h = walks[w, HOME]

@@ -1,4 +1,4 @@
-"""The tree of maximal cliques that an elimination order makes."""
+"""The tree of maximal cliques of an elimination order."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ def join_cliques(
     parent: Integers,
     made: Integers,
 ) -> int:
-    """Cliques within others join them, in one stage. How many are left, in an order that has children before parents.
+    """Merge cliques that are contained in others of the same stage. The result is the number of maximal cliques, which
+    are ordered with children before parents.
 
-    home (variables): the clique that holds a variable and its neighbours when it went; parent: of each clique that is
-    left, or -1; made: the step at which it was made.
+    home (variables): the clique with a variable and its neighbours at its elimination; parent: of each maximal clique,
+    or -1; made: the elimination step of each maximal clique
     """
     steps, n = len(order), len(home)
     place = np.empty(n, dtype=np.int64)
     above = np.empty(steps, dtype=np.int64)  # the step of the next clique on the way to the root
     number = np.empty(steps, dtype=np.int64)
-    holder, last = np.empty(steps, dtype=np.int64), np.empty(steps, dtype=np.int64)  # the step whose clique holds it
+    holder, last = np.empty(steps, dtype=np.int64), np.empty(steps, dtype=np.int64)  # the step whose clique contains it
     for i in range(steps):
         place[order[i]] = i
         holder[i] = last[i] = i
@@ -47,7 +48,7 @@ def join_cliques(
         if within and holder[p] == p and nodes[order[p], STAGE] == nodes[order[i], STAGE]:
             holder[p], last[h] = h, p
     count = 0
-    for i in range(steps):  # by the last variable that went, so that parents come after their children
+    for i in range(steps):  # by the last eliminated variable, so that parents come after children
         h = holder[i]
         if last[h] == i:
             number[h], made[count] = count, h
@@ -72,11 +73,11 @@ def attach_to_smaller(
     held: Integers,
     tries: int,
 ) -> None:
-    """parent: the smallest clique that comes later and has all that the parent shares, of so many that are looked at: a
-    message is then multiplied into fewer cells. The tree stays one, since what two cliques share is in all between.
+    """parent = the smallest later clique with all variables that a clique shares with its parent, among `tries`
+    cliques: a message is then multiplied into fewer cells. The tree keeps the running intersection property.
 
-    by_size: the cliques, smallest first. having, held: room for where each variable's cliques start (of all variables,
-    and one), and for the cliques of all.
+    by_size: the cliques, smallest first. having, held: scratch for the starts of each variable's cliques (variables
+    + 1), and for these cliques
     """
     count, n = len(parent), len(having) - 2
     for c in range(count):

@@ -1,4 +1,4 @@
-"""Counting complete rows: strings as numbers of states, and all tables of a network in one pass."""
+"""Counting of complete rows: codes of strings, and counts for all tables of a network in one pass."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Bytes = NDArray[np.uint8]
 
 @late_kernel_of(lambda ends, *_: 4.0 * len(ends))
 def code_strings(ends: Integers, text: Bytes, state_ends: Integers, states: Bytes, out: Codes) -> int:
-    """out (rows) = the number of the state that a row's string is, -1 if it is none; how many are none.
+    """out (rows) = the state of each row's string, -1 if it is none. The result is the number of these.
 
-    String i is text[ends[i] : ends[i + 1]], and so with states.
+    String i is text[ends[i] : ends[i + 1]]; states are stored in the same way.
     """
     unknown = 0
     for i in range(len(out)):
@@ -41,7 +41,7 @@ def code_strings(ends: Integers, text: Bytes, state_ends: Integers, states: Byte
 def count_families(
     codes: Codes, heads: Integers, members: Integers, steps: Integers, starts: Integers, out: Integers
 ) -> None:
-    """out[starts_f + Σ steps · codes] += 1 for each row, f being a node with its parents. codes: (variables, rows)"""
+    """out[starts_f + Σ steps · codes] += 1 for each row and each node f with its parents. codes: (variables, rows)"""
     for f in range(len(starts)):
         for i in range(codes.shape[1]):
             cell = starts[f]

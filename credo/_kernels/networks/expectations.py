@@ -1,7 +1,7 @@
 """Expected family counts: Σ over rows of P(node, parents | the row's known cells), in a tree for any evidence.
 
 Messages to the roots and back visit only the states of missing cells. Each message is scaled, and the scale is undone
-on the way back: a clique's cells then sum to 1.
+on the way back, so that a clique's cells sum to 1.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from credo._kernels.networks.rows import (
     cell_of,
     find_needed,
     may_underflow,
+    place_cursors,
     read_row,
-    set_out,
 )
 from credo._kernels.networks.shapes import KEPT, MEMBERS, VARIABLE, Families
 
@@ -32,17 +32,17 @@ Integers = NDArray[np.int64]
 
 
 class Passes(NamedTuple):
-    """What both passes leave for each other."""
+    """The results that the passes share."""
 
-    scales: Array  # (cliques): what its message to the root was divided by
-    back: Array  # messages from the parent, laid out as those to it
+    scales: Array  # (cliques): the divisor of its message to the root
+    back: Array  # messages from the parent, in the layout of those to it
 
 
 @part
 def log_of_known(
     codes: Integers, heads: Integers, axes: Integers, values: Array, weight: float, counts: Array
 ) -> float:
-    """A row without missing cells: its log-probability, and unless that is -inf, its weight in each family."""
+    """The log-probability of a complete row; unless it is -inf, counts += the row's weight in each family."""
     log_total, product = 0.0, 1.0
     for f in range(len(heads) - 1):
         product *= values[cell_of(f, codes, heads, axes)]
@@ -58,8 +58,9 @@ def log_of_known(
 @kernel
 def send_sum(c: int, tree: RootedTree, walk: Walk, passes: Passes) -> float:
     """Clique c's message to its parent: its table times its children's messages, summed over the missing members that
-    aren't in its separator, scaled to a maximum of 1. The scale; 0 if all is impossible, NaN if it may underflow."""
-    outer, missing, width = set_out(c, tree.cliques[c, KEPT], tree, walk)
+    aren't in its separator, scaled to a maximum of 1. The result is the scale; 0 if all is impossible, NaN if it may
+    underflow."""
+    outer, missing, width = place_cursors(c, tree.cliques[c, KEPT], tree, walk)
     if may_underflow(c, tree, walk):
         return np.nan
     messages, cursors, free, top, least = walk.messages, walk.cursors, walk.free, 0.0, np.inf
@@ -82,7 +83,7 @@ def send_sum(c: int, tree: RootedTree, walk: Walk, passes: Passes) -> float:
             break
     if not top > 0.0:
         return 0.0
-    if outer == 0:  # the separator is known: its message is 1, and the parent does without it in both passes
+    if outer == 0:  # the separator is known: its message is 1, and the parent needs it in neither pass
         walk.least[c] = -1.0
         return top
     walk.least[c] = least / top
@@ -94,7 +95,8 @@ def send_sum(c: int, tree: RootedTree, walk: Walk, passes: Passes) -> float:
 
 @part
 def collect_row(budget: float, tree: RootedTree, walk: Walk, passes: Passes) -> float:
-    """All messages to the roots; log P(row). NaN: it may underflow, or visits more cells than the budget."""
+    """Send all messages to the roots. The result is log P(row); NaN if it may underflow or exceeds the budget of
+    cells."""
     if find_needed(True, tree, walk) > budget:
         return np.nan
     count, product = len(tree.cliques) - 1, 1.0
@@ -114,8 +116,8 @@ def collect_row(budget: float, tree: RootedTree, walk: Walk, passes: Passes) -> 
 def place_families(
     c: int, width: int, weight: float, tree: RootedTree, families: Families, walk: Walk, counts: Array
 ) -> int:
-    """Cursors from `width` on: where the cells of clique c's families are, of those with a missing member; the others
-    are counted at once. How many cursors there are in all."""
+    """Set cursors from `width` to the cells of clique c's families with a missing member; the others are counted at
+    once. The result is the number of all cursors."""
     first, last = tree.cliques[c, MEMBERS], tree.cliques[c + 1, MEMBERS]
     for f in range(families.of_clique[c], families.of_clique[c + 1]):
         at, d, varies = families.values_at[f], 0, False
@@ -142,11 +144,11 @@ def distribute_row(
     """Messages from the roots; counts += weight · P(family | row).
 
     P(clique | row) = table · message from the parent · ∏ messages from the children / scale; the message to a child is
-    its sum over what isn't in the child's separator, divided by the child's own message.
+    its sum over members outside the child's separator, divided by the child's message.
     """
     cursors, free, messages = walk.cursors, walk.free, walk.messages
     for c in range(len(tree.cliques) - 2, -1, -1):
-        outer, missing, inner = set_out(c, tree.cliques[c, KEPT], tree, walk)
+        outer, missing, inner = place_cursors(c, tree.cliques[c, KEPT], tree, walk)
         if outer == 0:
             passes.back[cursors[1]] = 1.0
         width, factor = place_families(c, inner, weight, tree, families, walk, counts), 1.0 / passes.scales[c]
@@ -179,9 +181,9 @@ def expect_rows(
     logs: Array,
     counts: Array,
 ) -> None:
-    """logs (rows) = log P(row), missing cells summed out; counts (1, values) += Σ weight · P(family | row), laid out as
-    the factors' values are; (rows, values): of each row apart. A row adds nothing if its log is -inf (impossible) or
-    NaN (may underflow, or too many cells).
+    """logs (rows) = log P(row), with missing cells summed out; counts (1, values) += Σ weight · P(family | row), in the
+    layout of the factors' values, or (rows, values) for each row. A row isn't counted if its log is -inf (impossible)
+    or NaN (may underflow, or too many cells).
     """
     heads, axes, values = factors
     for r in range(len(logs)):

@@ -1,8 +1,8 @@
-"""Messages in a tree of cliques: tables lie one after another in one array, separators after them; a clique's separator
-leads in its table.
+"""Messages in a tree of cliques. One array has all tables and then all separators; the axes of a clique's separator
+come first in its table.
 
 A walk gives the position in a smaller table for each cell of a larger one: runs of equal length have the same pattern
-(one cell, consecutive cells, even steps, or a map), and an odometer counts where the next run starts.
+(one cell, consecutive cells, even steps, or a map), and an odometer gives the start of the next run.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from credo._kernels.networks.shapes import BEGIN, CARD, DIMENSIONS, FIRST, KIND,
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-ONE, ROW, STEPPED, MAPPED = 0, 1, 2, 3  # how a run lies
-LONG, SHORT, LONGEST = 8, 64, 256  # a run is one dimension if that is so long; else it has a map, of at most LONGEST
+ONE, ROW, STEPPED, MAPPED = 0, 1, 2, 3  # patterns of a run: one cell, consecutive cells, even steps, a map
+LONG_RUN, SHORT_RUN, LONGEST_MAP = 8, 64, 256  # a long dimension is a run; short ones are mapped, up to LONGEST_MAP
 UNDERFLOW = 1e-150  # smaller products are scaled, and the log of the scale is kept
-DEPTH = 64  # largest number of dimensions: a table with more fits in no memory
+DEPTH = 64  # dimensions at most: a table with more fits in no memory
 
 
 class Cliques(NamedTuple):
-    """A tree as draws are taken from it: children come before their parents."""
+    """A tree for sampling; children come before their parents."""
 
     parent: Integers
     starts: Integers  # of each clique's members
     members: Integers
-    kept: Integers  # how many of them lead, and are the separator
+    kept: Integers  # the number of leading members, which are the separator
     tables_at: Integers
 
 
@@ -49,10 +49,10 @@ def write_walk(
     walks: Integers,
     paths: Integers,
 ) -> Any:
-    """Walk number w, through a table over the members from begin to end, of one in which a variable has that step, or
-    0; its path starts at `at`. Where the next may start."""
+    """Write walk w through a table over the members from begin to end, for a smaller table in which a variable has this
+    step, or 0; its path starts at `at`. The result is the end of the path."""
     walks[w, BEGIN] = at
-    depth = 0  # from the last axis on, neighbours that go on alike being one
+    depth = 0  # from the last axis, merging contiguous neighbours
     lengths, steps = np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH, dtype=np.int64)
     for i in range(end - 1, begin - 1, -1):
         v = members[i]
@@ -67,10 +67,12 @@ def write_walk(
         lengths[0], steps[0], depth = 1, 0, 1
     whole = 1
     for d in range(depth):
-        whole = min(whole * lengths[d], LONGEST + 1)
+        whole = min(whole * lengths[d], LONGEST_MAP + 1)
     inner, run = 1, lengths[0]
-    mapped = whole <= LONGEST or run < LONG  # a small table is one run
-    while inner < depth and mapped and (run < SHORT or whole <= LONGEST) and run * lengths[inner] <= LONGEST:
+    mapped = whole <= LONGEST_MAP or run < LONG_RUN  # a small table is one run
+    while (
+        inner < depth and mapped and (run < SHORT_RUN or whole <= LONGEST_MAP) and run * lengths[inner] <= LONGEST_MAP
+    ):
         run *= lengths[inner]
         inner += 1
     walks[w, RUN], walks[w, DIMENSIONS] = run, depth - inner
@@ -92,8 +94,8 @@ def write_walk(
 
 
 @part
-def go_on(digits: Integers, at: int, begin: int, depth: int, paths: Integers) -> Any:
-    """Where the next run starts in the smaller table; -1 after the last."""
+def next_run(digits: Integers, at: int, begin: int, depth: int, paths: Integers) -> Any:
+    """The start of the next run in the smaller table; -1 after the last."""
     for d in range(depth - 1, -1, -1):
         length, step = paths[begin + d], paths[begin + depth + d]
         digits[d] += 1
@@ -129,7 +131,7 @@ def multiply_walk(
             for t in range(run):
                 table[first + t] *= small[at + paths[place + t]]
         first += run
-        at = go_on(digits, at, begin, depth, paths)
+        at = next_run(digits, at, begin, depth, paths)
 
 
 @fast_kernel
@@ -155,15 +157,15 @@ def add_walk(table: Array, small: Array, at: int, w: int, walks: Integers, paths
             for t in range(run):
                 small[at + paths[place + t]] += table[first + t]
         first += run
-        at = go_on(digits, at, begin, depth, paths)
+        at = next_run(digits, at, begin, depth, paths)
 
 
-# Rows of a table: what goes with each cell of its separator
+# Rows of a table: the cells for each cell of its separator
 
 
 @part
 def sum_rows(table: Array, first: int, rest: int, start: int, stop: int) -> None:
-    """The cells from start to stop: the sums of rows of so many cells, from `first` on."""
+    """The cells from start to stop = the sums of consecutive rows of `rest` cells, beginning at `first`."""
     for s in range(start, stop):
         x = 0.0
         for t in range(first, first + rest):
@@ -174,7 +176,7 @@ def sum_rows(table: Array, first: int, rest: int, start: int, stop: int) -> None
 
 @part
 def top_rows(table: Array, first: int, rest: int, start: int, stop: int) -> None:
-    """The cells from start to stop: the largest of each row of so many cells, from `first` on."""
+    """The cells from start to stop = the maxima of consecutive rows of `rest` cells, beginning at `first`."""
     for s in range(start, stop):
         x = 0.0
         for t in range(first, first + rest):
@@ -185,7 +187,7 @@ def top_rows(table: Array, first: int, rest: int, start: int, stop: int) -> None
 
 @part
 def scale_rows(table: Array, first: int, rest: int, start: int, stop: int) -> None:
-    """Each row of so many cells, from `first` on, times a cell from start to stop."""
+    """Multiply consecutive rows of `rest` cells, beginning at `first`, by the cells from start to stop."""
     for s in range(start, stop):
         x = table[s]
         for t in range(first, first + rest):
@@ -195,10 +197,10 @@ def scale_rows(table: Array, first: int, rest: int, start: int, stop: int) -> No
 
 @kernel
 def make_room(c: int, least: float, cliques: Integers, tables: Array, scales: Array) -> float:
-    """Before a clique's table is multiplied by numbers of at least `least`: scale it, if the product of all factors so
-    far could underflow; the log of the scale.
+    """Scale a clique's table before it is multiplied by numbers of at least `least`, if the product of all factors
+    could underflow. The result is the log of the scale.
 
-    A number below UNDERFLOW times the largest may be lost from then on. That does no harm, unless the largest shrinks.
+    A number below UNDERFLOW times the largest may be lost from then on, which matters only if the largest shrinks.
     """
     if scales[c, SUNK] * least > UNDERFLOW:
         scales[c, SUNK] *= least

@@ -1,4 +1,4 @@
-"""Loopy belief propagation: exact in trees, an approximation where there are loops."""
+"""Loopy belief propagation: exact in trees, an approximation in graphs with loops."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Integers = NDArray[np.int64]
 
 
 class Loops(NamedTuple):
-    """The factor graph, and where the messages are."""
+    """The factor graph, and the positions of messages."""
 
     card: Integers
-    places: Integers  # of each variable's states, one after another
+    places: Integers  # the start of each variable's states
     factors: Factors
-    near_at: Integers  # of each variable's places in scopes
+    near_at: Integers  # the start of each variable's positions in scopes
     near: Integers
-    at: Integers  # (places in scopes): where the message from that factor to that variable starts
+    at: Integers  # (positions in scopes): the start of the message from the factor to the variable
 
 
 @kernel
 def pass_messages(loops: Loops, local: Array, damping: float, messages: Array) -> float:
-    """One round of messages from factors to variables; the largest change.
+    """One round of messages from factors to variables. The result is the largest change.
 
     local: the likelihood of each state of each variable.
     """
@@ -65,7 +65,7 @@ def pass_messages(loops: Loops, local: Array, damping: float, messages: Array) -
 
 @kernel
 def listen(v: int, place: int, loops: Loops, local: Array, messages: Array, out: Array) -> None:
-    """out: a variable's likelihood times the messages from all factors but the one at that place of the scopes."""
+    """out = a variable's likelihood times the messages from all factors but the one at this position of the scopes."""
     size = loops.card[v]
     for k in range(size):
         out[k] = local[loops.places[v] + k]
@@ -82,7 +82,7 @@ def listen(v: int, place: int, loops: Loops, local: Array, messages: Array, out:
 
 @kernel
 def read_beliefs(loops: Loops, local: Array, messages: Array, out: Array) -> None:
-    """out: the marginals of all states; all 0 where nothing is possible."""
+    """out = the marginals of all states; 0 if no state is possible."""
     for v in range(len(loops.card)):
         own = out[loops.places[v] : loops.places[v + 1]]
         listen(v, -1, loops, local, messages, own)

@@ -1,4 +1,4 @@
-"""Message passing in a junction tree: each query in one call."""
+"""Message passing in a junction tree, with one call per query."""
 
 from __future__ import annotations
 
@@ -46,29 +46,29 @@ from credo._kernels.networks.shapes import (
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-TRUSTED = 1e-120  # a table that has shrunk no further lost nothing that counts
-FACTORS, SUMS, BELIEFS = 0, 1, 2  # how far it goes: one kernel for all compiles much faster than three
+TRUSTED = 1e-120  # a table that has shrunk by less has lost no relevant digits
+FACTORS, SUMS, BELIEFS = 0, 1, 2  # where to stop: one kernel for all compiles much faster than three
 
 
 class Junction(NamedTuple):
-    """All that is the same for every query."""
+    """The structure and values that all queries share."""
 
     variables: Integers
     cliques: Integers  # children come before their parents
-    walks: Integers  # of each clique's separator through its parent, then of the factors
+    walks: Integers  # of each clique's separator through its parent's table, then of the factors
     paths: Integers  # dimensions and maps of walks
     heads: Integers  # of factors
     axes: Integers
     values: Array
     least: Array  # (factors): the smallest value above 0
-    changing: Integers  # the factors that evidence may touch
-    base: Array  # the product of the others; empty: none is kept
-    begun: Array  # (cliques + 1, 3): scales that come with the base; the last row has a logarithm to be added
+    changing: Integers  # the factors that evidence may change
+    base: Array  # the product of the other factors; empty if it isn't kept
+    begun: Array  # (cliques + 1, 3): the scales of the base; the last row has a logarithm to add
 
 
 @part
 def place_of(f: int, codes: Integers, variables: Integers, heads: Integers, axes: Integers) -> Any:
-    """Where a factor's cells for the observed states start, of the variables that are in no clique."""
+    """The position of a factor's first cell for the observed states of variables that are in no clique."""
     at = heads[f, VALUES]
     for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
         v = axes[i, VARIABLE]
@@ -79,8 +79,8 @@ def place_of(f: int, codes: Integers, variables: Integers, heads: Integers, axes
 
 @part
 def multiply_factors(codes: Integers, tree: Junction, tables: Array, scales: Array, digits: Integers) -> float:
-    """tables *= the factors that evidence touches, reduced by it. The log of fully observed factors and of scales,
-    added to the base's one by one: the result is the same to the last bit whether a base is kept or not."""
+    """tables *= the factors that evidence changes, reduced by it. The result is the log of fully observed factors and
+    of scales, added to the base's one by one: it has the same bits whether or not a base is kept."""
     count = len(tree.cliques) - 1
     log_constant = tree.begun[count, SCALE]
     for f in tree.changing:
@@ -96,8 +96,8 @@ def multiply_factors(codes: Integers, tree: Junction, tables: Array, scales: Arr
 
 @part
 def weigh_states(v: int, code: int, weights: Array, tree: Junction, tables: Array, scales: Array, spare: int) -> float:
-    """Multiply the evidence about v into a clique that has v: its code, unless -1, and its likelihoods, unless there
-    are none. The log of the scale. From `spare` on, tables has room."""
+    """Multiply the evidence about v into a clique that contains v: its code, unless -1, and its likelihoods, if any.
+    The result is the log of the scale; tables has scratch space at `spare`."""
     c, card, step = tree.variables[v, ENTRY], tree.variables[v, CARD], tree.variables[v, ENTRY_STEP]
     least = 1.0
     for k in range(card):
@@ -121,8 +121,8 @@ def weigh_states(v: int, code: int, weights: Array, tree: Junction, tables: Arra
 def enter(
     codes: Integers, weights: Array, tree: Junction, tables: Array, scales: Array, spare: int, digits: Integers
 ) -> float:
-    """tables = the factors with the evidence: codes of observed states, else -1, and (unless empty) likelihoods of all
-    states. The log of fully observed factors and of scales."""
+    """tables = the product of factors and evidence: codes of observed states or -1, and, unless empty, likelihoods of
+    all states. The result is the log of fully observed factors and of scales."""
     count = len(tree.cliques) - 1
     for t in range(tree.cliques[count, TABLE]):
         tables[t] = tree.base[t] if len(tree.base) else 1.0
@@ -140,8 +140,8 @@ def enter(
 
 @part
 def collect(tree: Junction, tables: Array, scales: Array, digits: Integers) -> float:
-    """Messages to the roots, each scaled to a maximum of 1; the log of the sum. -inf: the evidence is impossible. NaN:
-    it may have underflowed."""
+    """Messages to the roots, each scaled to a maximum of 1. The result is the log of the sum; -inf for impossible
+    evidence, NaN if it may have underflowed."""
     cliques = tree.cliques
     log_total, product = 0.0, 1.0
     for c in range(len(cliques) - 1):
@@ -164,7 +164,7 @@ def collect(tree: Junction, tables: Array, scales: Array, digits: Integers) -> f
         if not top > 0.0:
             return -np.inf
         product *= top
-        if not UNDERFLOW < product < 1.0 / UNDERFLOW:  # one logarithm for many
+        if not UNDERFLOW < product < 1.0 / UNDERFLOW:  # one logarithm for many factors
             log_total, product = log_total + np.log(product), 1.0
         scales[c, SCALE] = top
         for s in range(start, stop):
@@ -172,7 +172,7 @@ def collect(tree: Junction, tables: Array, scales: Array, digits: Integers) -> f
         p = cliques[c, PARENT]
         if p >= 0:
             if lost and not scales[p, SHRUNK] > 0.0:
-                scales[p, SUNK] = 0.0  # scaled now, so that it is known by how much it shrinks
+                scales[p, SUNK] = 0.0  # scaled now, to know by how much it shrinks
             log_total += make_room(p, least / top, cliques, tables, scales)
             if lost and not scales[p, SHRUNK] > 0.0:
                 scales[p, SHRUNK] = 1.0
@@ -204,7 +204,7 @@ def distribute(tree: Junction, tables: Array, scales: Array, spare: int, digits:
 
 @part
 def read_marginals(codes: Integers, variables: Integers, tables: Array, out: Array) -> None:
-    """out = P(variable | evidence), from the smallest table that has it; variables in no table are observed."""
+    """out = P(variable | evidence), from the smallest table with the variable; variables in no table are observed."""
     for v in range(len(codes)):
         first, last, step = variables[v, SOURCE], variables[v, SOURCE_END], variables[v, SOURCE_STEP]
         at, end = variables[v, PLACE], variables[v, PLACE] + variables[v, CARD]
@@ -232,10 +232,11 @@ def propagate(
     end: int, codes: Integers, weights: Array, plain: Plain, tables: Array, scales: Array, out: Array
 ) -> float:
     """FACTORS: multiply them; SUMS: messages to the roots, too; BELIEFS: and back, with out = P(variable | evidence).
-    The log of the sum of all, or of the maximum where variables are maximised.
 
-    NaN: floats underflow, and messages in logarithms are needed. tables: room for those of cliques, then for
-    separators, then for the largest separator or any variable's states; scales (cliques, 3)."""
+    The result is the log of the sum, or of the maximum if variables are maximised; NaN if floats underflow, and
+    messages in logarithms are needed. tables: space for those of cliques, for separators, and for the largest separator
+    or any variable's states; scales (cliques, 3)
+    """
     tree, digits = Junction(*plain), np.empty(DEPTH, dtype=np.int64)
     spare = tree.cliques[len(tree.cliques) - 1, SEPARATOR]
     found = enter(codes, weights, tree, tables, scales, spare, digits)
@@ -249,8 +250,8 @@ def propagate(
 
 @kernel
 def add_families(codes: Integers, weight: float, plain: Plain, tables: Array, counts: Array) -> None:
-    """counts += weight · P(factor's variables | codes) of each factor, laid out as the factors' values are. The tables
-    must be calibrated, and each sum to 1; they are multiplied by the weight."""
+    """counts += weight · P(factor's variables | codes) of each factor, in the layout of the factors' values. The tables
+    must be calibrated and sum to 1; they are multiplied by the weight."""
     tree, digits = Junction(*plain), np.empty(DEPTH, dtype=np.int64)
     count = len(tree.cliques) - 1
     for t in range(tree.cliques[count, TABLE]):

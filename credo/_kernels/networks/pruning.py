@@ -1,4 +1,4 @@
-"""Pruning: which factors are relevant to a query."""
+"""Pruning of factors that are irrelevant to a query."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Integers = NDArray[np.int64]
 def find_ancestors(
     heads: Integers, axes: Integers, owned: Integers, wanted: Integers, used: Flags, found: Integers, size: int
 ) -> int:
-    """found, from `size` on: the tables of the wanted variables and their ancestors, and where they end; barren tables
-    sum to 1 and are left out. used: which are found; owned: each variable's table, or -1."""
+    """found, from `size`: the tables of the wanted variables and their ancestors; the result is their end. Barren
+    tables sum to 1 and are left out. used: whether a table is found; owned: each variable's table, or -1"""
     done = size
     for v in wanted:
         f = owned[v]
@@ -40,9 +40,10 @@ def drop_unconnected(
     heads: Integers, axes: Integers, with_zeros: Flags, targets: Integers, free: Flags, found: Integers, part: Integers
 ) -> int:
     """Drop components of factors that no path of free variables connects to a target, if none in them has zeros:
-    evidence there can't be impossible, and is irrelevant. How many factors stay, first in found.
+    evidence there can't be impossible, and is irrelevant. The result is the number of remaining factors, first in
+    found.
 
-    part: zeros, one more than there are variables; the last stands for all that is needed.
+    part: zeros (variables + 1); the last is for the component that is needed
     """
     n = len(free)
     for f in found:
@@ -75,7 +76,7 @@ def drop_unconnected(
 
 @kernel
 def root_of(part: Integers, v: int) -> int:
-    """The representative of v's component (union-find); part: another member, and 1, or 0 for the representative."""
+    """The representative of v's component (union-find); part: 1 + another member, or 0 for the representative."""
     while part[v]:
         above = part[v] - 1
         if part[above]:

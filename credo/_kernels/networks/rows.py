@@ -1,5 +1,5 @@
-"""Queries about many rows, each with its own missing cells: in a tree for any evidence, only states of missing cells
-are visited."""
+"""Queries about many rows with different missing cells: a tree for any evidence, in which only the states of missing
+cells are visited."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
 PREDICT, SCORE, COMPLETE = 0, 1, 2  # queries: one kernel for all compiles much faster than three
-# columns beside those of all cliques: where the steps of its parent's members in its separator start; its first child,
-# and the next of its parent's; whether a factor in it or below has zeros: evidence may be impossible there
+# further columns of cliques: the start of the strides of its parent's members in its separator; its first child, and
+# its next sibling; whether a factor in it or below has zeros, so that evidence may be impossible there
 EDGES, CHILD, NEXT, ZEROS = 6, 7, 8, 9
-DIGIT, SIZE, STEPS = 0, 1, 2  # columns of missing members: where one is, of how many; how far each cursor then moves
+DIGIT, SIZE, STEPS = 0, 1, 2  # columns of missing members: the current state, the number of states, cursors' strides
 
 
 class RootedTree(NamedTuple):
     """A tree for any evidence, with its values."""
 
     cliques: Integers
-    members: Integers  # (members, 2): variables, and their steps in a clique's table
+    members: Integers  # (members, 2): variables, and their strides in a clique's table
     edges: Integers
     card: Integers
     tables: Array
-    sunk: Array  # (cliques): how small the largest cell in its table may be; and a logarithm to be added
+    sunk: Array  # (cliques + 1): a lower bound of the largest cell of its table; and a logarithm to add
 
 
 class Walk(NamedTuple):
-    """Working memory for one row."""
+    """Scratch for one row."""
 
     codes: Integers  # of the row's variables, -1 where a cell is missing
     messages: Array
-    least: Array  # (cliques): the smallest number above 0 in its message, the largest being 1; -1: none is needed
-    choices: Integers  # where the maximum was, of each message's cell
-    free: Integers  # (missing members of a clique, 2 + cursors), the separator's first
+    least: Array  # (cliques): the smallest positive number of its message, whose largest is 1; -1: not needed
+    choices: Integers  # the position of the maximum for each cell of a message
+    free: Integers  # (missing members of a clique, 2 + cursors), those of the separator first
     cursors: Integers  # positions in the table, in the message, and in the children's messages
 
 
 @kernel
 def write_edges(card: Integers, zeros: Integers, cliques: Integers, members: Integers, edges: Integers) -> None:
-    """Steps along edges, and lists of children; zeros: cliques with factors that have some."""
+    """Write strides along edges and lists of children; zeros: cliques with factors that contain zeros"""
     step = np.zeros(len(card), dtype=np.int64)
     for c in zeros:
         cliques[c, ZEROS] = 1
@@ -86,8 +86,8 @@ def write_edges(card: Integers, zeros: Integers, cliques: Integers, members: Int
 
 @part
 def find_needed(everything: bool, tree: RootedTree, walk: Walk) -> float:
-    """Mark the cliques that a row's answer depends on: those that missing cells connect to the last root, and those
-    where evidence may be impossible; or all. The number of cells to be visited."""
+    """Mark the cliques that a row's answer depends on: all, or those that missing cells connect to the last root and
+    those where evidence may be impossible. The result is the number of cells to visit."""
     cliques, members, codes, cells = tree.cliques, tree.members, walk.codes, 0.0
     last = len(cliques) - 2
     for c in range(last, -1, -1):
@@ -124,9 +124,9 @@ def advance(low: int, high: int, width: int, free: Integers, cursors: Integers) 
 
 
 @kernel
-def set_out(c: int, kept: int, tree: RootedTree, walk: Walk) -> tuple[int, int, int]:
-    """Cursors and steps for clique c, the first `kept` members being its message's: how many of those are missing, how
-    many in all, and how many cursors there are."""
+def place_cursors(c: int, kept: int, tree: RootedTree, walk: Walk) -> tuple[int, int, int]:
+    """Set cursors and strides for clique c, whose first `kept` members are those of its message. The result is the
+    numbers of missing members among these, of all missing members, and of cursors."""
     cliques, members, codes, cursors, free = tree.cliques, tree.members, walk.codes, walk.cursors, walk.free
     first, last = cliques[c, MEMBERS], cliques[c + 1, MEMBERS]
     rest = members[first + kept - 1, STEP] if kept else 1
@@ -176,9 +176,9 @@ def may_underflow(c: int, tree: RootedTree, walk: Walk) -> bool:
 @kernel
 def send_message(c: int, kept: int, largest: bool, tree: RootedTree, walk: Walk) -> float:
     """Clique c's message: its table times its children's messages, summed (or maximised) over the missing members that
-    aren't in its separator, scaled to a maximum of 1. The log of the scale; -inf if all is 0, NaN if it may
-    underflow."""
-    outer, missing, width = set_out(c, kept, tree, walk)
+    aren't in its separator, scaled to a maximum of 1. The result is the log of the scale; -inf if all is 0, NaN if it
+    may underflow."""
+    outer, missing, width = place_cursors(c, kept, tree, walk)
     if may_underflow(c, tree, walk):
         return np.nan
     messages, cursors, free, top, least = walk.messages, walk.cursors, walk.free, 0.0, np.inf
@@ -214,8 +214,8 @@ def send_message(c: int, kept: int, largest: bool, tree: RootedTree, walk: Walk)
 
 @part
 def settle_row(everything: bool, largest: bool, budget: float, tree: RootedTree, walk: Walk) -> float:
-    """All messages of a row; the log of their scales. The last root's first member stays, if it is missing; the others
-    are summed out. NaN: it visits more cells than the budget."""
+    """Send all messages of a row. The result is the log of their scales; NaN if it would visit more cells than the
+    budget. The last root's first member is kept, if it is missing; the others are summed out."""
     if find_needed(everything, tree, walk) > budget:
         return np.nan
     last = len(tree.cliques) - 2
@@ -231,7 +231,7 @@ def settle_row(everything: bool, largest: bool, budget: float, tree: RootedTree,
 
 @part
 def read_row(r: int, columns: Codes, column_of: Integers, codes: Integers) -> bool:
-    """codes: a row's cells, by variable; whether none is missing."""
+    """codes = a row's cells, by variable. The result is whether none is missing."""
     whole = True
     for v in range(len(codes)):
         codes[v] = columns[column_of[v], r] if column_of[v] >= 0 else -1
@@ -241,7 +241,7 @@ def read_row(r: int, columns: Codes, column_of: Integers, codes: Integers) -> bo
 
 @kernel
 def value_of(f: int, codes: Integers, factors: Factors) -> float:
-    """A factor's value; NaN if a cell that it depends on is missing."""
+    """The value of a factor; NaN if a cell that it depends on is missing."""
     at = factors.values_at[f]
     for i in range(factors.starts[f], factors.starts[f + 1]):
         code = codes[factors.scope[i]]
@@ -253,7 +253,7 @@ def value_of(f: int, codes: Integers, factors: Factors) -> float:
 
 @part
 def cell_of(f: int, codes: Integers, heads: Integers, axes: Integers) -> Any:
-    """Where a factor's value is; -1 if a cell that it depends on is missing."""
+    """The position of a factor's value; -1 if a cell that it depends on is missing."""
     at = heads[f, VALUES]
     for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
         code = codes[axes[i, VARIABLE]]
@@ -267,8 +267,8 @@ def cell_of(f: int, codes: Integers, heads: Integers, axes: Integers) -> Any:
 def weigh_blanket(
     target: int, near: Integers, codes: Integers, heads: Integers, axes: Integers, values: Array, r: int, shares: Array
 ) -> bool:
-    """Row r of shares: the product of the factors in the target's Markov blanket. Whether the blanket is observed, and
-    the product doesn't underflow."""
+    """Row r of shares = the product of the factors in the target's Markov blanket. The result is whether the blanket is
+    observed and the product doesn't underflow."""
     for k in range(shares.shape[1]):
         shares[r, k] = 1.0
     for f in near:
@@ -291,7 +291,7 @@ def weigh_blanket(
 
 @part
 def share(r: int, shares: Array) -> bool:
-    """Row r of shares: scaled to sum to 1, if it can be."""
+    """Scale row r of shares to sum to 1. The result is whether that is possible."""
     total = 0.0
     for k in range(shares.shape[1]):
         total += shares[r, k]
@@ -302,7 +302,8 @@ def share(r: int, shares: Array) -> bool:
 
 @part
 def choose_members(tree: RootedTree, walk: Walk) -> None:
-    """Decode the missing cells from the roots: a clique's other members, by the choice for its separator's state."""
+    """Decode the missing cells from the roots down: a clique's other members by the choice for its separator's
+    state."""
     members, card, codes = tree.members, tree.card, walk.codes
     for c in range(len(tree.cliques) - 2, -1, -1):
         first, last, place = tree.cliques[c, MEMBERS], tree.cliques[c + 1, MEMBERS], 0
@@ -341,11 +342,11 @@ def answer_rows(
     logs: Array,
     filled: Codes,
 ) -> None:
-    """SCORE: logs (rows) = log P(row), missing cells summed out. COMPLETE: filled (variables, rows) = each row's cells,
-    the missing ones in their most probable joint state. PREDICT: shares (rows, states) = P(variable | row). In all: NaN
-    in logs where a row exceeds the budget, -inf where it is impossible.
+    """SCORE: logs (rows) = log P(row), with missing cells summed out. COMPLETE: filled (variables, rows) = each row's
+    cells, with the most probable joint state of missing ones. PREDICT: shares (rows, states) = P(variable | row). In
+    all of these, logs is NaN for a row that exceeds the budget, and -inf for an impossible row.
 
-    about: the variable, the factors that have it, and those of the others with zeros.
+    about: the variable, the factors that contain it, and the other factors with zeros
     """
     target, near, others = about
     heads, axes, values = factors

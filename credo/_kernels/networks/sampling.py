@@ -1,6 +1,6 @@
-"""Drawing states: ancestral sampling, from a junction tree, or Gibbs sampling.
+"""Sampling of states: ancestral sampling, sampling from a junction tree, and Gibbs sampling.
 
-A draw depends on its number and the seed alone: results don't depend on chunks of rows or on threads.
+A draw depends on its number and the seed alone, so results don't depend on chunks of rows or on threads.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from credo._kernels.networks.rows import value_of
 from credo._kernels.networks.shapes import Factors
 
 Array = NDArray[np.float64]
-Codes = NDArray[Any]  # of whatever width the states need
+Codes = NDArray[Any]  # integers as wide as the states need
 Integers = NDArray[np.int64]
 
-TILE = 1024  # rows whose columns stay in the cache
+SAMPLED_TILE = 1024  # rows whose columns stay in the cache
 
 
 @kernel
@@ -45,14 +45,13 @@ def draw_forward(
     codes: Codes,
     log_weights: Array,
 ) -> None:
-    """codes (variables, rows): each variable drawn given its parents, fixed ones staying as they are; log_weights
-    (rows): the log-likelihood of the evidence. sums: cumulative sums of each row of a variable's table, factor number
-    v."""
+    """codes (variables, rows) = each variable drawn given its parents, or its fixed state; log_weights (rows) = the
+    log-likelihood of the evidence. sums: cumulative sums of each row of a variable's table, which is factor v"""
     n, rows = codes.shape
-    at = np.empty(TILE, dtype=np.int64)
+    at = np.empty(SAMPLED_TILE, dtype=np.int64)
     log_weights[:] = 0.0
-    for first in range(0, rows, TILE):
-        size = min(TILE, rows - first)
+    for first in range(0, rows, SAMPLED_TILE):
+        size = min(SAMPLED_TILE, rows - first)
         for v in order:
             own = codes[v]
             at[:size] = factors.values_at[v]
@@ -80,8 +79,8 @@ def draw_forward(
 
 @kernel
 def draw_from_tree(cliques: Cliques, card: Integers, tables: Array, seed: np.uint64, start: int, codes: Codes) -> None:
-    """codes (variables, rows), of those in the tree: from the roots, after messages went there, the rest of each clique
-    as probable as its table says for what was drawn before."""
+    """codes (variables, rows) of the variables in the tree = states drawn from the roots down, after the messages to
+    the roots: the rest of each clique given the states drawn before."""
     n, rows = codes.shape
     for c in range(len(cliques.parent) - 1, -1, -1):
         begin, end = cliques.starts[c], cliques.starts[c + 1]
@@ -111,7 +110,7 @@ def draw_from_tree(cliques: Cliques, card: Integers, tables: Array, seed: np.uin
 
 @kernel
 def follow(followers: Integers, card: Integers, factors: Factors, now: Integers) -> None:
-    """now: the states of deterministic variables, in order."""
+    """now = the states of deterministic variables, in order."""
     for v in followers:
         at = factors.values_at[v]
         for i in range(factors.starts[v], factors.starts[v + 1] - 1):
@@ -135,7 +134,8 @@ class Turns(NamedTuple):
 def log_chance(
     j: int, v: int, followers: Integers, turns: Turns, factors: Factors, weights: Array, places: Integers, now: Integers
 ) -> float:
-    """log of the product of all factors and weights that depend on free variable number j, v, or follow from it."""
+    """The log of the product of all factors and weights that depend on free variable j, which is v, or its
+    followers."""
     product, log_product = 1.0, 0.0
     if len(weights):
         product = weights[places[v] + now[v]]
@@ -160,8 +160,8 @@ def draw_one(
     now: Integers,
     chances: Array,
 ) -> None:
-    """now: free variable number j drawn from its full conditional by x in [0, 1), and what follows from it; chances:
-    the full conditional. Where all states are impossible, it stays as it is."""
+    """now = free variable j drawn from its full conditional by x in [0, 1), and the deterministic variables that
+    follow; chances = the full conditional. If all states are impossible, the state doesn't change."""
     v = turns.free[j]
     followers = turns.followers[turns.followers_at[j] : turns.followers_at[j + 1]]
     own, top, old, total = chances[: card[v]], -np.inf, now[v], 0.0
@@ -199,8 +199,8 @@ def draw_in_turn(
     codes: Codes,
     shares: Array,
 ) -> None:
-    """codes (variables, rows): the states after each round of Gibbs sampling. now: the chain's state. To shares (all
-    states), unless it is empty, each draw adds its full conditional."""
+    """codes (variables, rows) = the states after each round of Gibbs sampling; now is the chain's state. Unless it is
+    empty, shares (all states) += the full conditional of each draw."""
     chances = np.empty(card.max())
     for r in range(codes.shape[1]):
         number = np.uint64(start + r) * np.uint64(len(card))
@@ -226,7 +226,7 @@ def draw_runs(
     start: int,
     now: Integers,
 ) -> None:
-    """now (runs, variables): one round of each run."""
+    """now (runs, variables) = the states of each run after one round."""
     chances = np.empty(card.max())
     for r in range(len(now)):
         number = np.uint64(start) * np.uint64(len(card))

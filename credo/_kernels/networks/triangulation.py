@@ -1,7 +1,7 @@
-"""Triangulation: an elimination order by min-fill or min-weight, and the clique that each step makes.
+"""Triangulation: an elimination order by min-fill or min-weight, and the clique of each step.
 
-Edges of the graph are kept twice: in a list of each variable's neighbours, and in a hash table that tells whether two
-variables are joined. Variables wait in a heap. So time and memory are proportional to the number of edges.
+Edges of the graph are stored twice: in a list of each variable's neighbours, and in a hash table for looking up whether
+two variables are joined. Variables wait in a heap. So time and memory are proportional to the number of edges.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from credo._kernels.networks.shapes import SCOPE, VARIABLE
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-FILL, WEIGHT = 0, 1  # rules: which variable goes next
-# columns of variables: when it may go, those of a lower stage first (-1: it isn't there); its first edge; how many
-# neighbours it has; the logarithms of its states, and of the table of all of these; how many edges it needs at least,
-# and whether that is how many it needs; what decides ties; where it waits, -1: it went; the needs and the size by which
-# it does, which are brought up to date for one variable at a time, or the heap would lose its order
+FILL, WEIGHT = 0, 1  # elimination rules: min-fill, min-weight
+# columns of variables: its stage, lower ones being eliminated first (-1: not in the graph); its first edge; the number
+# of its neighbours; the logarithms of its states, and of the size of its clique; a lower bound of its fill-in edges,
+# and whether it is exact; a random number for ties; its position in the heap (-1: eliminated); the fill-in and the size
+# by which the heap is ordered, updated for one variable at a time, since the heap would lose its order otherwise
 STAGE, EDGE, DEGREE, LOG, SIZE, MISSING, COUNTED, CHANCE, TURN, NEEDS, WEIGHS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-COLUMNS = 11
-TO, NEXT = 0, 1  # columns of edges: whom it leads to, and the next of the same variable
-UNIT = 2.0**32  # logarithms are kept in units of 1 / UNIT: whole numbers, whose sums don't depend on their order
-HOPELESS = int(UNIT * 62 * np.log(2.0))  # the logarithm of a table that fits into no memory: no tree is needed
-DONE, USED, LEFT = 0, 1, 2  # how far one is: variables that went, edges in use, variables that wait
+NODE_COLUMNS = 11
+TO, NEXT = 0, 1  # columns of edges: the other variable, and the next edge of the same variable
+LOG_UNIT = 2.0**32  # logarithms are integers in units of 1 / LOG_UNIT, whose sums don't depend on their order
+TOO_LARGE = int(LOG_UNIT * 62 * np.log(2.0))  # the logarithm of a table that fits in no memory: no tree is needed
+DONE, USED, LEFT = 0, 1, 2  # progress: eliminated variables, half-edges in use, waiting variables
 
 
 class Order(NamedTuple):
-    """How variables go, and the tree of cliques that this makes."""
+    """An elimination order, and its tree of cliques."""
 
     order: Integers
     starts: Integers  # of each step's members
-    members: Integers  # the variable that goes, and its neighbours then
-    home: Integers  # (variables): the clique that each is in when it goes
+    members: Integers  # the eliminated variable, and its neighbours at that step
+    home: Integers  # (variables): the clique of each at its elimination
     parent: Integers  # (cliques)
-    made: Integers  # (cliques): the step whose members it has
-    cells: float  # of all tables; if no memory holds them, at least so many, and there are no cliques
-    new: int  # edges that it took: with none, no order makes smaller tables
+    made: Integers  # (cliques): the step with its members
+    cells: float  # of all tables; a lower bound if they fit in no memory, and then there are no cliques
+    new: int  # the number of fill-in edges: without any, no order has smaller tables
 
 
 # Edges
@@ -48,7 +48,7 @@ class Order(NamedTuple):
 
 @part
 def slot_of(a: int, b: int, n: int, slots: Integers) -> Any:
-    """Where an edge is in the hash table, or would be."""
+    """The position of an edge in the hash table, or its free slot."""
     key = min(a, b) * n + max(a, b)
     at = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)) & (len(slots) - 1)
     while slots[at] >= 0 and slots[at] != key:
@@ -64,7 +64,7 @@ def are_joined(a: int, b: int, n: int, slots: Integers) -> Any:
 
 @kernel
 def join(a: int, b: int, used: int, nodes: Integers, edges: Integers, slots: Integers) -> Any:
-    """An edge between two variables, unless it is there; how many halves of edges are then in use."""
+    """Add an edge between two variables, unless it exists. The result is the number of half-edges in use."""
     n = len(nodes)
     at = slot_of(a, b, n, slots)
     if slots[at] >= 0:
@@ -81,7 +81,7 @@ def join(a: int, b: int, used: int, nodes: Integers, edges: Integers, slots: Int
 
 @kernel
 def connect_scopes(heads: Integers, axes: Integers, nodes: Integers, edges: Integers, slots: Integers) -> Any:
-    """Variables that are there and share a factor become neighbours; how many halves of edges that takes."""
+    """Join variables of the graph that share a factor. The result is the number of half-edges in use."""
     used: Any = np.int64(0)
     for f in range(len(heads) - 1):
         for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
@@ -96,7 +96,7 @@ def connect_scopes(heads: Integers, axes: Integers, nodes: Integers, edges: Inte
 
 @kernel
 def move_edges(old: Integers, slots: Integers) -> None:
-    """A larger hash table of the same edges."""
+    """Copy edges to a larger hash table."""
     for key in old:
         if key >= 0:
             at = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)) & (len(slots) - 1)
@@ -107,7 +107,8 @@ def move_edges(old: Integers, slots: Integers) -> None:
 
 @kernel
 def list_neighbours(v: int, nodes: Integers, edges: Integers, found: Integers, at: int) -> Any:
-    """found, from `at` on: the neighbours of v that are left, and where they end; those that went leave its list."""
+    """found, from `at`: the remaining neighbours of v; the result is their end. Eliminated ones are removed from its
+    list."""
     before: Any = np.int64(-1)
     e = nodes[v, EDGE]
     while e >= 0:
@@ -124,11 +125,12 @@ def list_neighbours(v: int, nodes: Integers, edges: Integers, found: Integers, a
     return at
 
 
-# The heap of variables that wait
+# The heap of waiting variables
 
 
 @part
 def goes_before(v: int, u: int, rule: int, nodes: Integers) -> bool:
+    """Whether v is eliminated before u: by stage, by the rule, by the other rule, by chance."""
     if nodes[v, STAGE] != nodes[u, STAGE]:
         return bool(nodes[v, STAGE] < nodes[u, STAGE])
     if rule == FILL and nodes[v, NEEDS] != nodes[u, NEEDS]:
@@ -142,7 +144,7 @@ def goes_before(v: int, u: int, rule: int, nodes: Integers) -> bool:
 
 @kernel
 def settle(v: int, left: int, rule: int, nodes: Integers, heap: Integers) -> None:
-    """The heap's order, after what decides of v has changed."""
+    """Restore the heap's order after a change of v's fill-in or size."""
     nodes[v, NEEDS], nodes[v, WEIGHS] = nodes[v, MISSING], nodes[v, SIZE]
     at = nodes[v, TURN]
     while at > 0:
@@ -167,8 +169,8 @@ def settle(v: int, left: int, rule: int, nodes: Integers, heap: Integers) -> Non
 def count_missing(
     v: int, left: int, nodes: Integers, edges: Integers, slots: Integers, heap: Integers, others: Integers
 ) -> None:
-    """MISSING of v, which waits first: how many pairs of its neighbours aren't joined; or, as soon as that is so many
-    that another goes first, no more than that."""
+    """MISSING of v, the first in the heap = the number of pairs of its neighbours that aren't joined; counting stops
+    once another variable comes first."""
     enough: Any = np.int64(2**62)
     for place in range(1, min(3, left)):
         if nodes[heap[place], STAGE] == nodes[v, STAGE]:
@@ -208,7 +210,7 @@ def spare_pair(
     others: Integers,
     at: int,
 ) -> None:
-    """Two that become neighbours now are one pair less to join for whom they both are neighbours of."""
+    """Reduce the fill-in of the common neighbours of two variables that are joined now."""
     if nodes[a, DEGREE] > nodes[b, DEGREE]:
         a, b = b, a
     for i in range(at, list_neighbours(a, nodes, edges, others, at)):
@@ -232,8 +234,8 @@ def join_neighbours(
     members: Integers,
     others: Integers,
 ) -> Any:
-    """The neighbours of the variable that went, members from begin to end, become each other's; how many halves of
-    edges are then in use."""
+    """Join the neighbours of the eliminated variable, members from begin to end. The result is the number of half-edges
+    in use."""
     before = used
     for i in range(begin, end):
         for j in range(begin, i):
@@ -245,7 +247,7 @@ def join_neighbours(
     degree = end - begin
     for i in range(begin, end):
         u = members[i]
-        if used == before:  # all were joined: each has a neighbour less, which its other ones weren't joined to
+        if used == before:  # all were joined: each loses a neighbour that wasn't joined to its others
             nodes[u, MISSING] = max(0, nodes[u, MISSING] - (nodes[u, DEGREE] + 1 - degree))
         else:
             nodes[u, MISSING] = nodes[u, COUNTED] = 0
@@ -266,12 +268,12 @@ def eliminate(
     starts: Integers,
     members: Integers,
 ) -> bool:
-    """order: how variables go, those of a lower stage first; members, from each one's start: the clique that it makes
-    with its neighbours then. Whether all went; else, there is no room for new edges.
+    """order = the elimination order, lower stages first; members, from each step's start = the clique of the variable
+    and its neighbours. The result is whether all were eliminated; otherwise there is no room for new edges.
 
-    By the rule, a variable goes next that needs the fewest new edges, or makes the smallest table; the other decides
-    ties, then chance. A variable that needs no more than others is counted only when it would be next. Where a table is
-    hopelessly large, the rest stay.
+    The next variable has the fewest fill-in edges, or the smallest table; the other rule decides ties, then chance. The
+    fill-in of a variable is counted exactly only when it would be next. If a table is too large for any memory, the
+    elimination stops.
     """
     while progress[LEFT]:
         v, left = heap[0], progress[LEFT]
@@ -296,7 +298,7 @@ def eliminate(
         for i in range(begin + 1, end):
             nodes[members[i], DEGREE] -= 1
             nodes[members[i], SIZE] -= nodes[v, LOG]
-        if nodes[v, SIZE] > HOPELESS:
+        if nodes[v, SIZE] > TOO_LARGE:
             return True
         progress[USED] = join_neighbours(
             begin + 1, end, left, progress[USED], rule, nodes, edges, slots, heap, members, others

@@ -1,11 +1,11 @@
-"""Quantiles of very many Betas: a guess, one look at the tail, one step of fifth order; rarely a second look.
+"""Quantiles of many Betas: a guess, one evaluation of the tail, and one step of fifth order; rarely a second one.
 
 With odds w = x/y, y = 1 - x and c = a + b, all is smooth in t = log w, however small x is:
 
     dI/dt = R = xᵃ yᵇ / B(a, b),    dR/dt = R g,    g = a y - b x,    dg/dt = -c x y.
 
-Callers keep p ≤ ½, since the quantile of p under (a, b) and that of 1 - p under (b, a) add up to 1. Known to be good
-for ½ ≤ a, b ≤ 1e10; elsewhere, and where no root was found, the answer is NaN and SciPy's betaincinv has the last word.
+Callers keep p ≤ ½, since the quantiles of p under (a, b) and of 1 - p under (b, a) sum to 1. Accurate for ½ ≤ a, b ≤
+1e10; elsewhere, and if no root is found, the result is NaN, and SciPy's betaincinv is used.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from credo._kernels.numerics.gamma import stirling_error
 
 Array = NDArray[np.float64]
 
-LEAST, MOST = 0.5, 1e10  # the a and b that are answered here
-STEPS = 400.0  # of plain Python, for a quantile: so many that it only ever finds a few
+SMALLEST_SHAPE, LARGEST_SHAPE = 0.5, 1e10  # a and b for which quantiles are computed here
+QUANTILE_STEPS = 400.0  # steps of plain Python for a quantile
 RECIPROCALS = 1.0 / np.arange(1.0, 130.0)
 
 
 @late_kernel
 def slope_at_mean(a: float, b: float) -> float:
-    """R at x = a/c: √(ab / 2πc) · exp(Δ(c) - Δ(a) - Δ(b)), without the cancelling of three large log Γ."""
+    """R at x = a/c: √(ab / 2πc) · exp(Δ(c) - Δ(a) - Δ(b)), without cancellation of large log Γ."""
     c = a + b
     error = stirling_error(c) - stirling_error(a) - stirling_error(b)
     return math.sqrt(a / c * b * (0.5 / math.pi)) * math.exp(error)
@@ -54,7 +54,7 @@ def tail_fraction(a: float, b: float, x: float, y: float, g: float) -> float:
     above_before, below_before = 0.0, 1.0
     n = 0.0
     while n < 400.0:
-        for _ in range(2):  # looks for convergence at every second term
+        for _ in range(2):  # convergence is checked at every second term
             n += 1.0
             s = n * (b - n) * x * r
             alpha = (a + n - 1.0) * (c + n - 1.0) * (x * r) * s
@@ -73,7 +73,7 @@ def tail_fraction(a: float, b: float, x: float, y: float, g: float) -> float:
 
 @late_kernel
 def tail_from_mean(a: float, b: float, x: float, y: float, g: float, peak: float) -> tuple[float, float]:
-    """(I, R) for large a and b: I at the mean by Laplace's method, then the density's Taylor series from there.
+    """(I, R) for large a and b: I at the mean by Laplace's method, then by the density's Taylor series.
 
     In s = (x - a/c) / √(ab/c³) the density is Σ fₙ sⁿ with fₙ₊₁ = -κ fₙ - (1/(n+1) - 1/c) fₙ₋₁, κ = (b-a) / √(abc), and
     I(mean) = ½ + peak τ (b-a)/c · (1/3 + (4τ+2ρ)/135 - (8τ²-4τρ-4ρ²)/2835 - …) with τ = c/ab, ρ = 1/c.
@@ -102,7 +102,7 @@ def tail_from_mean(a: float, b: float, x: float, y: float, g: float, peak: float
 
 @late_kernel
 def normal_quantile(p: float) -> float:
-    """z with Φ(z) = p for p ≤ ½, within 5e-4 (Abramowitz & Stegun 26.2.23): good enough to guess with."""
+    """z with Φ(z) = p for p ≤ ½, within 5e-4 (Abramowitz & Stegun 26.2.23), for guesses."""
     s = math.sqrt(-2.0 * math.log(p))
     above = 2.515517 + s * (0.802853 + s * 0.010328)
     return above / (1.0 + s * (1.432788 + s * (0.189269 + s * 0.001308))) - s
@@ -129,7 +129,7 @@ def guess_central(z: float, a: float, b: float) -> float:
 
 @late_kernel
 def guess_power(p: float, a: float, b: float, peak: float) -> float:
-    """Odds where I ≈ xᵃ / aB: x = s (1 + q + …), sᵃ = p a B, q = s (b-1) / (a+1); 0 where that is too crude."""
+    """Odds where I ≈ xᵃ / aB: x = s (1 + q + …), sᵃ = p a B, q = s (b-1) / (a+1); 0 where that is inaccurate."""
     c = a + b
     s = math.exp((math.log(p * a / peak) - b * math.log1p(a / b)) / a) * a / c
     q = s * (b - 1.0) / (a + 1.0)
@@ -139,7 +139,7 @@ def guess_power(p: float, a: float, b: float, peak: float) -> float:
 
 @late_kernel
 def guess_cube(z: float, a: float, b: float) -> float:
-    """Odds a/b · f³, f the ratio of two nearly normal cube roots (Paulson, Wilson & Hilferty)."""
+    """Odds a/b · f³, where f is the ratio of two nearly normal cube roots (Paulson, Wilson & Hilferty)."""
     u, v = 1.0 / (9.0 * a), 1.0 / (9.0 * b)
     under = u * (1.0 - v) * (1.0 - v) + v * (1.0 - u) * (1.0 - u) - z * z * u * v
     above = (1.0 - u) * (1.0 - u) - z * z * u
@@ -149,10 +149,10 @@ def guess_cube(z: float, a: float, b: float) -> float:
 
 @late_kernel
 def step_to(p: float, a: float, b: float, x: float, y: float, g: float, below: float, r: float) -> tuple[float, float]:
-    """(h, error) with I(t + h) = p: the inverse of log I as a series in v = log(p / I), m = I/R, up to v⁵."""
+    """(h, error) with I(t + h) = p: the inverse of log I as a series in v = log(p / I) up to v⁵, with m = I/R."""
     m, v = below / r, math.log(p / below)
     if abs(v) > 0.5:
-        return max(min(m * v, 3.0), -30.0), 1.0  # log I is concave in t: Newton can't go astray
+        return max(min(m * v, 3.0), -30.0), 1.0  # log I is concave in t, so Newton's method converges
     n, k, u = g * m, (a + b) * x * y * m * m, (y - x) * m
     s = 1.0 - n
     third = s * (1.0 - 2.0 * n) + k
@@ -193,14 +193,14 @@ def solve_odds(p: float, z: float, a: float, b: float, peak: float) -> float:
     return math.nan
 
 
-@late_kernel_of(lambda p, *_: STEPS * len(p))
+@late_kernel_of(lambda p, *_: QUANTILE_STEPS * len(p))
 def beta_quantile_chunk(p: Array, a: Array, b: Array, out: Array) -> None:
-    """out = x with I_x(a, b) = p, or NaN where SciPy must be asked."""
+    """out = x with I_x(a, b) = p; NaN where SciPy is needed."""
     last, z = 0.0, 0.0
     for i in range(len(p)):
         tail = min(p[i], 1.0 - p[i])
         out[i] = math.nan
-        if not (tail > 0.0 and LEAST <= a[i] <= MOST and LEAST <= b[i] <= MOST):
+        if not (tail > 0.0 and SMALLEST_SHAPE <= a[i] <= LARGEST_SHAPE and SMALLEST_SHAPE <= b[i] <= LARGEST_SHAPE):
             continue
         if tail != last:
             last, z = tail, normal_quantile(tail)
@@ -212,13 +212,13 @@ def beta_quantile_chunk(p: Array, a: Array, b: Array, out: Array) -> None:
             out[i] = 1.0 / (1.0 + solve_odds(tail, z, b[i], a[i], peak))
 
 
-@late_kernel_of(lambda _, a, *__: 2.0 * STEPS * len(a))
+@late_kernel_of(lambda _, a, *__: 2.0 * QUANTILE_STEPS * len(a))
 def beta_interval_chunk(tail: float, a: Array, b: Array, low: Array, high: Array) -> None:
-    """low, high = the quantiles of tail and 1 - tail, for tail ≤ ½, or NaN where SciPy must be asked."""
+    """low, high = the quantiles of tail and 1 - tail, for tail ≤ ½; NaN where SciPy is needed."""
     z = normal_quantile(tail) if tail > 0.0 else 0.0
     for i in range(len(a)):
         low[i] = high[i] = math.nan
-        if not (tail > 0.0 and LEAST <= a[i] <= MOST and LEAST <= b[i] <= MOST):
+        if not (tail > 0.0 and SMALLEST_SHAPE <= a[i] <= LARGEST_SHAPE and SMALLEST_SHAPE <= b[i] <= LARGEST_SHAPE):
             continue
         peak = slope_at_mean(a[i], b[i])
         w = solve_odds(tail, z, a[i], b[i], peak)

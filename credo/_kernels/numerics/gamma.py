@@ -1,6 +1,6 @@
-"""log Γ by Stirling's series, with the same bits compiled or not: lgamma of Python and of C differ in the last ones.
+"""log Γ by Stirling's series, with the same bits compiled or not: lgamma of Python and of C differ in the last bits.
 
-Of a small a, Γ(a) = Γ(a + m) / (a (a + 1) … (a + m - 1)).
+For small a, Γ(a) = Γ(a + m) / (a (a + 1) … (a + m - 1)).
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import math
 from credo._kernels.jit import late_kernel
 
 HALF_LOG_2PI = 0.9189385332046728
-LARGE = 7.0  # from where on the series has all digits
+SERIES_FROM = 7.0  # above this, the series is exact to the last digits
 
 
 @late_kernel
 def stirling_series(a: float) -> float:
-    """Δ(a) = log Γ(a) - (a - ½) log a + a - ½ log 2π = 1/12a - 1/360a³ + …, of a large a."""
+    """Δ(a) = log Γ(a) - (a - ½) log a + a - ½ log 2π = 1/12a - 1/360a³ + … for large a."""
     r = 1.0 / a
     s = r * r
     tail = -691 / 360360 + s * (1 / 156 + s * (-3617 / 122400 + s * (43867 / 244188)))
@@ -24,7 +24,7 @@ def stirling_series(a: float) -> float:
 
 @late_kernel
 def stirling_step(a: float) -> float:
-    """Δ(a) - Δ(a + 1) = (a + ½) log(1 + 1/a) - 1, of a ≥ 2 as u²/3 + u⁴/5 + … with u = 1/(2a + 1)."""
+    """Δ(a) - Δ(a + 1) = (a + ½) log(1 + 1/a) - 1; for a ≥ 2, u²/3 + u⁴/5 + … with u = 1/(2a + 1)."""
     if a < 2.0:
         return (a + 0.5) * math.log1p(1.0 / a) - 1.0
     u = 1.0 / (a + a + 1.0)
@@ -35,9 +35,9 @@ def stirling_step(a: float) -> float:
 
 @late_kernel
 def stirling_error(a: float) -> float:
-    """Δ(a) of any a > 0, without the cancelling of large logarithms."""
+    """Δ(a) for any a > 0, without cancellation of large logarithms."""
     steps = 0.0
-    while a < LARGE:
+    while a < SERIES_FROM:
         steps += stirling_step(a)
         a += 1.0
     return steps + stirling_series(a)
@@ -45,9 +45,9 @@ def stirling_error(a: float) -> float:
 
 @late_kernel
 def log_gamma(a: float) -> float:
-    """log Γ(a), a > 0."""
+    """log Γ(a) for a > 0."""
     shifted, product = a, 1.0
-    while shifted < LARGE:
+    while shifted < SERIES_FROM:
         product *= shifted
         shifted += 1.0
     found = (shifted - 0.5) * math.log(shifted) - shifted + HALF_LOG_2PI + stirling_series(shifted)

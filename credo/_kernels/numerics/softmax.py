@@ -1,4 +1,4 @@
-"""Products of rows: of sparse ones with coefficients, of dense ones with each other. The entries of sparse row i are at
+"""Products of sparse rows with coefficients, and of dense rows with each other. The entries of sparse row i are at
 starts[i] to starts[i + 1]. Numba is loaded when this is imported."""
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def add_transposed_squares(starts: Integers, places: Codes, values: Array, rows:
 
 @fast_kernel
 def add_weighted_products(x: Array, centre: Array, weight: Array, out: Array) -> None:
-    """out += Σᵢ wᵢ (1, xᵢ - c)(1, xᵢ - c)′, the lower triangle; out has as many rows and columns to spare as make their
-    numbers even and a multiple of 8.
+    """out += Σᵢ wᵢ (1, xᵢ - c)(1, xᵢ - c)′, the lower triangle; out is padded to an even number of rows and a multiple
+    of 8 columns.
 
-    Four rows and two columns at a time: what is loaded is used more than once.
+    Four rows and two columns are processed at a time, so that loaded numbers are used more than once.
     """
     rows, columns = x.shape
     z, w = np.zeros((4, out.shape[1])), np.zeros(4)

@@ -1,4 +1,4 @@
-"""Counts of several variables' states together, by bit planes or by rows, reduced to one number each."""
+"""Joint counts of several variables' states, by bit planes or by rows, reduced to one score each."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Planes = NDArray[np.uint64]  # (states, words): a bit for each row
 
-STIRLING = 10.0  # from here on, the series of log Γ is exact to the last digits
-FEW_FACTORS = 10  # factors of Γ(α + n)/Γ(α) that are multiplied one by one
+LOG_GAMMA_FROM = 10.0  # above this, the series of log Γ is exact to the last digits
+FEW_FACTORS = 10  # factors of Γ(α + n)/Γ(α) that are multiplied one by one, at most
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def ones(_: Any, word: Any) -> Any:  # noqa: ARG001 - Numba passes types here
-    """How many bits of a word are set."""
+    """The number of set bits of a word."""
     return types.uint64(types.uint64), lambda _context, builder, _signature, args: builder.ctpop(args[0])
 
 
 @kernel
 def set_planes(codes: Any, starts: Integers, planes: Planes) -> None:
-    """planes[starts_v + codes_vi] has bit i: one plane for each state of each variable."""
+    """Set bit i of planes[starts_v + codes_vi]: one plane for each state of each variable."""
     variables, rows = codes.shape
     for v in range(variables):
         if starts[v + 1] > starts[v]:
@@ -47,7 +47,7 @@ def log_rising(n: float, a: float, log_gamma: float) -> float:
             product *= a + i
         return math.log(product)
     z, shift = a + n, 1.0
-    while z < STIRLING:
+    while z < LOG_GAMMA_FROM:
         shift *= z
         z += 1.0
     y = 1.0 / (z * z)
@@ -57,7 +57,7 @@ def log_rising(n: float, a: float, log_gamma: float) -> float:
 
 @kernel
 def cell_value(n: float, a: float, log_gamma: float) -> float:
-    """What a cell with count n adds: log Γ(a + n)/Γ(a), or n log n where a is 0."""
+    """The term of a cell with count n: log Γ(a + n)/Γ(a), or n log n for a = 0."""
     if a > 0.0:
         return log_rising(n, a, log_gamma)
     return n * math.log(n) if n > 0.0 else 0.0
@@ -65,7 +65,7 @@ def cell_value(n: float, a: float, log_gamma: float) -> float:
 
 @kernel
 def split_planes(planes: Planes, starts: Integers, members: Integers, rows: int, most: int) -> Planes:
-    """The planes of all states that the members take together, without those that no row has; none if over `most`."""
+    """The planes of all joint states of the members that rows have; empty if these are more than `most`."""
     words = planes.shape[1]
     found = np.empty((1, words), dtype=np.uint64)
     found[0] = ~np.uint64(0)
@@ -95,7 +95,7 @@ def split_planes(planes: Planes, starts: Integers, members: Integers, rows: int,
 def score_by_planes(
     keys: Planes, planes: Planes, starts: Integers, others: Integers, prior: Array, log_gamma: Array, out: Array
 ) -> None:
-    """out_j = Σ of the values of the cells of (key, others_j). The last state's counts are what the others leave."""
+    """out_j = Σ of the terms of the cells (key, others_j); the last state's counts follow from the others."""
     states, words = keys.shape
     totals = np.zeros(states, dtype=np.int64)
     for k in range(states):
@@ -120,7 +120,7 @@ def score_by_planes(
 
 @kernel
 def join_codes(codes: Any, sizes: Integers, members: Integers, keys: Any) -> None:
-    """keys_i = the number of the states that the members take together in row i, the last member's changing first."""
+    """keys_i = the index of the members' joint state in row i, the last member's state changing fastest."""
     keys[:] = 0
     for v in members:
         size = keys.dtype.type(sizes[v])
@@ -130,7 +130,7 @@ def join_codes(codes: Any, sizes: Integers, members: Integers, keys: Any) -> Non
 
 @kernel
 def compact_keys(keys: Any, states: int) -> int:
-    """Number the keys that occur from 0 on, in their order; how many there are."""
+    """Renumber the keys that occur from 0 in their order; the result is their number."""
     place = np.zeros(states, dtype=np.int32)
     for i in range(len(keys)):
         place[keys[i]] = 1
@@ -157,9 +157,10 @@ def score_by_rows(
     log_gamma: Array,
     out: Array,
 ) -> None:
-    """The same, row by row: only rows where the other variable isn't in its most common state are looked at.
+    """The scores of `score_by_planes` by rows, of which only those with an uncommon state of the other variable are
+    read.
 
-    rows_of[starts_v : starts_v+1] are those rows, and `unusual` has the states there.
+    rows_of[starts_v : starts_v+1] are the rows without v's commonest state, and `unusual` has their states.
     """
     totals = np.zeros(states, dtype=np.int64)
     for i in range(len(keys)):
@@ -198,7 +199,7 @@ def score_by_weights(
     log_gamma: Array,
     out: Array,
 ) -> None:
-    """The same for weighted rows, all of them."""
+    """The scores of `score_by_planes` for weighted rows, all of which are read."""
     most = 0
     for v in others:
         most = max(most, sizes[v])

@@ -1,4 +1,4 @@
-"""Sums over all directed acyclic graphs of a few variables, each a bit of a mask, by inclusion and exclusion of sinks.
+"""Sums over all directed acyclic graphs of a few variables, as bit masks, by inclusion and exclusion of sinks.
 
 G(S) = Σ over T ⊆ S, T not empty, of (-1)^(|T|+1) G(S \\ T) Π over j ∈ T of sums_j[S \\ T]: T are some of the sinks
 (Robinson 1973; Tian and He 2009). sums[j, U without bit j] is log Σ of the families of j with parents in U.
@@ -12,23 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import late_kernel_of
-from credo._kernels.structure.subsets import EMPTY
+from credo._kernels.structure.subsets import LOG_ZERO
 
 Array = NDArray[np.float64]
 
 
 @late_kernel_of(lambda n, *_: 12.0 * 3.0**n)
 def add_graphs(n: int, sums: Array, product: Array, tops: Array, graphs: Array) -> None:
-    """graphs[S] = log G(S). `product` and `tops` are working memory, a cell for each set."""
+    """graphs[S] = log G(S). `product` and `tops` are scratch, with a cell for each set."""
     whole = (1 << n) - 1
     for members in range(whole + 1):
-        tops[members] = EMPTY
+        tops[members] = LOG_ZERO
         graphs[members] = 0.0
     tops[0] = 0.0
     graphs[0] = 1.0
     for above in range(whole + 1):
-        graphs[above] = tops[above] + math.log(graphs[above]) if graphs[above] > 0.0 else EMPTY
-        if graphs[above] <= EMPTY:
+        graphs[above] = tops[above] + math.log(graphs[above]) if graphs[above] > 0.0 else LOG_ZERO
+        if graphs[above] <= LOG_ZERO:
             continue
         free = whole & ~above
         product[0] = 0.0
@@ -51,16 +51,16 @@ def add_graphs(n: int, sums: Array, product: Array, tops: Array, graphs: Array) 
             if x > tops[to]:
                 graphs[to] = graphs[to] * math.exp(max(tops[to] - x, -745.0)) + sign
                 tops[to] = x
-            elif x > EMPTY:
+            elif x > LOG_ZERO:
                 graphs[to] += sign * math.exp(max(x - tops[to], -745.0))
             some = (some - free) & free
 
 
 @late_kernel_of(lambda n, *_: 8.0 * n * 3.0**n)
 def add_arrows_over_graphs(n: int, sums: Array, product: Array, graphs: Array, rest: Array, arrows: Array) -> None:
-    """arrows[u, v] = P(u -> v); rest[U] = log Σ over the ways in which the variables outside U have parents.
+    """arrows[u, v] = P(u -> v); rest[U] = log Σ over the parents of all variables outside U.
 
-    The derivative of log G(all) by log sums_v[U], times the share of v's families in U that have u.
+    P(u -> v) sums the derivative of log G(all) by log sums_v[U] times the share of v's families in U that contain u.
     """
     whole = (1 << n) - 1
     rest[whole] = 0.0
@@ -68,7 +68,7 @@ def add_arrows_over_graphs(n: int, sums: Array, product: Array, graphs: Array, r
     for above in range(whole - 1, -1, -1):
         free = whole & ~above
         product[0] = 0.0
-        top, total = EMPTY, 0.0
+        top, total = LOG_ZERO, 0.0
         for v in range(n):
             weight[v] = 0.0
         some = (0 - free) & free
@@ -88,7 +88,7 @@ def add_arrows_over_graphs(n: int, sums: Array, product: Array, graphs: Array, r
             if x > top:
                 total = total * math.exp(max(top - x, -745.0)) + sign
                 top = x
-            elif x > EMPTY:
+            elif x > LOG_ZERO:
                 total += sign * math.exp(max(x - top, -745.0))
             share = graphs[above] + x - graphs[whole]
             if share > -45.0:
@@ -97,7 +97,7 @@ def add_arrows_over_graphs(n: int, sums: Array, product: Array, graphs: Array, r
                     if some >> v & 1:
                         weight[v] += p
             some = (some - free) & free
-        rest[above] = top + math.log(total) if total > 0.0 else EMPTY
+        rest[above] = top + math.log(total) if total > 0.0 else LOG_ZERO
         for v in range(n):
             if weight[v] == 0.0:
                 continue
@@ -114,8 +114,8 @@ def add_paths_over_graphs(
 ) -> None:
     """paths[source, t] = P(a directed path leads from source to t).
 
-    If D are the source and its descendants, all others have parents outside D, the source has, too, and each other
-    member of D has at least one in D: a graph of D whose only root is the source, counted by its sinks.
+    Let D be the source and its descendants. Variables outside D and the source have parents outside D, and each other
+    member of D has at least one parent in D: a graph of D whose only root is the source, counted by its sinks.
     """
     whole, start = (1 << n) - 1, 1 << source
     others = whole & ~start
@@ -125,7 +125,7 @@ def add_paths_over_graphs(
         some = family
         while True:  # clear the sets within the family
             below[some] = 0.0
-            tops[some] = EMPTY
+            tops[some] = LOG_ZERO
             if some == 0:
                 break
             some = (some - 1) & family
@@ -134,8 +134,8 @@ def add_paths_over_graphs(
         below[0] = 1.0
         placed = 0
         while True:
-            below[placed] = tops[placed] + math.log(below[placed]) if below[placed] > 0.0 else EMPTY
-            if below[placed] > EMPTY and placed != family:
+            below[placed] = tops[placed] + math.log(below[placed]) if below[placed] > 0.0 else LOG_ZERO
+            if below[placed] > LOG_ZERO and placed != family:
                 free = family & ~placed
                 known = apart | placed | start
                 product[0] = 0.0
@@ -148,11 +148,11 @@ def add_paths_over_graphs(
                     with_some = sums[j, (known & ((1 << j) - 1)) | known >> (j + 1) << j]
                     without = sums[j, (apart & ((1 << j) - 1)) | apart >> (j + 1) << j]
                     share = 1.0 - math.exp(max(without - with_some, -745.0))
-                    x = EMPTY
-                    if share > 0.0 and product[some ^ low] > EMPTY:
+                    x = LOG_ZERO
+                    if share > 0.0 and product[some ^ low] > LOG_ZERO:
                         x = product[some ^ low] + with_some + math.log(share)
                     product[some] = x
-                    if x > EMPTY:
+                    if x > LOG_ZERO:
                         x += below[placed]
                         odd, left = 0, some
                         while left:
@@ -169,7 +169,7 @@ def add_paths_over_graphs(
             if placed == family:
                 break
             placed = (placed - family) & family
-        if below[family] > EMPTY:
+        if below[family] > LOG_ZERO:
             p = math.exp(max(graphs[apart] + below[family] - graphs[whole], -745.0))
             for t in range(n):
                 if family >> t & 1:

@@ -1,7 +1,7 @@
 """A Markov chain over orders of many variables, each with a few candidate parents.
 
-sums[v, S] is log Σ of the families of v with parents in S, where S are candidates of v, each a bit. slots[u, v] is the
-bit that u has among the candidates of v, -1 if it is none.
+sums[v, S] is log Σ of the families of v with parents in S, a bit mask of candidates of v. slots[u, v] is the bit of u
+among the candidates of v, -1 if it is none.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Integers = NDArray[np.int64]
 def relocate_variables(
     order: Integers, available: Integers, slots: Integers, sums: Array, draws: Array, logs: Array
 ) -> None:
-    """Each step takes a variable out of the order and draws its new place given the order of the others (Gibbs).
+    """Each step removes a variable from the order and draws its new position given the order of the others (Gibbs).
 
-    draws (sweeps, steps, 2): which variable, and where to; logs (sweeps,): log P(data, order) after each sweep.
-    `available[v]` are the candidates of v that precede it.
+    draws (sweeps, steps, 2): random numbers for the variable and its position; logs (sweeps,): log P(data, order) after
+    each sweep. `available[v]` are the candidates of v that precede it.
     """
     n = len(order)
     weight = np.empty(n)
@@ -35,7 +35,7 @@ def relocate_variables(
             own = sums[v, available[v]]
             weight[place] = 0.0
             members, others = available[v], 0.0
-            for q in range(place - 1, -1, -1):  # before those that precede it now
+            for q in range(place - 1, -1, -1):  # positions before the current one
                 u = order[q]
                 if slots[u, v] >= 0:
                     members &= ~(1 << slots[u, v])
@@ -100,7 +100,7 @@ def add_arrows_of_order(candidates: Integers, available: Integers, sums: Array, 
 def draw_families(
     starts: Integers, masks: Integers, scores: Array, available: Integers, sums: Array, draws: Array, chosen: Integers
 ) -> None:
-    """chosen[v]: a family of v whose parents precede it, drawn by its probability given the order."""
+    """chosen[v] = a family of v whose parents precede it, drawn by its probability given the order."""
     for v in range(len(available)):
         sofar, last = 0.0, -1
         for j in range(starts[v], starts[v + 1]):

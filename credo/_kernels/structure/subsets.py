@@ -1,6 +1,6 @@
-"""Sums and maxima over all subsets of a few variables, each a bit of a mask: best graphs, orders, graphs.
+"""Sums and maxima over all subsets of a few variables, as bit masks: best graphs, and sums over orders.
 
-A table over the sets that a variable i isn't in has half as many cells: bit i is left out of the mask.
+A table over the sets without a variable i has half as many cells: bit i is removed from the mask.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from credo._kernels.jit import late_kernel_of
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-EMPTY = -1.0e300  # the logarithm of nothing: plain Python adds it without fuss
+LOG_ZERO = -1.0e300  # finite, so that plain Python can add it
 
 
 @late_kernel_of(lambda m, *_: 8.0 * m * 2.0**m)
 def find_best_sinks(m: int, starts: Integers, masks: Integers, scores: Array, total: Array, family: Integers) -> None:
-    """total[U] = max over i ∈ U of total[U \\ i] + the best score of i with parents in U \\ i; family: which that is.
+    """total[U] = max over i ∈ U of total[U \\ i] + the best score of i with parents in U \\ i; family: the best one.
 
-    The families of i are those from starts[i] on, the best first.
+    The families of i are at starts[i] to starts[i + 1], the best first.
     """
     total[0] = 0.0
     for members in range(1, 1 << m):
-        best, which = EMPTY, -1
+        best, which = LOG_ZERO, -1
         for i in range(m):
             if not members >> i & 1:
                 continue
@@ -44,27 +44,28 @@ def find_best_sinks(m: int, starts: Integers, masks: Integers, scores: Array, to
 
 @late_kernel_of(lambda table, bits: 4.0 * bits * len(table))
 def add_subsets(table: Array, bits: int) -> None:
-    """log Σ over S ⊆ U of exp table[S], for each U, in place."""
+    """table[U] = log Σ over S ⊆ U of exp table[S], for each U, in place."""
     for b in range(bits):
         for members in range(len(table)):
             if members >> b & 1:
                 x, y = table[members], table[members ^ (1 << b)]
                 if y > x:
                     x, y = y, x
-                if x > EMPTY:
+                if x > LOG_ZERO:
                     table[members] = x + math.log1p(math.exp(y - x))
 
 
 @late_kernel_of(lambda n, *_: 12.0 * n * 2.0**n)
 def add_orders(n: int, sums: Array, forward: Array, backward: Array) -> None:
-    """log Σ over the orders of U, and of what isn't in U: forward[U] = Σ forward[U \\ i] sums_i[U \\ i].
+    """log Σ over the orders of U (forward) and of its complement (backward): forward[U] = Σ forward[U \\ i] sums_i[U \\
+    i].
 
     sums[i, U without bit i] is log Σ of the families of i with parents in U.
     """
     whole = (1 << n) - 1
     forward[0] = 0.0
     for members in range(1, whole + 1):
-        top, total = EMPTY, 0.0
+        top, total = LOG_ZERO, 0.0
         for i in range(n):
             if members >> i & 1:
                 rest = members ^ (1 << i)
@@ -73,12 +74,12 @@ def add_orders(n: int, sums: Array, forward: Array, backward: Array) -> None:
                 if x > top:
                     total = total * math.exp(max(top - x, -745.0)) + 1.0
                     top = x
-                elif x > EMPTY:
+                elif x > LOG_ZERO:
                     total += math.exp(max(x - top, -745.0))
-        forward[members] = top + math.log(total) if total > 0.0 else EMPTY
+        forward[members] = top + math.log(total) if total > 0.0 else LOG_ZERO
     backward[whole] = 0.0
     for members in range(whole - 1, -1, -1):
-        top, total = EMPTY, 0.0
+        top, total = LOG_ZERO, 0.0
         for i in range(n):
             if not members >> i & 1:
                 low = members & ((1 << i) - 1)
@@ -86,9 +87,9 @@ def add_orders(n: int, sums: Array, forward: Array, backward: Array) -> None:
                 if x > top:
                     total = total * math.exp(max(top - x, -745.0)) + 1.0
                     top = x
-                elif x > EMPTY:
+                elif x > LOG_ZERO:
                     total += math.exp(max(x - top, -745.0))
-        backward[members] = top + math.log(total) if total > 0.0 else EMPTY
+        backward[members] = top + math.log(total) if total > 0.0 else LOG_ZERO
 
 
 @late_kernel_of(lambda n, *_: 4.0 * n * n * 2.0**n)
@@ -117,12 +118,12 @@ def add_paths_over_orders(
 ) -> None:
     """paths[source, t] = P(a directed path leads from source to t) (Parviainen and Koivisto 2011).
 
-    A state is a set U and its members T that descend from the source, in digits of base 3: 0 not in U, 1 in U, 2 in T.
+    A state is a set U and its members T that descend from the source, in base 3: 0 not in U, 1 in U, 2 in T.
     The next variable i descends, too, if it has a parent in T: sums_i[U] - sums_i[U \\ T].
     """
     count = len(states)
     for state in range(count):
-        states[state] = EMPTY
+        states[state] = LOG_ZERO
     members, below = 0, 0
     for state in range(count):
         members, below, left = 0, 0, state
@@ -141,7 +142,7 @@ def add_paths_over_orders(
             continue
         else:
             value = states[state]
-        if value <= EMPTY:
+        if value <= LOG_ZERO:
             continue
         for i in range(n):
             if members >> i & 1 or (below == 0 and i != source):
@@ -151,7 +152,7 @@ def add_paths_over_orders(
                 to, x = state + 2 * powers[i], value + sums[i, at]
                 if states[to] > x:
                     states[to] += math.log1p(math.exp(max(x - states[to], -745.0)))
-                elif x > EMPTY:
+                elif x > LOG_ZERO:
                     states[to] = x + math.log1p(math.exp(max(states[to] - x, -745.0)))
                 continue
             apart = members & ~below
@@ -165,11 +166,11 @@ def add_paths_over_orders(
                     x = value + sums[i, at] + math.log(share)
                 if states[to] > x:
                     states[to] += math.log1p(math.exp(max(x - states[to], -745.0)))
-                elif x > EMPTY:
+                elif x > LOG_ZERO:
                     states[to] = x + math.log1p(math.exp(max(states[to] - x, -745.0)))
     whole = (1 << n) - 1
     for state in range(count):
-        if states[state] <= EMPTY:
+        if states[state] <= LOG_ZERO:
             continue
         members, below, left = 0, 0, state
         for i in range(n):

@@ -1,7 +1,7 @@
-"""Forward, backward and best passes over slices, whose transitions may depend on the evidence in a slice.
+"""Forward, backward and Viterbi passes over slices, whose transitions may depend on the evidence in a slice.
 
-Messages are logarithms; each step is taken in probabilities relative to the largest, and in logarithms for those states
-whose sum would underflow.
+Messages are logarithms; each step uses probabilities relative to the largest, and logarithms for states whose sum would
+underflow.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
 Codes = NDArray[np.int32]
 
-SMALL = 1e-150  # sums below it are taken again in logarithms
-COST = 12  # steps of an exponential and a logarithm
+SMALL_SLICE_SUM = 1e-150  # smaller sums are computed again in logarithms
+EXP_LOG_STEPS = 12  # steps of plain Python for an exponential and a logarithm
 
 
-@late_kernel_of(lambda logs, *_: logs.size * (logs.shape[1] + COST))
+@late_kernel_of(lambda logs, *_: logs.size * (logs.shape[1] + EXP_LOG_STEPS))
 def pass_forward(
     logs: Array, starts: Starts, continues: bool, log_initial: Array, keys: Starts, transitions: Array,
     forward: Array, log_totals: Array,
 ) -> int:  # fmt: skip
     """forward[t + 1] = log P(state of slice t | slices of its sequence up to t); forward[0] is that of the slice before
-    the first, where the stretch `continues` a sequence. log_totals[n] += log p of sequence n's slices in the stretch.
-    The transition into slice t is transitions[keys[t]].
+    the first, if the chunk `continues` a sequence. log_totals[n] += log p of sequence n's slices in the chunk. The
+    transition into slice t is transitions[keys[t]].
 
-    The first slice that is impossible, else -1. (slices, states), (sequences + 1,), (states,), (slices,),
+    The result is the first impossible slice, or -1. (slices, states), (sequences + 1,), (states,), (slices,),
     (keys, states, states), (slices + 1, states), (sequences,)
     """
     states = logs.shape[1]
@@ -53,7 +53,7 @@ def pass_forward(
                         for j in range(states):
                             ahead[j] += mass * transitions[k, i, j]
                 for j in range(states):
-                    if ahead[j] >= SMALL:
+                    if ahead[j] >= SMALL_SLICE_SUM:
                         forward[t + 1, j] = top + math.log(ahead[j]) + logs[t, j]
                         continue
                     highest = -math.inf
@@ -84,17 +84,17 @@ def pass_forward(
     return -1
 
 
-@late_kernel_of(lambda logs, *_: 2 * logs.size * (logs.shape[1] + COST))
+@late_kernel_of(lambda logs, *_: 2 * logs.size * (logs.shape[1] + EXP_LOG_STEPS))
 def pass_backward(
     logs: Array, starts: Starts, continues: bool, weights: Array, keys: Starts, transitions: Array,
     forward: Array, after: Array, backward: Array, pairs: Array,
 ) -> None:  # fmt: skip
     """backward[t] = log p(later slices of the sequence | state of slice t), up to a constant.
 
-    after: in, the backward message from the slices after the stretch to its last one (0 where its sequence ends there);
-    out, the stretch's backward message to the slice before it. pairs[k, i, j] += the expected weight of transitions i
-    to j of that key; left alone where it is empty. (slices, states), (sequences + 1,), (sequences,), (slices,), (keys,
-    states, states), (slices + 1, states), (states,), (slices, states), (keys, states, states)
+    after: in, the message from the slices after the chunk to its last one (0 at the end of a sequence); out, the
+    message from the chunk to the slice before it. pairs[k, i, j] += the expected weight of transitions i to j with key
+    k, unless it is empty. (slices, states), (sequences + 1,), (sequences,), (slices,), (keys, states, states), (slices
+    + 1, states), (states,), (slices, states), (keys, states, states)
     """
     states = logs.shape[1]
     seen, rest = np.empty(states), np.empty(states)
@@ -120,7 +120,7 @@ def pass_backward(
                 size = 0.0
                 for j in range(states):
                     size += transitions[k, i, j] * rest[j]
-                if size >= SMALL:
+                if size >= SMALL_SLICE_SUM:
                     after[i] = top + math.log(size)
                     continue
                 highest = -math.inf
@@ -150,7 +150,7 @@ def pass_backward(
                         deep = forward[t, i] + top - total > 700.0
                         for j in range(states):
                             p = transitions[k, i, j]
-                            if p > 0.0 and not deep and rest[j] >= SMALL:
+                            if p > 0.0 and not deep and rest[j] >= SMALL_SLICE_SUM:
                                 pairs[k, i, j] += weights[n] * own * p * rest[j]
                             elif p > 0.0 and seen[j] > -math.inf:
                                 pairs[k, i, j] += weights[n] * math.exp(forward[t, i] + seen[j] - total + math.log(p))
@@ -163,9 +163,9 @@ def pass_best(
     logs: Array, starts: Starts, continues: bool, log_initial: Array, keys: Starts, log_transitions: Array,
     reached: Array, came_from: Codes, ends: Codes, log_best: Array,
 ) -> None:  # fmt: skip
-    """Viterbi over a stretch of slices: reached[j] = log p of the best path to state j, from stretch to stretch;
+    """The Viterbi pass over a chunk of slices: reached[j] = log p of the best path to state j, kept between chunks;
     came_from[t, j] is the state before it. ends[n] is the state of sequence n's best path at its last slice of the
-    stretch, log_best[n] the path's log p; of equal ones, the first."""
+    chunk, and log_best[n] the path's log p; ties go to the first."""
     states = logs.shape[1]
     best = np.empty(states)
     for n in range(starts.shape[0] - 1):

@@ -1,7 +1,7 @@
-"""Documents as lists of words with counts (the words of document i are at starts[i] to starts[i + 1]): counted, scored.
+"""Scores of documents, as lists of words with counts: the words of document i are at starts[i] to starts[i + 1].
 
-Tables are (words, classes): a document touches few words, and for each of them all classes lie side by side. A document
-of class `own` is left out of its class before it is scored, with its weight; -1 means that it wasn't learned.
+Tables are (words, classes): a document has few words, and the classes of a word are contiguous. A document of class
+`own` is left out of its class, with its weight, before it is scored; -1 is a document outside the evidence.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
-NOTHING = 1e-12  # a weight that is left of a word when its last document goes
-FEW_REPETITIONS = 16  # repetitions that are multiplied before a logarithm is taken
+RESIDUAL_WEIGHT = 1e-12  # a smaller weight of a word is what its last document left by rounding
+FEW_REPETITIONS = 16  # repetitions that are multiplied before a logarithm is taken, at most
 
 
 @late_kernel_of(lambda words, *rest: words.size * rest[1].shape[1])
@@ -27,12 +27,12 @@ def add_words(
     words: Codes, amounts: Array, n: Array, logs: Array, weights: Array, least: float, a: float, drawn: bool,
     starts: Integers, own: Codes, weight: Array, out: Array, lost: Array, tokens: Array, gone: Integers,
 ) -> None:  # fmt: skip
-    """out (documents, classes) += Σ x log(n + a), of words of which a document holds the amount x; where these are
-    whole and `drawn` one after another, each added to what is known, Σ log (n + a)(n + a + 1)...(n + a + x - 1).
+    """out (documents, classes) += Σ x log(n + a) over a document's words with amounts x; if these are integers and
+    `drawn` in turn, each updating the counts, Σ log (n + a)(n + a + 1)...(n + a + x - 1).
 
-    n (words, classes), the logs of n + a, weights (words,) of all classes together: a word below `least` is absent. For
-    each document: lost (classes), what goes out of the classes' sums with it; gone, how many words are no longer there;
-    tokens, how many of its positions count.
+    n (words, classes), the logs of n + a, and weights (words,) of all classes: a word below `least` is absent. For each
+    document: lost (classes) = its part of the classes' sums; gone = the number of words that no other document has;
+    tokens = the number of its positions that count.
     """
     classes = n.shape[1]
     for i in range(len(starts) - 1):
@@ -67,7 +67,7 @@ def add_words(
                     out[i, k] += math.log(product)
                 elif z < 100.0:
                     out[i, k] += log_gamma(z + x) - log_gamma(z)
-                else:  # Stirling's series of both, in which what is large cancels beforehand
+                else:  # Stirling's series of both, with large terms cancelled
                     y = z + x
                     out[i, k] += (z - 0.5) * math.log1p(x / z) + x * math.log(y) - x
                     out[i, k] += (1.0 / y - 1.0 / z) / 12.0 - (1.0 / (y * y * y) - 1.0 / (z * z * z)) / 360.0
@@ -78,12 +78,12 @@ def add_presences(
     words: Codes, n: Array, odds: Array, absent: Array, weights: Array, least: float, a: float, documents: Array,
     starts: Integers, own: Codes, weight: Array, out: Array, unseen: Integers, zeros: Integers,
 ) -> None:  # fmt: skip
-    """out (documents, classes) += what a document's words say beyond their absence.
+    """out (documents, classes) += Σ log P(present)/P(absent) over a document's words.
 
-    d of a class's D documents hold a word: it is there with (d + a)/(D + 2a). odds (words, classes) are the logarithms
-    of that over those of its absence, absent the latter. n (words, classes) is d, documents (classes,) D. For each
-    document: unseen += how many of its words are in no other one; zeros -= those of its words that all the others of
-    its class hold.
+    If d of a class's D documents contain a word, P(present) = (d + a)/(D + 2a). odds (words, classes) are the log-odds,
+    and absent is log P(absent). n (words, classes) is d, documents (classes,) is D. For each document: unseen += the
+    number of its words that no other document has; zeros -= the number of its words that all others of its class
+    contain.
     """
     classes = n.shape[1]
     for i in range(len(starts) - 1):
@@ -95,7 +95,7 @@ def add_presences(
                 elsewhere = -w
                 for k in range(classes):
                     elsewhere += n[v, k]
-                unseen[i] += elsewhere < NOTHING
+                unseen[i] += elsewhere < RESIDUAL_WEIGHT
             if weights[v] < least:
                 continue
             for k in range(classes):

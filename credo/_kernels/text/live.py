@@ -1,7 +1,7 @@
-"""One text at a time: words learned in place, and log-likelihoods straight from sums.
+"""One text at a time: words learned in place, and log-likelihoods from sums.
 
-A table (words, classes) of sums that are mostly 0 is (starts, ends, columns, values): the cells of word v are those
-from startsᵥ up to endsᵥ, in any order.
+A sparse table (words, classes) of sums is (starts, ends, columns, values): the cells of word v are those from startsᵥ
+to endsᵥ, in any order.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Smoothed = tuple[float, int]
 Unchanging = tuple[Array, Array, float, Array, Array]
 Settled = tuple[Array, Array, Array, Array, Array]
 
-KNUTH = 2654435761  # 2³² over the golden ratio: multiplied by it, numbers near one another are spread
-SPARE = 3  # cells that a row gets beside those that it needs when it is moved
+KNUTH = 2654435761  # 2³² divided by the golden ratio, for multiplicative hashing
+SPARE_CELLS = 3  # free cells that a row gets when it is moved
 
-# A caller that comes for every row can't wait for a kernel that asks each time whether it is compiled.
+# Kernels that are called for every row are compiled at once: checking whether they are takes too long.
 add_odds_now = at_once(add_odds)
 add_settled_odds_now = at_once(add_settled_odds)
 
@@ -36,10 +36,11 @@ def add_to_rows(
     codes: Codes, first: int, k: int, amounts: Array, table: Table, rooms: Integers, since: tuple[Array, Array],
     used: Integers, old: Array,
 ) -> int:  # fmt: skip
-    """To class k, an amount of each word from the first on; old: what was there. Where it stopped for want of room.
+    """Add an amount of each word to class k, from word `first`; old = the amounts before. The result is the word at
+    which there was no room.
 
-    Rows that change move behind the others, where they have room up to roomsᵥ (0: it hasn't moved), and where what came
-    since is kept in pairs of floats (numerics.exact). used: how many cells were there before, and how many there are.
+    Rows that change are moved to the end, with room up to roomsᵥ (0: not moved); additions are kept in pairs of floats
+    (numerics.exact). used: the number of cells before, and now
     """
     (starts, ends, columns, values), (high, low) = table, since
     before = used[0]
@@ -50,7 +51,7 @@ def add_to_rows(
             at += 1
         if not rooms[v] or (at == ends[v] and at == rooms[v]):
             start, size = used[1], ends[v] - starts[v]
-            room = start + size + size // 2 + SPARE
+            room = start + size + size // 2 + SPARE_CELLS
             if room > len(columns):
                 return i
             for e in range(size):
@@ -73,11 +74,11 @@ def add_to_rows(
 
 @kernel
 def distinct(tokens: Codes) -> tuple[Codes, Codes]:
-    """The codes that aren't -1, and how often each is there."""
+    """The distinct codes except -1, and their counts."""
     codes, counts, size, room = np.empty(len(tokens), np.int32), np.zeros(len(tokens), np.int32), 0, 2
     while room < 2 * len(tokens):
         room *= 2
-    slots = np.full(room, -1, np.int32)  # where a code is among those found, at a place that it hashes to
+    slots = np.full(room, -1, np.int32)  # the position of a code among those found, at its hash
     for code in tokens:
         if code >= 0:
             at = (code * KNUTH >> 16) & (room - 1)
@@ -93,7 +94,7 @@ def distinct(tokens: Codes) -> tuple[Codes, Codes]:
 
 @kernel
 def log_rising(z: float, x: float) -> float:
-    """log z(z + 1)...(z + x - 1) of a whole x; Stirling's series of both ends where Γ would lose digits."""
+    """log z(z + 1)...(z + x - 1) for an integer x; by Stirling's series of both ends where log Γ would lose digits."""
     if x <= 16:
         product = 1.0
         for t in range(int(x)):
@@ -111,10 +112,10 @@ def add_words_of_row(
     table: Table, codes: Codes, amounts: Array, totals: Array, smoothed: Smoothed, drawn: bool, weight: float,
     out: Array,
 ) -> None:  # fmt: skip
-    """out (classes) += weight · log p(words | class) of a Dirichlet-multinomial; of its mean, where they aren't drawn.
+    """out (classes) += weight · log p(words | class) of a Dirichlet-multinomial, or of the posterior mean unless
+    `drawn`.
 
-    Each word comes in an amount; the classes' sums of it are at its code in the table, those of all words are the
-    totals. So many words are smoothed by so much.
+    Each word has an amount; its sums by class are at its code in the table, and the totals are those of all words.
     """
     (starts, ends, columns, values), (a, size) = table, smoothed
     positions, every = 0.0, 0.0
@@ -135,7 +136,7 @@ def add_words_of_row(
 def add_odds_of_row(
     table: Table, codes: Codes, counts: Codes, holding: Array, unchanging: Unchanging, weight: float, out: Array
 ) -> None:
-    """out (classes) += weight times the score by `add_odds` of a text that wasn't learned."""
+    """out (classes) += weight times the score of `add_odds` for a text outside the evidence."""
     (starts, ends, columns, values), (totals, everything, least, doubts, powers) = table, unchanging
     rows, size = np.zeros(len(codes) + 1, np.int64), 0
     for i in range(len(codes)):
@@ -165,7 +166,7 @@ def add_settled_odds_of_row(
     weight: float,
     out: Array,
 ) -> None:
-    """The same of tables in which nothing has changed since they were settled, and of tokens as they came."""
+    """`add_odds_of_row` for unchanged tables, settled before, and for tokens in order."""
     codes, counts = distinct(tokens)
     (starts, columns), (rarity, never, nothing, base, more) = rows, settled
     ends, found = np.array([0, len(codes)]), np.zeros((1, len(out)))
@@ -178,8 +179,8 @@ def add_settled_odds_of_row(
 def add_presences_of_row(
     table: Table, codes: Codes, texts: Array, absent: Array, a: float, unseen: bool, weight: float, out: Array
 ) -> None:
-    """out (classes) += weight · log p(which words are there | class): that of none being there (absent), and of
-    those that are, log (d + a)/(D - d + a), where d of the D texts of a class hold a word. Unseen words count as one.
+    """out (classes) += weight · log p(the set of words | class): that of no word (absent), and log (d + a)/(D - d + a)
+    for each present word, if d of the D texts of a class contain it. All unseen words count as one.
     """
     starts, ends, columns, values = table
     for k in range(len(out)):

@@ -1,4 +1,4 @@
-"""Log-odds of words, each damped by its own uncertainty: documents added up, scored, and left out one by one.
+"""Log-odds of words, each damped by its uncertainty: documents are summed, scored, and left out one by one.
 
 The words of document i are at starts[i] to starts[i + 1], and the classes of word v at rows[v] to rows[v + 1].
 """
@@ -16,12 +16,12 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
-GRID = 2.0**30  # shares are whole multiples of 1/GRID, so that sums of millions are exact in any order
+GRID = 2.0**30  # shares are integer multiples of 1/GRID, so that sums of millions are exact in any order
 
 
 @late_kernel
 def contribute(counts: Codes, starts: Integers, weight: Array, out: Array) -> None:
-    """out = weight · log(1 + x)/‖log(1 + x)‖ for each word that a document holds x times."""
+    """out = weight · log(1 + x)/‖log(1 + x)‖ for each word with count x in a document."""
     for i in range(len(starts) - 1):
         squares = 0.0
         for at in range(starts[i], starts[i + 1]):
@@ -38,8 +38,8 @@ def settle_odds(
     everything: Array, a: float, c: float, p: float,
     rarity: Array, never: Array, nothing: Array, more: Array,
 ) -> None:  # fmt: skip
-    """What `add_odds` finds again for each document that is left out, for those that weren't learned: for each word its
-    rarity, ℓ (but for the base) and 1/var of classes that don't have it; for each cell, its excess over these.
+    """The parts of `add_odds` that are the same for all documents outside the evidence: for each word its idf, and ℓ
+    (without the base) and 1/var of classes without the word; for each cell, the difference from these.
     """
     unit = 10.0 * a
     for v in range(len(documents)):
@@ -66,7 +66,7 @@ def add_settled_odds(
     words: Codes, counts: Codes, starts: Integers, rows: Integers, columns: Codes, rarity: Array, never: Array,
     nothing: Array, base: Array, more: Array, c: float, out: Array,
 ) -> None:  # fmt: skip
-    """out (documents, classes) += the same as `add_odds` of documents that weren't learned."""
+    """out (documents, classes) += the scores of `add_odds` for documents outside the evidence."""
     classes = len(base)
     score = np.zeros(classes)
     for i in range(len(starts) - 1):
@@ -112,14 +112,14 @@ def add_odds(
 ) -> None:
     """out (documents, classes, doubts, powers) += Σ q ℓ z²/(z² + c) / ‖q‖ over a document's words.
 
-    ℓ = log (n + a)/(r + a) - log (N + aV)/(R + aV): n of a word's sum t = n + r is the class's, N of all words' sum
-    likewise, V words are known, and a is a tenth of what a word adds to a document on average, u. 1/var(ℓ) =
-    (n + a)(r + a)/(t + 2a)/u; z² = ℓ²/var. q = log(1 + x)·(log (D + 1)/(d + 1) + 1)^p, d of D documents holding the
-    word. c is one of the doubts, p one of the powers.
+    ℓ = log (n + a)/(r + a) - log (N + aV)/(R + aV), where n is the class's part of a word's sum t = n + r, N that of
+    all V words' sum, and a is a tenth of a word's mean contribution u to a document. 1/var(ℓ) = (n + a)(r + a)/(t +
+    2a)/u; z² = ℓ²/var. q = log(1 + x)·(log (D + 1)/(d + 1) + 1)^p, if d of D documents contain the word. c is one of
+    the doubts, p one of the powers.
 
-    Where n isn't 0, it is one of a sparse table's values. documents (words,) is d; a word below `least` is absent.
-    totals (classes,) is N; everything is [V, Σd, D]. A document of class `own` (-1: of none) is first taken out of all
-    of these, with its weight.
+    A sparse table has the nonzero n. documents (words,) is d; a word below `least` is absent. totals (classes,) is N;
+    everything is [V, Σd, D]. A document of class `own` (-1: none) is first subtracted from all of these, with its
+    weight.
     """
     classes, many, more = len(totals), len(doubts), len(powers)
     base, odds, sure = np.zeros(classes), np.zeros(classes), np.zeros(classes)
@@ -142,7 +142,7 @@ def add_odds(
                 v = words[at]
                 if documents[v] < least:
                     continue
-                if documents[v] - w < least:  # it goes with this document, and with what others had of it
+                if documents[v] - w < least:  # the word is absent without this document
                     gone += 1
                     places += documents[v]
                     for e in range(rows[v], rows[v + 1]):
@@ -184,7 +184,7 @@ def add_odds(
             for e in range(rows[v], rows[v + 1]):
                 t += max(values[e] - given, 0.0) if columns[e] == mine else values[e]
             spread = (t + 2.0 * a) * unit
-            never, nothing = math.log(a / (t + a)), a * (t + a) / spread  # of classes that don't have the word
+            never, nothing = math.log(a / (t + a)), a * (t + a) / spread  # for classes without the word
             for k in range(classes):
                 odds[k] = never
                 sure[k] = nothing

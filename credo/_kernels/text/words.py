@@ -1,23 +1,23 @@
-"""Words of documents: cut out, numbered, counted, spelt.
+"""Words of documents: tokenised, numbered, counted, and written as strings.
 
-Documents pass in pieces that stay near, and a piece in steps that each do one thing to all of it:
+Documents are processed in pieces that stay in the cache, each piece in steps:
 
     clean   the bytes of words, lower-cased; 0 where no word is
-    cut     where words begin and end
+    cut     the starts and ends of words
     pack    each word as a key, its 16 bytes in two numbers, and the key's hash
     find    each key's number in a table
-    pair    neighbours, whose keys are their numbers; and find these
+    pair    adjacent words, whose keys are their numbers; and find these
     count   the numbers within their document
 
-A key's last byte tells what it is, since no UTF-8 has a byte above 0xF4: a word of at most 16 bytes, as it stands; a
-longer one, whose bytes are in an arena; a pair of words. So one table numbers them all.
+A key's last byte gives its kind, since UTF-8 has no byte above 0xF4: a word of at most 16 bytes, as it is; a longer
+one, whose bytes are in an arena; or a pair of words. So one table numbers them all.
 
-Nothing grows in here: a kernel that runs out of room returns, and goes on when called again with more of it. Loops
-over bytes and words index by unsigned numbers, since Numba asks of others each time whether they count from the end.
+No array grows here: a kernel that runs out of room returns, and continues when called with more. Loops over bytes and
+words use unsigned indices, since Numba checks whether signed ones are negative.
 """
 
 # mypy: disable-error-code="no-any-return, assignment, arg-type, return-value"
-# (NumPy's whole numbers and Python's are the same to the compiler of kernels.)
+# (NumPy's integers and Python's are the same for Numba.)
 
 from __future__ import annotations
 
@@ -35,48 +35,48 @@ Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 Key = np.uint64
 
-# Plain tuples: Numba's cache would keep the names of classes, and fail to load once one is gone.
+# Plain tuples: Numba's cache would keep the names of classes, and fail to load if one is removed.
 
 Text = tuple[
     Bytes,  # documents that are ASCII
     Bytes,  # documents that aren't
-    Integers,  # (documents,) where they start
-    Integers,  # and end
-    Truths,  # which are of the second kind
-    Bytes,  # (128,) what an ASCII character of a word becomes; 0 where it is of none
-    Truths,  # which code points are of words; those beyond aren't
+    Integers,  # (documents,) their starts
+    Integers,  # (documents,) their ends
+    Truths,  # (documents,) whether they aren't ASCII
+    Bytes,  # (128,) the lower-case form of an ASCII character of words; 0 for other characters
+    Truths,  # whether a code point is of words; those beyond aren't
 ]
 Rules = tuple[
-    bool,  # whether words that aren't in the table get numbers
-    bool,  # whether pairs count too
-    int,  # how many buckets there are to count instead of words, so that no words are learned; 0: none
-    int,  # how many stop words there are, which have the first numbers
+    bool,  # whether new words get numbers
+    bool,  # whether pairs are counted, too
+    int,  # the number of hash buckets to count instead of words, so that no words are learned; 0: none
+    int,  # the number of stop words, which have the first numbers
 ]
 Table = tuple[
-    Keys,  # slots, a power of two, at least half of them empty (0); in others a hash's top half, and 1 + the number
+    Keys,  # slots, a power of two, at least half of them empty (0); others have a hash's top half, and 1 + the number
     Keys,  # (numbers, 2) keys
     Bytes,  # the arena of long words
-    Integers,  # how many numbers are used, and how many bytes of the arena
-    Keys,  # seeds, drawn at random, so that nobody can choose words whose hashes are the same
+    Integers,  # the numbers in use, and the bytes of the arena in use
+    Keys,  # random seeds, so that nobody can choose words with equal hashes
 ]
 Desk = tuple[
     Bytes,  # clean bytes of the piece
     Keys,  # the same memory, eight bytes at a time
-    Codes,  # where its documents end in there
-    Codes,  # turns: where a word begins, where it ends, where the next begins, ...
-    Codes,  # (words, 3) where they begin and end, and which of the documents here they are in
+    Codes,  # the ends of its documents
+    Codes,  # turns: the start of a word, its end, the start of the next, ...
+    Codes,  # (words, 3) their starts and ends, and their document in the piece
     Keys,  # (words, 2) keys of words, then of pairs
     Keys,  # (words,) tags: the top halves of their hashes
     Codes,  # (words,) numbers; those of buckets follow those of stop words
-    Codes,  # the same of pairs
+    Codes,  # (words,) numbers of pairs
 ]
 Counted = tuple[
-    Integers,  # (documents + 1,) where each one's words start
-    Codes,  # words: numbers from the first that isn't a stop word's on; or buckets
+    Integers,  # (documents + 1,) the start of each one's words
+    Codes,  # words: numbers after those of stop words; or buckets
     Codes,  # counts
-    Integers,  # (documents,) how many of its words have no number
-    Keys,  # (words,) 1 + the latest place that a word has among the words; 0 where it has none
-    Integers,  # progress: what the constants below name
+    Integers,  # (documents,) the number of words without a number
+    Keys,  # (words,) 1 + the latest position of a word among the words; 0 without any
+    Integers,  # progress, with the positions named below
 ]
 DOCUMENT, DONE_OF_IT, PLACE, BEFORE, WORDS_TO_COME, BYTES_TO_COME = range(6)
 NOTHING = -2  # before the first word of a document
@@ -90,12 +90,12 @@ FIRST_BYTES = np.array([(1 << 8 * min(n, 8)) - 1 for n in range(17)], np.uint64)
 LAST_BYTES = np.array([(1 << 8 * max(n - 8, 0)) - 1 for n in range(17)], np.uint64)
 CRC = np.array([zlib.crc32(bytes([b ^ 0xFF])) ^ 0xFF000000 for b in range(256)])
 SPACE, ONES = 32, 2**32 - 1
-NONE = np.int64(0)  # for a plain 0, Numba would compile what it is passed to once more
+NONE = np.int64(0)  # for a plain 0, Numba would compile the callee once more
 
 
 @kernel
 def new_desk(room: int) -> Desk:
-    """For a piece of so many bytes, of which a word takes three or more, with what follows it."""
+    """Scratch for a piece of `room` bytes; a word takes three or more, with its separator."""
     eights, words = np.zeros(room // 8 + 4, np.uint64), room // 3 + 2
     return (
         eights.view(np.uint8),
@@ -112,7 +112,7 @@ def new_desk(room: int) -> Desk:
 
 @kernel
 def mark_foreign(text: Bytes, starts: Integers, ends: Integers, out: Truths) -> None:
-    """Which documents aren't ASCII."""
+    """out = whether each document isn't ASCII."""
     for d in range(len(starts)):
         union, start = np.uint8(0), Key(starts[d])
         for i in range(ends[d] - starts[d]):
@@ -122,7 +122,7 @@ def mark_foreign(text: Bytes, starts: Integers, ends: Integers, out: Truths) -> 
 
 @kernel
 def clean_plain(text: Bytes, start: int, end: int, letters: Bytes, clean: Bytes, at: int) -> None:
-    """What ASCII characters become."""
+    """clean = the lower-case letters of ASCII characters, 0 between words."""
     i, stop, apart = Key(start), Key(end), Key(at) - Key(start)
     while i < stop:
         clean[apart + i] = letters[text[i]]
@@ -131,7 +131,7 @@ def clean_plain(text: Bytes, start: int, end: int, letters: Bytes, clean: Bytes,
 
 @kernel
 def clean_foreign(text: Bytes, start: int, end: int, letters: Bytes, alphabet: Truths, clean: Bytes, at: int) -> int:
-    """The same for UTF-8, without a character that lies across the end: how many bytes."""
+    """`clean_plain` for UTF-8, without a character that crosses the end. The result is the number of bytes."""
     i, apart = start, at - start
     while i < end:
         b = np.int64(text[i])
@@ -153,9 +153,11 @@ def clean_foreign(text: Bytes, start: int, end: int, letters: Bytes, alphabet: T
 
 @kernel
 def clean_piece(text: Text, d: int, done: int, desk: Desk) -> tuple[int, int, int]:
-    """Documents from d on, of which some bytes are done: how many bytes are here; the next one, what is done of it.
+    """Clean documents, starting at d, of which `done` bytes are done. The result is the number of bytes in the piece,
+    the next document, and the bytes of it that are done.
 
-    Each is followed by 0. One that doesn't fit is left, unless it is the first, of which come all words that fit.
+    Each is followed by 0. A document that doesn't fit is left for later, unless it is the first: then all words that
+    fit are taken.
     """
     plain, foreign, starts, ends, is_foreign, letters, alphabet = text
     clean, _, limits, turns, _, _, _, _, _ = desk
@@ -185,10 +187,10 @@ def clean_piece(text: Text, d: int, done: int, desk: Desk) -> tuple[int, int, in
 
 @kernel
 def cut_piece(clean: Bytes, n: int, turns: Codes) -> int:
-    """Where words begin and end in n clean bytes, the last of which is 0: how many such turns there are."""
+    """turns = the starts and ends of words in n clean bytes, the last of which is 0. The result is their number."""
     found, inside = 0, False
     for i in range(n):
-        turns[found] = i  # without a branch, since it can't be predicted
+        turns[found] = i  # branchless, since it can't be predicted
         found += (clean[i] != 0) != inside
         inside = clean[i] != 0
     return found
@@ -205,7 +207,7 @@ def mix(a: np.uint64, b: np.uint64, seeds: Keys) -> np.uint64:
 
 @kernel
 def eight_bytes(eights: Keys, start: np.uint64) -> np.uint64:
-    """Those from any byte on."""
+    """Eight bytes, starting at any byte."""
     i, shift = start >> THREE, (start & SEVEN) << THREE
     return eights[i] >> shift | (eights[i + ONE] << ONE) << (LAST - shift)
 
@@ -223,7 +225,8 @@ def mix_long(eights: Keys, start: np.uint64, end: np.uint64, seeds: Keys) -> np.
 
 @kernel
 def pack_piece(desk: Desk, n: int, seeds: Keys) -> int:
-    """Places, keys and hashes of the words between n turns, but for those of one character: how many there are."""
+    """Write positions, keys and hashes of the words between n turns, except those of one character. The result is their
+    number."""
     _, eights, limits, turns, places, keys, tags, _, _ = desk
     found, d = ZERO, ZERO
     for t in range(0, n, 2):
@@ -244,7 +247,7 @@ def pack_piece(desk: Desk, n: int, seeds: Keys) -> int:
 
 @kernel
 def shift_of(slots: Keys) -> np.uint64:
-    """By how much a tag is shifted to be a slot."""
+    """The shift from a tag to its slot."""
     shift = HALF
     while ONE << (HALF - shift) < Key(len(slots)):
         shift -= ONE
@@ -253,9 +256,9 @@ def shift_of(slots: Keys) -> np.uint64:
 
 @kernel
 def find_keys(desk: Desk, n: int, table: Table, learns: bool, numbers: Codes) -> None:
-    """The numbers of n keys; of those that aren't in the table, the next ones, or -1.
+    """numbers = the numbers of n keys; new keys get the next numbers, or -1.
 
-    What is in its first slot is found without a branch, so that all may wait for memory at once; then the rest.
+    Keys in their first slot are found without branches, so that memory accesses overlap; then the rest.
     """
     clean, _, _, _, places, wanted, tags, _, _ = desk
     slots, keys, arena, used, _ = table
@@ -302,9 +305,10 @@ def feed(register: int, byte: int) -> int:
 
 @kernel
 def hash_piece(desk: Desk, n: int, rules: Rules, before: int) -> int:
-    """Buckets instead of n words, but for stop words, and of their pairs: what the last word leaves in the register.
+    """Write hash buckets of n words, except stop words, and of their pairs. The result is the register after the last
+    word.
 
-    A bucket is the CRC-32, modulo how many there are. A pair's begins with what its first word left.
+    A bucket is the CRC-32 modulo the number of buckets. A pair's CRC continues that of its first word.
     """
     clean, _, _, _, places, _, _, numbers, pairs = desk
     _, _, buckets, stops = rules
@@ -326,7 +330,7 @@ def hash_piece(desk: Desk, n: int, rules: Rules, before: int) -> int:
 
 @kernel
 def pair_piece(desk: Desk, n: int, rules: Rules, table: Table, before: int) -> int:
-    """The numbers of the pairs that n words make, -1 if one of them has none: the number of the last word."""
+    """Write the numbers of the pairs of n words, -1 if a word has none. The result is the number of the last word."""
     _, _, _, _, places, keys, tags, numbers, pairs = desk
     learns, _, _, stops = rules
     found = NONE
@@ -347,7 +351,7 @@ def pair_piece(desk: Desk, n: int, rules: Rules, table: Table, before: int) -> i
 
 @kernel
 def count_piece(desk: Desk, n: int, last: int, rules: Rules, counted: Counted) -> None:
-    """Count n words, each followed by the pair of which it is the second, in documents up to before the last."""
+    """Count n words, each followed by the pair that it ends, in documents before `last`."""
     _, _, _, _, places, _, _, numbers, pairs = desk
     starts, words, counts, unseen, latest, progress = counted
     _, in_pairs, _, stops = rules
@@ -381,7 +385,7 @@ def count_piece(desk: Desk, n: int, last: int, rules: Rules, counted: Counted) -
 
 @kernel
 def has_room(n: int, length: int, learns: bool, table: Table, counted: Counted) -> bool:
-    """Whether n more words, of so many bytes, can be kept wherever they go; if not, they are noted."""
+    """Whether there is room for n more words of `length` bytes; otherwise the needed room is noted."""
     slots, keys, arena, used, _ = table
     _, words, _, _, latest, progress = counted
     progress[WORDS_TO_COME], progress[BYTES_TO_COME] = n, length
@@ -393,7 +397,7 @@ def has_room(n: int, length: int, learns: bool, table: Table, counted: Counted) 
 
 @kernel
 def count_documents(text: Text, rules: Rules, table: Table, desk: Desk, counted: Counted) -> int:
-    """Go on counting until it is done, or there isn't room."""
+    """Continue counting until all is done or room is needed."""
     learns, in_pairs, buckets, _ = rules
     clean, _, _, turns, _, _, _, numbers, _ = desk
     progress, seeds, documents = counted[5], table[4], len(text[2])
@@ -417,7 +421,7 @@ def count_documents(text: Text, rules: Rules, table: Table, desk: Desk, counted:
 
 @kernel
 def read_document(text: Bytes, is_foreign: bool, letters: Bytes, alphabet: Truths, rules: Rules, table: Table) -> Codes:
-    """What `count_documents` would count in a document, each as often as it is there; -1 for what has no number."""
+    """The numbers of a document's words and pairs in order, as in `count_documents`; -1 for those without a number."""
     learns, in_pairs, buckets, stops = rules
     length, start = len(text) + 1, NONE
     desk = new_desk(length)
@@ -447,7 +451,7 @@ def read_document(text: Bytes, is_foreign: bool, letters: Bytes, alphabet: Truth
 
 @kernel
 def move_slots(old: Keys, new: Keys) -> None:
-    """Into more slots."""
+    """Copy the slots to a larger table."""
     mask, shift = Key(len(new) - 1), shift_of(new)
     for i in range(len(old)):
         if old[i] != ZERO:
@@ -459,9 +463,9 @@ def move_slots(old: Keys, new: Keys) -> None:
 
 @kernel
 def settle_numbers(words: Codes, keys: Keys, stops: int, codes: Codes, out: Keys) -> None:
-    """Number words in the order in which they come first, and put their keys in that order.
+    """Renumber words in order of appearance, and put their keys in that order.
 
-    codes: what an old number becomes; -1 at first. A pair comes after its words.
+    codes = the new number of an old one, -1 at first. A pair comes after its words.
     """
     found = 0
     for i in range(len(words)):
@@ -479,7 +483,7 @@ def settle_numbers(words: Codes, keys: Keys, stops: int, codes: Codes, out: Keys
 
 @kernel
 def bytes_in(key: np.uint64) -> int:
-    """How many bytes of a word are in half of its key."""
+    """The number of a word's bytes in half of its key."""
     n = 0
     while key != ZERO:
         key >>= EIGHT
@@ -489,7 +493,7 @@ def bytes_in(key: np.uint64) -> int:
 
 @kernel
 def measure_words(keys: Keys, stops: int, ends: Integers) -> None:
-    """ends[1:] = where each word ends if all are written one after the other; a pair's are before it."""
+    """ends[1:] = the end of each word if all are concatenated; a pair's words are before it."""
     for k in range(len(keys)):
         a, b = keys[k, 0], keys[k, 1]
         if b >= LONG:
@@ -504,7 +508,7 @@ def measure_words(keys: Keys, stops: int, ends: Integers) -> None:
 
 @kernel
 def copy_bytes(text: Bytes, start: int, end: int, out: Bytes, at: int) -> int:
-    """Where they end in `out`."""
+    """Copy bytes to `out`. The result is their end."""
     i, stop, apart = Key(start), Key(end), Key(at) - Key(start)
     while i < stop:
         out[apart + i] = text[i]
@@ -514,7 +518,7 @@ def copy_bytes(text: Bytes, start: int, end: int, out: Bytes, at: int) -> int:
 
 @kernel
 def spell_words(keys: Keys, stops: int, arena: Bytes, ends: Integers, out: Bytes) -> None:
-    """Write them there."""
+    """out = the concatenated words."""
     for k in range(len(keys)):
         a, b, at = keys[k, 0], keys[k, 1], ends[k]
         if b >= LONG:

@@ -1,7 +1,7 @@
-"""Growing a tree, a level at a time: the best split of each node, and the rows of its children.
+"""Growing a tree level by level: the best split of each node, and the rows of its children.
 
-Cells are codes of bins, MISSING where there is none. An entry is a row, or part of one, in a node: with a missing cell,
-the row goes down all branches, its weight divided among them. Entries of a node follow each other.
+Cells are codes of bins, or MISSING. An entry is a row, or part of one, in a node: a row with a missing cell goes down
+all branches, with its weight divided among them. Entries of a node are adjacent.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ Cells = NDArray[np.uint8]
 Branches = NDArray[np.int16]
 
 MISSING = 255  # the bin of missing cells
-THRESHOLD, SUBSET, EACH = 0, 1, 2  # how a column is split: at a cut point, into two sets of levels, by each level
-PLACE, GAIN, CHOICES, TOP, SUM = 0, 1, 2, 3, 4  # what is found of a column's splits, see `best_cut`
-FEW_LEVELS = 16  # up to which a split into sets of levels may gain less than naming the set takes
-ORDERS = 4  # of levels by the share of a class: as many classes, where there are more than two
-FEW_BINS = 24  # that are sorted by insertion
-NEGLIGIBLE = 40.0  # nats: what gains so much less than the best adds nothing to a sum
-LARGE = 32  # weights above which terms are interpolated
-TIE = 1e-10  # of the weight: gains that differ by less are the same, in whatever order sums were added
-ALIKE = 2.0**30  # shares of a class that differ by less than 1 over this are the same
+THRESHOLD, SUBSET, EACH = 0, 1, 2  # kinds of splits: at a cut point, into two sets of levels, by each level
+PLACE, GAIN, CHOICES, TOP, SUM = 0, 1, 2, 3, 4  # positions in the results of `best_cut`
+FEW_LEVELS = 16  # up to this many levels, a split into sets may gain less than the code of the set
+CLASS_ORDERS = 4  # orders of levels by the share of a class, at most, for more than two classes
+INSERTION_BINS = 24  # up to this many bins, they are sorted by insertion
+NEGLIGIBLE_GAIN = 40.0  # nats below the best gain, at which a split is negligible in a sum
+INTERPOLATED_WEIGHT = 32  # above this weight, terms are interpolated
+EQUAL_GAIN = 1e-10  # of the weight: gains that differ by less are equal up to the order of summation
+EQUAL_SHARE = 2.0**30  # shares of a class that differ by less than 1 / EQUAL_SHARE are equal
 
 
 def _cells_read(codes: Cells, truth: Codes, rows: Integers, *_: object) -> float:  # noqa: ARG001
@@ -44,30 +44,30 @@ def find_splits(
     weight: Array,  # (entries,)
     starts: Integers,  # (nodes + 1,) of entries
     kinds: Codes,  # (columns,)
-    levels: Array,  # (columns, bins): how many levels a bin stands for
+    levels: Array,  # (columns, bins): the number of levels of a bin
     classes: int,
-    least: float,  # weight of a branch
-    prior: float,  # of a class in a leaf, where the gain is the evidence's; 0: the information's
-    each: Array,  # (whole numbers,): terms of a class's weight
-    all_: Array,  # and of a node's
-    factorials: Array,  # their logarithms
-    column: Codes,  # (nodes,) out: -1 where nothing is gained
-    choices: Array,  # (nodes,) out: the logarithm of how many splits there were to choose from
-    charge: Array,  # (nodes,) out: what the choice costs, see below
-    branch: Branches,  # (nodes, bins) out: which branch a bin is in, -1 where it has no rows
+    least: float,  # the smallest weight of a branch
+    prior: float,  # of a class in a leaf, if the gain is that of the evidence; 0: information gain
+    each: Array,  # (integers,): terms of a class's weight
+    all_: Array,  # (integers,): terms of a node's weight
+    factorials: Array,  # (integers,): log factorials
+    column: Codes,  # (nodes,) out: -1 without a gain
+    choices: Array,  # (nodes,) out: the logarithm of the number of possible splits
+    charge: Array,  # (nodes,) out: the cost of the choice, see below
+    branch: Branches,  # (nodes, bins) out: the branch of a bin, -1 if it has no rows
 ) -> None:
-    """The split of each node with the largest gain less choices, in nats.
+    """The split of each node with the largest gain - choices, in nats.
 
-    gain = Σ score(branch) - score(node), with score = Σₖ term(nₖ) - term(n): the log-likelihood of the classes at its
-    maximum, or their log-evidence. Where it is the evidence, splits that gain about as much share the cost of the
-    choice: charge = gain - log Σ p(split) exp(gain of the split), over all splits; else charge = choices.
+    gain = Σ score(branch) - score(node) with score = Σₖ term(nₖ) - term(n), the maximum log-likelihood of the classes,
+    or their log-evidence. For the evidence, splits of similar gain share the cost of the choice: charge = gain - log Σ
+    p(split) exp(gain of the split) over all splits; otherwise charge = choices.
     """
     bins = levels.shape[1]
     counts, masses = np.zeros((bins, classes)), np.zeros(bins)
     below, above = np.zeros(classes), np.zeros(classes)
     of_below, of_above = np.zeros(classes), np.zeros(classes)  # their terms
-    own = np.full(classes, -1)  # the place of a class among those of the node
-    heavy, of_class = np.zeros(ORDERS, np.int64), np.zeros(classes)
+    own = np.full(classes, -1)  # the position of a class among those of the node
+    heavy, of_class = np.zeros(CLASS_ORDERS, np.int64), np.zeros(classes)
     places = np.zeros(len(rows), np.int64)  # of the entries' classes
     order, shares, found = np.zeros(bins, np.int64), np.zeros(bins), np.zeros(5)
     for node in range(len(starts) - 1):
@@ -92,7 +92,7 @@ def find_splits(
             if kinds[j] != SUBSET:
                 sort_bins(order, occupied, masses)
             usable += int(occupied > 1)
-            orders = 1 if kinds[j] != SUBSET or present == 2 else min(present, ORDERS)
+            orders = 1 if kinds[j] != SUBSET or present == 2 else min(present, CLASS_ORDERS)
             for k in range(orders if occupied > 1 else 0):
                 found[PLACE], found[GAIN], found[CHOICES], found[TOP], found[SUM] = -1.0, 0.0, 0.0, -np.inf, 0.0
                 if kinds[j] == SUBSET:
@@ -109,7 +109,7 @@ def find_splits(
                     top = found[TOP]
                 elif found[SUM] > 0.0:
                     total += found[SUM] / orders * math.exp(found[TOP] - top)
-                if found[PLACE] >= 0.0 and found[GAIN] - found[CHOICES] > best + TIE * (stop - start):
+                if found[PLACE] >= 0.0 and found[GAIN] - found[CHOICES] > best + EQUAL_GAIN * (stop - start):
                     best, gain = found[GAIN] - found[CHOICES], found[GAIN]
                     column[node], choices[node] = j, found[CHOICES]
                     lead(branch, node, order, occupied, kinds[j], int(found[PLACE]))
@@ -126,7 +126,7 @@ def find_splits(
 
 @late_kernel
 def place_classes(of_class: Array, own: Integers, heavy: Integers) -> int:
-    """How many classes have rows. own: their places, in order; heavy: the places of the heaviest."""
+    """The number of classes with rows. own = their positions, in order; heavy = the positions of the heaviest"""
     present, found = 0, 0
     for k in range(len(of_class)):
         if of_class[k] > 0.0:
@@ -135,7 +135,7 @@ def place_classes(of_class: Array, own: Integers, heavy: Integers) -> int:
     for at in range(len(heavy)):
         most, place = 0.0, -1
         for k in range(len(of_class)):
-            if of_class[k] > most * (1.0 + TIE):
+            if of_class[k] > most * (1.0 + EQUAL_GAIN):
                 known = False
                 for m in range(found):
                     known = known or heavy[m] == own[k]
@@ -148,7 +148,7 @@ def place_classes(of_class: Array, own: Integers, heavy: Integers) -> int:
 
 @late_kernel
 def lead(branch: Branches, node: int, order: Integers, size: int, kind: int, place: int) -> None:
-    """branch[node]: which one each bin leads to. A cut lies in the middle between the bins that have rows."""
+    """branch[node] = the branch of each bin. A cut is halfway between bins with rows."""
     bins = branch.shape[1]
     for b in range(bins):
         branch[node, b] = -1 if kind != THRESHOLD else int(2 * b > order[place] + order[place + 1] - 1)
@@ -158,8 +158,8 @@ def lead(branch: Branches, node: int, order: Integers, size: int, kind: int, pla
 
 @late_kernel
 def sort_bins(order: Integers, size: int, masses: Array) -> None:
-    """Bins that have weight, in order: a few are sorted, many are found one after another."""
-    if size > FEW_BINS:
+    """order = the bins with weight, ascending: few are sorted, many are scanned."""
+    if size > INSERTION_BINS:
         found = 0
         for b in range(len(masses)):
             if masses[b] > 0.0:
@@ -176,9 +176,9 @@ def sort_bins(order: Integers, size: int, masses: Array) -> None:
 
 @late_kernel
 def sort_by_share(order: Integers, size: int, counts: Array, masses: Array, k: int, shares: Array) -> None:
-    """Bins in the order of a class's share; those of the same share in their own order."""
+    """Sort bins by the share of a class, stably."""
     for m in range(size):
-        shares[order[m]] = math.floor(counts[order[m], k] / masses[order[m]] * ALIKE)
+        shares[order[m]] = math.floor(counts[order[m], k] / masses[order[m]] * EQUAL_SHARE)
     for m in range(1, size):
         b, at = order[m], m
         while at > 0 and (
@@ -194,11 +194,11 @@ def gain_of_each(
     counts: Array, masses: Array, order: Integers, size: int, present: int, classes: int,
     least: float, prior: float, each: Array, all_: Array, found: Array,
 ) -> None:  # fmt: skip
-    """Of a branch for each bin, if at least two have enough weight and something is gained."""
+    """The gain of one branch per bin, if at least two have enough weight and the gain is positive."""
     gain, total, branches = 0.0, 0.0, 0
     for m in range(size):
         b = order[m]
-        branches += int(masses[b] >= least * (1.0 - TIE))
+        branches += int(masses[b] >= least * (1.0 - EQUAL_GAIN))
         total += masses[b]
         gain -= term(masses[b], prior * classes, all_)
         for k in range(present):
@@ -210,7 +210,7 @@ def gain_of_each(
             own += counts[order[m], k]
         gain -= term(own, prior, each)
     gain += term(total, prior * classes, all_)
-    if branches > 1 and gain > TIE * total:
+    if branches > 1 and gain > EQUAL_GAIN * total:
         found[PLACE], found[GAIN], found[TOP], found[SUM] = 0.0, gain, gain, 1.0
 
 
@@ -221,8 +221,8 @@ def best_cut(
     below: Array, above: Array, of_below: Array, of_above: Array,
     levels: Array, j: int, kind: int, factorials: Array, found: Array,
 ) -> None:  # fmt: skip
-    """found: PLACE, the last one of the left branch in the order; its GAIN, and the logarithm of the column's CHOICES,
-    as cut points between bins, or as sets of levels; and over all cuts, log Σ exp(gain - choices) = TOP + log SUM."""
+    """found = PLACE, the last bin of the left branch in the order; its GAIN; the logarithm of the column's CHOICES of
+    cut points or sets of levels; and TOP and SUM with log Σ exp(gain - choices) = TOP + log SUM over all cuts."""
     known, total = 0.0, 0.0
     for k in range(present):
         below[k], above[k] = 0.0, 0.0
@@ -252,7 +252,7 @@ def best_cut(
                 of_above[k], of_below[k] = term(above[k], prior, each), term(below[k], prior, each)
                 upper += of_above[k]
                 lower += of_below[k]
-        if min(mass, total - mass) < least - TIE * total:
+        if min(mass, total - mass) < least - EQUAL_GAIN * total:
             continue
         gain = lower - term(mass, prior * classes, all_) + upper - term(total - mass, prior * classes, all_) - base
         if kind == SUBSET:
@@ -262,22 +262,22 @@ def best_cut(
         if net > found[TOP]:
             found[SUM] = found[SUM] * math.exp(found[TOP] - net) + 1.0
             found[TOP] = net
-        elif net > found[TOP] - NEGLIGIBLE:
+        elif net > found[TOP] - NEGLIGIBLE_GAIN:
             found[SUM] += math.exp(net - found[TOP])
-        allowed = gain > TIE * total and (kind == THRESHOLD or known <= FEW_LEVELS or net > 0.0)
-        if allowed and (found[PLACE] < 0.0 or net > found[GAIN] - found[CHOICES] + TIE * total):
+        allowed = gain > EQUAL_GAIN * total and (kind == THRESHOLD or known <= FEW_LEVELS or net > 0.0)
+        if allowed and (found[PLACE] < 0.0 or net > found[GAIN] - found[CHOICES] + EQUAL_GAIN * total):
             found[PLACE], found[GAIN], found[CHOICES] = m, gain, choices
 
 
 @late_kernel
 def term(x: float, prior: float, table: Array) -> float:
-    """log Γ(x + prior) - log Γ(prior), or x log x where the prior is 0; from a table of whole numbers, if x is one of
-    them, or lies between two that are large (then it is off by 1/8x at most, of no weight where x is)."""
+    """log Γ(x + prior) - log Γ(prior), or x log x without a prior; from a table for integers, by interpolation between
+    large ones (with an error of at most 1/8x)."""
     whole = int(x)
     if whole + 1 < len(table):
         if whole == x:
             return float(table[whole])
-        if whole >= LARGE:
+        if whole >= INTERPOLATED_WEIGHT:
             return float(table[whole] + (x - whole) * (table[whole + 1] - table[whole]))
     if prior > 0.0:
         return log_gamma(x + prior) - log_gamma(prior)
@@ -306,11 +306,11 @@ def send_entries(
     starts: Integers,
     column: Codes,  # (nodes,)
     branch: Branches,  # (nodes, bins)
-    child: Codes,  # (nodes,): the place of the first child
-    share: Array,  # (nodes, branches): of rows whose cell is missing
-    least: Array,  # (rows of the table,): less of a row isn't sent on
-    ends: Integers,  # (children + 1,) in: 0; out: where each child's entries end, the first one's at 1
-    sent: Integers,  # out: (as many,) rows; empty where only `ends` is wanted
+    child: Codes,  # (nodes,): the position of the first child
+    share: Array,  # (nodes, branches): of rows with a missing cell
+    least: Array,  # (rows of the table,): smaller parts of a row are dropped
+    ends: Integers,  # (children + 1,) in: 0; out: the end of each child's entries, the first one's at 1
+    sent: Integers,  # (entries,) out: rows; empty if only `ends` is wanted
     sent_weight: Array,
 ) -> None:
     """The entries of all children, in order: first counted, then, with `ends` shifted to the starts, written."""

@@ -1,8 +1,8 @@
-"""Rows on their way down a tree: which leaves they reach, and by how much.
+"""Rows in a tree: the leaves that they reach, and with what parts.
 
-A tree is arrays over its nodes, parents before their children, the children of a node after one another. A node of
-column -1 is a leaf; else routes[route + bin] says which child a cell leads to. Where that is -1, or the cell is
-missing, the row goes down all branches, each child getting its share.
+A tree is arrays over its nodes, with parents before children, and the children of a node adjacent. A node with column
+-1 is a leaf; otherwise routes[route + bin] is the child of a cell. If that is -1, or the cell is missing, the row goes
+down all branches, divided by their shares.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def add_leaf_values(
 def add_leaf_weights(
     cells: Cells,
     column: Codes, first: Codes, ways: Codes, route: Codes, routes: Codes, share: Array,
-    leaf: Codes,  # (nodes,): the place of a leaf among all
+    leaf: Codes,  # (nodes,): the position of a leaf among all
     truth: Codes,  # (rows,)
     weight: Array,  # (rows,)
     high: Array,  # (classes, leaves)
@@ -95,15 +95,15 @@ def leave_out(
     masses: Array,  # (nodes,): their sums
     log_evidence: Array,  # (nodes,): of the node as a leaf
     log_weighted: Array,  # (nodes,): of all prunings below
-    log_stop: Array, log_split: Array,  # (nodes,): prior of a leaf, and of the split; -∞ and 0 where there is no choice
+    log_stop: Array, log_split: Array,  # (nodes,): prior of a leaf, and of the split; -∞ and 0 without a choice
     out: Array,  # (rows, classes)
 ) -> None:  # fmt: skip
-    """out: P(class | row) by the prunings' average, without the row itself in any of the nodes that it came through.
+    """out = P(class | row) averaged over prunings, with the row left out of all its nodes.
 
-    Nodes are visited from the root on, then taken in reverse: what changes below a node is known before it.
+    Nodes are visited from the root, then in reverse order, so that changes below a node are known before it.
     """
     size, classes = counts.shape
-    visited, above = np.empty(size, np.int64), np.empty(size, np.int64)  # nodes; the place of the parent among them
+    visited, above = np.empty(size, np.int64), np.empty(size, np.int64)  # nodes; the position of the parent among them
     parts, shares = np.empty(size), np.empty(size)  # of the row's weight; of the parent's prediction
     below, shares_out = np.empty(size), np.empty((size, classes))  # log-weighted evidence, and prediction
     for i in range(cells.shape[1]):

@@ -1,4 +1,4 @@
-"""What log-likelihoods of cells have in common, however columns depend on each other: p(cell | class), and reading.
+"""The common part of likelihoods of dependent columns: p(cell | class), and reading.
 
 p(b | class) = (n(class, b) + l) / (n(class) + l levels), over the cells that have evidence.
 """
@@ -17,18 +17,18 @@ from credo.blocks.dependence.cells import Cells, bin_name
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.families import dirichlet
 from credo.numerics.exact import Array
 
 
 class CellLikelihood(Weighable, Scored, CountsIgnored, Draws, Hides):
-    """log p(cells | class) of all columns together."""
+    """log p(cells | class) of all columns jointly."""
 
     cells: Cells
     settings: Settings
-    evidence: Evidence | None  # where sketches of numbers may be, from which cut points can be chosen again
+    evidence: Evidence | None  # with sketches of numbers, from which cut points can be chosen again
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -51,11 +51,11 @@ class CellLikelihood(Weighable, Scored, CountsIgnored, Draws, Hides):
 
     @cached_property
     def pooled(self) -> Array:
-        """The weight of the rows that have each cell. (cells,)"""
+        """The weight of the rows with each cell. (cells,)"""
         return np.asarray(self.singles.sum(0))
 
     def over_columns(self, x: Array) -> Array:
-        """Over the cells of each column, which the last axis has. (..., columns)"""
+        """Sums over the cells of each column. (..., cells) -> (..., columns)"""
         found = np.zeros((*x.shape[:-1], len(self.names)))
         some = np.flatnonzero(self.cells.sizes)
         if len(some):
@@ -64,32 +64,32 @@ class CellLikelihood(Weighable, Scored, CountsIgnored, Draws, Hides):
 
     @cached_property
     def levels(self) -> Array:
-        """How many cells of each column have evidence: the others have no prior mass. (columns,)"""
+        """The number of cells of each column with evidence: the others have no prior mass. (columns,)"""
         return self.over_columns((self.pooled > 0).astype(np.float64))
 
     @cached_property
     def known(self) -> Array:
-        """The weight of the rows that have any cell of a column. (classes, columns)"""
+        """The weight of the rows in which a column is known. (classes, columns)"""
         return self.over_columns(self.singles)
 
     @cached_property
     def shares(self) -> Array:
-        """p(b | class), 0 for cells without evidence. (classes, cells)"""
+        """p(b | class); 0 for cells without evidence. (classes, cells)"""
         column, smoothing = self.cells.column, self.settings.smoothing
         total = self.known + smoothing * self.levels
         above = np.where(self.pooled > 0, self.singles + smoothing, 0.0)
         return np.where(self.pooled > 0, dirichlet.shared_out(above, total[:, column], self.levels[column]), 0.0)
 
     def seen(self, codes: Codes, own: Hard | None = None) -> Codes:
-        """Cells without evidence count as missing; of rows that are left out, those that no other row has."""
+        """The codes with cells without evidence missing; for left-out rows, also cells that no other row has."""
         if not len(self.pooled):
             return codes
         gone = np.zeros((len(codes), 1)) if own is None else own.weight[:, None]
-        left = self.pooled[codes] - gone > ALONE * gone
+        left = self.pooled[codes] - gone > RESIDUAL_WEIGHT * gone
         return np.ascontiguousarray(np.where(left, codes, np.int32(-1)))
 
     def hidden(self, cells: Codes, log_likelihood: Array) -> dict[str, Array]:
-        """What each column adds to all others."""
+        """The contribution of each column given all others."""
         found = {}
         for j, name in enumerate(self.names):
             others, without = cells.copy(), np.zeros_like(log_likelihood)
@@ -113,7 +113,7 @@ class CellLikelihood(Weighable, Scored, CountsIgnored, Draws, Hides):
     # Drawing
 
     def _drawn(self, column: int, share: Array, rng: np.random.Generator) -> Codes:
-        """A cell of a column for each row, by their shares. (rows, cells) -> (rows,)"""
+        """A sampled cell of a column for each row, given their shares. (rows, cells) -> (rows,)"""
         if not self.cells.sizes[column]:
             return np.full(len(share), -1, dtype=np.int32)
         own = slice(self.cells.starts[column], self.cells.starts[column + 1])
@@ -123,7 +123,7 @@ class CellLikelihood(Weighable, Scored, CountsIgnored, Draws, Hides):
         return np.asarray(np.minimum(self.cells.starts[column] + place, last), dtype=np.int32)
 
     def _as_values(self, codes: Codes, rng: np.random.Generator) -> dict[str, Any]:
-        """Cells as values; a number is drawn evenly from its bin."""
+        """Cells as values; a number is drawn uniformly from its bin."""
         found: dict[str, Any] = {}
         for j, name in enumerate(self.names):
             values = np.array([*self.cells.values(name), None], dtype=object)
@@ -138,8 +138,8 @@ class CellLikelihood(Weighable, Scored, CountsIgnored, Draws, Hides):
         return found
 
     def _edges(self, name: str) -> Array:
-        """Where a number's bins begin and end: √3 standard deviations about the mean hold a number that is spread
-        evenly; the outermost bins are at least a standard deviation wide."""
+        """The edges of a number's bins. A uniform number lies within √3 standard deviations of the mean; the outermost
+        bins are at least a standard deviation wide."""
         mean, deviation = self._spread(name)
         cuts = np.array(self.cells.cuts[name])
         low, high = mean - np.sqrt(3.0) * deviation, mean + np.sqrt(3.0) * deviation
@@ -148,7 +148,7 @@ class CellLikelihood(Weighable, Scored, CountsIgnored, Draws, Hides):
         return np.concatenate([[low], cuts, [high]])
 
     def _spread(self, name: str) -> tuple[float, float]:
-        """The mean and standard deviation of a number, of all classes: as its own statistics say, or its cut points."""
+        """The pooled mean and standard deviation of a number, from its statistics or its cut points."""
         kind = None if self.evidence is None else self.evidence.schema[name].kind
         label = Label("dates" if kind == "date" else "numbers")
         if self.evidence is not None and label in self.evidence.parts:
@@ -156,7 +156,7 @@ class CellLikelihood(Weighable, Scored, CountsIgnored, Draws, Hides):
             own = self.evidence[label].pooled()
             if name in names and own.n.shape[-1] == len(names):
                 j = names.index(name)
-                n = max(float(own.n.value[0, j]), ALONE)
+                n = max(float(own.n.value[0, j]), RESIDUAL_WEIGHT)
                 return float(own.mean[0, j]), float(np.sqrt(own.scatter[0, j] / n))
         cuts = np.array(self.cells.cuts[name])
         return (float(cuts.mean()), float(cuts.std())) if len(cuts) else (np.nan, np.nan)

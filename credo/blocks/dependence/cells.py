@@ -1,4 +1,4 @@
-"""Cells of all columns as codes: values of categories, and numbers in bins between fixed cut points."""
+"""Cells of all columns as codes: values of categories, and bins of numbers between fixed cut points."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from credo.core.statistics import Positions
 from credo.data import Batch
 from credo.numerics.exact import Array
 
-Cuts = Mapping[str, tuple[float, ...]]  # of number columns: where their bins begin, but for the first
+Cuts = Mapping[str, tuple[float, ...]]  # the cut points of number columns
 
 
 def value_cell(name: str, value: object) -> str:
-    """A name that no other column's value has, whatever they are called."""
+    """A name of the cell that is unique among all columns."""
     return json.dumps(["value", name, str(value)])
 
 
@@ -33,7 +33,7 @@ def missing_cell(name: str) -> str:
 
 
 def bins_of(x: Array, cuts: Sequence[float]) -> Codes:
-    """The bin of each number, -1 where it is missing: bin i holds cutᵢ ≤ x < cutᵢ₊₁.
+    """The bin of each number, -1 where it is missing: cutᵢ ≤ x < cutᵢ₊₁ in bin i.
 
     >>> bins_of(np.array([0.5, 1.0, 7.0, np.nan]), [1.0, 2.0]).tolist()
     [0, 1, 2, -1]
@@ -44,7 +44,7 @@ def bins_of(x: Array, cuts: Sequence[float]) -> Codes:
 
 
 def bin_name(cuts: Sequence[float], place: int) -> str:
-    """How a bin is shown."""
+    """A bin's name in tables."""
     low = f"{cuts[place - 1]:.6g}" if place else "-∞"
     high = f"{cuts[place]:.6g}" if place < len(cuts) else "∞"
     return f"from {low} to below {high}"
@@ -52,28 +52,28 @@ def bin_name(cuts: Sequence[float], place: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells that have evidence, column by column, and where each stands in the evidence."""
+    """The cells with evidence, by column, and their positions in the evidence."""
 
     names: tuple[str, ...]
-    levels: Mapping[str, Any]  # of categories: their values, an Arrow array
+    levels: Mapping[str, Any]  # the values of categories, as Arrow arrays
     cuts: Cuts  # of numbers
-    places: Mapping[str, int]  # of each cell in the evidence
+    places: Mapping[str, int]  # the position of each cell in the evidence
 
     def values(self, name: str) -> list[Any]:
-        """The values of a column that have evidence: those of a category, or bins by their number."""
+        """The values of a column with evidence; numbers have bins, by position."""
         if name in self.cuts:
             return [i for i in range(len(self.cuts[name]) + 1) if bin_cell(name, i) in self.places]
         return [value for value in self.levels[name].to_pylist() if value_cell(name, value) in self.places]
 
     @cached_property
     def _columns(self) -> list[list[int]]:
-        """The places of each column's cells."""
+        """The positions of each column's cells."""
         cell = {name: bin_cell if name in self.cuts else value_cell for name in self.names}
         return [[self.places[cell[name](name, value)] for value in self.values(name)] for name in self.names]
 
     @cached_property
     def order(self) -> Positions:
-        """The places of all cells, column by column."""
+        """The positions of all cells, column by column."""
         return np.array([place for column in self._columns for place in column], dtype=np.intp)
 
     @cached_property
@@ -82,7 +82,7 @@ class Cells:
 
     @cached_property
     def starts(self) -> Positions:
-        """Where each column's cells begin, and the end of the last."""
+        """The start of each column's cells, and the end of the last."""
         return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.intp)
 
     @cached_property
@@ -92,12 +92,12 @@ class Cells:
 
     @property
     def missing(self) -> Positions:
-        """The place of each column's missing cells, -1 where none are."""
+        """The position of each column's missing cells, -1 without any."""
         return np.array([self.places.get(missing_cell(name), -1) for name in self.names], dtype=np.intp)
 
     @cached_property
     def _tables(self) -> list[Codes]:
-        """Of each column: the code of each level or bin, -1 where it has no evidence; then -1, for the missing."""
+        """For each column, the codes of its levels or bins, -1 without evidence; then -1 for missing cells."""
         found = []
         for j, name in enumerate(self.names):
             known = {value: i for i, value in enumerate(self.values(name))}
@@ -107,7 +107,7 @@ class Cells:
         return found
 
     def read(self, batch: Batch) -> tuple[Codes, dict[str, int]]:
-        """Codes, -1 where a cell is missing or unseen (rows, columns); and how many cells are unseen."""
+        """Codes, -1 where a cell is missing or unseen (rows, columns); and the numbers of unseen cells."""
         found, unseen = np.empty((batch.rows, len(self.names)), dtype=np.int32), {}
         for j, name in enumerate(self.names):
             if name in self.cuts:
@@ -122,7 +122,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Sizes(Cells):
-    """Cells of which no more is known than how many each column has: rows come as codes."""
+    """Cells known only by their number in each column, for rows that come as codes."""
 
     given: tuple[int, ...] = ()
 

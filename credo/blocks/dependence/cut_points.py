@@ -1,7 +1,7 @@
-"""Cut points: where to cut a number column into bins, so that the bins are informative about the class.
+"""Cut points of number columns, chosen so that bins are informative about the class.
 
-The most probable partition (Boullé 2006, "MODL"): uniform priors on the number of bins, their boundaries, and the class
-distribution within a bin. Cuts lie at some of √n quantiles, 64 at most.
+The most probable partition (Boullé 2006, "MODL"), with uniform priors on the number of bins, their boundaries, and the
+class distribution within a bin. Cut points are among √n quantiles, at most 64.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from credo.families import dirichlet
 from credo.numerics.exact import Array
 from credo.numerics.special import log_rising
 
-FINEST = 64  # bins, of about as many rows each, that may be joined
-MOST = 24  # bins
+INITIAL_BINS = 64  # quantile bins that are merged, at most
+INFORMATIVE_BINS = 24  # bins after merging, at most
 
 
 def finest(n: float) -> int:
     """The number of initial bins for n rows, to be merged."""
-    return int(np.clip(np.sqrt(n), 2, FINEST))
+    return int(np.clip(np.sqrt(n), 2, INITIAL_BINS))
 
 
 def informative_cuts(values: Array, counts: Array, bins: int | None = None) -> tuple[float, ...]:
-    """The cut points of the most probable partition, given the class counts of the ascending values; values are first
-    put into `bins` bins.
+    """The cut points of the most probable partition, given the class counts of ascending values, which are
+    first put into `bins` bins.
 
-    log p(I bins, their ends, classes) = -log (N + I - 1)!/(N! (I - 1)!) + Σ log p(classes within the bin)
+    log p(I bins, their boundaries, classes) = -log (N + I - 1)!/(N! (I - 1)!) + Σ log p(classes within the bin)
 
     >>> informative_cuts(np.arange(12.0), np.repeat(np.eye(2), 6, axis=1), bins=12)
     (6.0,)
@@ -39,12 +39,12 @@ def informative_cuts(values: Array, counts: Array, bins: int | None = None) -> t
         [np.zeros((len(counts), 1)), np.cumsum(counts, axis=1)[:, np.append(starts[1:], 0) - 1]], 1
     )
     between = reached[:, None, :] - reached[:, :, None]  # (classes, first, last)
-    size, most = len(starts), min(len(starts), MOST)
-    said = dirichlet.log_evidence(np.maximum(between, 0.0).transpose(1, 2, 0), np.ones(len(counts)))
-    said[np.tril_indices(size + 1)] = -np.inf
-    best, back = [said[0]], list[Positions]()
+    size, most = len(starts), min(len(starts), INFORMATIVE_BINS)
+    evidence = dirichlet.log_evidence(np.maximum(between, 0.0).transpose(1, 2, 0), np.ones(len(counts)))
+    evidence[np.tril_indices(size + 1)] = -np.inf
+    best, back = [evidence[0]], list[Positions]()
     for _ in range(1, most):
-        joined = best[-1][:, None] + said  # (where the last bin begins, where it ends)
+        joined = best[-1][:, None] + evidence  # (start of the last bin, its end)
         back.append(joined.argmax(0))
         best.append(joined.max(0))
     n, others = float(counts.sum()), np.arange(0.0, most)
@@ -57,7 +57,7 @@ def informative_cuts(values: Array, counts: Array, bins: int | None = None) -> t
 
 
 def quantile_cuts(values: Array, counts: Array, bins: int) -> tuple[float, ...]:
-    """Cut points of bins that hold about as many rows each.
+    """Cut points of bins with about equal numbers of rows.
 
     >>> quantile_cuts(np.arange(6.0), np.ones((1, 6)), 3)
     (2.0, 4.0)
@@ -72,6 +72,6 @@ def candidate_cuts(values: Array, counts: Array) -> tuple[float, ...]:
 
 
 def quantile_starts(weight: Array, bins: int) -> Positions:
-    """The first value of each bin: a heavy value has a bin of its own."""
+    """The first value of each bin; a heavy value has a separate bin."""
     below = np.concatenate([[0.0], np.cumsum(weight)[:-1]])
     return np.flatnonzero(np.diff(np.floor(below * bins / weight.sum()), prepend=-1.0))

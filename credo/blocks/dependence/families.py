@@ -1,6 +1,6 @@
-"""Families: counts of a column's cells with those of its parents, by class. They add, merge and are forgotten exactly.
+"""Counts of a column's cells jointly with its parents' cells, by class, which merge and are forgotten exactly.
 
-Missing cells are counted, too: so rows in which only the first parents are known count for these.
+Missing cells are counted, too, so that rows count for the first parents where only these are known.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.blocks.dependence.family_likelihood import FamilyLikelihood
 
-Parents = Mapping[str, tuple[str, ...]]  # of columns: those that they depend on most first
+Parents = Mapping[str, tuple[str, ...]]  # of columns, the strongest parent first
 
 
 @dataclass(frozen=True)
 class Families(Block):
-    """p(columns | class) = Πⱼ p(xⱼ | its parents, class), for some columns p(xⱼ | its parents)."""
+    """p(columns | class) = Πⱼ p(xⱼ | its parents, class), or p(xⱼ | its parents) for some columns."""
 
     names: tuple[str, ...]
-    cuts: Cuts  # of those that are numbers
+    cuts: Cuts  # of number columns
     parents: Parents
     free: frozenset[str] = frozenset()  # columns that don't depend on the class
-    chooser: Chooser | None = field(default=None, compare=False)  # of the parents, where they aren't given
+    chooser: Chooser | None = field(default=None, compare=False)  # of the parents, unless they are given
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class Families(Block):
         return Evidence(Schema((*columns, *values.schema)), {**parts, **values.parts})
 
     def _coded(self, batch: Batch, name: str) -> tuple[Codes, list[str]]:
-        """Codes of a column's own cells, missing ones among them; and what these are called. (rows,)"""
+        """Codes of a column's cells, missing ones included (rows,); and the names of the cells."""
         if name in self.cuts:
             codes = bins_of(batch.numbers(name), self.cuts[name])
             own = [bin_cell(name, i) for i in range(len(self.cuts[name]) + 1)]
@@ -113,14 +113,14 @@ def _axis(name: str) -> Derived:
 
 
 def _known_first(cells: Cells, column: int, start: int, name: str) -> Positions:
-    """The places of a column's cells in its axis, in the order of their codes; that of missing ones last."""
+    """The positions of a column's cells in its axis, in the order of their codes, missing cells last."""
     own = cells.order[cells.starts[column] : cells.starts[column + 1]] - start
     absent = cells.places.get(missing_cell(name))
     return own if absent is None else np.append(own, absent - start)
 
 
 def joint_codes(codes: list[Codes], sizes: list[int]) -> Codes:
-    """The number of each row's combination of cells, the last one changing fastest. (rows,)"""
+    """The index of each row's combination of cells, the last one changing fastest. (rows,)"""
     found = np.zeros(len(codes[0]), dtype=np.int32)
     for own, size in zip(codes, sizes, strict=True):
         found = found * np.int32(size) + own
@@ -128,7 +128,7 @@ def joint_codes(codes: list[Codes], sizes: list[int]) -> Codes:
 
 
 def table_of(codes: list[Codes], sizes: list[int], classes: Codes, groups: int, weight: Array) -> Array:
-    """n(class, parents' cells..., own cell), the weight of such rows; sizes count missing cells. (classes, ...)"""
+    """n(class, parents' cells..., own cell), the weight of these rows; sizes include missing cells. (classes, ...)"""
     joint = joint_codes([classes, *codes], [groups, *sizes])
     size = groups * math.prod(sizes)
     return np.bincount(joint, weight, size).astype(np.float64).reshape(groups, *sizes)

@@ -1,8 +1,8 @@
 """Log-likelihoods of columns that depend on several others, by counts of families.
 
 pᵢ(b | a₁..aᵢ, class) = (n(class, a₁..aᵢ, b) + s pᵢ₋₁(b | a₁..aᵢ₋₁, class)) / (n(class, a₁..aᵢ) + s), and p₀ is
-p(b | class): the estimate backs off, parent by parent, to where rows are many. Where a parent's cell is missing, it and
-those after it are left out.
+p(b | class): the estimate backs off, parent by parent, to cells with many rows. A parent with a missing cell and all
+later parents are ignored.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from credo.blocks.dependence.cells import Cells
 from credo.blocks.dependence.parents import Chooser
 from credo.core.evidence import Evidence
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import ALONE, Positions
+from credo.core.statistics import RESIDUAL_WEIGHT, Positions
 from credo.families import dirichlet
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.blocks.dependence.family_scoring import FamilyScorer
 
-# n(class, a₁..aᵢ, b) for i = 0, 1, ... parents; of a column that doesn't depend on the class, all classes are one.
+# n(class, a₁..aᵢ, b) for i = 0, 1, ... parents; classes are pooled for a column that doesn't depend on the class.
 Depths = tuple[Array, ...]  # (configurations of the parents, cells, classes) each
-# Of each row: the number of its parents' combination of cells, and whether all of these are known
+# For each row, the index of its parents' combination of cells, and whether all of these are known
 Configuration = tuple[Positions, NDArray[np.bool_]]
 
 
 def depths(counts: Array, sizes: Sequence[int]) -> Depths:
-    """The counts given the first parents, over all cells of the others, missing ones among them.
+    """The counts given the first parents, summed over all cells of the others, missing ones included.
 
     counts: (classes, each parent's cells..., own cells), the missing cells of each last.
     """
@@ -44,29 +44,29 @@ def depths(counts: Array, sizes: Sequence[int]) -> Depths:
     for i in reversed(range(len(sizes))):
         known = counts[(slice(None), *(slice(size) for size in sizes[:i]))]
         flat = known.reshape(len(counts), math.prod(sizes[:i]), sizes[-1]).transpose(1, 2, 0)
-        found.append(np.ascontiguousarray(flat) if len(flat) else np.zeros((1, *flat.shape[1:])))  # never looked at
+        found.append(np.ascontiguousarray(flat) if len(flat) else np.zeros((1, *flat.shape[1:])))  # unused
         counts = counts.sum(i) if i else counts
     return tuple(reversed(found))
 
 
 @dataclass(frozen=True, eq=False)
 class FamilyLikelihood(CellLikelihood):
-    """Σⱼ log pₖ(xⱼ | its first k parents, class); each k up to the largest is a term, which tuning may weight."""
+    """Σⱼ log pₖ(xⱼ | its first k parents, class); each k is a term, which tuning may weight."""
 
     cells: Cells
     tables: tuple[Depths, ...]  # of each column
-    parents: tuple[tuple[int, ...], ...]  # of each column, those that it depends on most first
+    parents: tuple[tuple[int, ...], ...]  # of each column, the strongest first
     classes: int
     settings: Settings
-    chooser: Chooser | None = None  # of the parents, where folds choose them again
-    weights: Array | None = None  # of the terms; without, the largest k counts alone
+    chooser: Chooser | None = None  # of the parents, if folds choose them again
+    weights: Array | None = None  # of the terms; by default, only the largest k counts
     evidence: Evidence | None = None
 
     @cached_property
     def singles(self) -> Array:
         if not self.tables:
             return np.zeros((self.classes, 0))
-        each = [own[0][0] for own in self.tables]  # where the classes are one, each has an equal part
+        each = [own[0][0] for own in self.tables]  # pooled counts are divided equally among classes
         even = [n if n.shape[1] == self.classes else np.repeat(n / self.classes, self.classes, axis=1) for n in each]
         return np.concatenate(even).T
 
@@ -76,16 +76,16 @@ class FamilyLikelihood(CellLikelihood):
 
     @property
     def term_names(self) -> tuple[str, ...]:
-        """k = 1, 2, ...: how many parents are looked at."""
+        """k = 1, 2, ..., the numbers of parents used."""
         return tuple(map(str, range(min(self.largest, 1), self.largest + 1)))
 
     @property
-    def _weighed(self) -> Array:
+    def _term_weights(self) -> Array:
         return np.eye(len(self.term_names))[-1] if self.weights is None else self.weights
 
     @cached_property
     def totals(self) -> tuple[Depths, ...]:
-        """n(class, a₁..aᵢ) where the column is known. (configurations, classes)"""
+        """n(class, a₁..aᵢ) of rows in which the column is known. (configurations, classes)"""
         return tuple(tuple(table.sum(1) for table in own) for own in self.tables)
 
     @cached_property
@@ -106,7 +106,7 @@ class FamilyLikelihood(CellLikelihood):
     # Log-likelihoods
 
     def _probabilities(self, j: int, codes: Codes, given_parents: Sequence[Configuration]) -> Iterator[Array]:
-        """pᵢ of a column's cells for i = 0, 1, ... parents. Cells that aren't known have any value. (rows, classes)"""
+        """pᵢ of a column's cells for i = 0, 1, ... parents; arbitrary for unknown cells. (rows, classes)"""
         s, x = self.settings.backoff, np.maximum(codes[:, j] - self.cells.starts[j], 0)
         p = self._alone[j][x]
         yield p
@@ -118,13 +118,13 @@ class FamilyLikelihood(CellLikelihood):
             yield p
 
     def _left_out(self, j: int, codes: Codes, own: Hard, given_parents: Sequence[Configuration]) -> Iterator[Array]:
-        """The same for each row's own class, without the row. (rows,)"""
+        """pᵢ under each row's class, the row left out. (rows,)"""
         s, w = self.settings.backoff, own.weight
         k = own.codes if self.depends(j) else np.zeros_like(own.codes)
         x = np.maximum(codes[:, j] - self.cells.starts[j], 0)
         total = np.maximum(self.totals[j][0][0, k] - w, 0.0) + self.settings.smoothing * self.levels[j]
         above = np.maximum(self.tables[j][0][0, x, k] - w, 0.0) + self.settings.smoothing
-        p = dirichlet.shared_out(above, np.where(total > ALONE * w, total, 0.0), self.levels[j])
+        p = dirichlet.shared_out(above, np.where(total > RESIDUAL_WEIGHT * w, total, 0.0), self.levels[j])
         yield p
         for i, (at, known) in enumerate(given_parents, 1):
             n = np.maximum(self.tables[j][i][at, x, k] - w, 0.0)
@@ -132,22 +132,22 @@ class FamilyLikelihood(CellLikelihood):
             yield p
 
     def depends(self, j: int) -> bool:
-        """Whether a column depends on the class; where there is only one class, all do."""
+        """Whether a column depends on the class; with a single class, all do."""
         return bool(self.tables[j][0].shape[2] == self.classes)
 
     def _configurations(self, j: int, codes: Codes) -> Iterator[Configuration]:
-        """Of the first 1, 2, ... parents: the number of their cells' combination, and whether all are known. (rows,)"""
+        """For the first 1, 2, ... parents, the index of their cells' combination, and whether all are known. (rows,)"""
         known, at = np.ones(len(codes), dtype=bool), np.zeros(len(codes), dtype=np.intp)
         for parent in self.parents[j]:
             known = known & (codes[:, parent] >= 0)
             at = at * self.cells.sizes[parent] + np.maximum(codes[:, parent] - self.cells.starts[parent], 0)
             yield at, known
 
-    def _said(self, j: int, codes: Codes, own: Hard | None = None) -> list[Array]:
-        """A column's part of each term, log pₖ; for left-out rows, their class without them. (rows, classes) each"""
+    def _column_terms(self, j: int, codes: Codes, own: Hard | None = None) -> list[Array]:
+        """A column's part of each term, log pₖ; with `own`, each row is left out of its class. (rows, classes) each"""
         unknown, shape = codes[:, j] < 0, (len(codes), self.classes)
         given = [*self._configurations(j, codes)]
-        needed = max(1, len(given) - self.largest + len(self.term_names))  # others have more parents
+        needed = max(1, len(given) - self.largest + len(self.term_names))  # other columns have more parents
         found = [*self._probabilities(j, codes, given)][-needed:]
         if own is not None:
             rows, mine = np.arange(len(codes)), own.codes if self.depends(j) else 0
@@ -156,16 +156,16 @@ class FamilyLikelihood(CellLikelihood):
         with np.errstate(divide="ignore"):
             for p in found:
                 np.log(p, out=p)
-        for said in found if unknown.any() else ():
-            said[unknown] = 0.0
+        for terms in found if unknown.any() else ():
+            terms[unknown] = 0.0
         found += found[-1:] * (len(self.term_names) - len(found))
-        return [said if said.shape == shape else np.broadcast_to(said, shape) for said in found]
+        return [terms if terms.shape == shape else np.broadcast_to(terms, shape) for terms in found]
 
     def _terms(self, codes: Codes, shape: tuple[int, int], own: Hard | None = None) -> Array:
         out = np.zeros((len(self.term_names), *shape))
         for j in np.flatnonzero(self.cells.sizes).tolist():
-            for term, said in zip(out, self._said(j, codes, own), strict=True):
-                term += said
+            for term, terms in zip(out, self._column_terms(j, codes, own), strict=True):
+                term += terms
         return np.moveaxis(out, 0, 2)
 
     def each(self, cells: Codes, shape: tuple[int, int]) -> Array:
@@ -175,7 +175,7 @@ class FamilyLikelihood(CellLikelihood):
         return self._terms(self.seen(cells, own), (own.rows, own.groups), own)
 
     def add(self, cells: Codes, out: Array) -> None:
-        self._add_weighted(self._weighed, self.seen(cells), None, out)
+        self._add_weighted(self._term_weights, self.seen(cells), None, out)
 
     def add_left_out(self, cells: Codes, own: Hard, out: Array) -> None:
         """The parents and the cut points are held fixed."""
@@ -186,30 +186,32 @@ class FamilyLikelihood(CellLikelihood):
 
     def _add_weighted(self, weights: Array, codes: Codes, own: Hard | None, out: Array) -> None:
         for j in np.flatnonzero(self.cells.sizes).tolist():
-            out += self._weighted_sum(weights, self._said(j, codes, own))
+            out += self._weighted_sum(weights, self._column_terms(j, codes, own))
 
-    def _weighted_sum(self, weights: Array, said: Sequence[Array]) -> Array:
-        """A weight of 0 ignores even impossible cells."""
-        return sum((w * each for w, each in zip(weights, said, strict=True) if w), np.zeros_like(said[0]))
+    def _weighted_sum(self, weights: Array, terms: Sequence[Array]) -> Array:
+        """The weighted sum of terms; a weight of 0 ignores even impossible cells."""
+        return sum((w * each for w, each in zip(weights, terms, strict=True) if w), np.zeros_like(terms[0]))
 
     def by_column(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
         """The terms of each column given its parents."""
         found, codes = {name: np.zeros(shape) for name in self.names}, self.seen(cells)
         for j in np.flatnonzero(self.cells.sizes).tolist():
-            found[self.names[j]] = self._weighted_sum(self._weighed, self._said(j, codes))
+            found[self.names[j]] = self._weighted_sum(self._term_weights, self._column_terms(j, codes))
         return found
 
     def hidden(self, cells: Codes, log_likelihood: Array) -> dict[str, Array]:
         """The term of each column, and the change in its children's terms."""
         codes = self.seen(cells)
-        said = self.by_column(cells, log_likelihood.shape)
+        terms = self.by_column(cells, log_likelihood.shape)
         found = {}
         for j, name in enumerate(self.names):
-            found[name] = said[name].copy()
+            found[name] = terms[name].copy()
             others = codes.copy()
             others[:, j] = -1
             for child in (c for c, own in enumerate(self.parents) if j in own and self.cells.sizes[c]):
-                found[name] += said[self.names[child]] - self._weighted_sum(self._weighed, self._said(child, others))
+                found[name] += terms[self.names[child]] - self._weighted_sum(
+                    self._term_weights, self._column_terms(child, others)
+                )
         return found
 
     def weighted(self, weights: Array) -> Self:
@@ -235,7 +237,7 @@ class FamilyLikelihood(CellLikelihood):
         return self._as_values(codes, rng)
 
     def _given_parents(self, j: int, codes: Codes, classes: Any) -> Array:
-        """P(cell | parents' cells, class) of a column's cells, 0 for those of others. (rows, cells)"""
+        """P(cell | parents' cells, class) of a column's cells; 0 for other columns' cells. (rows, cells)"""
         share, rows = np.zeros((len(codes), len(self.pooled))), np.arange(len(codes))
         for cell in range(self.cells.starts[j], self.cells.starts[j + 1]):
             asked = codes.copy()

@@ -1,6 +1,6 @@
-"""Scores of columns that depend on several others: a term for each number of parents that is looked at.
+"""Scores of columns that depend on several others: a term for each number of parents.
 
-Where a fold's rows are taken out of all rows, cut points and parents are chosen again, from the rows that are left.
+When a fold's rows are removed, cut points and parents are chosen again from the remaining rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from credo.blocks.dependence.likelihood import TreeLikelihood
 from credo.blocks.dependence.parents import Chooser
 from credo.blocks.dependence.scoring import DependenceScorer, scorer_of
 from credo.blocks.scoring import Cells, RowFlags, Scorer
-from credo.core.evidence import NEVER
+from credo.core.evidence import NEVER_LEARNED
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
 from credo.data import Batch
@@ -29,7 +29,7 @@ class FamilyScorer(Scorer):
     """log p(cells | class) of all columns, given 1, 2, ... of their parents."""
 
     likelihood: FamilyLikelihood
-    pairs: DependenceScorer  # cuts numbers into bins, and tells who depends on whom
+    pairs: DependenceScorer  # bins numbers, and gives the dependences for choosing parents
     free: frozenset[int]  # columns that don't depend on the class
 
     missing = -1
@@ -38,7 +38,7 @@ class FamilyScorer(Scorer):
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.likelihood.names
 
-    def term_names(self, places: Positions) -> tuple[str, ...]:  # noqa: ARG002 - columns don't come apart
+    def term_names(self, places: Positions) -> tuple[str, ...]:  # noqa: ARG002 - columns aren't separable
         return self.likelihood.term_names
 
     def read(self, batch: Batch) -> Cells:
@@ -60,12 +60,12 @@ class FamilyScorer(Scorer):
             tuple(a - b for a, b in zip(*each, strict=True)) for each in zip(self.likelihood.tables, taken, strict=True)
         )
         if any((table < 0).any() for each in left for table in each):
-            raise EvidenceError(NEVER)
+            raise EvidenceError(NEVER_LEARNED)
         pairs = replace(self.pairs, rows=self.pairs.rows - float(own.weight[gone].sum()))
         return replace(self, likelihood=replace(self.likelihood, tables=left), pairs=pairs)
 
     def _chosen_again(self, chooser: Chooser, cells: Cells, own: Hard) -> FamilyScorer:
-        """The evidence of these rows alone, with bins and parents chosen from these rows."""
+        """The scorer of these rows alone, with bins and parents chosen from these rows."""
         pairs = self.pairs.cut_again(cells, own)
         parents, free = chooser(pairs.likelihood, pairs.coded(cells), own)
         likelihood = replace(self.likelihood, cells=pairs.likelihood.cells, parents=parents)

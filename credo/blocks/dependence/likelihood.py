@@ -1,7 +1,7 @@
 """Log-likelihoods of columns that depend on each other, by counts of pairs of cells.
 
-p(b | a, class) = (n(class, a, b) + s p(b | class)) / (n(class, a) + s), s being the back-off's strength: with few rows
-it reduces to p(b | class).
+p(b | a, class) = (n(class, a, b) + s p(b | class)) / (n(class, a) + s), where s is the strength of the back-off: with
+few rows, it reduces to p(b | class).
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from credo.numerics.special import log_rising
 if TYPE_CHECKING:
     from credo.blocks.dependence.scoring import DependenceScorer
 
-Tables = tuple[Array, Array, Array, Array, float, float]  # as the kernels that leave rows out take them
+Tables = tuple[Array, Array, Array, Array, float, float]  # for the kernels that leave rows out
 
 
 @dataclass(frozen=True, eq=False)
 class DependenceLikelihood(OneTerm, CellLikelihood):
-    """log p(cells | class) of all columns together."""
+    """log p(cells | class) of all columns jointly."""
 
     cells: Cells
     counts: Array  # (classes, cells, cells)
     settings: Settings
-    given: Mapping[str, str] | None = None  # the tree, if it isn't to be found
+    given: Mapping[str, str] | None = None  # the tree, if it is given
     weight: float = 1.0
     evidence: Evidence | None = None
 
@@ -55,7 +55,7 @@ class DependenceLikelihood(OneTerm, CellLikelihood):
 
     @cached_property
     def totals(self) -> Array:
-        """The same among the rows that have a certain cell. (classes, cells, columns)"""
+        """The weight of rows with a cell in which a column is known. (classes, cells, columns)"""
         return self.over_columns(self.counts)
 
     @cached_property
@@ -66,13 +66,13 @@ class DependenceLikelihood(OneTerm, CellLikelihood):
 
     @cached_property
     def _log_single(self) -> Array:
-        """(cells, classes); a cell without evidence is ignored."""
+        """log p(b | class); 0 for a cell without evidence, which is ignored. (cells, classes)"""
         with np.errstate(divide="ignore"):
             return np.ascontiguousarray(np.where(self.pooled > 0, np.log(self.shares), 0.0).T)
 
     @cached_property
     def _log_pair(self) -> Array:
-        """(cells a, cells b, classes)"""
+        """log p(b | a, class). (cells a, cells b, classes)"""
         with np.errstate(divide="ignore"):
             return np.ascontiguousarray(np.where(self.pooled > 0, np.log(self.conditional), 0.0).transpose(1, 2, 0))
 
@@ -108,8 +108,8 @@ class DependenceLikelihood(OneTerm, CellLikelihood):
 
     @cached_property
     def log_bayes_factors(self) -> Array:
-        """log p(b | a, class)/p(b | class) of all rows' cells, θ ~ Dirichlet(s p(b | class)) integrated out: the mean
-        of both directions. (columns, columns)"""
+        """The log Bayes factors of dependence between columns, with θ ~ Dirichlet(s p(b | class)) integrated out: the
+        mean of both directions. (columns, columns)"""
         s, column = self.settings.backoff, self.cells.column
         prior = s * self.shares[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -124,12 +124,12 @@ class DependenceLikelihood(OneTerm, CellLikelihood):
 class TreeLikelihood(DependenceLikelihood):
     """log p(cells | class) = Σⱼ log p(xⱼ | parent's cell, class), along the tree.
 
-    Where the parent's cell is missing, the arrow is left out: p(xⱼ | class).
+    If the parent's cell is missing, the factor is p(xⱼ | class).
     """
 
     @cached_property
     def parents(self) -> Positions:
-        """Of each column, -1 where it has none: as given, or the maximum spanning tree of the arrows' Bayes factors."""
+        """The parent of each column, -1 for a root: as given, or by the maximum spanning tree of log Bayes factors."""
         if self.given is not None:
             place = {name: j for j, name in enumerate(self.names)}
             return np.array([place[self.given[n]] if n in self.given else -1 for n in self.names], dtype=np.intp)
@@ -150,11 +150,11 @@ class TreeLikelihood(DependenceLikelihood):
             own[:, 1] = codes[:, j]
             if self.parents[j] >= 0:
                 own[:, 0], alone[1] = codes[:, self.parents[j]], 0
-            said, without = np.zeros(shape), np.zeros(shape)
-            add_tree(own, alone, self._log_pair, self._log_single, said)
+            full, without = np.zeros(shape), np.zeros(shape)
+            add_tree(own, alone, self._log_pair, self._log_single, full)
             own[:, 1] = -1
             add_tree(own, alone, self._log_pair, self._log_single, without)
-            found[name] = self.weight * (said - without)
+            found[name] = self.weight * (full - without)
         return found
 
     @property
@@ -181,8 +181,8 @@ class TreeLikelihood(DependenceLikelihood):
 class OneDependenceLikelihood(DependenceLikelihood):
     """log p(cells | class) = log of the mean over columns s of p(xₛ | class) Πⱼ p(xⱼ | xₛ, class).
 
-    The mean is over the columns that are known in the row. (Webb, Boughton & Wang 2005; the back-off is what makes a
-    least number of rows unnecessary.)
+    The mean is over the columns that are known in the row. (Webb, Boughton & Wang 2005; with the back-off, no minimum
+    number of rows is needed.)
     """
 
     def _add(self, codes: Codes, out: Array) -> None:
@@ -197,7 +197,7 @@ class OneDependenceLikelihood(DependenceLikelihood):
         return {name: log_likelihood - self.weight * each for name, each in zip(self.names, without, strict=True)}
 
     def by_column(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
-        """One column after another: what each adds to those before it."""
+        """The contribution of each column given the earlier ones."""
         found, before, codes = {}, np.zeros(shape), self.seen(cells)
         shown = np.full_like(codes, -1)
         for j, name in enumerate(self.names):
@@ -210,7 +210,7 @@ class OneDependenceLikelihood(DependenceLikelihood):
 
     @property
     def free_parameters(self) -> int:
-        """Of each class: the cells of each column, and of each other given it."""
+        """For each class, the cells of each column, and those of each other column given it."""
         cells = self.levels
         others = np.maximum(cells - 1, 0)
         each = others + cells * (others.sum() - others)

@@ -1,4 +1,4 @@
-"""Pairs: counts of pairs of cells by class. They add, merge and are forgotten exactly.
+"""Counts of pairs of cells by class, which merge and are forgotten exactly.
 
 The tree of a tree-augmented naive Bayes, and all one-dependence estimators, follow from the same counts.
 """
@@ -27,21 +27,21 @@ from credo.numerics.exact import Array, Exact
 if TYPE_CHECKING:
     from credo.blocks.dependence.likelihood import DependenceLikelihood
 
-CELLS = Derived("cells")  # the axis of the counts
-LABEL = Label("pairs")
+CELL_AXIS = Derived("cells")  # the axis of the counts
+PAIR_LABEL = Label("pairs")
 Reading = Literal["tree", "one-dependence", "pairwise"]
 
 
 @dataclass(frozen=True)
 class Dependence(Block):
-    """p(columns | class), each column depending on the class and on one other column.
+    """p(columns | class), where each column depends on the class and on one other column.
 
     "tree": on its parent in a tree; "one-dependence": the average over all columns as the parent of the others;
-    "pairwise": each pair's interaction is a term, which tuning may weight.
+    "pairwise": the interaction of each pair is a term, which tuning may weight.
     """
 
     names: tuple[str, ...]
-    cuts: Cuts  # of those that are numbers
+    cuts: Cuts  # of number columns
     reading: Reading
     parents: Mapping[str, str] | None = field(default=None, compare=False)  # the tree, if it is given
 
@@ -56,17 +56,17 @@ class Dependence(Block):
         return frozenset(own | ({*Categories(self.categories).counted} if self.categories else set()))
 
     def keeps(self, label: Label) -> bool:
-        return label == LABEL or Categories(self.categories).keeps(label)
+        return label == PAIR_LABEL or Categories(self.categories).keeps(label)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         codes, cells = self._coded(batch)
-        column = Column(CELLS.column, "category", pa.array(cells, pa.string()), derived=CELLS.what)
-        parts = {LABEL: Part((groups, CELLS, CELLS), pair_counts(codes, len(cells), member))}
+        column = Column(CELL_AXIS.column, "category", pa.array(cells, pa.string()), derived=CELL_AXIS.what)
+        parts = {PAIR_LABEL: Part((groups, CELL_AXIS, CELL_AXIS), pair_counts(codes, len(cells), member))}
         values = Categories(self.categories).summarise(batch, member, groups)
         return Evidence(Schema((column, *values.schema)), {**parts, **values.parts})
 
     def _coded(self, batch: Batch) -> tuple[Codes, list[str]]:
-        """Codes of a batch's own cells, missing ones among them; and what the cells are called. (rows, columns)"""
+        """Codes of a batch's cells, missing ones included (rows, columns); and the names of the cells."""
         found, cells = np.empty((batch.rows, len(self.names)), dtype=np.int32), list[str]()
         for j, name in enumerate(self.names):
             if name in self.cuts:
@@ -83,17 +83,17 @@ class Dependence(Block):
         return found, cells
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> DependenceLikelihood:
-        from credo.blocks.dependence.readings import READINGS
+        from credo.blocks.dependence.forms import LIKELIHOODS
 
         levels = {name: evidence.schema[name].levels for name in self.categories}
-        places = {cell: i for i, cell in enumerate(evidence.schema[CELLS].values)}
+        places = {cell: i for i, cell in enumerate(evidence.schema[CELL_AXIS].values)}
         cells = Cells(self.names, levels, self.cuts, places)
-        n = evidence[LABEL].n.value[:, cells.order[:, None], cells.order]
-        return READINGS[self.reading](cells, n, settings, self.parents, evidence=evidence)
+        n = evidence[PAIR_LABEL].n.value[:, cells.order[:, None], cells.order]
+        return LIKELIHOODS[self.reading](cells, n, settings, self.parents, evidence=evidence)
 
 
 def pair_counts(codes: Codes, cells: int, member: Membership) -> PairCounts:
-    """n(class, a, b): the weight of the rows of a class that have both cells; a negative code is none."""
+    """n(class, a, b), the weight of a class's rows with both cells; negative codes are ignored."""
     if isinstance(member, Hard):
         return PairCounts(_symmetric(codes, cells, member))
     groups = [_symmetric(codes, cells, Hard.whole(len(codes), w)) for w in np.ascontiguousarray(member.weights.T)]

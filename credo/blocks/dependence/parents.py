@@ -13,7 +13,7 @@ from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
 from credo.numerics.exact import Array
 
-MOST_CELLS, ALL_CELLS = 2**17, 2**22  # of one family's table, class by class; and of all of them
+FAMILY_CELLS, ALL_FAMILY_CELLS = 2**17, 2**22  # cells of one family's table, for all classes; and of all families
 
 
 class Structure(NamedTuple):
@@ -24,7 +24,7 @@ class Structure(NamedTuple):
 
 
 class Chooser(Protocol):
-    """What chooses the parents again, where rows are taken out."""
+    """Chooses the parents, again when rows are removed."""
 
     @property
     def most(self) -> int:
@@ -32,14 +32,14 @@ class Chooser(Protocol):
         ...
 
     def __call__(self, pairs: DependenceLikelihood, codes: Codes, own: Hard) -> Structure:
-        """By these rows: counts of pairs of their cells, and the cells themselves."""
+        """The structure by counts of pairs of cells, and the cells of the rows."""
         ...
 
 
 @dataclass(frozen=True)
 class StrongestParents:
-    """Columns are ordered by their dependence on the class; the parents of each are the k earlier ones that it depends
-    on most, given the class (Sahami 1996)."""
+    """Orders columns by their dependence on the class; a column's parents are the k earlier ones that it depends on
+    most given the class (Sahami 1996)."""
 
     most: int
 
@@ -48,7 +48,7 @@ class StrongestParents:
 
 
 def strongest_parents(pairs: DependenceLikelihood, k: int) -> tuple[tuple[int, ...], ...]:
-    """Of each column, the one that it depends on most first; one whose table would be too large isn't taken."""
+    """The parents of each column, the strongest first; parents with too large a table are skipped."""
     order = np.argsort(-_information(pairs), kind="stable").tolist()
     dependence = pairs.log_bayes_factors if k else np.zeros((len(order), len(order)))
     found: list[tuple[int, ...]] = [()] * len(order)
@@ -61,8 +61,8 @@ def strongest_parents(pairs: DependenceLikelihood, k: int) -> tuple[tuple[int, .
 def fitting(
     ranked: Iterable[int], k: int, column: int, sizes: Positions | Sequence[int], classes: int
 ) -> tuple[int, ...]:
-    """The first k of them with which the column's table isn't too large. Sizes count missing cells."""
-    room = min(MOST_CELLS, ALL_CELLS // max(len(sizes), 1)) / (max(classes, 1) * sizes[column])
+    """The first k parents for which the column's table isn't too large; sizes include missing cells."""
+    room = min(FAMILY_CELLS, ALL_FAMILY_CELLS // max(len(sizes), 1)) / (max(classes, 1) * sizes[column])
     found: list[int] = []
     for other in ranked:
         if len(found) == k:
@@ -74,8 +74,10 @@ def fitting(
 
 
 def _information(pairs: DependenceLikelihood) -> Array:
-    """Σ n(class, x) log n(class, x) n/(n(class) n(x)) of each column's cells: n times the mutual information with the
-    class. (columns,)"""
+    """n times the mutual information of each column and the class: Σ n(class, x) log n(class, x) n/(n(class) n(x)).
+
+    (columns,)
+    """
     within = pairs.over_columns(_n_log_n(pairs.singles)).sum(0) - _n_log_n(pairs.known).sum(0)
     return np.asarray(within - pairs.over_columns(_n_log_n(pairs.pooled)) + _n_log_n(pairs.known.sum(0)))
 

@@ -1,7 +1,7 @@
 """Scores of columns that depend on each other: one term.
 
-Cut points were chosen by the classes of all rows. So where a fold's rows are taken out, they are chosen again, from the
-rows that are left: numbers are encoded in all the bins that cut points are chosen from.
+Cut points depend on the classes of rows. So when a fold's rows are removed, they are chosen again from the remaining
+rows: numbers are encoded in the initial bins, from which cut points are chosen.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from credo.blocks.dependence.likelihood import DependenceLikelihood
 from credo.blocks.dependence.pairs import pair_counts
 from credo.blocks.dependence.pairwise import PairwiseLikelihood
 from credo.blocks.scoring import Cells, RowFlags, Scorer
-from credo.core.evidence import NEVER, Evidence
+from credo.core.evidence import NEVER_LEARNED, Evidence
 from credo.core.labels import ROWS, Label
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
@@ -27,16 +27,16 @@ from credo.data import Batch
 from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
-EVERY = 2**30  # bins: each value has its own
+BIN_PER_VALUE = 2**30  # bins: each value has a bin
 
 
 @dataclass(frozen=True, eq=False)
 class DependenceScorer(Scorer):
-    """log p(cells | class) of all columns; the tree is found again where evidence is taken out."""
+    """log p(cells | class) of all columns; the tree is chosen again when rows are removed."""
 
     likelihood: DependenceLikelihood
-    edges: tuple[tuple[float, ...] | None, ...]  # of numbers: all cut points that may be chosen; None: they are given
-    codes: tuple[Codes, ...]  # of each column: the code of each of its values or finest bins; -1 at the end
+    edges: tuple[tuple[float, ...] | None, ...]  # all possible cut points of numbers; None: they are given
+    codes: tuple[Codes, ...]  # for each column, the codes of its values or initial bins; -1 at the end
     rows: float  # the weight of the rows of the evidence
     reader: Any = None  # the likelihood that encodes cells
 
@@ -46,11 +46,11 @@ class DependenceScorer(Scorer):
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.likelihood.names
 
-    def term_names(self, places: Positions) -> tuple[str, ...]:  # noqa: ARG002 - columns don't come apart
+    def term_names(self, places: Positions) -> tuple[str, ...]:  # noqa: ARG002 - columns aren't separable
         return (ALL,)
 
     def read(self, batch: Batch) -> Cells:
-        """Of each column by itself: the value's code, or the finest bin."""
+        """The value's code, or the initial bin, in each column. (rows, columns)"""
         found = self.reader.read(batch)
         for j, edges in enumerate(self.edges):
             if edges is not None:
@@ -60,7 +60,7 @@ class DependenceScorer(Scorer):
         return np.asarray(found)
 
     def coded(self, cells: Cells) -> Codes:
-        """As the likelihood takes them. (rows, columns)"""
+        """The cells as codes of the likelihood. (rows, columns)"""
         columns = [codes[own] for codes, own in zip(self.codes, cells.T, strict=True)]
         return np.ascontiguousarray(np.stack(columns, axis=1)) if columns else cells
 
@@ -94,11 +94,11 @@ class DependenceScorer(Scorer):
             return self.cut_again(cells[~gone], own.take(~gone))
         counts = self.likelihood.counts - self._counted(cells[gone], own.take(gone))
         if (counts < 0).any():
-            raise EvidenceError(NEVER)
+            raise EvidenceError(NEVER_LEARNED)
         return replace(self, likelihood=replace(self.likelihood, counts=counts), rows=left)
 
     def cut_again(self, cells: Cells, own: Hard) -> DependenceScorer:
-        """The evidence of these rows alone, with cut points from these rows."""
+        """The scorer of these rows alone, with cut points from these rows."""
         sizes, codes = list[int](), list[Codes]()
         for j, (edges, before) in enumerate(zip(self.edges, self.codes, strict=True)):
             bins = np.arange(len(before) - 1, dtype=np.int32)
@@ -107,7 +107,7 @@ class DependenceScorer(Scorer):
                 found = np.bincount(at, own.weight, own.groups * len(bins) + 1)[:-1].astype(np.float64)
                 counts = found.reshape(own.groups, len(bins))
                 places = bins.astype(np.float64)
-                bins = bins_of(places, informative_cuts(places, counts, EVERY))
+                bins = bins_of(places, informative_cuts(places, counts, BIN_PER_VALUE))
             codes.append(np.append(sum(sizes) + bins, -1).astype(np.int32))
             sizes.append(int(bins.max(initial=-1)) + 1)
         known = Sizes(self.names, {}, {}, {}, tuple(sizes))
@@ -137,11 +137,11 @@ class PairwiseScorer(DependenceScorer):
 
     def each(self, cells: Cells, places: Positions) -> Array:  # noqa: ARG002
         codes = self.likelihood.seen(self.coded(cells))
-        return self._stacked(len(cells), [self.likelihood.said_by(pair, codes) for pair in self.likelihood.chosen])
+        return self._stacked(len(cells), [self.likelihood.term_of(pair, codes) for pair in self.likelihood.chosen])
 
     def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:  # noqa: ARG002
         codes, likelihood = self.likelihood.seen(self.coded(cells), own), self.likelihood
-        return self._stacked(len(cells), [likelihood.said_left_out(pair, codes, own) for pair in likelihood.chosen])
+        return self._stacked(len(cells), [likelihood.term_left_out(pair, codes, own) for pair in likelihood.chosen])
 
     def _stacked(self, rows: int, found: list[Array]) -> Array:
         return np.stack(found, axis=-1) if found else np.zeros((rows, len(self.likelihood.counts), 0))
@@ -154,7 +154,7 @@ def scorer_of(likelihood: DependenceLikelihood) -> DependenceScorer:
     for j, (name, own) in enumerate(zip(cells.names, edges, strict=True)):
         found = np.append(cells.starts[j] + np.arange(cells.sizes[j]), -1).astype(np.int32)
         if own is not None:
-            firsts = np.array([-np.inf, *own])  # of the finest bins
+            firsts = np.array([-np.inf, *own])  # of the initial bins
             places = {value: cells.starts[j] + i for i, value in enumerate(cells.values(name))}
             found = np.array([*(places.get(int(b), -1) for b in bins_of(firsts, cells.cuts[name])), -1], dtype=np.int32)
         codes.append(found)
@@ -163,7 +163,7 @@ def scorer_of(likelihood: DependenceLikelihood) -> DependenceScorer:
 
 
 def _edges(evidence: Evidence | None, name: str, cuts: tuple[float, ...]) -> tuple[float, ...] | None:
-    """All cut points that a number's may be chosen from, if there is a sketch of it."""
+    """All possible cut points of a number, if there is a sketch of it."""
     label = Label("column", name)
     if evidence is None or label not in evidence.parts or evidence.schema[name].kind != "number":
         return None

@@ -1,4 +1,4 @@
-"""Scores of binned numbers: the bins of a fold follow from its evidence, for all columns at once."""
+"""Scores of binned numbers: the bins of a fold are derived from its evidence, for all columns at once."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from credo.numerics.exact import Array
 
 
 class Bins(NamedTuple):
-    """Where bins lie, and how often each class shows each."""
+    """The bins of values, and their counts by class."""
 
-    codes: NDArray[np.int32]  # of each value: its bin, counted in its column; -1 at the end, for missing cells
-    sizes: Positions  # how many bins each column has
+    codes: NDArray[np.int32]  # the bin of each value in its column; -1 at the end, for missing cells
+    sizes: Positions  # (columns,) the number of bins of each column
     counts: Array  # (classes, bins), column after column
 
     @classmethod
     def beside(cls, several: Sequence[Bins]) -> Bins:
-        """Those of several columns, one after another."""
+        """The bins of several scorers, column after column."""
         codes = np.concatenate([*(each.codes[:-1] for each in several), several[0].codes[-1:]])
         counts = np.concatenate([each.counts for each in several], axis=1)
         return cls(codes, np.concatenate([each.sizes for each in several]), counts)
 
 
 class Ranks(NamedTuple):
-    """Where the values lie that rows have, column after column: what fine and coarse bins follow from."""
+    """The positions and weights of present values, column after column, from which fine and coarse bins are derived."""
 
-    first: Positions  # (columns,) the first of each column
-    sizes: Positions  # (columns,) how many there are
-    n: Array  # (columns,) the weight of all
-    below: Array  # of each: the weight of smaller ones in its column
-    lower: Positions  # of each value, rows have it or not: it, or the one below it; the column's first one, if none is
+    first: Positions  # (columns,) the first present value of each column
+    sizes: Positions  # (columns,) the number of present values
+    n: Array  # (columns,) the total weight
+    below: Array  # for each present value, the weight of smaller ones in its column
+    lower: Positions  # for each value, the largest present value up to it; the column's first, if there is none
 
     @classmethod
     def of(cls, pooled: Array, lengths: Positions) -> Ranks:
-        """Of columns with so many values."""
+        """The ranks of columns with these numbers of values."""
         present, ends = pooled > 0, np.cumsum(lengths)
-        there = _running(present)  # of the values before each, those that are present
+        there = _running(present)  # the number of present values before each
         first = there[ends - lengths]
         sizes = there[ends] - first
         reached = _running(pooled[present])
@@ -59,28 +59,28 @@ class Ranks(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BinScorer(Scorer):
-    """log θ of each number's bin. Cells are the places of numbers among the sketches' values, column after column."""
+    """log θ of each number's bin. Cells are positions of numbers among the sketches' values, column after column."""
 
     names: tuple[str, ...]
     classes: int
     values: tuple[Array, ...]  # of each column, ascending
-    pooled: Array  # how often each value was seen, column after column. (values,)
-    entries: tuple[Positions, Positions, Array]  # classes, places and counts, which add up
+    pooled: Array  # (values,) the count of each value, column after column
+    entries: tuple[Positions, Positions, Array]  # classes, positions and counts, which are summed
     settings: Settings
     coarse: bool
-    bins: Bins | None = None  # where they are known
+    bins: Bins | None = None  # if they are known
     ranks: Ranks | None = None
 
     missing = -1
 
     @cached_property
     def _lengths(self) -> Positions:
-        """How many values each column has."""
+        """The number of values of each column."""
         return np.array([len(each) for each in self.values], dtype=np.intp)
 
     @cached_property
     def _ends(self) -> Positions:
-        """Of each column's values."""
+        """The end of each column's values."""
         return np.cumsum(self._lengths)
 
     def read(self, batch: Batch) -> Cells:
@@ -109,7 +109,7 @@ class BinScorer(Scorer):
         return Ranks.of(self.pooled, self._lengths) if self.ranks is None else self.ranks
 
     def _layout(self) -> Bins:
-        """As Sketch has it: ⌊c·B/n⌋, c being the weight of smaller values; of all columns at once."""
+        """The bins ⌊c·B/n⌋ with the weight c of smaller values, as in Sketch, for all columns at once."""
         from credo.blocks.numbers.binned import most_bins
 
         first, there, n, below, lower = self._ranks
@@ -124,7 +124,7 @@ class BinScorer(Scorer):
         return self._counted(np.append(inside[lower], np.int32(-1)), begun[first + there] - starts)
 
     def _counted(self, codes: NDArray[np.int32], sizes: Positions) -> Bins:
-        """The entries in such bins."""
+        """The entries counted in these bins."""
         (classes, at, entries), total = self.entries, int(sizes.sum())
         place = codes[:-1] + np.repeat(np.cumsum(sizes) - sizes, self._lengths)
         known = codes[at] >= 0
@@ -134,7 +134,7 @@ class BinScorer(Scorer):
         return Bins(codes, sizes, binned.reshape(self.classes, total))
 
     def _coded(self, cells: Cells, places: Positions) -> Cells:
-        """Bins instead of values, of the columns that are asked for."""
+        """The bins of the cells of some columns."""
         if len(places) == len(self.names):
             return self._bins.codes[cells]
         found = np.full(cells.shape, -1, dtype=np.int32)
@@ -145,7 +145,7 @@ class BinScorer(Scorer):
         return self._table.each(self._coded(cells, places), places)
 
     def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:
-        """The bins stay where they are."""
+        """The scores of left-out rows, with fixed bins."""
         return self._table.each_left_out(self._coded(cells, places), own, places)
 
     def reads_like(self, other: Scorer) -> bool:
@@ -164,7 +164,7 @@ class BinScorer(Scorer):
         return replace(self, pooled=pooled, entries=entries, bins=None, ranks=None)
 
     def reclassified(self, cells: Cells, own: Hard) -> BinScorer:
-        """The bins are the same, if these are all rows."""
+        """The scorer of these rows in other classes; the bins are the same if these are all rows."""
         codes, at, weights = _entries(cells, own)
         pooled: Array = np.bincount(at, weights, len(self.pooled)).astype(np.float64)
         new = replace(self, pooled=pooled, entries=(codes, at, weights), bins=None, ranks=None)
@@ -173,7 +173,7 @@ class BinScorer(Scorer):
         return replace(new, bins=new._counted(self._bins.codes, self._bins.sizes))
 
     def under(self, settings: Settings) -> BinScorer:
-        """The bins are the same."""
+        """The scorer under other settings, with the same bins."""
         return replace(self, settings=settings, bins=self._bins)
 
     def log_bayes_factors(self) -> Array:
@@ -202,14 +202,14 @@ class BinScorer(Scorer):
 
 
 def _running(x: NDArray[Any]) -> NDArray[Any]:
-    """The sum of what stands before each place, and of all."""
+    """The cumulative sums, from 0 to the total."""
     found = np.zeros(len(x) + 1, dtype=np.intp if x.dtype == bool else x.dtype)
     np.cumsum(x, out=found[1:])
     return found
 
 
 def _entries(cells: Cells, own: Hard) -> tuple[Positions, Positions, Array]:
-    """The class, the place and the weight of each cell that isn't missing."""
+    """The class, the position and the weight of each known cell."""
     known = cells >= 0
     weights = np.broadcast_to(own.weight[:, None], cells.shape)[known]
     codes = np.broadcast_to(own.codes[:, None], cells.shape)[known].astype(np.intp)

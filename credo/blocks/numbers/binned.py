@@ -1,8 +1,8 @@
-"""Numbers in bins: no shape is assumed. Bins lie at quantiles, which a sketch of the column gives.
+"""Numbers in bins, without an assumed shape: a sketch of the column gives the quantiles between bins.
 
-The sketch counts numbers cut to 12 significant bits, class by class: it adds, merges and forgets exactly like any other
-evidence, and bins are derived from it. (The idea of fixed logarithmic buckets: DDSketch, Masson, Rim & Lee 2019. About
-√n bins of √n rows: Yang & Webb 2009.)
+The sketch counts numbers truncated to 12 significant bits by class. It adds, merges and forgets exactly like other
+evidence, and bins are derived from it. (Fixed logarithmic buckets: DDSketch, Masson, Rim & Lee 2019. About √n bins of
+√n rows: Yang & Webb 2009.)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from credo.blocks.categories import TableLikelihood, concentration
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership
-from credo.core.statistics import ALONE, Counts, Positions
+from credo.core.statistics import RESIDUAL_WEIGHT, Counts, Positions
 from credo.data import Batch, cells
 from credo.data.arrow_arrays import number_array, numpy_array
 from credo.data.schema import Column, Schema
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
     from credo.blocks.numbers.bin_scoring import BinScorer
     from credo.blocks.tally import Tally
 
-DROPPED = 41  # of a float's 52 bits after the first
-FEW_ROWS = 1000  # up to which numbers are sorted: in more rows many are equal
+DROPPED_BITS = 41  # of a float's 52 bits after the first
+SORTED_ROWS = 1000  # up to this many rows, numbers are sorted: among more, many are equal
 
 
 def cut(x: Array) -> Array:
-    """Numbers without their last bits.
+    """Numbers truncated to 12 significant bits.
 
     >>> cut(np.array([4095.0, 4097.0, -0.0, 3.14159265])).tolist()
     [4095.0, 4096.0, 0.0, 3.140625]
     """
-    kept = np.ascontiguousarray(x, dtype=np.float64).view(np.int64) >> DROPPED << DROPPED
+    kept = np.ascontiguousarray(x, dtype=np.float64).view(np.int64) >> DROPPED_BITS << DROPPED_BITS
     return kept.view(np.float64) + 0.0
 
 
 @dataclass(frozen=True)
 class Binned(Block, Tallies):
-    """P(bin | class) = θ, θ ~ Dirichlet(l), for each column; a few bins where `coarse`."""
+    """P(bin | class) = θ, θ ~ Dirichlet(l), for each column; fewer bins with `coarse`."""
 
     names: tuple[str, ...]
     coarse: bool = False
@@ -91,7 +91,7 @@ class Binned(Block, Tallies):
 
 @dataclass(frozen=True)
 class Shortened:
-    """A column's numbers, shortened: codes, -1 where a cell is missing, and the numbers that they stand for."""
+    """Reads a column's truncated numbers: codes, -1 where a cell is missing, and the numbers of the codes."""
 
     name: str
 
@@ -105,8 +105,8 @@ class Shortened:
 
 
 def shortened(names: Sequence[str], batch: Batch) -> Iterable[tuple[Codes, Any]]:
-    """The same of many columns; all at once where they are short. Numbers ascend, as they do in evidence."""
-    if batch.rows > FEW_ROWS:
+    """The truncated numbers of columns, all at once for few rows; numbers ascend, as in evidence."""
+    if batch.rows > SORTED_ROWS:
         return (Shortened(name).of(batch) for name in names)
     x = cut(np.ascontiguousarray(batch.matrix(names).T))  # (columns, rows)
     order = np.argsort(x, axis=1)  # NaN last
@@ -127,10 +127,10 @@ def most_bins(n: Array | float, coarse: bool = False) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """How often each class showed each value, and the bins that follow.
+    """The counts of each value by class, and the bins derived from them.
 
     A value is in bin ⌊c·B/n⌋, where c is the weight of the smaller values and B = ⌊√n⌋, at most 60 (coarse: half of
-    that, 3 to 10). Frequent values have their own bins, and the numbers between them are divided evenly.
+    that, 3 to 10). Frequent values have separate bins, and the numbers between them are divided evenly.
     """
 
     name: str
@@ -140,15 +140,15 @@ class Sketch:
     coarse: bool = False
 
     def bins(self, below: Array, n: float) -> Array:
-        """The bin of values with that weight below them, of n rows."""
+        """The bins of values, given the weight of smaller values and the number of rows."""
         if n <= 0:
             return below
         return np.asarray(np.floor(below * most_bins(n, self.coarse) / n))
 
     @cached_property
     def pooled(self) -> Array:
-        """The weight of each value, to 40 bits of the whole: soft sums are rounded, and a value at an edge would move
-        from bin to bin between two steps of EM. (values,)"""
+        """The weight of each value, rounded to 40 bits of the total: otherwise rounding of soft sums could move a value
+        at an edge to another bin between steps of EM. (values,)"""
         found = self.counts.sum(0)
         n = float(found.sum())
         unit = 2.0 ** (np.floor(np.log2(n)) - 40) if n > 0 else 1.0
@@ -160,7 +160,7 @@ class Sketch:
 
     @cached_property
     def below(self) -> Array:
-        """The weight of smaller values. (values,)"""
+        """The weight of smaller values, for each value. (values,)"""
         return np.concatenate([[0.0], np.cumsum(self.pooled)[:-1]])[: len(self.values)]
 
     @cached_property
@@ -170,23 +170,23 @@ class Sketch:
 
     @cached_property
     def binned(self) -> Array:
-        """(classes, bins)"""
+        """The counts of bins. (classes, bins)"""
         return np.add.reduceat(self.counts, self.starts, axis=1) if len(self.values) else self.counts
 
     def column(self) -> Column:
-        """The bins as a category's levels, by where they begin."""
+        """The bins as levels of a category, named by their edges."""
         edges = [f"{edge:.6g}" for edge in self.values[self.starts]]
         ends = [*edges[1:], "∞"]
-        names = [f"from {a} to below {b}" for a, b in zip(edges, ends, strict=False)]  # no values: no bins
+        names = [f"from {a} to below {b}" for a, b in zip(edges, ends, strict=False)]  # no bins without values
         return Column(self.name, "category", pa.array([f"{i}: {name}" for i, name in enumerate(names)], pa.string()))
 
     def prior(self, bins: Array | float) -> Array:
-        """The prior's concentration, of each of so many bins."""
+        """The prior's concentration of each bin, given the number of bins."""
         m = self.settings.m
         return np.full(np.shape(bins), self.settings.smoothing) if m is None else np.asarray(m / np.maximum(bins, 1))
 
     def concentration(self, bins: Array | float) -> Array:
-        """The same, with what an estimate takes off it."""
+        """The pseudo-count of each bin, by the estimate."""
         a, estimate = self.prior(bins), self.settings.estimate
         if estimate == "map" and (a < 1).any():
             raise PriorError("estimate='map' of binned columns needs a smoothing of at least 1: the mode is at an end")
@@ -194,25 +194,29 @@ class Sketch:
 
     @cached_property
     def each_left_out(self) -> tuple[Array, Array]:
-        """log-likelihoods of a row of weight 1 with each value: of other classes, and of its own. (values, classes)"""
+        """The leave-one-out log-likelihoods of a row of weight 1 with each value: under other classes, and under its
+        class.
+
+        (values, classes) both
+        """
         places = np.arange(len(self.values))
         return self.left_out(places, np.ones(len(places)))
 
     def left_out(self, place: Positions, weight: Array) -> tuple[Array, Array]:
-        """The same of rows with these values and weights; 0 where no other row is left."""
+        """The leave-one-out log-likelihoods of rows with these values and weights; 0 if no other row is left."""
         first, last, bins = self.bins_left_out(place, weight)
         reached = np.concatenate([np.zeros((len(self.counts), 1)), np.cumsum(self.counts, axis=1)], axis=1)
         inside = (reached[:, last] - reached[:, first]).T  # (rows, classes)
         a, total, w = self.concentration(bins)[:, None], self.counts.sum(1), weight[:, None]
         divisor, nobody = total + a * bins[:, None], (bins == 0)[:, None]
-        left = np.where(divisor - w > ALONE * w, divisor - w, 0.0)
+        left = np.where(divisor - w > RESIDUAL_WEIGHT * w, divisor - w, 0.0)
         with np.errstate(divide="ignore"):
             others = np.log(shared_out(inside + a, divisor, bins[:, None]))
             own = np.log(shared_out(np.maximum(inside - w + a, 0.0), left, bins[:, None]))
         return np.where(nobody, 0.0, others), np.where(nobody, 0.0, own)
 
     def bins_left_out(self, place: Positions, weight: Array) -> tuple[Positions, Positions, Array]:
-        """Where the bin of each row begins and ends (in values), and how many bins there are, without that row."""
+        """The first and the last value of each row's bin, and the number of bins, the row left out."""
         first, last, bins = np.zeros_like(place), np.zeros_like(place), np.zeros(len(place))
         for w in np.unique(weight):
             rows = weight == w
@@ -221,12 +225,12 @@ class Sketch:
 
     def _bins_without(self, place: Positions, w: float) -> tuple[Positions, Positions, Array]:
         n = self.n - w
-        if n <= ALONE * self.n:
+        if n <= RESIDUAL_WEIGHT * self.n:
             nothing = np.zeros_like(place)
             return nothing, nothing, nothing.astype(float)
         before, after = self.bins(self.below, n), self.bins(np.maximum(self.below - w, 0.0), n)
-        gone = self.counts.sum(0)[place] - w <= ALONE * w
-        lower = np.where(gone, place - 1, place)  # a value that is gone falls in with the one below it
+        gone = self.counts.sum(0)[place] - w <= RESIDUAL_WEIGHT * w
+        lower = np.where(gone, place - 1, place)  # a value without other rows counts as the one below it
         mine = np.where(lower >= 0, before[np.maximum(lower, 0)], 0.0)
         first = np.searchsorted(before, mine, "left")
         last = np.maximum(np.searchsorted(after, mine, "right"), place + 1)
@@ -238,13 +242,13 @@ class Sketch:
         return first, last, bins.astype(float)
 
     def evidence_left_out(self, place: Positions, own: Hard) -> Array:
-        """log p(cells | their classes) without each row. (rows,)"""
+        """log p(cells | their classes), each row left out. (rows,)"""
         found = np.zeros(len(place))
         for w in np.unique(own.weight):
             rows = np.flatnonzero(own.weight == w)
             there, which = np.unique(place[rows], return_inverse=True)
             _, _, bins = self._bins_without(there, float(w))
-            for a in np.unique(self.prior(bins)):  # one, unless each bin's depends on how many there are
+            for a in np.unique(self.prior(bins)):  # one, unless it depends on the number of bins
                 some = np.flatnonzero(self.prior(bins) == a)
                 chosen = np.flatnonzero(np.isin(which, some))
                 at = np.searchsorted(some, which[chosen])
@@ -254,16 +258,16 @@ class Sketch:
         return found
 
     def _evidence_without(self, place: Positions, w: float, a: float) -> tuple[Array, Array]:
-        """log p(cells | class) of each class without a row of weight w that has one of these values: if it was of
-        another class, and if it was of this. (classes, rows)
+        """log p(cells | class) of each class, a row of weight w with one of these values left out of another class, or
+        of this class. (classes, rows) both
 
-        Bins below that of the row are as the smaller values make them, bins above as the larger ones do: what either
-        add up to is known for all rows at once.
+        Bins below that of the row depend on smaller values alone, bins above on larger ones alone: their sums are
+        computed for all rows at once.
         """
         prior = np.asarray(a)
 
         def runs(ids: Array) -> tuple[Positions, Positions, Array]:
-            """Where bins start and end, and what those before each gain."""
+            """The starts and the ends of bins, and the cumulative sums of their log evidence."""
             starts = np.flatnonzero(np.diff(ids, prepend=-1.0))
             gained = np.cumsum(log_rising(prior, np.add.reduceat(self.counts, starts, axis=1)), axis=1)
             return starts, np.append(starts[1:], len(ids)), np.concatenate([none, gained], axis=1)
@@ -276,7 +280,7 @@ class Sketch:
         starts, _, gained = runs(self.bins(self.below, n))
         log_evidence = gained[:, np.searchsorted(starts, first)]
         starts, ends, gained = runs(self.bins(np.maximum(self.below - w, 0.0), n))
-        next_one = np.searchsorted(starts, last, "right") - 1  # of which the row's bin may have taken some values
+        next_one = np.searchsorted(starts, last, "right") - 1  # the row's bin may overlap it
         taken = reached[:, ends[next_one]] - reached[:, last]
         log_evidence = log_evidence + gained[:, -1:] - gained[:, next_one + 1] + log_rising(prior, taken)
         inside, total = reached[:, last] - reached[:, first], self.counts.sum(1)[:, None]
@@ -287,12 +291,12 @@ class Sketch:
 
 @dataclass(frozen=True, eq=False)
 class BinnedLikelihood(Tabular, Scored, LogPrior, LogEvidence, Points, Draws):
-    """log θ of the bin that each number falls into."""
+    """log θ of each number's bin."""
 
     sketches: tuple[Sketch, ...]
     settings: Settings
     weights: Array | None = None
-    depends: Array | None = None  # P(the column depends on the class), where that is averaged over
+    depends: Array | None = None  # P(the column depends on the class), for averages
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -307,7 +311,7 @@ class BinnedLikelihood(Tabular, Scored, LogPrior, LogEvidence, Points, Draws):
         return TableLikelihood(columns, counts, prior, self.settings, self.weights, self.depends)
 
     def read(self, batch: Batch) -> Array:
-        """Cut numbers. (columns, rows)"""
+        """Truncated numbers. (columns, rows)"""
         return cut(np.stack([batch.numbers(name) for name in self.names]))
 
     def _coded(self, cells: Array) -> Codes:
@@ -356,7 +360,7 @@ class BinnedLikelihood(Tabular, Scored, LogPrior, LogEvidence, Points, Draws):
         return self.bins.each(self._coded(cells), shape)
 
     def each_nearly_left_out(self, cells: Array, own: Hard) -> Array:
-        """The bins stay where they are."""
+        """The scores of left-out rows, with fixed bins."""
         return self.bins.each_nearly_left_out(self._coded(cells), own)
 
     def pick(self, places: Sequence[int]) -> Self:
@@ -392,7 +396,7 @@ class BinnedLikelihood(Tabular, Scored, LogPrior, LogEvidence, Points, Draws):
         return found
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
-        """A value of the drawn bin, as often as it was seen there."""
+        """A value of a sampled bin, in proportion to its counts."""
         drawn = {}
         for sketch in self.sketches:
             values = np.full(len(classes), np.nan)

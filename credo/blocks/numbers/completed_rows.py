@@ -1,9 +1,8 @@
-"""Rows of numbers that covary, completed by the expectations of their missing cells.
+"""Rows of correlated numbers, completed by the expectations of their missing cells.
 
-For a row and a group, a missing cell is expected to be its regression on the known ones; the covariance that is left
-adds to the products. EM over hidden groups and missing cells needs only the sums of these: one set of moments per
-group, whatever the missingness patterns. They are sums at the parameters of one step, and of no use at others: neither
-can rows be forgotten from them, nor is a model that was fitted to them refitted.
+Given the group, the expectation of a missing cell is its regression on the known ones; the residual covariance is added
+to the products. EM over hidden groups and missing cells needs only the sums: one set of moments per group, whatever the
+missingness patterns. They hold at the parameters of one step only: rows can't be forgotten from them.
 """
 
 from __future__ import annotations
@@ -14,33 +13,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.blocks.gaussians import add_normals
-from credo.blocks.numbers.hidden_rows import PADDED
+from credo.blocks.numbers.hidden_rows import PADDING
 from credo.blocks.numbers.missing import Filled
 from credo.blocks.numbers.patterns import patterns, runs_of
 from credo.core.membership import Soft
 from credo.core.moments import CrossMoments, Moments
-from credo.core.soft_sums import SMALL, CentredSums, symmetric
-from credo.core.statistics import ALONE
+from credo.core.soft_sums import FEW_SOFT_SUMS, CentredSums, symmetric
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.families.normal_inverse_wishart import JointGaussian
 from credo.numerics.exact import Array
 
 
 class Normals(NamedTuple):
-    """N(μ, Σ) of each group, about a shift, as kernels take it."""
+    """N(μ, Σ) of each group about a shift, for the kernels."""
 
     shift: Array  # (d,)
     mean: Array  # (groups, d)
-    white: Array  # (groups, d, d + 3): W with W′W = Σ⁻¹, lower triangular
-    precision: Array  # (groups, d, d): Σ⁻¹
-    log_determinant: Array  # (groups,), of Σ
+    white: Array  # (groups, d, d + 3) W with W′W = Σ⁻¹, lower triangular
+    precision: Array  # (groups, d, d) Σ⁻¹
+    log_determinant: Array  # (groups,) log|Σ|
 
     @classmethod
     def of(cls, shift: Array, mean: Array, white: Array, log_determinant: Array) -> Normals:
-        padded = np.pad(white, ((0, 0), (0, 0), (0, PADDED)))
+        padded = np.pad(white, ((0, 0), (0, 0), (0, PADDING)))
         return cls(shift, np.ascontiguousarray(mean), padded, white.swapaxes(1, 2) @ white, log_determinant)
 
     def add(self, x: Array, weight: float, tied: bool, out: Array) -> None:
-        """out (rows, groups) += weight · log N(x), over the known cells; tied: whether all groups have one Σ."""
+        """out (rows, groups) += weight · log N(x), over the known cells; tied: all groups share Σ."""
         from credo._kernels.blocks.joint_gaussians import add_joint_normals
 
         if tied and not np.isnan(x).any():
@@ -49,14 +48,14 @@ class Normals(NamedTuple):
         add_joint_normals(np.ascontiguousarray(x), *runs_of(x), *self, weight, out)
 
     def _add_independent(self, x: Array, weight: float, out: Array) -> None:
-        """The same of whole rows: in units of a Σ that all groups share, columns are independent of each other."""
+        """`add` for complete rows and a shared Σ: whitened columns are independent of each other."""
         white = self.white[0, :, : len(self.shift)].T
         half, constant = np.full(self.mean.shape, 0.5 * weight), np.zeros(self.mean.shape)
         constant[:, 0] = -0.5 * weight * (self.log_determinant + len(self.shift) * np.log(2 * np.pi))
         add_normals((x - self.shift) @ white, np.zeros(len(self.shift)), self.mean @ white, half, constant, out)
 
     def completed(self, x: Array, used: NDArray[np.bool_], shift: Array, member: Soft) -> CrossMoments:
-        """Of rows with columns of which these are used; the others stay at their shift."""
+        """The expected moments of complete rows, given the columns that are used; the others stay at their shift."""
         own = x if used.all() else x[:, used]
         some = ~np.isnan(own).all(1)
         sums = (own, member.weights) if some.all() else (own[some], member.weights[some])
@@ -69,8 +68,8 @@ class Normals(NamedTuple):
         return CrossMoments.of_centred(CentredSums(n, once, twice, pivot))
 
     def blurred(self, x: Array, weights: Array, blur: Array) -> Array:
-        """What is to be added to the products where known cells have variances D: Σᵢ wᵢₖ B D B′, B being the regression
-        of all cells on the row's known ones. (groups, d, d)"""
+        """The addition to the products if known cells have variances D: Σᵢ wᵢₖ B D B′, with the regression B of all
+        cells on the row's known ones. (groups, d, d)"""
         covariance = np.linalg.inv(self.precision)
         found = np.zeros_like(covariance)
         for known, rows in patterns(x) if len(x) else ():
@@ -83,20 +82,20 @@ class Normals(NamedTuple):
         return symmetric(found)
 
     def _sums(self, x: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """n, E[Σu] and E[Σuu′], u being x less the shift and a group's mean."""
+        """n, E[Σu] and E[Σuu′], where u = x - shift - mean of the group."""
         groups, d = self.mean.shape
-        if x.size * groups < SMALL:
+        if x.size * groups < FEW_SOFT_SUMS:
             return self._sums_by_pattern(x, weights)
         from credo._kernels.blocks.joint_gaussians import add_expected_products
 
-        n, first, second = np.zeros(groups), np.zeros((groups, d)), np.zeros((groups, d, d + PADDED))
+        n, first, second = np.zeros(groups), np.zeros((groups, d)), np.zeros((groups, d, d + PADDING))
         rows = np.ascontiguousarray(x), *runs_of(x)
         about = self.shift, self.mean, self.precision, np.ascontiguousarray(weights)
         add_expected_products(*rows, *about, n, first, second)
         return n, first, symmetric(second[:, :, :d])
 
     def _sums_by_pattern(self, x: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """The same from the moments of each pattern: of few rows."""
+        """n, E[Σu] and E[Σuu′] from the moments of each pattern, for few rows."""
         groups, d = self.mean.shape
         n, first, second = np.zeros(groups), np.zeros((groups, d)), np.zeros((groups, d, d))
         parameters = JointGaussian(self.mean, np.linalg.inv(self.precision))
@@ -106,16 +105,16 @@ class Normals(NamedTuple):
             away, rows_of_group = whole.mean - self.mean, whole.n.value[:, None]
             n, first = n + whole.n.value, first + rows_of_group * away
             second = second + whole.scatter + rows_of_group[:, :, None] * away[:, :, None] * away[:, None, :]
-        return n, first, symmetric(second)  # rounding isn't
+        return n, first, symmetric(second)  # without rounding errors
 
 
 def begun(x: Array, member: Soft) -> CrossMoments:
-    """Where EM starts: a missing cell is expected to be its column's mean in the group, with the column's variance."""
+    """The start of EM: a missing cell has its column's mean and variance in the group."""
     each, some = Moments.of(x, member), ~np.isnan(x).all(1)
     everyone = each.pooled()
     n, seen = each.n.value, each.n.value > 0
     mean = np.where(seen, each.mean, everyone.mean)
-    alike = everyone.scatter / np.maximum(everyone.n.value, ALONE)
+    alike = everyone.scatter / np.maximum(everyone.n.value, RESIDUAL_WEIGHT)
     variance = np.where(seen, each.scatter / np.where(seen, n, 1.0), alike)
     n = member.weights[some].sum(0)
     scatter = (n[:, None] * variance)[:, :, None] * np.eye(x.shape[1])

@@ -1,19 +1,19 @@
-"""Moments of numbers that covary, as floats: without a row, and the covariance that fits them best."""
+"""Moments of correlated numbers, as floats: without a row, and maximum likelihood covariances."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from credo.core.statistics import ALONE, Positions
+from credo.core.statistics import RESIDUAL_WEIGHT, Positions
 from credo.errors import EvidenceError
 from credo.families.normal_inverse_wishart import JointGaussian
 from credo.numerics.exact import Array
 
 
 def without_row(n: Array, mean: Array, scatter: Array, z: Array, w: Array) -> tuple[Array, Array, Array]:
-    """n, mean and scatter (a matrix, or variances) without a row each."""
+    """n, mean and scatter (a matrix, or variances), each row left out."""
     rest = n - w
-    empty = rest <= ALONE * n
+    empty = rest <= RESIDUAL_WEIGHT * n
     rest = np.where(empty, 1.0, rest)
     away = z - mean
     product = away[:, :, None] * away[:, None, :] if scatter.ndim == 3 else away**2
@@ -29,9 +29,9 @@ def most_likely(n: Array, mean: Array, scatter: Array, tied: bool) -> JointGauss
         scatter = np.broadcast_to(scatter.sum(-3, keepdims=True), scatter.shape)
         n = np.broadcast_to(n.sum(-1, keepdims=True), n.shape)
     covariance = scatter / np.where(n > 0, n, 1.0)[..., None, None]
-    covariance = np.where((n > 0)[..., None, None], covariance, np.eye(scatter.shape[-1]))  # of a class without rows
+    covariance = np.where((n > 0)[..., None, None], covariance, np.eye(scatter.shape[-1]))  # for a class without rows
     size = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
-    size = np.where(size > 0, size, np.inf)  # in units of their deviations: whatever the columns' units are
+    size = np.where(size > 0, size, np.inf)  # in units of their deviations, for columns in any units
     if not (np.linalg.eigvalsh(covariance / size[..., :, None] / size[..., None, :])[..., 0] > 1e-13).all():
         raise EvidenceError(
             "maximum likelihood gives one of the classes a singular covariance (too few rows, or columns that repeat "
@@ -41,7 +41,7 @@ def most_likely(n: Array, mean: Array, scatter: Array, tied: bool) -> JointGauss
 
 
 def regression(covariance: Array, given: Positions, absent: Positions) -> tuple[Array, Array]:
-    """The slopes of some columns on others, and the covariance that is left. (groups, absent, given or absent)"""
+    """The regression of some columns on others, and the residual covariance. (groups, absent, given or absent)"""
     cross = covariance[:, given[:, None], absent]
     slope = np.asarray(np.linalg.solve(covariance[:, given[:, None], given], cross).swapaxes(1, 2), dtype=np.float64)
     return slope, covariance[:, absent[:, None], absent] - slope @ cross

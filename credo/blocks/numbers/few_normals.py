@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from credo.numerics.exact import Array
 
-FEW_CELLS = 2**18  # rows x columns x classes
+FEW_NORMALS = 2**18  # rows x columns x classes, up to which NumPy is faster
 
 
 def add_normals_of_few(x: Array, shift: Array, centre: Array, half: Array, constant: Array, out: Array) -> None:

@@ -1,13 +1,12 @@
-"""Numbers that covary given the class: one Gaussian of all of them, its covariance each class's own, or shared.
+"""Correlated numbers given the class: a multivariate Gaussian with a covariance per class, or a shared one.
 
-The evidence is moments for each class and each pattern of missing cells, which adds. Where a pattern misses cells, EM
-completes the moments (the E-step fills in a row's missing cells by their regression on the known ones, and adds the
-covariance that is left), and what follows is computed as if the rows had been whole.
+The evidence is the moments of each class and each pattern of missing cells, which add. EM completes the moments of
+patterns with missing cells: its E-step replaces a missing cell by its regression on the known ones and adds the
+residual covariance. All else is computed as if the rows had been complete.
 
-Where classes are hidden, there is an EM around that one, and patterns are many (up to 2ᵈ). So what it expects of a
-batch are completed moments, one set a class (see completed_rows): both E-steps in one, after which the
-objective never falls. The prior knows the columns' scales from the known cells alone, which stay the same from step to
-step.
+If classes are hidden, a second EM runs around that one, and patterns are many (up to 2ᵈ). Its expected statistics of a
+batch are completed moments, one set per class (see completed_rows): both E-steps in one, so the objective never falls.
+The prior takes the columns' scales from the known cells alone, which don't change between steps.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, Label
 from credo.core.membership import Membership, Soft
 from credo.core.moments import CrossMoments, Moments
-from credo.core.soft_sums import SMALL
+from credo.core.soft_sums import FEW_SOFT_SUMS
 from credo.core.statistics import exceeds
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
@@ -50,13 +49,13 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden, Rounds):
 
     names: tuple[str, ...]
     covariance: Literal["full", "tied"]
-    blur: tuple[float, ...] = ()  # δ²/12 of each column, where numbers are known to be rounded
+    blur: tuple[float, ...] = ()  # δ²/12 of each column, for rounded numbers
 
     def keeps(self, label: Label) -> bool:
         return label.counted in ("joint", "completed", "known")
 
     def crowded(self, evidence: Evidence, slack: float) -> Label | None:
-        """Each row has one pattern of missing cells."""
+        """A part with more rows than its group: each row has one pattern of missing cells."""
         labels = [label for label in self.labels(evidence) if label != KNOWN]
         total = np.sum([evidence[label].weight for label in labels], axis=0)
         return labels[0] if labels and exceeds(total, evidence[ROWS].weight, slack) else None
@@ -89,7 +88,7 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden, Rounds):
         x = batch.encoded(NumberMatrix(self.names))
         if before.others is not None or before.lookup is not None:
             return None
-        if x.size * len(before.log_shares) < SMALL or np.isnan(x).any():
+        if x.size * len(before.log_shares) < FEW_SOFT_SUMS or np.isnan(x).any():
             return None
         found = now.expected_tied(x, before) if isinstance(now, JointLikelihood) else None
         if found is None:
@@ -98,11 +97,11 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden, Rounds):
 
     @property
     def _every(self) -> Label:
-        """Rows without missing cells."""
+        """The label of rows without missing cells."""
         return label_of(np.ones(len(self.names), dtype=bool))
 
     def _whole(self, moments: CrossMoments, groups: str) -> Evidence:
-        """Of whole rows: of what was there before numbers were rounded."""
+        """The evidence of complete rows, of numbers before rounding."""
         n, first, second = moments.sums
         if self.blur:
             moments = CrossMoments(n, first, second + n[:, None, None] * Exact.of(np.diag(self.blur)))

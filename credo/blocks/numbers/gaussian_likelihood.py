@@ -1,4 +1,4 @@
-"""log p(x | class) of numbers that covary within a class."""
+"""log p(x | class) of numbers that are correlated within a class."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from credo.blocks.numbers.missing import Completion, Filled, completed
 from credo.blocks.numbers.patterns import Flags, Pattern, patterns
 from credo.core.membership import Hard, Soft
 from credo.core.moments import CrossMoments, Moments
-from credo.core.soft_sums import SMALL, CentredSums
-from credo.core.statistics import ALONE
+from credo.core.soft_sums import FEW_SOFT_SUMS, CentredSums
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.errors import EvidenceError
@@ -31,13 +31,14 @@ from credo.numerics.multivariate import log_densities, log_density, mahalanobis,
 if TYPE_CHECKING:
     pass
 
-CHUNK = 2**22  # numbers of the matrices that are held at once
-CANCELLED = 1e-9  # of a variance: what is left of it has lost too many digits
+LEFT_OUT_MATRICES = 2**22  # numbers of the matrices of left-out rows that are held at once
+CANCELLED = 1e-9  # of a variance: a smaller remainder has lost too many digits
 
 
 @dataclass(frozen=True, eq=False)
 class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGiven, Draws):
-    """log p(x | class): a multivariate t where parameters are integrated out, else a normal; missing cells drop out."""
+    """log p(x | class): a multivariate t with parameters integrated out, otherwise a normal; missing cells are
+    marginalised."""
 
     names: tuple[str, ...]
     covariance: Literal["full", "tied"]
@@ -45,7 +46,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
     patterns: tuple[Pattern, ...]
     settings: Settings
     weight: float = 1.0
-    blur: Array | None = None  # (columns,): δ²/12, where numbers are known to be rounded
+    blur: Array | None = None  # (columns,) δ²/12, for rounded numbers
 
     def read(self, batch: Batch) -> Array:
         return batch.encoded(NumberMatrix(self.names))
@@ -56,12 +57,12 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
 
     @property
     def whole(self) -> bool:
-        """Whether no row misses a cell."""
+        """Whether all rows are complete."""
         return all(pattern.whole for pattern in self.patterns)
 
     @cached_property
     def pooled(self) -> Moments:
-        """Each column by itself, all classes together. (1, columns)"""
+        """The moments of each column over all classes. (1, columns)"""
         if len(self.patterns) == 1 and self.whole:
             return self.patterns[0].columns
         d = len(self.names)
@@ -85,17 +86,17 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
 
     @cached_property
     def prior_mean(self) -> Array:
-        """About the shift, which is the same but for rounding. (d,)"""
+        """The pooled mean about the shift: 0 up to rounding. (d,)"""
         return np.asarray((self.pooled.first / self.pooled.n - Exact.of(self.shift)).value[0, self.varying])
 
     @cached_property
     def prior_variance(self) -> Array:
-        n = np.maximum(self.pooled.n.value[0], ALONE)
+        n = np.maximum(self.pooled.n.value[0], RESIDUAL_WEIGHT)
         return np.asarray((self.pooled.scatter[0] / n)[self.varying])
 
     @cached_property
     def about_shift(self) -> list[tuple[Flags, Array, Array, Array]]:
-        """Each pattern's columns among those with any variance, n, mean about the shift and scatter."""
+        """For each pattern, its columns among those with any variance, n, the mean about the shift, and the scatter."""
         found = []
         for pattern in self.patterns:
             inside = self.varying[pattern.known]
@@ -109,7 +110,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
 
     @cached_property
     def completed(self) -> tuple[Array, Array, Array]:
-        """n, mean about the shift and scatter of whole rows: as seen, or as EM completes them."""
+        """n, mean about the shift and scatter of complete rows, as observed or as EM completes them."""
         if self.whole:
             d = self.size
             if not self.patterns:
@@ -120,7 +121,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         return completed(self, parts, self.at_mode(self.with_prior(*self._first_guess())))
 
     def _first_guess(self) -> tuple[Array, Array, Array]:
-        """Each column's own mean and scatter, as if the columns were independent."""
+        """The mean and scatter of each column, as if columns were independent."""
         d = self.size
         n, first, second = np.zeros((3, self.classes, d))
         for known, rows, mean, scatter in self.about_shift:
@@ -170,14 +171,14 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         if not other.size:
             return 0.0
         n, mean, scatter = self.completed
-        away = (self.shift - other.shift)[other.varying]  # rounding, since both have the same rows
+        away = (self.shift - other.shift)[other.varying]  # rounding errors, since both have the same rows
         return float(other.gaussians.log_likelihood(n, mean + away, scatter).sum())
 
     def points(self, cells: Array) -> Array:
         return np.asarray((cells - self.shift)[:, self.varying] / np.sqrt(self.prior_variance))
 
     def expected_cells(self, cells: Array, shares: Array) -> dict[str, Any]:
-        """A missing cell's regression on the known ones, in each group."""
+        """Missing cells by their regression on the known ones, averaged over groups."""
         from credo.blocks.numbers.imputing import expected_rows
 
         point = self._point
@@ -197,7 +198,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         return self._cells(drawn_rows(cells, np.asarray(classes), law, degrees, rng), cells)
 
     def _of_all_columns(self, mean: Array | None, matrix: Array | None) -> JointGaussian:
-        """About 0; columns without variance have their value, and are apart."""
+        """The parameters of all columns, about 0; a column without variance is constant and independent."""
         d, inside = len(self.names), np.flatnonzero(self.varying)
         centre = np.repeat(self.shift[None], self.classes, axis=0)
         covariance = np.repeat(np.eye(d)[None], self.classes, axis=0)
@@ -207,14 +208,14 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         return JointGaussian(centre, covariance)
 
     def _cells(self, filled: Array, cells: Array) -> dict[str, Any]:
-        """Columns; one without variance has its value, and one that was never seen none."""
+        """The cells by column; a column without variance is constant, and one without evidence is unknown."""
         filled = np.where(self.varying | ~np.isnan(cells), filled, self.shift)
         filled = np.where(self.pooled.n.value[0] > 0, filled, np.nan)
         return {name: filled[:, j] for j, name in enumerate(self.names)}
 
     @property
     def _point(self) -> JointLikelihood:
-        """With point estimates: posterior means in the place of integrals."""
+        """The likelihood at the posterior means, instead of integrals."""
         bayes = self.settings.estimate == "bayes"
         return replace(self, settings=replace(self.settings, estimate="mean")) if bayes else self
 
@@ -223,7 +224,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         return {}
 
     def _root(self, known: Flags) -> tuple[Array, Array, Array, Array]:
-        """For rows with those columns: means, whitening matrices, log-determinants and degrees of freedom (or ∞)."""
+        """Means, whitening matrices, log-determinants and degrees of freedom (or ∞) of the known columns."""
         key = known.tobytes()
         if key not in self._roots:
             try:
@@ -243,14 +244,14 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         root = np.linalg.cholesky(matrix[:, inside[:, None], inside])
         log_determinant = 2 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(1)
         white = np.linalg.inv(root)
-        if self.blur is not None and self.settings.estimate != "bayes":  # log p(x) is less by ½ tr Σ⁻¹ diag(δ²/12)
+        if self.blur is not None and self.settings.estimate != "bayes":  # log p(x) decreases by ½ tr Σ⁻¹ diag(δ²/12)
             log_determinant += (white**2).sum(1) @ self.blur[self.varying][inside]
         return mean[:, inside], white, log_determinant, degrees
 
     def add(self, cells: Array, out: Array) -> None:
         if not self.size or not self.weight:
             return
-        many = cells.size * self.classes >= SMALL and (self.blur is None or not np.isnan(cells).any())
+        many = cells.size * self.classes >= FEW_SOFT_SUMS and (self.blur is None or not np.isnan(cells).any())
         if self.settings.estimate != "bayes" and many:
             self._normals.add(self._varying_cells(cells), self.weight, self.tied, out)
             return
@@ -279,8 +280,8 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         return CrossMoments(n, first, second + Exact.of(more))
 
     def expected_tied(self, x: Array, before: Before) -> tuple[CentredSums, HiddenGroups] | None:
-        """What is expected of whole rows whose group is hidden; None where their products are better taken group by
-        group: where covariances differ, or where there are many groups of few columns."""
+        """The expected sums of complete rows with hidden groups; None if products are better taken group by group, for
+        different covariances, or for many groups of few columns."""
         d = self.size
         if not self.tied or self.settings.estimate == "bayes" or d < len(self.names) or self.classes > d * d:
             return None
@@ -303,7 +304,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         return found
 
     def _distances(self, cells: Array) -> Iterator[tuple[Flags, Any, Array]]:
-        """Squared Mahalanobis distances from each class, pattern by pattern. (rows, classes)"""
+        """Squared Mahalanobis distances from each class, for each pattern. (rows, classes)"""
         z = (cells - self.shift)[:, self.varying] if self.size < cells.shape[1] else cells - self.shift
         for known, rows in patterns(z):
             if not known.any():
@@ -314,11 +315,11 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
 
     @property
     def _same_scale(self) -> bool:
-        """Whether all classes have one matrix (integrating, a class with fewer rows has a wider one)."""
+        """Whether all classes have the same matrix; with integration, a class with fewer rows has a wider one."""
         return self.settings.estimate != "bayes"
 
     def mahalanobis(self, cells: Array) -> Array:
-        """Of the point estimate, over the known cells; 0 where none is. (rows, classes)"""
+        """Distances under the point estimate over the known cells; 0 without any. (rows, classes)"""
         found = np.zeros((len(cells), self.classes))
         for _, rows, squared in self._point._distances(cells):
             found[rows] = np.sqrt(squared)
@@ -331,14 +332,14 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
             for i in range(len(cells)):
                 self._without(cells[i], own, i).add(cells[i : i + 1], out[i : i + 1])
             return
-        step = max(1, CHUNK // (self.classes * self.size**2))
+        step = max(1, LEFT_OUT_MATRICES // (self.classes * self.size**2))
         for start in range(0, len(cells), step):
             rows = slice(start, start + step)
             part = Hard(own.codes[rows], own.groups, own.weight[rows])
             out[rows] += self._left_out(cells[rows], part)
 
     def _without(self, row: Array, own: Hard, i: int) -> JointLikelihood:
-        """Refitted without a row."""
+        """The likelihood, refitted without a row."""
         known = ~np.isnan(row)
         member = Hard(own.codes[i : i + 1], self.classes, own.weight[i : i + 1])
         kept = []
@@ -354,14 +355,14 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         return replace(self, patterns=tuple(kept), weight=1.0)
 
     def _left_out(self, cells: Array, own: Hard) -> Array:
-        """Rows (without missing cells) that are left out one by one: each class's matrix is factored again."""
+        """The log-likelihood of complete rows, each left out: each class's matrix is factored again. (rows, classes)"""
         z, w, rows = (cells - self.shift)[:, self.varying], own.weight, np.arange(len(cells))
         everyone = np.full(len(z), self.completed[0].sum())
         variance = np.repeat(self.prior_variance[None] * everyone[:1, None], len(z), axis=0)
         rest, place, left = without_row(everyone, np.repeat(self.prior_mean[None], len(z), axis=0), variance, z, w)
         sure = (left > CANCELLED * variance).all(1) & (rest > 0)
         found = np.zeros((len(z), self.classes))
-        for i in rows[~sure]:  # a column is constant without this row, or loses its digits
+        for i in rows[~sure]:  # without this row, a column is constant or loses digits
             self._without(cells[i], own, i).add(cells[i : i + 1], found[i : i + 1])
         z, w, k, rest = z[sure], w[sure], own.codes[sure], rest[sure]
         n, mean, scatter = (np.repeat(part[None], len(z), axis=0) for part in self.completed)
@@ -378,7 +379,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         return found
 
     def _law(self, belief: JointParameters) -> tuple[Array, Array, Array]:
-        """Centre, matrix and degrees of freedom of the density that predicts a row."""
+        """Centre, matrix and degrees of freedom of the predictive density."""
         if self.settings.estimate == "bayes":
             degrees, factor = belief.predictive()
             return belief.mean, belief.scale * factor[..., None, None], degrees

@@ -1,7 +1,7 @@
-"""EM's E-step of rows of numbers whose group is hidden, in one pass: the expected moments.
+"""EM's E-step of rows of numbers with hidden groups in one pass: the expected moments.
 
-Log-densities become responsibilities, and these sums, while a few rows are in the processor's cache. What other blocks
-say of the rows is known before.
+Log-densities, responsibilities and sums are computed while a few rows are in the processor's cache. The log-likelihoods
+of other blocks are known before.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from credo.core.moments import Moments
 from credo.core.soft_sums import CentredSums, symmetric
 from credo.numerics.exact import Array
 
-PADDED = 3  # columns after each matrix's own: kernels take four at a time
+PADDING = 3  # columns after each matrix: kernels take four at a time
 
 
 class HiddenGroups(NamedTuple):
-    """Of rows whose group is hidden."""
+    """The group sizes and log-probabilities of rows with hidden groups."""
 
-    n: Array  # (groups,): how many are expected in each
-    log_prob: Array  # (rows,): log Σₖ shareₖ p(row | k)
+    n: Array  # (groups,) the expected number of rows
+    log_prob: Array  # (rows,) log Σₖ shareₖ p(row | k)
 
 
 class Before(NamedTuple):
@@ -30,8 +30,8 @@ class Before(NamedTuple):
 
     log_shares: Array  # (groups,)
     weight: Array  # (rows,)
-    others: Array | None = None  # log-likelihoods (rows, groups), which responsibilities take the place of
-    lookup: Lookup | None = None  # more log-likelihoods, whose joint values are counted
+    others: Array | None = None  # (rows, groups) log-likelihoods, which responsibilities overwrite
+    lookup: Lookup | None = None  # log-likelihoods of joint values, which are counted
 
 
 class NormalColumns(NamedTuple):
@@ -40,7 +40,7 @@ class NormalColumns(NamedTuple):
     shift: Array  # (columns,)
     mean: Array  # (groups, columns)
     variance: Array  # (groups, columns)
-    log_peaks: Array  # (groups, columns): the log-density at the mean
+    log_peaks: Array  # (groups, columns) the log-density at the mean
 
 
 def expected_moments(x: Array, before: Before, law: NormalColumns) -> tuple[Moments, HiddenGroups]:
@@ -63,17 +63,17 @@ def expected_moments(x: Array, before: Before, law: NormalColumns) -> tuple[Mome
 def expected_tied(
     x: Array, before: Before, shift: Array, mean: Array, white: Array, log_peak: float
 ) -> tuple[CentredSums, HiddenGroups]:
-    """Of columns that covary alike in all groups, N(shift + mean, Σ), W′W = Σ⁻¹ being triangular; no cell is missing.
-    log_peak is the log-density at the mean. The sums are about the shift and the groups' means.
+    """The sums for N(shift + mean, Σ) with a shared Σ, W′W = Σ⁻¹ and W triangular, about the shift and the groups'
+    means.
 
-    What a tied covariance takes from its rows is the sum of all groups' scatters, which is found faster than each of
-    them: so each group is given its share of it.
+    No cell is missing; log_peak is the log-density at the mean. A tied covariance needs only the sum of all groups'
+    scatters, which is faster than each of them: each group gets its share of the sum.
     """
     from credo._kernels.blocks.hidden_groups import expect_tied_products
 
     groups, d = mean.shape
     n, first, flat_mean = np.zeros(groups), np.zeros((groups, d)), mean @ white.T
-    second, together = np.zeros((d, d + PADDED)), np.zeros((groups, groups + PADDED))
+    second, together = np.zeros((d, d + PADDING)), np.zeros((groups, groups + PADDING))
     tops, totals = np.empty((2, len(x)))
     own = np.ascontiguousarray(x), np.ascontiguousarray(before.weight), shift, np.ascontiguousarray(white)
     peak = before.log_shares + log_peak
@@ -86,7 +86,7 @@ def expected_tied(
 
 
 def _in_columns(n: Array, first: Array, total: Array, white: Array, mean: Array) -> CentredSums:
-    """Sums over u = Wz as those over z; the scatter that the groups share is dealt out by their rows."""
+    """Sums over z from those over u = Wz; the shared scatter is divided among groups by their rows."""
     moved = np.where(n > 0, 1 / np.where(n > 0, n, 1.0), 0.0)[:, None, None] * first[:, :, None] * first[:, None, :]
     within = total - moved.sum(0)
     root = np.linalg.inv(white)
@@ -95,7 +95,7 @@ def _in_columns(n: Array, first: Array, total: Array, white: Array, mean: Array)
 
 
 def _log_prob(tops: Array, totals: Array) -> Array:
-    """In place."""
+    """log Σ = top + log total, in place."""
     with np.errstate(divide="ignore"):
         np.log(totals, out=totals)
     tops += totals

@@ -1,4 +1,4 @@
-"""Rows of numbers that covary, whose missing cells are filled in given the known ones."""
+"""Imputation of missing cells of correlated numbers, given the known ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from credo.numerics.exact import Array
 
 
 def expected_rows(x: Array, shares: Array, law: JointGaussian) -> Array:
-    """Missing cells as expected, of rows that belong to groups with these probabilities (rows, groups)."""
+    """Rows with the expectations of missing cells, given P(group) of each row (rows, groups)."""
     filled = x.copy()
     for known, rows in patterns(x):
         if not known.all():
@@ -24,10 +24,10 @@ def expected_rows(x: Array, shares: Array, law: JointGaussian) -> Array:
 
 
 def drawn_rows(x: Array, classes: Any, law: JointGaussian, degrees: Array, rng: np.random.Generator) -> Array:
-    """Missing cells drawn given the known ones and the row's group: normal, or Student's t where degrees are finite.
+    """Rows with missing cells drawn given the known ones and the group: normal, or Student's t for finite degrees.
 
-    Given p cells at the squared distance q, a t with ν degrees has ν + p, and its matrix is (ν + q)/(ν + p) times what
-    regression leaves.
+    Given p cells at the squared distance q, a t with ν degrees of freedom has ν + p, and its matrix is (ν + q)/(ν + p)
+    times the residual covariance.
     """
     filled = x.copy()
     for known, rows in patterns(x):
@@ -48,8 +48,10 @@ def drawn_rows(x: Array, classes: Any, law: JointGaussian, degrees: Array, rng: 
 
 
 def regressed(x: Array, known: Flags, mean: Array, covariance: Array) -> tuple[Array, Array]:
-    """What each group expects of the missing cells of rows that miss the same ones, and the covariance that is left.
-    (groups, rows, missing), (groups, missing, missing)"""
+    """The expectations of missing cells in rows of one pattern, and the residual covariance, for each group.
+
+    (groups, rows, missing), (groups, missing, missing)
+    """
     given, absent = np.flatnonzero(known), np.flatnonzero(~known)
     slope, left = regression(covariance, given, absent)
     away = x[:, given] - mean[:, None, given]

@@ -23,7 +23,7 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership, Soft
 from credo.core.moments import Moments
-from credo.core.soft_sums import SMALL
+from credo.core.soft_sums import FEW_SOFT_SUMS
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.data.cells import LARGEST_NUMBER
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Numbers(Block, Completes, ExpectsHidden, Rounds, Tallies):
-    """x | class ~ N(μ, σ²) for each column; of logarithms where `logs`.
+    """x | class ~ N(μ, σ²) for each column, or of log x with `logs`.
 
-    The prior is NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2), s being `strength`: as if s rows
-    of the pooled mean and variance had been seen in each class before. A column without variance is ignored.
+    The prior is NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2) with the strength s, like s rows
+    with the pooled mean and variance in each class. A column without variance is ignored.
     """
 
     names: tuple[str, ...]
     logs: bool = False
-    strict: frozenset[str] = frozenset()  # columns in which a number must have a logarithm, or it is an error
-    dates: bool = False  # whether these are days since 1970
-    blur: tuple[float, ...] = ()  # δ²/12 of each column, where numbers are known to be rounded
+    strict: frozenset[str] = frozenset()  # columns in which a number without a logarithm is an error
+    dates: bool = False  # whether the numbers are days since 1970
+    blur: tuple[float, ...] = ()  # δ²/12 of each column, for rounded numbers
 
     @property
     def label(self) -> Label:
@@ -69,7 +69,7 @@ class Numbers(Block, Completes, ExpectsHidden, Rounds, Tallies):
         else:
             statistics = Moments.of_tiles(self._tiles(batch, member), len(self.names), member)
             if not (statistics.second.high < LARGEST_NUMBER**2).all():
-                batch.matrix(self.names)  # which refuses the wrong cell by name
+                batch.matrix(self.names)  # raises an error that names the wrong cell
         return self._evidence(statistics, groups)
 
     def rounded(self, steps: Mapping[str, float]) -> Numbers:
@@ -80,7 +80,7 @@ class Numbers(Block, Completes, ExpectsHidden, Rounds, Tallies):
         return self._evidence(self._blurred(evidence[self.label]), groups) if self.blur else evidence
 
     def _blurred(self, moments: Moments) -> Moments:
-        """Of what was there before numbers were rounded."""
+        """The moments of numbers before rounding."""
         n, first, second = moments.sums
         return Moments(n, first, second + n * Exact.of(np.array(self.blur))) if self.blur else moments
 
@@ -96,19 +96,19 @@ class Numbers(Block, Completes, ExpectsHidden, Rounds, Tallies):
     def expected_of_normals(
         self, batch: Batch, before: Before, groups: str, law: NormalColumns
     ) -> tuple[Evidence, HiddenGroups] | None:
-        """None where there are so few rows that NumPy takes less time than Numba takes to load."""
+        """The expected statistics of normal columns; None for so few rows that NumPy is faster than loading Numba."""
         x = batch.encoded(NumberMatrix(self.names))
-        if x.size * len(before.log_shares) < SMALL:
+        if x.size * len(before.log_shares) < FEW_SOFT_SUMS:
             return None
         statistics, found = expected_moments(x, before, law)
         return self._evidence(self._blurred(statistics), groups), found
 
     def _tiles(self, batch: Batch, member: Membership) -> Iterable[tuple[int, Array]]:
-        """Soft sums are of rows that EM reads again and again."""
+        """Tiles of the rows; under soft membership they are cached, since EM reads rows repeatedly."""
         return batch.tiles(self.names) if isinstance(member, Hard) else [(0, batch.encoded(NumberMatrix(self.names)))]
 
     def taken_from(self, evidence: Evidence, wider: Numbers) -> Evidence:
-        """Evidence of a block with more columns, of which only this one's are kept."""
+        """This block's part of the evidence of a block with more columns."""
         places = np.array([wider.names.index(name) for name in self.names], dtype=np.intp)
         part = evidence.parts[self.label]
         own = Part(part.axes, part.statistics.take(1, places))
@@ -129,5 +129,5 @@ class Numbers(Block, Completes, ExpectsHidden, Rounds, Tallies):
 
 @cache
 def _schema(names: tuple[str, ...], kind: Kind) -> Schema:
-    """The same for all batches, so that uniting them is no work."""
+    """The schema, shared by all batches, so that merging is fast."""
     return Schema(tuple(Column(name, kind) for name in names))

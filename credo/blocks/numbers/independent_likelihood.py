@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.blocks.gaussians import add_left_out, add_normals, add_students
-from credo._kernels.core.sums import ALIKE
+from credo._kernels.core.sums import EQUAL_SCATTER
 from credo.blocks.block import Parameter, Scale, Settings
 from credo.blocks.capabilities import (
     CountsIgnored,
@@ -24,14 +24,14 @@ from credo.blocks.capabilities import (
     Points,
     SharedFactor,
 )
-from credo.blocks.numbers.few_normals import FEW_CELLS, add_normals_of_few
+from credo.blocks.numbers.few_normals import FEW_NORMALS, add_normals_of_few
 from credo.blocks.numbers.hidden_rows import NormalColumns
 from credo.blocks.numbers.logarithms import logarithms
 from credo.blocks.numbers.student_runs import ends_of_runs
 from credo.blocks.scoring import ScoredColumns
 from credo.core.membership import Hard
 from credo.core.moments import Moments
-from credo.core.statistics import ALONE, Positions
+from credo.core.statistics import RESIDUAL_WEIGHT, Positions
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.errors import EvidenceError
@@ -44,16 +44,16 @@ from credo.numerics.special import log_gamma_ratio
 if TYPE_CHECKING:
     from credo.blocks.numbers.number_scoring import NumberScorer
 
-LOST = 1e-5  # what is left of a sum of squares without a row, at which digits were lost
-INTEGRATED = ("bayes", "mean")  # estimates that follow from the posterior's parameters
-CHUNK = 2**20  # cells of rows that are left out one by one, exactly
+LOST_DIGITS = 1e-5  # of a sum of squares: a smaller remainder without a row has lost digits
+POSTERIOR_ESTIMATES = ("bayes", "mean")  # estimates from the posterior's parameters
+LEFT_OUT_CELLS = 2**20  # cells of rows that are left out exactly, at once
 
 
 @dataclass(frozen=True, eq=False)
 class NumbersLikelihood(
     ScoredColumns, KnowsFarRows, LogPrior, LogEvidence, Points, Expects, SharedFactor, CountsIgnored, Draws
 ):
-    """log p(x | class) of independent numbers: Student's t where parameters are integrated out, else a normal."""
+    """log p(x | class) of independent numbers: Student's t with parameters integrated out, otherwise a normal."""
 
     names: tuple[str, ...]
     logs: bool
@@ -61,8 +61,8 @@ class NumbersLikelihood(
     settings: Settings
     weights: Array | None = None  # (columns,)
     dates: bool = False
-    blur: Array | None = None  # (columns,): δ²/12, where numbers are known to be rounded
-    part_of: tuple[NumbersLikelihood, Positions] | None = None  # what each column has is found there once, for all
+    blur: Array | None = None  # (columns,) δ²/12, for rounded numbers
+    part_of: tuple[NumbersLikelihood, Positions] | None = None  # the whole, which computes values of all columns once
 
     def read(self, batch: Batch) -> Array:
         x = batch.encoded(NumberMatrix(self.names))
@@ -76,7 +76,7 @@ class NumbersLikelihood(
         return logarithms(x), {(name, "numbers that have no logarithm"): int(n) for name, n in lost if n}
 
     def base(self, cells: Array) -> Array | float:
-        """The density of x = exp(z) is that of z over x."""
+        """-log x, since the density of x = exp(z) is that of z divided by x."""
         return -np.nansum(cells, axis=1) if self.logs else 0.0
 
     @cached_property
@@ -88,7 +88,7 @@ class NumbersLikelihood(
 
     @cached_property
     def varying(self) -> NDArray[np.bool_]:
-        """Which columns are used: those with any variance."""
+        """Whether a column has any variance: others are ignored. (columns,)"""
         if self.part_of is not None:
             whole, at = self.part_of
             return np.asarray(whole.varying[at])
@@ -96,7 +96,8 @@ class NumbersLikelihood(
 
     @cached_property
     def shift(self) -> Array:
-        """Near the columns' means: numbers are taken about it, so that a mean of 10⁹ costs no digits. (columns,)"""
+        """A number near each column's mean: numbers are taken relative to it, so that large means lose no digits.
+        (columns,)"""
         if self.part_of is not None:
             whole, at = self.part_of
             return np.asarray(whole.shift[at])
@@ -111,7 +112,7 @@ class NumbersLikelihood(
 
     @cached_property
     def prior(self) -> NormalInverseGamma:
-        """About the shift, as is all that follows."""
+        """The prior about the shift; all that follows is about the shift, too."""
         return of_numbers(columns_as_groups(self.pooled.about(self.shift)), self.settings.strength)
 
     @cached_property
@@ -126,7 +127,7 @@ class NumbersLikelihood(
             found: Gaussian = self.posterior.mode() if estimate == "map" else self.posterior.mean()
             return found
         found = self.prior.maximum_likelihood(columns_as_groups(self.shifted))
-        empty = ~(self.statistics.n.value > 0).any(1, keepdims=True)  # a class without rows has no probability anyway
+        empty = ~(self.statistics.n.value > 0).any(1, keepdims=True)  # a class without rows has probability 0
         found = Gaussian(np.where(empty, 0.0, found.mean), np.where(empty, 1.0, found.variance))
         wrong = np.argwhere(~(found.variance > 0) & self.varying)
         if len(wrong):
@@ -137,21 +138,21 @@ class NumbersLikelihood(
         return found
 
     def log_prior(self) -> float:
-        """log N(μ; m, σ²/s) + log InverseGamma(σ²), of the columns with any variance."""
-        with np.errstate(all="ignore"):  # the others have no density
+        """Σ log N(μ; m, σ²/s) + log InverseGamma(σ²) over the columns with any variance."""
+        with np.errstate(all="ignore"):  # other columns have no density
             found = self.prior.log_prior(self.gaussian)
         return float(np.where(self.varying, found, 0.0).sum())
 
     @cached_property
     def normals(self) -> NormalColumns | None:
-        """The point estimate, where all columns have a say, once each."""
+        """The point estimate, if all columns are used with weight 1."""
         if self.settings.estimate == "bayes" or self.logs or self.weights is not None or not self.varying.all():
             return None
         return NormalColumns(self.shift, *self.gaussian, self._log_peaks(self.gaussian.variance))
 
     @property
     def _centre(self) -> Array:
-        """Where each class expects its numbers. (classes, columns)"""
+        """The expectation of each class's numbers. (classes, columns)"""
         if self.settings.estimate != "bayes":
             return np.asarray(self.gaussian.mean)
         if self.part_of is not None:
@@ -160,7 +161,7 @@ class NumbersLikelihood(
         return np.asarray(self.posterior.location)
 
     def _log_peaks(self, variance: Array) -> Array:
-        """-½ log 2πσ², less δ²/24σ². (classes, columns)"""
+        """-½ log 2πσ² - δ²/24σ². (classes, columns)"""
         blur = 0.0 if self.blur is None else self.blur / variance
         return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + blur))
 
@@ -175,13 +176,13 @@ class NumbersLikelihood(
         else:
             variance = np.where(self.varying, self.gaussian.variance, 1.0)
             constant = self._log_peaks(variance) * weights
-            few = cells.size * len(out.T) <= FEW_CELLS and not add_normals.is_ready and not np.isnan(cells).any()
+            few = cells.size * len(out.T) <= FEW_NORMALS and not add_normals.is_ready and not np.isnan(cells).any()
             add = add_normals_of_few if few else add_normals
             add(cells, self.shift, self._centre, 0.5 * weights / variance, constant, out)
 
     @cached_property
     def _student(self) -> StudentTerms:
-        """(classes, columns)"""
+        """The terms of Student's t. (classes, columns)"""
         if self.part_of is not None:
             whole, at = self.part_of
             return StudentTerms(*(part[:, at] for part in whole._student))
@@ -189,14 +190,14 @@ class NumbersLikelihood(
         return StudentTerms.of(posterior.strength, posterior.shape, np.where(self.varying, posterior.scale, 1.0))
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
-        """By one kernel; exactly one by one where digits were lost, or weights differ from 1."""
+        """By one kernel; rows with lost digits or weights other than 1 are left out one by one, exactly."""
         if not self.varying.all():
             if self.varying.any():
                 places = np.flatnonzero(self.varying).tolist()
                 self.pick(places).add_left_out(self.cells_of(cells, places), own, out)
             return
         if self.settings.estimate == "ml":
-            _ = self.gaussian  # refused, where a class has no variance
+            _ = self.gaussian  # an error, if a class has no variance
         unsure, scores = own.weight != 1.0, np.zeros_like(out)
         student, mean = self.settings.estimate == "bayes", self.shifted.mean
         limit, others, mine, ends = self._without_one
@@ -210,7 +211,11 @@ class NumbersLikelihood(
     def scorer(self) -> NumberScorer | None:
         from credo.blocks.numbers.number_scoring import NumberScorer
 
-        return NumberScorer(self, self.statistics, self.settings) if self.settings.estimate in INTEGRATED else None
+        return (
+            NumberScorer(self, self.statistics, self.settings)
+            if self.settings.estimate in POSTERIOR_ESTIMATES
+            else None
+        )
 
     def cells_to_score(self, cells: Array) -> Array:
         return cells
@@ -221,16 +226,16 @@ class NumbersLikelihood(
 
     @cached_property
     def _without_one(self) -> tuple[Array, Array, Array, Any]:
-        """What the kernel needs: limits of squares, tables of classes that a row isn't in and of its own, and ends.
+        """For the kernel: limits of squares, tables for other classes and for the row's class, and ends of runs.
 
-        With M the mean of all N numbers, the prior without z has the mean M - (z - M)/(N - 1), and its spread is a
-        quadratic in z, as is then the posterior's of a class whose mean is m: both are written in u = z - m.
+        With the mean M of all N numbers, the prior without z has the mean M - (z - M)/(N - 1). Its spread is quadratic
+        in z, and so is that of the posterior of a class with mean m: both are polynomials of u = z - m.
         """
         if self.part_of is not None:
             whole, at = self.part_of
             limit, others, mine, _ = whole._without_one
             return limit[at], others[:, at], mine[:, at], ends_of_runs(others[:, at, 5])
-        with np.errstate(all="ignore"):  # of ignored columns
+        with np.errstate(all="ignore"):  # in ignored columns
             return self._tables_without_one()
 
     def _tables_without_one(self) -> tuple[Array, Array, Array, Any]:
@@ -238,15 +243,15 @@ class NumbersLikelihood(
         n, mean, scatter = own.n.value, own.mean, own.scatter
         everyone = self.pooled.about(self.shift)
         size, squares = everyone.n.value[0], everyone.scatter[0]
-        share = 1 / np.where(size > 1, size - 1, 1.0)  # of a row of weight 1: there must be more than that
+        share = 1 / np.where(size > 1, size - 1, 1.0)  # of a row of weight 1, if there are others
         away = everyone.mean[0] - mean
         prior = s * share * (squares - share * size * away**2)
         slopes = 2 * s * share**2 * size * away, -s * share**2 * size
 
         def table(n: Array, own: Array, grown: Array | float) -> Array:
-            """`grown` is 1/n of the class's rows but this: by it the class's mean moves, its own row being lost."""
+            """`grown` is 1/n for the class's other rows, the factor by which its mean moves without the row."""
             pull, factor, power, constant = self._left_out(n, s)
-            far, step = away * (1 + share), grown - share  # the prior's mean lies at far + step·u
+            far, step = away * (1 + share), grown - share  # the prior's mean is far + step·u
             b = (
                 scatter + prior + pull * n * far**2,
                 slopes[0] + 2 * pull * n * far * step,
@@ -262,18 +267,18 @@ class NumbersLikelihood(
         left = np.maximum(n - 1, 0.0)
         inverse = np.where(left > 0, 1 / np.where(left > 0, left, 1.0), 0.0)
         others, mine = table(n, np.zeros_like(n), 0.0), table(left, n * inverse, inverse)
-        return (1 - LOST) * squares / (share * size), others, mine, ends_of_runs(others[..., 5])
+        return (1 - LOST_DIGITS) * squares / (share * size), others, mine, ends_of_runs(others[..., 5])
 
     @cached_property
     def _unit(self) -> Array:
-        """A variance in which the rows' spreads are measured: what classes share is left out. (columns,)"""
+        """A unit of variance for the rows' spreads; factors that classes share are omitted. (columns,)"""
         if self.part_of is not None:
             whole, at = self.part_of
             return np.asarray(whole._unit[at])
         return np.where(self.varying, self.pooled.scatter[0] / np.maximum(self.pooled.n.value[0], 1), 1.0)
 
     def _left_out(self, n: Array, s: float) -> tuple[Array, Array, Array, Array]:
-        """Of classes with n rows: the prior's pull, factors of squared distances, powers and constants."""
+        """For classes with n rows: the prior's share, factors of squared distances, powers and constants."""
         after = s + n
         shape = 1 + after / 2
         pull = s / np.where(after > 0, after, 1.0)
@@ -285,7 +290,7 @@ class NumbersLikelihood(
             return pull, 0.5 * factor, shape, 0.5 * np.log(factor)
 
     def _exactly(self, x: Array, j: int, own: Hard) -> Array:
-        """Column j of rows left out one by one, in pairs of floats; 0 where it is ignored. (rows, classes)"""
+        """Column j of rows left out one by one, in pairs of floats; 0 if it is ignored. (rows, classes)"""
         prior, statistics, varies = self._without_each(x, j, own)
         likelihood = np.zeros((len(x), len(self.statistics.n.value)))
         if not varies.any():
@@ -309,16 +314,16 @@ class NumbersLikelihood(
         return likelihood
 
     def _without_each(self, x: Array, j: int, own: Hard) -> tuple[NormalInverseGamma, Moments, Any]:
-        """The prior (rows, 1) and the statistics (rows, classes, 1) without each row, where the column still varies.
+        """The prior (rows, 1) and the statistics (rows, classes, 1), each row left out, where the column still varies.
 
-        A row's own number is taken away in the pairs of floats that it was added in.
+        A row's number is subtracted in pairs of floats.
         """
         member, shift = Hard.of(np.arange(len(x)), len(x), own.weight), self.shift[j : j + 1]
         alone = Moments.of(np.where(np.isnan(x), 0.0, x)[:, None], member).about(shift)
         column = self.shifted.take(1, np.array([j]))
         everyone = column.pooled() - alone
-        left = everyone.n.value[:, 0] > ALONE * column.n.value.sum()
-        varies = ~np.isnan(x) & left & (everyone.scatter[:, 0] > ALIKE * self.pooled.second.high[0, j])
+        left = everyone.n.value[:, 0] > RESIDUAL_WEIGHT * column.n.value.sum()
+        varies = ~np.isnan(x) & left & (everyone.scatter[:, 0] > EQUAL_SCATTER * self.pooled.second.high[0, j])
         rows = np.flatnonzero(varies)
         others = Moments(*(part[rows][:, None] for part in everyone.sums))
         return of_numbers(others, self.settings.strength), column.leaving_out(alone[rows], own.codes[rows]), varies
@@ -348,7 +353,8 @@ class NumbersLikelihood(
         return np.asarray(cells[rows])
 
     def far(self, cells: Array, alike: Self, log_odds: Array, certain: float) -> NDArray[np.bool_]:
-        """Outside of where the probable side's density is above the other's peak, weighed by the odds."""
+        """Rows with a number at which the density of the more probable case is below the other's peak, given the
+        odds."""
         own_peak, same_peak = self._peaks, alike._peaks
         below, above = (np.full(len(self.names), -np.inf), np.full(len(self.names), np.inf))
         for side, room, asked in (
@@ -368,7 +374,7 @@ class NumbersLikelihood(
         return np.asarray(-0.5 * np.log(2 * np.pi * np.where(self.varying, self.gaussian.variance, 1.0)))
 
     def _within(self, room: Array) -> tuple[Array, Array]:
-        """Between which numbers every class's log-density is less than `room` below its peak; nowhere, if room < 0."""
+        """The interval in which every class's log-density is within `room` of its peak; empty if room < 0."""
         with np.errstate(over="ignore", invalid="ignore"):
             if self.settings.estimate == "bayes":
                 inverse, power, _ = self._student
@@ -401,16 +407,16 @@ class NumbersLikelihood(
         return np.asarray((cells - self.shift)[:, self.varying] / np.sqrt(self._unit[self.varying]))
 
     def expected_cells(self, cells: Array, shares: Array) -> dict[str, Any]:  # noqa: ARG002 - columns are independent
-        """Of logarithms, the exponential of their mean."""
+        """The means of numbers; for logarithms, the exponential of their mean."""
         mean = shares @ self._centre + self.shift
         mean = np.where(self.varying, mean, np.where(self.pooled.n.value[0] > 0, self.shift, np.nan))
         mean = np.exp(mean) if self.logs else mean
         return {name: mean[:, j] for j, name in enumerate(self.names)}
 
     def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
-        """The same of a single column, without each row. (rows,)"""
+        """The log evidence of a single column, each row left out. (rows,)"""
         found = np.zeros(len(cells))
-        for start in range(0, len(cells), step := max(1, CHUNK // len(self.statistics.n.value))):
+        for start in range(0, len(cells), step := max(1, LEFT_OUT_CELLS // len(self.statistics.n.value))):
             rows = slice(start, start + step)
             part = Hard(own.codes[rows], own.groups, own.weight[rows])
             prior, statistics, varies = self._without_each(cells[rows, 0], 0, part)
@@ -443,5 +449,5 @@ class NumbersLikelihood(
 
 
 def columns_as_groups(moments: Moments) -> Moments:
-    """Every column of every class as a group of its own. (classes, columns, 1)"""
+    """The moments with each column of each class as a group. (classes, columns, 1)"""
     return Moments(*(part.reshape((*part.shape, 1)) for part in moments.sums))

@@ -12,7 +12,7 @@ from credo.numerics.exact import Array
 
 
 def logarithms_of(batch: Batch, names: Sequence[str], strict: Collection[str]) -> Array:
-    """Logarithms; a number of at most 0 has none, which is an error in strict columns, and a missing cell in others."""
+    """Logarithms of columns; a number of at most 0 is an error in strict columns, and a missing cell in others."""
     x = batch.matrix(names)
     wrong = (x <= 0) & np.isin(names, list(strict))
     if wrong.any():
@@ -25,6 +25,6 @@ def logarithms_of(batch: Batch, names: Sequence[str], strict: Collection[str]) -
 
 
 def logarithms(x: Array) -> Array:
-    """NaN where there is none."""
+    """log x; NaN for x ≤ 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(x > 0, np.log(x), np.nan)

@@ -1,4 +1,5 @@
-"""Moments of rows with missing cells, completed by EM: a missing cell is its regression on the known ones."""
+"""Moments of rows with missing cells, completed by EM: a missing cell is replaced by its regression on the known
+ones."""
 
 from __future__ import annotations
 
@@ -23,21 +24,21 @@ from credo.numerics.exact import Array, Exact
 if TYPE_CHECKING:
     from credo.blocks.numbers.gaussian_likelihood import JointLikelihood
 
-WHOLE = Label("joint")  # moments of whole rows
-NO_COLUMNS = Schema(())  # whose levels the moments run over
-STEPS, TOLERANCE = 2000, 1e-15  # of EM
+COMPLETE_ROWS = Label("joint")  # moments of complete rows
+NO_COLUMNS = Schema(())  # the moments run over no levels
+COMPLETION_STEPS, COMPLETION_TOLERANCE = 2000, 1e-15  # of EM
 
 
 def completed(likelihood: JointLikelihood, parts: Sequence[Filled], start: JointGaussian) -> tuple[Array, Array, Array]:
-    """n, mean and scatter of whole rows, as they are expected at the most probable parameters."""
+    """The expected n, mean and scatter of complete rows at the most probable parameters."""
     with engines.using(engines.Serial()):
-        found = em(Completion(likelihood, start), lambda: parts, steps=STEPS, tolerance=TOLERANCE)
-    return _moments(found.evidence[WHOLE])
+        found = em(Completion(likelihood, start), lambda: parts, steps=COMPLETION_STEPS, tolerance=COMPLETION_TOLERANCE)
+    return _moments(found.evidence[COMPLETE_ROWS])
 
 
 @dataclass(frozen=True, eq=False)
 class Filled(Loaded):
-    """One pattern's moments, about the shift, and what is expected of whole rows like them."""
+    """One pattern's moments about the shift, and the expected moments of the completed rows."""
 
     known: NDArray[np.bool_]
     n: Array
@@ -49,7 +50,7 @@ class Filled(Loaded):
         return len(self.n)
 
     def expected(self, parameters: JointGaussian) -> CrossMoments:
-        """E[Σx], E[Σxx′]: a missing cell is its regression on the known ones, and the covariance that is left adds."""
+        """E[Σx], E[Σxx′]: a missing cell is its regression on the known ones, and the residual covariance is added."""
         given, classes, d = np.flatnonzero(self.known), len(self.n), len(self.known)
         absent = np.flatnonzero(~self.known)
         slope = np.zeros((classes, d, len(given)))
@@ -76,7 +77,7 @@ class Completion:
 
     def expect(self, batch: Filled, /) -> Expected:
         moments = Part((None,), batch.expected(self.gaussians))
-        return Evidence(NO_COLUMNS, {WHOLE: moments}), batch.log_likelihood(self.gaussians)
+        return Evidence(NO_COLUMNS, {COMPLETE_ROWS: moments}), batch.log_likelihood(self.gaussians)
 
     @property
     def _flat(self) -> bool:
@@ -84,14 +85,14 @@ class Completion:
         return self.likelihood.settings.estimate == "ml"
 
     def with_evidence(self, evidence: Evidence, /) -> Self:
-        own, moments = self.likelihood, _moments(evidence[WHOLE])
+        own, moments = self.likelihood, _moments(evidence[COMPLETE_ROWS])
         return replace(self, gaussians=most_likely(*moments, own.tied) if self._flat else self._mode(*moments))
 
     def _mode(self, n: Array, mean: Array, scatter: Array) -> JointGaussian:
         return self.likelihood.at_mode(self.likelihood.with_prior(n, mean, scatter))
 
     def log_prior(self) -> float:
-        """Up to a constant: log N(μ; m, Σ/s) for each class, and log InverseWishart(Σ) (once, where it is shared)."""
+        """Σ log N(μ; m, Σ/s) + log InverseWishart(Σ) over classes, up to a constant; a shared Σ counts once."""
         if self._flat:
             return 0.0
         return float(self.likelihood.prior.log_kernel(self.gaussians, self.likelihood.tied).sum())

@@ -1,4 +1,4 @@
-"""Scores of independent numbers: Student's t of each column, or a normal at its mean."""
+"""Scores of independent numbers: Student's t of each column, or a normal at the posterior mean."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from credo.blocks.block import Settings
 from credo.blocks.numbers.independent_likelihood import NumbersLikelihood, columns_as_groups
 from credo.blocks.scoring import Cells, RowFlags, Scorer
-from credo.core.evidence import NEVER
+from credo.core.evidence import NEVER_LEARNED
 from credo.core.membership import Hard
 from credo.core.moments import Moments
 from credo.core.statistics import Positions
@@ -25,21 +25,21 @@ from credo.numerics.exact import Array, Exact
 
 
 class CentredMoments(NamedTuple):
-    """Moments about the columns' means, in which a mean of 10⁹ costs no digits. (classes, columns, 1)"""
+    """Moments about the columns' means, so that large means lose no digits. (classes, columns, 1)"""
 
     shift: Array  # (columns,)
     each: Moments  # of classes
-    pooled: Moments  # of all classes together: (1, columns, 1)
+    pooled: Moments  # (1, columns, 1) of all classes
 
 
 @dataclass(frozen=True, eq=False)
 class NumberScorer(Scorer):
-    """log p(x | class) of each column, parameters integrated out or at their posterior means."""
+    """log p(x | class) of each column, with parameters integrated out or at their posterior means."""
 
     reader: NumbersLikelihood
     statistics: Moments  # (classes, columns)
     settings: Settings
-    known: CentredMoments | None = None  # of the rows that are left, where some were taken out
+    known: CentredMoments | None = None  # of the remaining rows, if some were removed
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -59,7 +59,7 @@ class NumberScorer(Scorer):
 
     @cached_property
     def _varies(self) -> Array:
-        """Which columns have any variance: others are ignored. (columns,)"""
+        """Whether a column has any variance: others are ignored. (columns,)"""
         return np.asarray(self._summary.pooled.scatter[0, :, 0] > 0)
 
     @cached_property
@@ -110,16 +110,18 @@ class NumberScorer(Scorer):
         return self._with_ignored(found, x, places)
 
     def _with_ignored(self, found: Array, x: Array, places: Positions) -> Array:
-        """0 where a cell is missing, or a column has no variance."""
+        """The scores, with 0 where a cell is missing or a column has no variance."""
         known = ~np.isnan(x) & self._varies[places]
         return found if known.all() else np.where(known[:, None], found, 0.0)
 
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> NumberScorer:
-        if ((own.weight @ ~np.isnan(cells)) == self.statistics.n.value.sum(0)).all():  # these rows are all there are
+        if (
+            (own.weight @ ~np.isnan(cells)) == self.statistics.n.value.sum(0)
+        ).all():  # these are all rows of the evidence
             return replace(self, known=summary_of_rows(cells[~gone], own.take(~gone)))
         left = self.statistics.without(Moments.of(cells[gone], own.take(gone)))
         if left is None:
-            raise EvidenceError(NEVER)
+            raise EvidenceError(NEVER_LEARNED)
         return replace(self, statistics=left, known=None)
 
     def reclassified(self, cells: Cells, own: Hard) -> NumberScorer:
@@ -138,7 +140,7 @@ class NumberScorer(Scorer):
 
 
 def _joined(moments: Sequence[Moments]) -> Moments:
-    """Of the columns of all, one after another."""
+    """The moments of all columns, concatenated."""
     sums = zip(*(each.sums for each in moments), strict=True)
     return Moments(
         *(
@@ -149,7 +151,7 @@ def _joined(moments: Sequence[Moments]) -> Moments:
 
 
 def summary_of_rows(x: Array, own: Hard) -> CentredMoments:
-    """From the rows themselves, NaN where a cell is missing: about each class's own mean, nothing cancels."""
+    """The moments from rows, NaN where a cell is missing: about each class's mean, without cancellation."""
     known = ~np.isnan(x)
     filled, member = np.where(known, x, 0.0), np.zeros((own.groups, own.rows))
     member[own.codes, np.arange(own.rows)] = own.weight

@@ -1,4 +1,4 @@
-"""Missingness patterns: the rows with the same missing cells, and their observed ones."""
+"""Missingness patterns: the rows with the same missing cells."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from credo.numerics.exact import Array, Exact
 
 Flags = NDArray[np.bool_]
 
-BITS = 62  # columns whose missing cells are one whole number
+PATTERN_BITS = 62  # columns whose pattern is one integer
 
 
 class Runs(NamedTuple):
-    """An order of rows in which those that miss the same cells follow each other, and where each run of them ends."""
+    """An order of rows in which those with the same missing cells are adjacent, and the end of each run."""
 
     order: NDArray[np.int64]  # (rows,)
     ends: NDArray[np.int64]  # (runs,)
@@ -30,7 +30,8 @@ def label_of(known: Flags) -> Label:
 
 
 def runs_of(x: Array) -> Runs:
-    """
+    """The runs of rows with the same missing cells, complete rows first.
+
     >>> runs_of(np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, 4.0], [5.0, 6.0]]))
     Runs(order=array([1, 3, 2, 0]), ends=array([2, 3, 4]))
     """
@@ -43,8 +44,8 @@ def runs_of(x: Array) -> Runs:
 
 
 def _keys(absent: Flags) -> NDArray[np.int64]:
-    """A number for each row: the same for those that miss the same cells, 0 for whole rows of few columns."""
-    if absent.shape[1] <= BITS:
+    """An integer for each row, equal for rows with the same missing cells; 0 for complete rows of few columns."""
+    if absent.shape[1] <= PATTERN_BITS:
         keys = np.zeros(len(absent), dtype=np.int64)
         for j, column in enumerate(absent.T):
             keys |= column.astype(np.int64) << j
@@ -55,7 +56,7 @@ def _keys(absent: Flags) -> NDArray[np.int64]:
 
 
 def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
-    """Which columns are known, and in which rows just these."""
+    """The known columns of each pattern, and its rows."""
     order, ends = runs_of(x)
     if len(ends) == 1 and not np.isnan(x[:1]).any():
         yield np.ones(x.shape[1], dtype=bool), slice(None)
@@ -66,15 +67,15 @@ def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """The moments of rows in which just these columns are known. (classes, known[, known])"""
+    """The moments of rows in which exactly these columns are known. (classes, known[, known])"""
 
     known: Flags
     moments: CrossMoments
-    cells: Moments | None = None  # of what is known of the rows, where they were completed. (1, columns)
+    cells: Moments | None = None  # (1, columns) of the known cells, if the rows were completed
 
     @property
     def columns(self) -> Moments:
-        """Each column by itself, all classes together. (1, known)"""
+        """The moments of each column over all classes. (1, known)"""
         return _columns(self.moments.pooled()) if self.cells is None else self.cells
 
     @property
@@ -87,7 +88,7 @@ class Pattern:
 
 
 def with_completed(seen: Sequence[Pattern], filled: CrossMoments, known: Moments) -> list[Pattern]:
-    """Patterns, and completed rows among those that were whole."""
+    """The patterns, with completed rows added to the complete ones."""
     whole = next((pattern for pattern in seen if pattern.whole), None)
     if whole is not None:
         filled, known = whole.moments + filled, whole.columns + known
@@ -96,7 +97,7 @@ def with_completed(seen: Sequence[Pattern], filled: CrossMoments, known: Moments
 
 
 def _columns(moments: CrossMoments) -> Moments:
-    """Each column by itself."""
+    """The moments of each column."""
     d = moments.first.shape[-1]
     n = Exact(*(np.repeat(part[:, None], d, axis=1) for part in (moments.n.high, moments.n.low)))
     diagonal = Exact(

@@ -1,4 +1,4 @@
-"""Numbers that scatter alike in all classes and columns: at equal priors, the nearest mean wins."""
+"""Numbers with one variance for all classes and columns: at equal priors, the nearest mean wins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from credo._kernels.blocks.gaussians import add_normals
-from credo._kernels.core.sums import ALIKE
+from credo._kernels.core.sums import EQUAL_SCATTER
 from credo.blocks.block import Block, Likelihood, Parameter, Settings
 from credo.blocks.capabilities import (
     Completes,
@@ -30,7 +30,7 @@ from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership, Soft
 from credo.core.moments import Moments
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.errors import EvidenceError
@@ -40,18 +40,18 @@ from credo.numerics.exact import Array, Exact
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
 
-CHUNK = 2**20  # numbers that are held at once when rows are left out
+LEFT_OUT_NUMBERS = 2**20  # numbers that are held at once when rows are left out
 
 
 @dataclass(frozen=True)
 class Spherical(Block, Completes, ExpectsHidden, Rounds, Tallies):
     """xⱼ | class ~ N(μⱼ, σ²) with one σ² for all classes and columns.
 
-    μⱼ ~ N(pooled mean, σ²/s), σ² ~ InverseGamma(1 + s/2, s · v/2), v being the mean of the columns' pooled variances.
+    μⱼ ~ N(pooled mean, σ²/s), σ² ~ InverseGamma(1 + s/2, s · v/2) with the mean v of the columns' pooled variances.
     """
 
     names: tuple[str, ...]
-    blur: tuple[float, ...] = ()  # δ²/12 of each column, where numbers are known to be rounded
+    blur: tuple[float, ...] = ()  # δ²/12 of each column, for rounded numbers
 
     @property
     def _numbers(self) -> Numbers:
@@ -85,13 +85,13 @@ class Spherical(Block, Completes, ExpectsHidden, Rounds, Tallies):
 
 @dataclass(frozen=True, eq=False)
 class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws):
-    """log p(x | class): a multivariate t where parameters are integrated out, else a normal."""
+    """log p(x | class): a multivariate t with parameters integrated out, otherwise a normal."""
 
     names: tuple[str, ...]
     statistics: Moments  # (classes, columns)
     settings: Settings
     weight: float = 1.0
-    blur: Array | None = None  # (columns,): δ²/12, where numbers are known to be rounded
+    blur: Array | None = None  # (columns,) δ²/12, for rounded numbers
 
     def read(self, batch: Batch) -> Array:
         """Numbers; a column without evidence is ignored."""
@@ -112,12 +112,12 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
         return n, np.where(n > 0, mean, 0.0), moments.scatter
 
     def _ball(self, n: Array, mean: Array, scatter: Array, pooled: tuple[Array, Array, Array]) -> SharedVariance:
-        """Prior and evidence together; leading axes are free."""
+        """The posterior from prior and evidence; leading axes are free."""
         s, (rows, place, total) = 0.0 if self.settings.estimate == "ml" else self.settings.strength, pooled
         return self._prior(s, place, _mean_variance(rows, total)).posterior(n, mean, scatter)
 
     def _prior(self, s: float, place: Array, variance: Array) -> SharedVariance:
-        """Worth s rows of the pooled means and of the mean of the pooled variances."""
+        """The prior with the strength of s rows, at the pooled means and the mean of the pooled variances."""
         mean = place[..., None, :]
         return SharedVariance(mean, np.full(mean.shape, s), np.full(variance.shape, 1 + s / 2), s * variance)
 
@@ -153,12 +153,12 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
         return {name: mean[:, j] for j, name in enumerate(self.names)}
 
     def points(self, cells: Array) -> Array:
-        unit = np.sqrt(self.pooled.scatter.sum() / max(float(self.pooled.n.value.sum()), ALONE))
+        unit = np.sqrt(self.pooled.scatter.sum() / max(float(self.pooled.n.value.sum()), RESIDUAL_WEIGHT))
         return np.asarray((cells - self.shift) / (unit if unit > 0 else 1.0))
 
     @cached_property
     def normals(self) -> NormalColumns | None:
-        """The point estimate, where all columns have a say."""
+        """The point estimate, if all columns are used."""
         seen = bool((self.pooled.n.value > 0).all())
         if self.settings.estimate == "bayes" or self.weight != 1 or not (seen and self._varies):
             return None
@@ -166,7 +166,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
         return NormalColumns(self.shift, self.ball.mean, variance, self._log_peaks(variance))
 
     def _log_peaks(self, variance: Array) -> Array:
-        """-½ log 2πσ², less δ²/24σ². (classes, columns)"""
+        """-½ log 2πσ² - δ²/24σ². (classes, columns)"""
         blur = 0.0 if self.blur is None else self.blur / variance
         return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + blur))
 
@@ -181,7 +181,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
         return ball.variance_at_mode() if self.settings.estimate == "map" else ball.expected_variance()
 
     def _log_density(self, z: Array, ball: SharedVariance) -> Array:
-        """z: (rows, 1, columns). (rows, classes)"""
+        """log p(z | class). z: (rows, 1, columns) -> (rows, classes)"""
         if self.settings.estimate == "bayes":
             return ball.log_predictive(z)
         known, variance = ~np.isnan(z), np.asarray(self._variance(ball))[..., None]
@@ -200,7 +200,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
             out[rows] += self.weight * self._log_density((cells[rows] - self.shift)[:, None], self.ball)
 
     def by_column(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
-        """One column after another, the later ones unknown."""
+        """The contribution of each column given the earlier ones."""
         found, before = {}, np.zeros(shape)
         for j, name in enumerate(self.names):
             upto = np.zeros(shape)
@@ -216,8 +216,8 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
             everyone = self.pooled.leaving_out(alone, np.zeros(len(x), dtype=np.int32))
             n, mean, scatter = self._about_shift(self.statistics.leaving_out(alone, part.codes))
             rest, place, left = (part[:, 0] for part in self._about_shift(everyone))
-            left = np.where(left > ALIKE * self.pooled.second.high[0], left, 0.0)
-            varies = left.any(1) & (rest.max(1) > ALONE)
+            left = np.where(left > EQUAL_SCATTER * self.pooled.second.high[0], left, 0.0)
+            varies = left.any(1) & (rest.max(1) > RESIDUAL_WEIGHT)
             if varies.any():
                 ball = self._ball(n[varies], mean[varies], scatter[varies], (rest[varies], place[varies], left[varies]))
                 z = np.where(rest > 0, x - self.shift, np.nan)[varies]
@@ -255,12 +255,12 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
 
 
 def _chunks(rows: int, cells: int) -> list[slice]:
-    step = max(1, CHUNK // max(cells, 1))
+    step = max(1, LEFT_OUT_NUMBERS // max(cells, 1))
     return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
 def _mean_variance(rows: Array, scatter: Array) -> Array:
-    """The mean of the columns' variances, over those that were seen; leading axes are free."""
+    """The mean of the variances of columns with evidence; leading axes are free."""
     seen = rows > 0
     return np.asarray(
         np.sum(np.where(seen, scatter / np.where(seen, rows, 1.0), 0.0), -1) / np.maximum(seen.sum(-1), 1)

@@ -1,6 +1,6 @@
-"""Tallies of numbers: sums in pairs of floats, added up by the kernels that add tables.
+"""Tallies of numbers: sums in pairs of floats, by the kernels for tables.
 
-So rows that come one by one leave the same bits as the same rows in a table.
+So rows that come one by one give the same bits as the same rows in a table.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from credo.data.tables import array_of
 from credo.numerics.distributions import NegativeBinomial
 from credo.numerics.exact import Array
 
-Change = Callable[[Array, int], Array]  # of numbers (1, columns) and the number of their row
+Change = Callable[[Array, int], Array]  # transforms numbers (1, columns), given the number of their row
 
 
 def getter(names: Sequence[str]) -> Callable[[Row], tuple[Any, ...]]:
-    """What takes those cells out of a row."""
+    """A function that gets these cells of a row."""
     if len(names) == 1:
         return lambda row, name=names[0]: (row[name],)  # type: ignore[misc]
     return itemgetter(*names)
 
 
 class NumberCells:
-    """The numbers of a row, in a place that is written again for each row. (1, columns)"""
+    """The numbers of a row, in an array that is reused for each row. (1, columns)"""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
@@ -54,7 +54,8 @@ class NumberCells:
         self._write = struct.Struct(f"{len(names)}d").pack_into
 
     def read(self, row: Row, number: int) -> Array:
-        """NaN where a cell is missing; an error where one isn't a number, or too large to be squared."""
+        """The numbers, NaN where a cell is missing; a cell that isn't a number, or too large to be squared, is an
+        error."""
         values, plain = self._get(row), True
         try:
             self._write(self._place, 0, *values)
@@ -69,7 +70,7 @@ class NumberCells:
 
 
 def _number(value: object, name: str, number: int) -> float:
-    """The value itself where it is a number, or what a table would take it for."""
+    """The value as a number, as tables are read."""
     if value is None:
         return np.nan
     if isinstance(value, float) or (isinstance(value, int) and value.bit_length() < 64):
@@ -78,15 +79,15 @@ def _number(value: object, name: str, number: int) -> float:
 
 
 class NumbersTally(PredictingTally):
-    """n, Σx and Σx² of each column by itself."""
+    """n, Σx and Σx² of each column."""
 
     def __init__(
         self, names: Sequence[str], label: Label, before: Moments, change: Change | None = None, kind: Kind = "number"
     ) -> None:
         self._names, self._label, self._change, self._kind = names, label, change, kind
         self._cells = NumberCells(names)
-        self._sums, self._room = np.zeros((3, 3, *before.n.shape)), before.n.shape[0]  # for so many classes
-        pooled = before.pooled()  # prediction needs moments, of all classes together and of each, about a shift
+        self._sums, self._room = np.zeros((3, 3, *before.n.shape)), before.n.shape[0]  # the number of classes with room
+        pooled = before.pooled()  # prediction needs moments of all classes and of each, about a shift
         self._shift = np.ascontiguousarray(pooled.mean[0])
         about = [each.about(self._shift) for each in (pooled, before)]
         self._moments = np.concatenate([(each.n.value, each.mean, each.scatter) for each in about], axis=1)
@@ -113,12 +114,12 @@ class NumbersTally(PredictingTally):
             self._x = logarithms(self._x)
 
     def score(self, settings: Settings, out: Array) -> None:
-        strength = float(settings.strength)  # a kernel is compiled for each type that comes
+        strength = float(settings.strength)  # one type, so that the kernel is compiled once
         add_students_of_row(self._x, self._shift, self._moments, strength, out)
 
 
 class CountsTally(PredictingTally):
-    """n, Σx and Σ log h(x) of each count column, as Poisson beliefs take them."""
+    """n, Σx and Σ log h(x) of each count column."""
 
     def __init__(self, names: Sequence[str], before: Sequence[Totals], log_base: Callable[[Array], Array]) -> None:
         self._names, self._log_base = names, log_base

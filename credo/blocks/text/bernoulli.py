@@ -1,4 +1,4 @@
-"""Words of a text as yes or no: every word of the vocabulary is present or absent (Bernoulli)."""
+"""The Bernoulli model of text: each word of the vocabulary is present or absent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from credo.blocks.text.few_documents import add_presences_of_few, are_few
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.word_counts import Documents
 from credo.families.beta_bernoulli import log_evidence
@@ -33,7 +33,7 @@ UNKNOWN, ABSENT = "(words never seen before)", "(words that aren't there)"
 
 @dataclass(frozen=True)
 class Presences(Texts):
-    """P(a word is present) = θ ~ Beta(l, l) for each class. UNKNOWN, which represents all new words, is one of them."""
+    """P(a word is present) = θ ~ Beta(l, l) for each class; all new words count as one word, UNKNOWN."""
 
     @property
     def label(self) -> Label:
@@ -52,15 +52,15 @@ class Presences(Texts):
 
 
 class PresencesLikelihood(TextLikelihood):
-    """Σ log θ over the words that are there + Σ log (1 - θ) over those that aren't, UNKNOWN being one of all."""
+    """Σ log θ over present words + Σ log (1 - θ) over absent words, UNKNOWN included."""
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Documents, Ignored]:
-        """UNKNOWN words aren't ignored, unless there is no prior."""
+        """UNKNOWN words are only ignored without a prior."""
         return (self.read(batch), {}) if self._offset else super().read_counting_ignored(batch)
 
     @cached_property
     def _tables(self) -> tuple[Array, Array]:
-        """log θ/(1 - θ), and log (1 - θ); 0 of words that aren't kept, the latter also of those that must be there."""
+        """log θ/(1 - θ) and log (1 - θ); 0 for words that are cut, the latter also for words that must be present."""
         a, there = self._offset, (self.weights > 0)[:, None]
         others = np.maximum(self.texts - self.n + a, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -71,7 +71,7 @@ class PresencesLikelihood(TextLikelihood):
 
     @cached_property
     def _certain(self) -> NDArray[np.bool_] | None:
-        """Words that all texts of a class hold, where no prior allows others to do without; None if there are none.
+        """Words that all texts of a class contain, without a prior for their absence; None if there are none.
         (words, classes)"""
         if self._offset:
             return None
@@ -79,7 +79,7 @@ class PresencesLikelihood(TextLikelihood):
         return found if found.any() else None
 
     def _lacking(self, cells: Documents, own: Hard) -> NDArray[np.bool_]:
-        """Documents without a word that all texts of another class hold. (documents, classes)"""
+        """Whether a document lacks a word that all texts of another class contain. (documents, classes)"""
         certain = self._certain
         if certain is None:
             return np.zeros((1, 1), dtype=bool)
@@ -87,7 +87,7 @@ class PresencesLikelihood(TextLikelihood):
         np.add.at(held, np.repeat(np.arange(own.rows), np.diff(cells.starts)), certain[cells.words])
         lacking: NDArray[np.bool_] = held < certain.sum(0)
         rows = np.flatnonzero(own.codes >= 0)
-        lacking[rows, own.codes[rows]] = False  # of its own class, the kernel knows
+        lacking[rows, own.codes[rows]] = False  # the kernel handles the document's class
         return lacking
 
     def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
@@ -108,26 +108,27 @@ class PresencesLikelihood(TextLikelihood):
         out[cells.known] += scores[cells.known]
 
     def _nothing_there(self, own: Hard) -> tuple[Array, NDArray[np.int64]]:
-        """log p(no word is there | the row's class without it), but for words that all others hold: their number."""
+        """log p(no word is present | the row's class, the row left out), and the number of words that all others
+        contain, which are excluded."""
         a, there = self._offset, self.weights > 0
         found, zeros = np.empty(own.rows), np.empty(own.rows, dtype=np.int64)
         pairs, place = np.unique(np.column_stack([own.codes, own.weight]), axis=0, return_inverse=True)
         for i, (k, weight) in enumerate(pairs):
             others = (self.texts[int(k)] - weight + a) - self.n[there, int(k)]
-            left = max(self.texts[int(k)] - weight + 2 * a, ALONE)
+            left = max(self.texts[int(k)] - weight + 2 * a, RESIDUAL_WEIGHT)
             found[place == i] = np.log(others[others > 0]).sum() - self.size * np.log(left)
             zeros[place == i] = np.count_nonzero(others == 0)
         return found, zeros
 
     def _unknown(self, unseen: NDArray[np.int64], own: Hard) -> Array:
-        """log p(some words are UNKNOWN, or none is | class). (documents, classes)"""
+        """log p(UNKNOWN is present, or absent | class). (documents, classes)"""
         a = self._offset
         if not a:
             return np.zeros((len(unseen), 1))
         texts = np.repeat(self.texts[None], len(unseen), axis=0)
         rows = np.flatnonzero(own.codes >= 0)
         left = texts[rows, own.codes[rows]] - own.weight[rows]
-        texts[rows, own.codes[rows]] = np.maximum(left, 0.0)  # a missing text was none of them
+        texts[rows, own.codes[rows]] = np.maximum(left, 0.0)  # missing texts aren't counted
         return np.asarray(np.log(np.where((unseen > 0)[:, None], a, texts + a)) - np.log(texts + 2 * a))
 
     def words_of(self, cells: Documents) -> dict[str, Array]:
@@ -145,11 +146,11 @@ class PresencesLikelihood(TextLikelihood):
     @property
     def shares(self) -> Array:
         a = self._offset
-        return np.where(self.weights[:, None] > 0, (self.n + a) / np.maximum(self.texts + 2 * a, ALONE), 0.0)
+        return np.where(self.weights[:, None] > 0, (self.n + a) / np.maximum(self.texts + 2 * a, RESIDUAL_WEIGHT), 0.0)
 
     def for_class(self, k: int) -> Array:
-        """That it is there: log θ/(1 - θ) of class k against the other classes' together; -∞ if cut out. (words,)"""
-        a, there = max(self.settings.smoothing, ALONE), self.weights > 0
+        """log θ/(1 - θ) of class k minus that of the other classes, pooled; -∞ for words that are cut. (words,)"""
+        a, there = max(self.settings.smoothing, RESIDUAL_WEIGHT), self.weights > 0
         own, texts = self.n[:, k], self.texts[k]
         others, rest = self.n.sum(1) - own, self.texts.sum() - texts
         odds = np.log(own + a) - np.log(np.maximum(texts - own, 0.0) + a)
@@ -162,9 +163,9 @@ class PresencesLikelihood(TextLikelihood):
 
     @property
     def _unknown_share(self) -> Array:
-        """That some word is UNKNOWN. (classes,)"""
+        """P(UNKNOWN is present). (classes,)"""
         a = self._offset
-        return np.asarray(a / np.maximum(self.texts + 2 * a, ALONE))
+        return np.asarray(a / np.maximum(self.texts + 2 * a, RESIDUAL_WEIGHT))
 
     def log_likelihood_at(self, other: Self) -> float:
         from scipy.special import xlog1py, xlogy
@@ -174,7 +175,7 @@ class PresencesLikelihood(TextLikelihood):
         return float(words.sum() + xlog1py(self.texts, -other._unknown_share).sum())
 
     def log_evidence(self) -> Array:
-        """log p(which words each text holds | its class), parameters integrated out. (1,)"""
+        """log p(the sets of words of texts | their classes) with parameters integrated out. (1,)"""
         a, there = self.settings.smoothing, self.weights > 0
         if not a:
             return np.zeros(1)
@@ -188,7 +189,7 @@ class PresencesLikelihood(TextLikelihood):
         each, known = WordsLeftOut.of(self, cells, own), cells.known
 
         def fit(n: Array, texts: Array) -> Array:
-            """Of a word in n of so many texts; of one that is in more of them, nothing: it is in the row."""
+            """The log evidence of a word in n of the texts; 0 for n > texts, which the left-out row explains."""
             inside = texts - n + a > 0
             return np.where(inside, log_evidence(n, np.where(inside, texts - n, 0.0), a, a), 0.0)
 
@@ -207,7 +208,7 @@ class PresencesLikelihood(TextLikelihood):
         return np.asarray(found.sum(1) + each.total(np.where(each.gone, -others, change)))
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
-        """The words that are there, in no order."""
+        """The present words, in no particular order."""
         shares, words = self.shares, np.array([*self.words.to_pylist(), None], dtype=object)[:-1]
         drawn = [" ".join(words[rng.random(len(words)) < shares[:, k]]) for k in classes]
         return {self.block.name: np.array(drawn, dtype=object)}

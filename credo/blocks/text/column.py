@@ -1,6 +1,6 @@
-"""A column of texts: documents cut into words, and what the ways to read them share.
+"""A column of texts: documents split into words, and the common part of the text models.
 
-What is kept is one table (words, classes) of sums, most of which are 0, and how many texts each class has.
+The statistics are a sparse table (words, classes) of sums, and the number of texts of each class.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership, Soft
 from credo.core.sparse import Sparse, WordSums
-from credo.core.statistics import ALONE, Counts, exceeds
+from credo.core.statistics import RESIDUAL_WEIGHT, Counts, exceeds
 from credo.data import Batch
 from credo.data.schema import Axis, Column, Derivation, Schema
 from credo.data.tokens import Tokeniser
@@ -46,9 +46,9 @@ from credo.numerics.exact import Array
 
 Flags = NDArray[np.bool_]
 
-KEPT = 8  # times max_words: beyond so many words, the rarest are dropped
-MOST_WORDS = 2**31  # of one text: Arrow's strings have no more bytes
-DIRECTIONS = 16  # of a random projection in which documents are points
+PRUNING_FACTOR = 8  # times max_words: above this many words, the rarest are dropped
+LONGEST_TEXT = 2**31  # words of a text, at most: Arrow's strings have no more bytes
+DIRECTIONS = 16  # of the random projection of documents to points
 NEW_WORDS = "no known word"
 
 
@@ -63,14 +63,14 @@ class Cuts:
     @property
     def least(self) -> float:
         """The weight below which a word is absent."""
-        return self.min_count - 1e-9 if self.min_count > 1 else ALONE
+        return self.min_count - 1e-9 if self.min_count > 1 else RESIDUAL_WEIGHT
 
     @property
     def cuts_nothing(self) -> bool:
         return self.min_count <= 1 and not self.drop_most_common and self.max_words is None
 
     def kept(self, weights: Array) -> Flags:
-        """By the words' weights; of equal ones, those that were seen first are the commoner."""
+        """Whether words are used, given their weights; among equal ones, earlier words count as commoner. (words,)"""
         kept = weights >= self.least
         if self.drop_most_common or self.max_words is not None:
             order = np.argsort(-weights, kind="stable")
@@ -82,13 +82,13 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Texts(Block, Limits, Prunes, Tallies):
-    """A column of texts, cut into words: one table (words, classes) of sums, and how many texts each class has."""
+    """A column of texts, split into words: a table (words, classes) of sums, and the number of texts of each class."""
 
     name: str
     reading: Tokeniser
     cuts: Cuts
 
-    derived: ClassVar[Derivation] = ""  # what its words are, of the column
+    derived: ClassVar[Derivation] = ""  # how its words are derived from the column
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -113,35 +113,36 @@ class Texts(Block, Limits, Prunes, Tallies):
 
     @property
     def label(self) -> Label:
-        """That of the table."""
+        """The label of the table."""
         return Label("column", self.name)
 
     @property
     def texts(self) -> Label:
-        """That of the number of texts."""
+        """The label of the number of texts."""
         return Label("texts", self.name)
 
     @property
     def documents(self) -> Label:
-        """That of the number of documents which hold each word."""
+        """The label of the numbers of documents that contain each word."""
         return Label("documents", self.name, self.derived)
 
     def keeps(self, label: Label) -> bool:
         return label in (*self.tables, self.texts)
 
     def crowded(self, evidence: Evidence, slack: float) -> Label | None:
-        """A class without texts has no words, no text is too long, and no more texts hold a word than there are."""
+        """A part with impossible sums: words without texts, too long texts, or more documents with a word than
+        texts."""
         texts = evidence[self.texts].weight
         for label in self.tables:
             table = evidence[label].n
             words = table.along(1)
-            too_long = bool(((words > slack) & (words > MOST_WORDS * texts)).any())
+            too_long = bool(((words > slack) & (words > LONGEST_TEXT * texts)).any())
             if too_long or (label == self.documents and exceeds(table.largest(), texts, slack)):
                 return label
         return None
 
     def read(self, batch: Batch) -> tuple[Documents, Any]:
-        """The batch's documents and their words, cut once for all blocks that count them."""
+        """The batch's documents and their words, split once for all blocks that count them."""
         return batch.encoded(Words(self.name, self.reading))
 
     def looked_up(self, batch: Batch, column: Column) -> Documents:
@@ -158,20 +159,21 @@ class Texts(Block, Limits, Prunes, Tallies):
         return Evidence(Schema((self.words_column(words),)), parts)
 
     def terms(self, documents: Documents) -> dict[Label, NDArray[Any]]:
-        """What each word of each document adds to each table, at weight 1."""
+        """The contribution of each word of each document to each table, at weight 1."""
         return {self.label: self.amounts(documents.counts)}
 
     def amounts(self, counts: Codes) -> NDArray[Any]:
-        """What a word adds to the table, given its count in a document."""
+        """The contribution of a word to the table, given its count in a document."""
         return counts
 
     def pruned(self, evidence: Evidence) -> Evidence:
-        """Without the rarest words, where there are many more than max_words: so a stream takes bounded memory."""
+        """The evidence without the rarest words, if there are many more than max_words: a stream takes bounded
+        memory."""
         most, levels = self.cuts.max_words, evidence.schema[self.axis].levels
-        if most is None or len(levels) <= KEPT * most:
+        if most is None or len(levels) <= PRUNING_FACTOR * most:
             return evidence
         order = np.argsort(-evidence[self.label].n.along(0), kind="stable")
-        return evidence.only_levels(self.axis, np.sort(order[: KEPT * most // 2]))
+        return evidence.only_levels(self.axis, np.sort(order[: PRUNING_FACTOR * most // 2]))
 
     def _seen(self, evidence: Evidence) -> tuple[Column, Array, Array]:
         """The words, their table, and the number of texts."""
@@ -180,18 +182,18 @@ class Texts(Block, Limits, Prunes, Tallies):
 
 
 def _word_sums(documents: Documents, words: int, terms: NDArray[Any], member: Membership) -> Sparse:
-    """Σᵢ wᵢₖ termᵢᵥ over the documents i that hold word v. (words, groups)"""
+    """Σᵢ wᵢₖ termᵢᵥ over the documents i that contain word v. (words, groups)"""
     lists, shape = (documents.words, documents.starts), (words, member.groups)
     if isinstance(member, Soft):
         return Sparse.of_soft_lists(*lists, member.weights, np.ascontiguousarray(terms, dtype=np.float64), shape)
     each = np.repeat(member.weight, np.diff(documents.starts))
-    each *= terms  # rounded as it will be when it is subtracted
+    each *= terms  # rounded as when it is subtracted
     return Sparse.of_lists(*lists, member.codes, each, shape)
 
 
 @dataclass(frozen=True)
 class Words:
-    """A column's documents as lists of their words."""
+    """Reads a column's documents as lists of their words."""
 
     name: str
     reading: Tokeniser
@@ -206,7 +208,7 @@ class Words:
 
 @dataclass(frozen=True)
 class KnownWords:
-    """A column's documents as lists of words that are known."""
+    """Reads a column's documents as lists of known words."""
 
     name: str
     vocabulary: Vocabulary
@@ -249,7 +251,7 @@ def strings(batch: Batch, name: str) -> pa.Array:
 
 @dataclass(frozen=True, eq=False)
 class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, WordByWord, Draws):
-    """What multinomial and Bernoulli words share."""
+    """The common part of the multinomial and the Bernoulli model."""
 
     block: Texts
     column: Column  # of words
@@ -270,7 +272,7 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
         return self.block.looked_up(batch, self.column)
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Documents, Ignored]:
-        """Texts often have unseen words: only those with no other word are reported."""
+        """Texts often have unseen words: only texts without any known word are counted."""
         documents = self.read(batch)
         unseen = int(((documents.unseen > 0) & (np.diff(documents.starts) == 0)).sum())
         return documents, {(self.block.name, NEW_WORDS): unseen} if unseen else {}
@@ -281,7 +283,7 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
 
     @cached_property
     def weights(self) -> Array:
-        """Of each word in all classes together; 0 where it is cut out. (words,)"""
+        """The weight of each word in all classes; 0 for words that are cut. (words,)"""
         found = self.n.sum(1)
         return np.where(self.block.cuts.kept(found), found, 0.0)
 
@@ -291,12 +293,12 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
 
     @cached_property
     def size(self) -> int:
-        """Of the vocabulary."""
+        """The size of the vocabulary."""
         return int(np.count_nonzero(self.weights))
 
     @property
     def _offset(self) -> float:
-        """What is added to each count."""
+        """The pseudo-count of each word."""
         return max(float(offset(self.settings.smoothing, self.settings.estimate)), 0.0)
 
     def add(self, cells: Documents, out: Array) -> None:
@@ -322,19 +324,21 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
     @property
     @abstractmethod
     def shares(self) -> Array:
-        """P(word | class), or of its presence; 0 where it is cut. (words, classes)"""
+        """P(word | class), or P(present | class); 0 for words that are cut. (words, classes)"""
 
     def for_class(self, k: int) -> Array:
-        """log P(word | class k)/P(word | the other classes), smoothed whatever the estimate; -∞ if cut out. (words,)"""
-        a, there = max(self.settings.smoothing, ALONE), self.weights > 0
+        """log P(word | class k)/P(word | the other classes), always smoothed; -∞ for words that are cut. (words,)"""
+        a, there = max(self.settings.smoothing, RESIDUAL_WEIGHT), self.weights > 0
         own, others = self.n[:, k], self.n.sum(1) - self.n[:, k]
-        totals = [max((each[there] + a).sum(), ALONE) for each in (own, others)]
+        totals = [max((each[there] + a).sum(), RESIDUAL_WEIGHT) for each in (own, others)]
         return np.where(there, np.log((own + a) / totals[0]) - np.log((others + a) / totals[1]), -np.inf)
 
     def points(self, cells: Documents) -> Array:
-        """Random directions of the words' logarithmic counts, rare words counting more; documents have length 1."""
+        """A random projection of tf-idf weighted logarithmic counts; documents have length 1. (documents,
+        directions)"""
         with np.errstate(divide="ignore"):
-            rare = np.where(self.weights > 0, np.log1p(self.texts.sum()) - np.log(np.maximum(self.weights, ALONE)), 0.0)
+            log_weights = np.log(np.maximum(self.weights, RESIDUAL_WEIGHT))
+            rare = np.where(self.weights > 0, np.log1p(self.texts.sum()) - log_weights, 0.0)
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (len(rare), DIRECTIONS))
         rows = np.repeat(np.arange(len(cells.known)), np.diff(cells.starts))
         amounts = np.log1p(cells.counts) * np.maximum(rare[cells.words], 0.0)
@@ -351,12 +355,12 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
 
 @dataclass(frozen=True, eq=False)
 class WordsLeftOut:
-    """The words of documents one by one, with their document left out."""
+    """The words of all documents, with their document left out."""
 
-    row: NDArray[np.intp]  # whose they are
+    row: NDArray[np.intp]  # the document of each word
     word: NDArray[np.int32]
     mine: NDArray[np.int32]  # the class of their document
-    taken: Array  # the weight that goes with it
+    taken: Array  # the weight that is removed with it
     gone: Flags  # whether no other document has the word
     rows: int
 
@@ -370,7 +374,7 @@ class WordsLeftOut:
         return cls(row, word, own.codes[row], taken, gone, own.rows)
 
     def total(self, values: NDArray[Any]) -> Array:
-        """The sum over each document's words."""
+        """The sum over the words of each document."""
         out = np.zeros((self.rows, *values.shape[1:]))
         np.add.at(out, self.row, values)
         return out

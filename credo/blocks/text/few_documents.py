@@ -1,8 +1,8 @@
-"""Words of few documents counted and scored by NumPy: loading Numba takes longer.
+"""Words of few documents scored by NumPy, which is faster than loading Numba.
 
 The formulas are those of credo._kernels.text.documents, for all words of all documents at once; arrays whose last axis
-is words are summed up document by document. Which way is taken follows from sizes alone, so that the same documents are
-always scored in the same way.
+is words are summed by document. The choice depends on sizes alone, so that the same documents are always scored in the
+same way.
 """
 
 from __future__ import annotations
@@ -10,31 +10,31 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.text.documents import NOTHING
+from credo._kernels.text.documents import RESIDUAL_WEIGHT
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
 from credo.data.word_counts import Documents
 from credo.numerics.exact import Array
 from credo.numerics.special import log_rising
 
-# Scores of words (words of documents x classes x settings): plain Python takes as long for fewer of them, and to load
-# Numba pays for more.
+# Scores of words (words of documents x classes x settings): for fewer, plain Python is as fast; for more, loading Numba
+# pays.
 FEW_SCORES = range(2**9, 2**21)
-FEW_TABLE_CELLS = 2**20  # of a table (words x classes), up to which it is written down with all its zeros
+FEW_TABLE_CELLS = 2**20  # cells (words x classes), up to which a table is dense
 
 
 def are_few(documents: Documents, classes: int, settings: int = 1) -> bool:
-    """Whether NumPy scores them."""
+    """Whether NumPy scores these documents."""
     return len(documents.words) * classes * settings in FEW_SCORES
 
 
 def document_of_each(documents: Documents) -> Positions:
-    """Of each word."""
+    """The document of each word. (words,)"""
     return np.repeat(np.arange(len(documents.known)), np.diff(documents.starts))
 
 
 def summed(values: Array, row: Positions, count: int) -> Array:
-    """Document by document; rows ascend. (..., words) -> (documents, ...)"""
+    """Sums over the words of each document; rows ascend. (..., words) -> (documents, ...)"""
     out = np.zeros((count, *values.shape[:-1]))
     if len(row):
         starts = np.flatnonzero(np.diff(row, prepend=-1))
@@ -43,7 +43,7 @@ def summed(values: Array, row: Positions, count: int) -> Array:
 
 
 def summed_by_class(values: Array, row: Positions, codes: Codes, shape: tuple[int, ...]) -> Array:
-    """Document by document and class by class. (words,) -> (documents, classes)"""
+    """Sums over the words of each document and class. (words,) -> (documents, classes)"""
     documents, classes = shape
     return np.asarray(np.bincount(row * classes + codes, values, documents * classes), dtype=np.float64).reshape(shape)
 
@@ -52,7 +52,7 @@ def add_words_of_few(
     documents: Documents, amounts: Array, n: Array, logs: Array, weights: Array, least: float, a: float, drawn: bool,
     own: Hard, out: Array, lost: Array, tokens: Array, gone: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """As `add_words` does."""
+    """`add_words` for few documents."""
     there, count = np.flatnonzero(weights[documents.words] >= least), own.rows
     row, v, x = document_of_each(documents)[there], documents.words[there], amounts[there]
     mine = own.codes[row]
@@ -82,10 +82,10 @@ def add_presences_of_few(
     documents: Documents, n: Array, odds: Array, absent: Array, weights: Array, least: float, a: float, texts: Array,
     own: Hard, out: Array, unseen: NDArray[np.int64], zeros: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """As `add_presences` does."""
+    """`add_presences` for few documents."""
     row, v, count = document_of_each(documents), documents.words, own.rows
     alone = (own.codes[row] >= 0) & (weights[v] - own.weight[row] < least)
-    never = alone & (n[v].sum(1) - own.weight[row] < NOTHING)
+    never = alone & (n[v].sum(1) - own.weight[row] < RESIDUAL_WEIGHT)
     unseen += np.bincount(row[never], minlength=count)
     there = np.flatnonzero(weights[v] >= least)
     row, v, alone = row[there], v[there], alone[there]

@@ -1,4 +1,4 @@
-"""Log-odds of the words of few documents, by NumPy: loading Numba takes longer.
+"""Log-odds of the words of few documents by NumPy, which is faster than loading Numba.
 
 The formulas are those of credo._kernels.text.log_odds, for all words of all documents at once (see few_documents).
 """
@@ -25,27 +25,27 @@ from credo.core.sparse import Sparse
 from credo.data.word_counts import Documents
 from credo.numerics.exact import Array
 
-MOST_TIMES = 1000  # times that a document holds a word at most
+MOST_REPETITIONS = 1000  # of a word in a document, at most
 
 
 class WordSums(NamedTuple):
-    """What is known of words."""
+    """The statistics of words."""
 
     table: Sparse  # (words, classes)
-    holding: Array  # (words,) documents that hold each; 0 where it is cut out
-    least: float  # documents, below which a word is absent
+    holding: Array  # (words,) documents that contain each word; 0 for words that are cut
+    least: float  # with fewer documents, a word is absent
     totals: Array  # (classes,)
-    everything: Array  # V, Σd, D: words, the documents that hold them, all documents
+    everything: Array  # V, Σd, D: words, documents that contain them, all documents
 
 
 def are_few_scores(documents: Documents, table: Sparse, settings: int = 1) -> bool:
-    """Whether NumPy scores them."""
+    """Whether NumPy scores these documents."""
     return hold_little(documents) and is_small(table) and are_few(documents, table.width, settings)
 
 
 def hold_little(documents: Documents) -> bool:
-    """Whether NumPy finds the shares of their words."""
-    return len(documents.words) < FEW_SCORES.stop and int(documents.counts.max(initial=0)) <= MOST_TIMES
+    """Whether NumPy computes the shares of words in these documents."""
+    return len(documents.words) < FEW_SCORES.stop and int(documents.counts.max(initial=0)) <= MOST_REPETITIONS
 
 
 def is_small(table: Sparse) -> bool:
@@ -53,13 +53,13 @@ def is_small(table: Sparse) -> bool:
 
 
 def shares_of_words(documents: Documents) -> Array:
-    """log(1 + x)/‖log(1 + x)‖ for each word that a document holds x times: the bits that the kernel gives, too."""
+    """log(1 + x)/‖log(1 + x)‖ for each word with count x in a document, with the same bits as the kernel."""
     logs, row = _logs(documents.counts), document_of_each(documents)
     return _on_grid(logs / np.sqrt(np.bincount(row, logs * logs, len(documents.known)))[row])
 
 
 class OddsLeftOut(NamedTuple):
-    """Log-odds of the words of documents, each document of a class being left out, before they are damped."""
+    """Log-odds of the words of documents before damping, each document left out of its class."""
 
     shape: tuple[int, int]  # (documents, classes)
     row: NDArray[np.intp]  # (words,) the document of each
@@ -88,7 +88,7 @@ def odds_left_out(documents: Documents, own: Hard, sums: WordSums) -> OddsLeftOu
 
 
 def scores_left_out(words: OddsLeftOut, damping: Array, powers: Array) -> Array:
-    """As `add_odds` has them. (documents, classes, damping, powers)"""
+    """The scores of `add_odds`. (documents, classes, damping, powers)"""
     shape, row, logs, rarity, odds, sure = words
     out = np.zeros((*shape, len(damping), len(powers)))
     if not len(row):
@@ -103,19 +103,19 @@ def scores_left_out(words: OddsLeftOut, damping: Array, powers: Array) -> Array:
 
 
 class _Left(NamedTuple):
-    """What is left of the sums without each document."""
+    """The sums, each document left out."""
 
-    some: NDArray[np.bool_]  # (documents,) whether anything is
+    some: NDArray[np.bool_]  # (documents,) whether other documents are left
     number: Array  # (documents,) of other documents
     a: Array  # (documents,)
     base: Array  # (documents, classes)
 
 
 def _left(documents: Documents, own: Hard, sums: WordSums, table: Array, weight: Array) -> tuple[_Left, Array]:
-    """And what each word's document had given to its class. (words,)"""
+    """The sums, each document left out; and the contribution of each word's document to its class. (words,)"""
     row, v, count = document_of_each(documents), documents.words, own.rows
     there, belongs = sums.holding[v] >= sums.least, (own.codes >= 0)[row]
-    goes = there & belongs & (sums.holding[v] - weight[row] < sums.least)  # with what others had of it
+    goes = there & belongs & (sums.holding[v] - weight[row] < sums.least)  # the word is absent without this document
     stays = there & belongs & ~goes
     given = np.where(belongs, weight[row] * shares_of_words(documents), 0.0)
     lost = np.zeros((count, table.shape[1]))
@@ -133,7 +133,7 @@ def _left(documents: Documents, own: Hard, sums: WordSums, table: Array, weight:
 
 
 class Settled(NamedTuple):
-    """What `settle_odds` finds: for each word, each class and each cell of the table."""
+    """The results of `settle_odds` for each word, each class and each cell of the table."""
 
     rarity: Array
     never: Array
@@ -143,7 +143,7 @@ class Settled(NamedTuple):
 
 
 def settled(sums: WordSums, base: Array, a: float, choice: tuple[float, float]) -> Settled:
-    """The same as `settle_odds`."""
+    """`settle_odds` by NumPy."""
     (c, p), table = choice, sums.table
     rows, values = table.rows, table.high
     t = np.bincount(rows, values, len(sums.holding))
@@ -157,29 +157,29 @@ def settled(sums: WordSums, base: Array, a: float, choice: tuple[float, float]) 
 
 
 def scores_of_new(documents: Documents, table: Sparse, known: Settled, c: float) -> Array:
-    """As `add_settled_odds` has them, of documents that weren't learned. (documents, classes)"""
+    """The scores of `add_settled_odds` for documents outside the evidence. (documents, classes)"""
     out = np.zeros((len(documents.known), table.width))
     q = _logs(documents.counts) * known.rarity[documents.words]
     kept = np.flatnonzero(q)
     if not len(kept):
         return out
     row, v, q = document_of_each(documents)[kept], documents.words[kept], q[kept]
-    said = _damped(known.never[:, None] - known.base, known.nothing[:, None], c)  # (words, classes)
-    said[table.rows, table.columns] += known.more
+    scores = _damped(known.never[:, None] - known.base, known.nothing[:, None], c)  # (words, classes)
+    scores[table.rows, table.columns] += known.more
     starts = np.flatnonzero(np.diff(row, prepend=-1))
-    total = np.add.reduceat(said.T[:, v] * q, starts, axis=1) / np.sqrt(np.add.reduceat(q * q, starts))
+    total = np.add.reduceat(scores.T[:, v] * q, starts, axis=1) / np.sqrt(np.add.reduceat(q * q, starts))
     out[row[starts]] = total.T
     return out
 
 
 def _damped(odds: Array, precision: Array, c: float) -> Array:
-    """ℓ z²/(z² + c), z² = ℓ²/var"""
+    """ℓ z²/(z² + c) with z² = ℓ²/var."""
     sure = odds * odds * precision
     return np.asarray(odds * sure / (sure + c))
 
 
 def _logs(counts: NDArray[np.int32]) -> Array:
-    """log(1 + x), as the C library has it: NumPy's may differ in the last bit."""
+    """log(1 + x) by the C library: NumPy's may differ in the last bit."""
     logs = np.array([math.log1p(x) for x in range(int(counts.max(initial=0)) + 1)])
     return np.asarray(logs[counts])
 

@@ -1,8 +1,8 @@
 """Words of a text as log-odds of each class against all others, damped where they are uncertain.
 
-This isn't a likelihood, but a score that often predicts better than one. Tuning chooses their two settings by
-leave-one-out and weights them with the other terms. The statistics are sums again: each document adds the logarithms of
-its counts, divided by their Euclidean norm, to the words of its class.
+The score isn't a likelihood, but often predicts better than one. Tuning chooses its two settings by leave-one-out and
+weights it with the other terms. The statistics are sums: each document adds the logarithms of its counts, divided by
+their Euclidean norm, to the words of its class.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Hard
 from credo.core.sparse import Sparse
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.schema import Column, Derivation
 from credo.data.tokens import Tokeniser
@@ -37,12 +37,12 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
 
-DEFAULT = (2.0, 1.0)  # c and p, without tuning
+DEFAULT_ODDS = (2.0, 1.0)  # c and p without tuning
 
 
 @dataclass(frozen=True)
 class Odds(Texts):
-    """A column's words, by the log-odds of each class against the rest."""
+    """A column's words, by the log-odds of each class against all others."""
 
     @property
     def label(self) -> Label:
@@ -67,8 +67,8 @@ class Odds(Texts):
         return OddsLikelihood(self, column, *tables, holding, texts, self.choice(settings))
 
     def choice(self, settings: Settings) -> tuple[float, float]:
-        """c and p."""
-        return settings.odds.get(self.axis, DEFAULT)
+        """The settings c and p."""
+        return settings.odds.get(self.axis, DEFAULT_ODDS)
 
     def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.text.tallies import OddsTally
@@ -78,7 +78,7 @@ class Odds(Texts):
 
 @dataclass(frozen=True)
 class WordPairs:
-    """A column's documents as lists of their pairs of neighbouring words."""
+    """Reads a column's documents as lists of pairs of adjacent words."""
 
     name: str
     reading: Tokeniser
@@ -89,7 +89,7 @@ class WordPairs:
 
 @dataclass(frozen=True)
 class Pairs(Odds):
-    """The same for pairs of neighbouring words, without single words."""
+    """Log-odds of pairs of adjacent words, without single words."""
 
     derived: ClassVar[Derivation] = "pairs"
 
@@ -104,7 +104,7 @@ class Pairs(Odds):
 
 @dataclass(frozen=True, eq=False)
 class OddsLikelihood(OneTerm, WordByWord):
-    """Σ q f / ‖q‖, as credo._kernels.text.log_odds has it: scores of classes, not densities."""
+    """Σ q f / ‖q‖ (see credo._kernels.text.log_odds): scores of classes, not densities."""
 
     block: Odds
     column: Column  # of words
@@ -132,7 +132,8 @@ class OddsLikelihood(OneTerm, WordByWord):
 
     @cached_property
     def _sums(self) -> tuple[Array, Array, Array]:
-        """Documents that hold each word (0 where it is cut out), classes' sums, and [words, their documents, all]."""
+        """Documents that contain each word (0 for words that are cut), classes' sums, and [words, their documents,
+        all]."""
         holding = np.where(self.block.cuts.kept(self.holding), self.holding, 0.0)
         there = holding > 0
         everything = np.array([np.count_nonzero(there), holding.sum(), self.texts])
@@ -145,7 +146,7 @@ class OddsLikelihood(OneTerm, WordByWord):
         return WordSums(self.table, holding, self.block.cuts.least, totals, everything)
 
     def scores(self, cells: Documents, own: Hard, damping: Sequence[float], powers: Sequence[float]) -> Array:
-        """Under each damping c and power p. (documents, classes, damping, powers)"""
+        """The leave-one-out scores for each damping c and power p. (documents, classes, damping, powers)"""
         if few_log_odds.are_few_scores(cells, self.table, len(damping) * len(powers)):
             words = self._odds_left_out(cells, own, keep=len(damping) * len(powers) > 1)
             return few_log_odds.scores_left_out(words, np.array(damping), np.array(powers))
@@ -159,7 +160,7 @@ class OddsLikelihood(OneTerm, WordByWord):
         return out
 
     def _odds_left_out(self, cells: Documents, own: Hard, keep: bool) -> OddsLeftOut:
-        """The log-odds of few documents before damping. Those of a grid are cached: a fine one follows a coarse one."""
+        """The log-odds of few documents before damping, cached for a grid: a fine grid follows a coarse one."""
         for before, member, found in self._latest:
             same = np.array_equal(member.codes, own.codes) and np.array_equal(member.weight, own.weight)
             if before is cells and same:
@@ -174,7 +175,8 @@ class OddsLikelihood(OneTerm, WordByWord):
 
     @cached_property
     def settled(self) -> tuple[Array, Array, Array, Array, Array]:
-        """For each word its idf and its log-odds for classes without it; for each class its base; for each cell."""
+        """For each word, idf and log-odds for classes without it; for each class, its base; for each cell, its
+        log-odds."""
         holding, totals, everything = self._sums
         words, mass = len(holding), totals.sum()
         rarity, never, nothing = np.zeros((3, words))
@@ -196,7 +198,7 @@ class OddsLikelihood(OneTerm, WordByWord):
         out += self.weight * self._of_new(cells)
 
     def _of_new(self, cells: Documents) -> Array:
-        """Scores of documents that aren't in the evidence."""
+        """The scores of documents outside the evidence."""
         if few_log_odds.are_few_scores(cells, self.table):
             return few_log_odds.scores_of_new(cells, self.table, Settled(*self.settled), self.choice[0])
         found, table = np.zeros((len(cells.known), self.table.width)), (self.table.starts, self.table.columns)
@@ -216,21 +218,21 @@ class OddsLikelihood(OneTerm, WordByWord):
         return replace(self, weight=float(weights[0]))
 
     def words_of(self, cells: Documents) -> dict[str, Array]:
-        """The score of each word, divided by the norm of all."""
+        """The score of each word, divided by the document's norm."""
         holding, _, everything = self._sums
         at = np.flatnonzero(holding[cells.words] > 0)
         words, counts = cells.words[at], cells.counts[at]
         share = np.log1p(counts) * (np.log((everything[2] + 1) / (holding[words] + 1)) + 1) ** self.choice[1]
-        norm = max(float(np.sqrt((share**2).sum())), ALONE)
+        norm = max(float(np.sqrt((share**2).sum())), RESIDUAL_WEIGHT)
         alone = Documents(np.arange(len(at) + 1), words, counts, np.ones(len(at), bool), np.zeros(len(at), np.int64))
         weighed = self.weight * self._of_new(alone) * (share / norm)[:, None]
         return dict(zip(self.column.levels.take(pa.array(words)).to_pylist(), weighed, strict=True))
 
     def scores_for(self, k: int, others: Array) -> Array:
-        """The score of each word for class k against the others, by their shares, in all texts of the class. (words,)
+        """The score of each word for class k against the shares `others`, in all texts of the class. (words,)
 
-        Σ w q f/‖q‖ over those texts. Their norms aren't stored: 1/‖log(1 + x)‖ is in the sums, and idf is taken to
-        lengthen all norms equally, by its root mean square over words that occur t²/d times, t their sum, d documents.
+        Σ w q f/‖q‖ over these texts. Their norms aren't stored: the sums contain 1/‖log(1 + x)‖, and the effect of idf
+        on norms is approximated by its root mean square over words, weighted by t²/d for the sum t and d documents.
         """
         rarity, never, nothing, base, more = self.settled
         found, cells = np.zeros(len(rarity)), np.flatnonzero(self.table.columns == k)
@@ -247,14 +249,14 @@ class OddsLikelihood(OneTerm, WordByWord):
         against = np.bincount(self.table.rows, others[self.table.columns] * more, len(rarity))[words]
         for j in np.flatnonzero(others):
             against += others[j] * damped(int(j))
-        often = self.table.along(0) ** 2 / np.maximum(self.holding, ALONE)
-        length = np.sqrt((often * rarity**2).sum() / max(float(often[rarity > 0].sum()), ALONE))
+        often = self.table.along(0) ** 2 / np.maximum(self.holding, RESIDUAL_WEIGHT)
+        length = np.sqrt((often * rarity**2).sum() / max(float(often[rarity > 0].sum()), RESIDUAL_WEIGHT))
         own = damped(k) + more[cells] - against
-        found[words] = self.weight * rarity[words] * own * self.table.high[cells] / max(float(length), ALONE)
+        found[words] = self.weight * rarity[words] * own * self.table.high[cells] / max(float(length), RESIDUAL_WEIGHT)
         return found
 
     def texts_of(self, k: int) -> Array:
-        """How many texts of class k hold each word. (words,)"""
+        """The number of texts of class k that contain each word. (words,)"""
         found, cells = np.zeros(len(self.holding)), np.flatnonzero(self.documents.columns == k)
         found[self.documents.rows[cells]] = self.documents.high[cells]
         return found

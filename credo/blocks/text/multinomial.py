@@ -1,4 +1,4 @@
-"""Words of a text as draws: every position holds a word of the class's distribution (multinomial)."""
+"""The multinomial model of text: each position is a draw from the class's distribution of words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from credo.blocks.text.few_documents import add_words_of_few, are_few
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data.word_counts import Documents
 from credo.families import dirichlet
 from credo.numerics.exact import Array
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Words(Texts):
     """θ ~ Dirichlet(l) over the vocabulary for each class."""
 
-    drawn = True  # whether positions are drawn sequentially, each updating the counts
+    drawn = True  # whether positions are drawn in turn, each updating the counts
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> WordsLikelihood:
         return WordsLikelihood(self, *self._seen(evidence), settings)
@@ -45,7 +45,7 @@ class Words(Texts):
 
 @dataclass(frozen=True)
 class Binary(Words):
-    """The same of documents in which a word counts once."""
+    """The multinomial model with each word counted once per document."""
 
     @property
     def label(self) -> Label:
@@ -57,7 +57,7 @@ class Binary(Words):
 
 @dataclass(frozen=True)
 class Logs(Words):
-    """The same of log₂(1 + x) where a word comes x times. These aren't integrated out: the posterior mean is used."""
+    """The multinomial model of log₂(1 + x) for a word's count x, with the posterior mean instead of integration."""
 
     drawn = False
 
@@ -70,7 +70,7 @@ class Logs(Words):
 
 
 class WordsLikelihood(TextLikelihood):
-    """Σ x log θ; θ integrated out (a Dirichlet-multinomial) where the estimate is "bayes"."""
+    """Σ x log θ, or the Dirichlet-multinomial with θ integrated out for the estimate "bayes"."""
 
     block: Words
 
@@ -102,7 +102,7 @@ class WordsLikelihood(TextLikelihood):
         out -= log_rising(total, positions) if drawn else positions * np.log(np.where(total > 0, total, 1.0))
 
     def words_of(self, cells: Documents) -> dict[str, Array]:
-        """What all positions are divided by is shared out among them."""
+        """The log-likelihood of each word; the common divisor is divided among positions."""
         at = np.flatnonzero(self.weights[cells.words] > 0)
         words, counts = cells.words[at], self.block.amounts(cells.counts[at])[:, None]
         with np.errstate(divide="ignore"):
@@ -111,7 +111,7 @@ class WordsLikelihood(TextLikelihood):
         positions = np.array([[counts.sum()]])
         above = log_rising(self.n[words] + self._offset, counts) if drawn else counts * logs
         below = log_rising(total, positions) if drawn else positions * np.log(np.where(total > 0, total, 1.0))
-        each = self.weight * (above - below * counts / max(float(positions[0, 0]), ALONE))
+        each = self.weight * (above - below * counts / max(float(positions[0, 0]), RESIDUAL_WEIGHT))
         return dict(zip(self.words.take(pa.array(words)).to_pylist(), each, strict=True))
 
     @property
@@ -120,11 +120,11 @@ class WordsLikelihood(TextLikelihood):
         return dirichlet.shared_out(above, above.sum(0), self.size)
 
     def log_prior(self) -> float:
-        """Σ (l - 1) log θ"""
+        """Σ (l - 1) log θ."""
         return float(dirichlet.log_kernel(self.shares[self.weights > 0], self.settings.smoothing).sum())
 
     def log_evidence(self) -> Array:
-        """log p(the texts | their classes), the order of words given. (1,)"""
+        """log p(texts | their classes), given the order of words. (1,)"""
         a, there = np.asarray(self.settings.smoothing), self.weights > 0
         return np.array([dirichlet.log_evidence(self.n[there].T, a).sum()])
 
@@ -150,9 +150,9 @@ class WordsLikelihood(TextLikelihood):
         return np.asarray(gains[self.weights > 0].sum() - each.total(fallen) - below)
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
-        """Words in no order, as many as the class's texts have on average."""
+        """Words in no particular order, as many as the class's texts have on average."""
         shares, words = self.shares, np.array([*self.words.to_pylist(), None], dtype=object)[:-1]
-        mean = self._totals / np.maximum(self.texts, ALONE)
+        mean = self._totals / np.maximum(self.texts, RESIDUAL_WEIGHT)
         if not self.size:
             return {self.block.name: np.full(len(classes), None)}
         laws = shares / shares.sum(0)

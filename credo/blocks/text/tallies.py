@@ -1,4 +1,4 @@
-"""Tallies of texts: a document costs what its words touch, however large the vocabulary is."""
+"""Tallies of texts: a document takes time proportional to its words, whatever the size of the vocabulary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo._kernels.text.live import (
-    SPARE,
+    SPARE_CELLS,
     add_odds_of_row,
     add_presences_of_row,
     add_settled_odds_of_row,
@@ -26,7 +26,7 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes
 from credo.core.sparse import Sparse, WordSums
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data.schema import Column, Schema
 from credo.data.tables import array_of, is_missing
 from credo.data.word_counts import Documents
@@ -39,30 +39,30 @@ if TYPE_CHECKING:
     from credo.blocks.text.log_odds import Odds
     from credo.blocks.text.multinomial import Words
 
-ONE_TEXT = np.ones(1, dtype=bool), np.zeros(1, dtype=np.int64)  # which isn't missing, and has no unseen words
-GROWTH, LEAST = 2, 1024  # times as much as was added, and at least so much, is made room for when arrays must grow
+ONE_TEXT = np.ones(1, dtype=bool), np.zeros(1, dtype=np.int64)  # known, without unseen words
+ROOM_GROWTH, LEAST_ROOM = 2, 1024  # of growing arrays: a multiple of the additions, and a minimum
 
 
 class LiveTable:
-    """A table (words, classes) of sums, and what was added to it since, as credo._kernels.text.live has them."""
+    """A table (words, classes) of sums, and the additions to it, for credo._kernels.text.live."""
 
     def __init__(self, before: Sparse) -> None:
         self._before = before
         self.table = before.starts[:-1], before.starts[1:], before.columns, before.cells.value
         self.totals = before.along(1)  # (classes,)
-        self.touched: dict[int, None] = {}  # words that something was added to, in order of appearance
+        self.touched: dict[int, None] = {}  # changed words, in order of appearance
         self._rooms, self._since = np.zeros(0, np.int64), (np.zeros(0), np.zeros(0))
         self._used = np.array([len(before.high), len(before.high)])  # cells: before, and now
 
     def add(self, codes: Codes, k: int, amounts: Array) -> Array:
-        """To a class, so much of each word. What was there before."""
+        """Add amounts of words to a class; the result is the amounts before."""
         first, old = 0, np.empty(len(codes))
         self._make_room(int(codes.max(initial=-1)) + 1, 0)
         while (
             first := add_to_rows(codes, first, k, amounts, self.table, self._rooms, self._since, self._used, old)
         ) < len(codes):
             start, end = (each[codes[first]] for each in self.table[:2])
-            self._make_room(0, 2 * (end - start) + len(codes) * (SPARE + 1))
+            self._make_room(0, 2 * (end - start) + len(codes) * (SPARE_CELLS + 1))
         self.touched |= dict.fromkeys(codes.tolist())
         if k >= len(self.totals):
             self.totals = np.append(self.totals, np.zeros(k + 1 - len(self.totals)))
@@ -70,9 +70,9 @@ class LiveTable:
         return old
 
     def _make_room(self, words: int, cells: int) -> None:
-        """For so many words, and so many cells more."""
+        """Make room for a number of words, and for more cells."""
         starts, ends, columns, values = self.table
-        shared = not len(self._rooms)  # with the evidence, which must stay as it is
+        shared = not len(self._rooms)  # with the evidence, which must not change
         if shared or words > len(starts):
             size = _roomy(words, self._before.shape[0])
             starts, ends, self._rooms = (_longer(each, size) for each in (starts, ends, self._rooms))
@@ -84,7 +84,7 @@ class LiveTable:
         self.table = starts, ends, columns, values
 
     def since(self, classes: int) -> Sparse:
-        """What was added, a row for each word that it was added to."""
+        """The additions, with a row for each changed word."""
         starts, ends = (each[list(self.touched)] for each in self.table[:2])
         sizes = ends - starts
         at = np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
@@ -94,7 +94,7 @@ class LiveTable:
 
 
 class DocumentCounts(LiveTable):
-    """A table of how many documents hold each word. Few such numbers differ: sums over all words go over these."""
+    """A table of the numbers of documents that contain each word. Sums over words use their few distinct values."""
 
     def __init__(self, before: Sparse) -> None:
         super().__init__(before)
@@ -111,12 +111,12 @@ class DocumentCounts(LiveTable):
         sizes, old = self.sizes[k], super().add(codes, k, amounts)
         sizes.subtract(old[old != 0].tolist())
         sizes.update((old + amounts).tolist())
-        self.sizes[k] = +sizes  # without those that none has any more
+        self.sizes[k] = +sizes  # without empty ones
         return old
 
 
 class TextTally(PredictingTally):
-    """Sums of words by class: beside the tables that were there before, what new documents add to them."""
+    """Sums of words by class: the tables of the evidence, and the additions of new documents."""
 
     def __init__(
         self,
@@ -127,17 +127,17 @@ class TextTally(PredictingTally):
     ) -> None:
         column = evidence.schema[block.axis]
         self._block, self._words = block, column.levels
-        self._holds = holds  # whether it counts such words: all, if None
+        self._holds = holds  # whether a word is counted; None: all are
         self._vocabulary = column.vocabulary(block.reading)
         self._tables = tables or {label: LiveTable(evidence[label].n) for label in block.tables}
         self._texts = ClassWeights(evidence[block.texts].n.value[:, 0])
         self._new: dict[str, int] = {}
-        self.weight = 1.0  # of its log-likelihood
-        self._heavy = bool((evidence[block.tables[-1]].n.along(0) >= ALONE).all())
+        self.weight = 1.0  # of the log-likelihood
+        self._heavy = bool((evidence[block.tables[-1]].n.along(0) >= RESIDUAL_WEIGHT).all())
 
     @property
     def exact(self) -> bool:
-        """Cuts depend on all words' counts, and so does whether a word is there that weighs next to nothing."""
+        """False if words are cut, or have tiny weights: then scores depend on the counts of all words."""
         return self._heavy and self._block.cuts.cuts_nothing
 
     @property
@@ -155,7 +155,7 @@ class TextTally(PredictingTally):
                 raise DataError(f"{what}: give strings")
             text = ""
         elif not text.isascii():
-            array_of([text], self._block.name, number)  # which refuses what is no whole character
+            array_of([text], self._block.name, number)  # raises an error for incomplete characters
         self._text: str = text
 
     def look(self, row: Row, number: int) -> None:
@@ -164,7 +164,7 @@ class TextTally(PredictingTally):
         self._tokens = self._recoded(lambda word: self._new.get(word, -1)) if self._new else known(self._text)
 
     def _recoded(self, code_of: Callable[[str], int]) -> Codes:
-        """The text's words by their codes, those that weren't in the vocabulary by a function's."""
+        """The codes of the text's words; a function gives those of new words."""
         codes = self._vocabulary.codes_in(self._text)
         if not (codes < 0).any():
             return codes
@@ -181,8 +181,8 @@ class TextTally(PredictingTally):
         self._learn(*distinct(self._recoded(self._admitted)), k, weight)
 
     def _learn(self, codes: Codes, counts: Codes, k: int, weight: float) -> None:
-        """A document of class k that holds words so many times."""
-        self._heavy = self._heavy and weight >= ALONE
+        """Learn a document of class k with these counts of words."""
+        self._heavy = self._heavy and weight >= RESIDUAL_WEIGHT
         alone = Documents(np.array([0, len(codes)]), codes, counts, *ONE_TEXT)
         for label, terms in self._block.terms(alone).items():
             self._tables[label].add(codes, k, weight * terms)
@@ -201,7 +201,7 @@ class TextTally(PredictingTally):
 
 
 class WordsTally(TextTally):
-    """Of words as draws."""
+    """The tally of the multinomial model."""
 
     _block: Words
 
@@ -217,7 +217,7 @@ class WordsTally(TextTally):
 
 
 class PresencesTally(TextTally):
-    """Of words that are there or not."""
+    """The tally of the Bernoulli model."""
 
     _block: Presences
 
@@ -241,7 +241,7 @@ class PresencesTally(TextTally):
         add_presences_of_row(self._documents.table, codes, texts, absent, a, unseen, self.weight, out)
 
     def _absent(self, a: float, classes: int) -> tuple[Array, Array]:
-        """Texts of each class, and log p(no word of the vocabulary is there | class). (classes,) both"""
+        """The number of texts, and log p(no word of the vocabulary is present | class). (classes,) both"""
         if self._settled is None or self._settled[:2] != (a, classes):
             texts = self._texts.value(classes)
             absent = self._size * np.log(texts + a) - (self._size + 1) * np.log(texts + 2 * a)
@@ -255,7 +255,7 @@ class PresencesTally(TextTally):
 
 
 class OddsTally(TextTally):
-    """Of words by their odds."""
+    """The tally of log-odds."""
 
     _block: Odds
 
@@ -291,25 +291,25 @@ class OddsTally(TextTally):
         add_settled_odds_of_row(self._tokens, rows, settled, doubt, self.weight, out)
 
     def _score_learned(self, settings: Settings, out: Array) -> None:
-        """With what was learned since: each word's odds again."""
+        """The score with all learned rows: each word's log-odds are computed again."""
         codes, counts = distinct(self._tokens)
         if self._unchanging is None or len(self._unchanging[0]) != len(out):
             self._unchanging = self._same_for_all(settings, len(out))
         add_odds_of_row(self._table.table, codes, counts, self._holding, self._unchanging, self.weight, out)
 
     def _same_for_all(self, settings: Settings, classes: int) -> tuple[Any, ...]:
-        """What the kernel must know that is the same for all texts, until one is learned."""
+        """The kernel's arguments that are the same for all texts, until one is learned."""
         everything = np.array([self._size, self._documents.totals.sum(), self._texts.value(classes).sum()])
         totals = np.array(_filled(self._table.totals, classes))
         return totals, everything, self._block.cuts.least, *(np.array([x]) for x in self._block.choice(settings))
 
 
 def _roomy(needed: int, before: int) -> int:
-    return before + GROWTH * max(needed - before, LEAST)
+    return before + ROOM_GROWTH * max(needed - before, LEAST_ROOM)
 
 
 def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """A copy with zeros behind."""
+    """A copy padded with zeros."""
     found = np.zeros(size, array.dtype)
     found[: len(array)] = array
     return found

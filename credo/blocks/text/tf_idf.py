@@ -11,7 +11,7 @@ from credo.numerics.exact import Array
 
 
 def idf(texts: float, holding: NDArray[Any]) -> Array:
-    """1 + log (1 + n)/(1 + df), df of n texts holding the word.
+    """1 + log (1 + n)/(1 + df), where df of n texts contain the word.
 
     >>> idf(9.0, np.array([9.0, 0.0])).round(4).tolist()
     [1.0, 3.3026]
@@ -20,7 +20,7 @@ def idf(texts: float, holding: NDArray[Any]) -> Array:
 
 
 def to_unit_length(values: Array, starts: NDArray[np.integer[Any]]) -> Array:
-    """The values of each text's words, over their Euclidean norm. starts: where each text's begin, and where all end.
+    """The values of each text's words, divided by their Euclidean norm. starts: the start of each text, and the end
 
     >>> to_unit_length(np.array([3.0, 4.0, 5.0]), np.array([0, 2, 2, 3])).tolist()
     [0.6, 0.8, 1.0]

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.models.regression.fitted_line import FittedLine
 from credo.numerics.distributions import StudentT
 from credo.numerics.exact import Array
@@ -32,7 +32,8 @@ class LeftOut:
         line = self.line
         h, r = line.leverage(z), y - line.expected(z)
         shape = float(line.posterior.shape) - weight / 2
-        rest, shape = (np.where(each > ALONE, each, np.nan) for each in (1 - weight * h, shape))  # NaN: undetermined
+        left = 1 - weight * h, shape
+        rest, shape = (np.where(each > RESIDUAL_WEIGHT, each, np.nan) for each in left)  # NaN: undetermined
         scale = np.maximum(float(line.posterior.scale) - weight * r**2 / rest / 2, float(line.prior.scale))
         location, spread = y - r / rest, np.sqrt(scale / shape * (1 + h / rest))
         only = self._only(z, weight)

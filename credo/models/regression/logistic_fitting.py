@@ -19,7 +19,7 @@ from credo.models.regression.table_rows import TableRows
 from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.numerics.softmax_modes import (
-    ENOUGH,
+    MODE_TOLERANCE,
     WIDEST,
     Mode,
     WeightPrior,
@@ -131,7 +131,7 @@ class Fitting:
     # Modes
 
     def mode(
-        self, prior: WeightPrior, start: Array, rows: TableRows | None = None, enough: float = ENOUGH,
+        self, prior: WeightPrior, start: Array, rows: TableRows | None = None, enough: float = MODE_TOLERANCE,
         roughly: Array | None = None,
     ) -> Mode:  # fmt: skip
         """The mode, by the requested method or the one that suits the size."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from credo.core.learning import Weight
 from credo.core.membership import Codes
-from credo.core.statistics import ALONE
+from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.core.summed_scores import SumScores
 from credo.data import Source
 from credo.errors import DataError, EvidenceError
@@ -46,7 +46,7 @@ class FoldShares:
         for k, posterior in enumerate(self.posteriors):
             own = np.flatnonzero(rows.folds == k)
             found[own] = posterior.log_shares(rows.take(own), self.integrated)
-        unknown = np.flatnonzero(self.known[rows.folds, rows.codes] <= ALONE)
+        unknown = np.flatnonzero(self.known[rows.folds, rows.codes] <= RESIDUAL_WEIGHT)
         found[unknown, rows.codes[unknown]] = np.nan
         return found, rows.codes, rows.weight
 
@@ -83,7 +83,7 @@ class LeftOutShares:
     def judged(self, log_shares: Array, codes: Codes, weights: Array) -> Array:
         """The log-shares, with NaN at the class of rows that are the only ones of their class."""
         there = self.class_weights[codes]
-        alone = np.flatnonzero(there - weights <= ALONE * there)
+        alone = np.flatnonzero(there - weights <= RESIDUAL_WEIGHT * there)
         log_shares[alone, codes[alone]] = np.nan
         return log_shares
 

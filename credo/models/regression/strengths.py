@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
-from credo.numerics.softmax_modes import ENOUGH, Mode, Sums, WeightPrior, newton_mode, settled, solved
+from credo.numerics.softmax_modes import MODE_TOLERANCE, Mode, Sums, WeightPrior, newton_mode, settled, solved
 
 MACKAY_ROUNDS = 50  # of MacKay's rule, at most
 STRENGTH_TOLERANCE = 1e-3  # it ends when log α moves by less
@@ -72,7 +72,7 @@ def mode_by_evidence(
         assert curvature is not None
         strengths, theta = _settled_strengths(mode.coefficients, curvature, strengths, groups)
         moved = float(np.abs(np.log(strengths / before)).max(initial=0.0))
-        tolerance = ENOUGH if moved < 0.1 else EVIDENCE_TOLERANCE
+        tolerance = MODE_TOLERANCE if moved < 0.1 else EVIDENCE_TOLERANCE
         mode = newton_mode(sums, groups.prior(strengths), theta, tolerance, curvature)
         history += mode.history
         if moved < STRENGTH_TOLERANCE:

@@ -14,7 +14,7 @@ from credo.errors import EvidenceError, SchemaError, suggest
 from credo.networks.hybrid.truncated_normal import log_mass
 from credo.numerics.distributions import Normal, Real, Seed, plain
 from credo.numerics.exact import Array
-from credo.numerics.mixed_distribution import Mixed
+from credo.numerics.mixture_distribution import MixtureDistribution
 from credo.numerics.multivariate import log_density, mahalanobis
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class MixedMarginals(Shown, dict[str, Any]):
     """{name: {state: probability}} of categories, {name: distribution} of numbers."""
 
 
-class NumberAnswer(Mixed, Shown):
+class NumberAnswer(MixtureDistribution, Shown):
     """The distribution of a number: a mixture with a component for each configuration of the categories that it depends
     on.
 

@@ -10,15 +10,15 @@ from credo._kernels.networks.clique_tree import attach_to_smaller, join_cliques
 from credo._kernels.networks.shapes import SCOPE
 from credo._kernels.networks.triangulation import (
     CHANCE,
-    COLUMNS,
     DEGREE,
     DONE,
     EDGE,
     LOG,
+    LOG_UNIT,
+    NODE_COLUMNS,
     SIZE,
     STAGE,
     TURN,
-    UNIT,
     USED,
     WEIGHS,
     Order,
@@ -43,9 +43,9 @@ class Graph(NamedTuple):
 
 def connected(heads: Integers, axes: Integers, log_card: Array, stage: Integers, together: Integers) -> Graph:
     """The graph of the unobserved variables; those of a joint query are joined, too."""
-    nodes = np.zeros((len(stage), COLUMNS), dtype=np.int64)
+    nodes = np.zeros((len(stage), NODE_COLUMNS), dtype=np.int64)
     nodes[:, STAGE], nodes[:, EDGE], nodes[:, TURN] = stage, -1, -1
-    nodes[:, LOG] = np.rint(log_card * UNIT)
+    nodes[:, LOG] = np.rint(log_card * LOG_UNIT)
     nodes[:, SIZE] = nodes[:, LOG]
     if len(together):
         heads = np.append(heads, [[len(axes) + len(together), 0]], 0)

@@ -13,7 +13,7 @@ import numpy as np
 
 from credo._kernels.structure.dag_sums import add_arrows_over_graphs, add_graphs, add_paths_over_graphs
 from credo._kernels.structure.subsets import (
-    EMPTY,
+    LOG_ZERO,
     add_arrows_over_orders,
     add_orders,
     add_paths_over_orders,
@@ -44,7 +44,7 @@ class FamilySums:
     @classmethod
     def of(cls, families: ScoredFamilies) -> FamilySums:
         n = len(families)
-        sums = np.full((n, 1 << (n - 1)), EMPTY)
+        sums = np.full((n, 1 << (n - 1)), LOG_ZERO)
         for i, (masks, scores) in enumerate(zip(families.masks, families.scores, strict=True)):
             sums[i, squeezed(masks, i)] = scores - scores.max()
             add_subsets(sums[i], n - 1)

@@ -16,7 +16,7 @@ import numpy as np
 
 from credo import engines
 from credo._kernels.structure.orders import add_arrows_of_order, draw_families, relocate_variables
-from credo._kernels.structure.subsets import EMPTY, add_subsets
+from credo._kernels.structure.subsets import LOG_ZERO, add_subsets
 from credo.engines.partitions import Loaded
 from credo.networks.graph import in_order
 from credo.networks.structure.families import Integers
@@ -65,7 +65,7 @@ class CandidateTables:
         size = max(size, *map(len, constraints.required_parents), *map(len, start))
         near = [{*own} | {child for child in range(n) if v in start[child]} for v, own in enumerate(start)]
         candidates, slots = np.full((n, size), -1), np.full((n, n), -1)
-        masks, scores, sums = list[Integers](), list[Array](), np.full((n, 1 << size), EMPTY)
+        masks, scores, sums = list[Integers](), list[Array](), np.full((n, 1 << size), LOG_ZERO)
         for v in range(n):
             chosen = _chosen(score, constraints, start, v, near[v], size)
             candidates[v, : len(chosen)] = chosen

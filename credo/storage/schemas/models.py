@@ -263,12 +263,12 @@ SCORES = Stored(
 )
 READ = Stored(
     "Read",
-    "credo.selection.report:Read",
+    "credo.selection.report:ReadColumn",
     {"name": t.TEXT, "kind": t.TEXT, "form": t.TEXT, "missing": t.NUMBER, "weight": t.NUMBER},
 )
 TRIED = Stored(
     "Tried",
-    "credo.selection.report:Tried",
+    "credo.selection.report:TriedCandidate",
     {"name": t.TEXT, "log_loss": t.NUMBER, "accuracy": t.NUMBER, "share": t.NUMBER, "difference_error": t.NUMBER},
     upgrades=(lambda values: values | {"difference_error": 0.0},),
 )

@@ -1,4 +1,4 @@
-"""Mixed distributions against SciPy and numerical integration."""
+"""Mixture distributions against SciPy and numerical integration."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import pytest
 from scipy import stats
 
 from credo.numerics.distributions import NegativeBinomial, Normal, StudentT
-from credo.numerics.mixed_distribution import Mixed, Poisson
+from credo.numerics.mixture_distribution import MixtureDistribution, Poisson
 
 SHARES = np.array([0.5, 0.2, 0.3])
-NUMBERS = Mixed(SHARES, StudentT(np.array([3.0, 5.0, 9.0]), np.array([-2.0, 0.0, 4.0]), np.array([1.0, 0.5, 2.0])))
-COUNTS = Mixed(SHARES, NegativeBinomial(np.array([2.0, 5.0, 1.0]), np.array([1.0, 0.5, 0.1])), whole=True)
+STUDENTS = StudentT(np.array([3.0, 5.0, 9.0]), np.array([-2.0, 0.0, 4.0]), np.array([1.0, 0.5, 2.0]))
+NUMBERS = MixtureDistribution(SHARES, STUDENTS)
+COUNTS = MixtureDistribution(SHARES, NegativeBinomial(np.array([2.0, 5.0, 1.0]), np.array([1.0, 0.5, 0.1])), whole=True)
 
 
 def test_numbers_are_the_parts_weighed() -> None:
@@ -37,7 +38,7 @@ def test_counts_have_the_smallest_that_reaches() -> None:
 
 
 def test_a_part_without_a_share_says_nothing() -> None:
-    one = Mixed(np.array([1.0, 0.0]), Normal(np.array([0.0, np.nan]), np.array([1.0, 1.0])))
+    one = MixtureDistribution(np.array([1.0, 0.0]), Normal(np.array([0.0, np.nan]), np.array([1.0, 1.0])))
     assert one.mean() == 0.0
     assert one.quantile(0.5) == pytest.approx(0.0, abs=1e-12)
 

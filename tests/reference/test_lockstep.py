@@ -1,4 +1,4 @@
-"""Folds that are tuned in step find what each finds alone."""
+"""Folds that are tuned in lockstep find what each finds alone."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 import credo
 from credo.core.learning import Weights
 from credo.data import source
-from credo.selection import nested
-from credo.selection.in_step import Request, Run, alone, together
-from credo.selection.requests import Factors, ScoresOfTerms
+from credo.selection import nested_validation
+from credo.selection.candidate_forms import with_candidate_forms, with_joint_forms
+from credo.selection.fold_requests import BayesFactorRequest, ScoreRequest
+from credo.selection.lockstep import Request, Run, run_alone, run_in_lockstep
 from credo.selection.sample import drawn, encoded
 from credo.selection.terms import trained
-from credo.selection.widening import joined, widened
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Square(Request):
     asked_together: ClassVar[list[int]] = []
 
     @classmethod
-    def answered(cls, asked: Sequence[Self]) -> list[int]:
+    def answers(cls, asked: Sequence[Self]) -> list[int]:
         cls.asked_together.append(len(asked))
         return [each.of**2 for each in asked]
 
@@ -37,7 +37,7 @@ class Half(Request):
     turn = 1
 
     @classmethod
-    def answered(cls, asked: Sequence[Self]) -> list[int]:
+    def answers(cls, asked: Sequence[Self]) -> list[int]:
         return [each.of // 2 for each in asked]
 
 
@@ -53,12 +53,12 @@ def halved(number: int) -> Run[list[int]]:
 
 def test_runs_return_what_they_return_alone() -> None:
     numbers = [1, 9, 2, 40]
-    assert together([halved(number) for number in numbers]) == [alone(halved(number)) for number in numbers]
+    assert run_in_lockstep([halved(number) for number in numbers]) == [run_alone(halved(number)) for number in numbers]
 
 
 def test_a_run_may_ask_for_nothing() -> None:
-    assert together([halved(1)]) == [[16]]
-    assert together([]) == []
+    assert run_in_lockstep([halved(1)]) == [[16]]
+    assert run_in_lockstep([]) == []
 
 
 def table(rows: int = 90) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def table(rows: int = 90) -> dict[str, Any]:
 def test_learning_in_step_is_learning_fold_by_fold(monkeypatch: pytest.MonkeyPatch) -> None:
     data = table()
     one = credo.learn(data, "y")
-    monkeypatch.setattr(nested, "MOST_IN_STEP", 0)
+    monkeypatch.setattr(nested_validation, "LOCKSTEP_SCORES", 0)
     other = credo.learn(data, "y")
     np.testing.assert_allclose(one.predict_proba(data), other.predict_proba(data), rtol=1e-6)
     assert one.report.scores.log_loss == pytest.approx(other.report.scores.log_loss, rel=1e-6)
@@ -88,7 +88,7 @@ def test_learning_in_step_is_learning_fold_by_fold(monkeypatch: pytest.MonkeyPat
 def test_scores_of_several_folds_are_those_of_each(left_out: bool, smoothing: float) -> None:
     data = table()
     model: Any = credo.NaiveBayes().fit(data, "y")
-    model = joined(widened(model, source(data), None), source(data), None)
+    model = with_joint_forms(with_candidate_forms(model, source(data), None), source(data), None)
     sample = encoded(model, drawn(model, source(data), Weights(), 10))
     learned, fold = trained(model, sample), sample.folds(4, seed=0)
     settings = model.replaced(smoothing=smoothing).settings
@@ -96,12 +96,12 @@ def test_scores_of_several_folds_are_those_of_each(left_out: bool, smoothing: fl
     for k in range(4):
         forms = {name: views if k else views[:1] for name, views in model.choices.items()}
         part = sample.take(fold != k if left_out else fold == k)
-        asked.append(ScoresOfTerms(learned.without(sample, fold == k), part, forms, settings, left_out))
-    for one, each in zip(ScoresOfTerms.answered(asked), asked, strict=True):
+        asked.append(ScoreRequest(learned.without(sample, fold == k), part, forms, settings, left_out))
+    for one, each in zip(ScoreRequest.answers(asked), asked, strict=True):
         expected = each.alone()
         assert one.terms == expected.terms
         np.testing.assert_allclose(one.log_likelihood, expected.log_likelihood, rtol=1e-9, atol=1e-9)
         np.testing.assert_array_equal(one.log_prior, expected.log_prior)
-    factors = [Factors(each.trained, each.forms, settings) for each in asked]
-    for found, factor in zip(Factors.answered(factors), factors, strict=True):
+    factors = [BayesFactorRequest(each.trained, each.forms, settings) for each in asked]
+    for found, factor in zip(BayesFactorRequest.answers(factors), factors, strict=True):
         assert found == pytest.approx(factor.trained.log_bayes_factors(factor.forms, settings), rel=1e-9, abs=1e-9)

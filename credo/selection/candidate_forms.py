@@ -1,4 +1,4 @@
-"""Columns counted in more forms than a model reads: what tuning chooses from."""
+"""The forms of columns among which tuning chooses: they are counted besides those that the model reads."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from credo.models.forms import (
 )
 from credo.models.several_parents import parents_of
 
-WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
-MANY_CLASSES = 100  # up to which columns are read together
-FEW_ROWS = 1000  # below which no pairs of columns are counted
-MOST_CELLS = 500  # whose pairs are counted
-PAIR_FORMS: tuple[PairForm, ...] = ("one-dependence", "pairwise")  # k-dependence does what a tree would
-MOST_PARENTS = 4  # of a column, beside the class
+JOINT_FEATURES, FULL_FEATURES = 200, 150  # features of a joint Gaussian at most; with one covariance per class
+JOINT_CLASSES = 100  # above this many classes, columns aren't read jointly
+PAIR_ROWS = 1000  # below this many rows, no pairs of columns are counted
+PAIRED_CELLS = 500  # levels and bins whose pairs are counted, at most
+COUNTED_PAIR_FORMS: tuple[PairForm, ...] = ("one-dependence", "pairwise")  # k-dependence replaces a tree
+COLUMN_PARENTS = 4  # parents of a column besides the class, at most
 
 Model = TypeVar("Model", bound=Classifier)
 
 
-def widened(model: Model, table: Source, weight: Weight) -> Model:
-    """With number columns counted in all their forms, where none was asked for, and texts as odds, too."""
-    if isinstance(model, Augmented):  # sketches of numbers: folds choose cut points again
+def with_candidate_forms(model: Model, table: Source, weight: Weight) -> Model:
+    """The model with number columns counted in all forms, unless one was asked for, and texts as log-odds, too."""
+    if isinstance(model, Augmented):  # sketches of numbers, from which each fold chooses cut points
         own = model.bins if isinstance(model.bins, Mapping) else {}
         free = [name for name in model.cuts if name not in own and model.views[name][0] == "gaussian"]
         sketched = dict.fromkeys(free if not isinstance(model.bins, int) else [], ("binned",))
@@ -54,7 +54,7 @@ def widened(model: Model, table: Source, weight: Weight) -> Model:
     if not free:
         return model
     model = model.counting(dict.fromkeys(free, ("binned",)), table, weight)
-    positive = [name for name in free if _least(model, name) > 0]
+    positive = [name for name in free if _smallest_value(model, name) > 0]
     if positive:
         model = model.counting(dict.fromkeys(positive, ("log",)), table, weight)
     views = {
@@ -64,13 +64,13 @@ def widened(model: Model, table: Source, weight: Weight) -> Model:
     return model.replaced(views=views)
 
 
-def _least(model: Classifier, name: str) -> float:
+def _smallest_value(model: Classifier, name: str) -> float:
     values = model.seen.schema[name].levels
     return float(np.min(numpy_array(values), initial=np.inf))
 
 
 def _with_calendar(model: Model, table: Source, weight: Weight) -> Model:
-    """The model with weekdays, months and hours of its dates counted, as far as they vary; tuning weights them."""
+    """The model with varying weekdays, months and hours of its dates counted; tuning weights them."""
     dates = [name for name, views in model.views.items() if views[0] == "date"]
     if not dates:
         return model
@@ -82,10 +82,10 @@ def _with_calendar(model: Model, table: Source, weight: Weight) -> Model:
     return model.narrowed(views)
 
 
-def joined(model: Classifier, table: Source, weight: Weight) -> Classifier:
-    """With columns counted together, too, where they can be."""
-    jointly, cuts, paired = _jointly(model), *(_paired(model) if model.chooses_forms else ({}, set()))
-    more = {name: (*jointly.get(name, ()), *(PAIR_FORMS if name in paired else ())) for name in model.views}
+def with_joint_forms(model: Classifier, table: Source, weight: Weight) -> Classifier:
+    """The model with columns counted jointly, too, where that is possible."""
+    jointly, cuts, paired = _joint_forms(model), *(_paired_columns(model) if model.chooses_forms else ({}, set()))
+    more = {name: (*jointly.get(name, ()), *(COUNTED_PAIR_FORMS if name in paired else ())) for name in model.views}
     more = {name: forms for name, forms in more.items() if forms}
     if not more:
         return model
@@ -98,8 +98,8 @@ def joined(model: Classifier, table: Source, weight: Weight) -> Classifier:
 
 
 def _with_families(model: Classifier, names: set[str], table: Source, weight: Weight) -> Classifier:
-    """With cells of these columns counted beside those of their parents, which follow from the counts of pairs."""
-    model = model.replaced(parents=parents_of(model, MOST_PARENTS))
+    """The model with these columns counted jointly with their parents, which the counts of pairs determine."""
+    model = model.replaced(parents=parents_of(model, COLUMN_PARENTS))
     views = {n: ("category", FAMILY_FORM) if own[0] == "category" else (FAMILY_FORM,) for n, own in model.views.items()}
     own = {name: views[name] for name in model.views if name in names}
     evidence = model.seen.beside(model.replaced(views=own, evidence=None).gathered(table, weight))
@@ -107,24 +107,24 @@ def _with_families(model: Classifier, names: set[str], table: Source, weight: We
     return model.replaced(views=wider, evidence=evidence)
 
 
-def _paired(model: Classifier) -> tuple[Cuts, set[str]]:
-    """Cut points of numbers, and the columns whose pairs of cells are counted; none where rows are few, or columns."""
-    if model.n < FEW_ROWS or len(model.classes) > MANY_CLASSES:
+def _paired_columns(model: Classifier) -> tuple[Cuts, set[str]]:
+    """Cut points of numbers, and the columns whose pairs of cells are counted; none for few rows or columns."""
+    if model.n < PAIR_ROWS or len(model.classes) > JOINT_CLASSES:
         return {}, set()
     numbers = [name for name, forms in model.views.items() if "binned" in forms]
     categories = [name for name, forms in model.views.items() if forms[0] == "category"]
     cuts = {name: cut_points(model.seen, name) for name in numbers}
     cuts = {name: own for name, own in cuts.items() if own}  # a single bin is uninformative
-    chosen = dependent_columns(model.seen, str(model.target), [*categories, *cuts], cuts, MOST_CELLS)
+    chosen = dependent_columns(model.seen, str(model.target), [*categories, *cuts], cuts, PAIRED_CELLS)
     if len(chosen) < 2:
         return {}, set()
     return {name: own for name, own in cuts.items() if name in chosen}, chosen
 
 
-def _jointly(model: Classifier) -> dict[str, tuple[str, ...]]:
-    """The columns that can be read together, few values first, and in which forms; none where classes are many."""
+def _joint_forms(model: Classifier) -> dict[str, tuple[str, ...]]:
+    """The joint Gaussian forms of columns, those with few values first; none for many classes."""
     sizes: dict[str, int] = {}
-    if len(model.classes) > MANY_CLASSES:
+    if len(model.classes) > JOINT_CLASSES:
         return {}
     for name, views in model.views.items():
         if views[0] == "category":
@@ -133,8 +133,8 @@ def _jointly(model: Classifier) -> dict[str, tuple[str, ...]]:
             sizes[name] = 1
     chosen, total = set(), 0
     for name in sorted(sizes, key=lambda name: sizes[name]):
-        if total + sizes[name] <= WIDEST:
+        if total + sizes[name] <= JOINT_FEATURES:
             chosen.add(name)
             total += sizes[name]
-    forms = GAUSSIAN_FORMS if total <= WIDEST_FULL else GAUSSIAN_FORMS[:1]
+    forms = GAUSSIAN_FORMS if total <= FULL_FEATURES else GAUSSIAN_FORMS[:1]
     return {name: forms for name in model.views if name in chosen}

@@ -1,4 +1,4 @@
-"""A number that comes from one of several distributions, each with its share; and Poisson counts."""
+"""Mixtures of distributions of a number; and Poisson counts."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class Poisson(Distribution):
 
 
 @dataclass(frozen=True, repr=False)
-class Mixed(Distribution):
+class MixtureDistribution(Distribution):
     """p(x) = Σ shareₖ pₖ(x); `each` has parameters over k. `whole`: x is a count.
 
     >>> from credo.numerics.distributions import Normal
-    >>> two = Mixed(np.array([0.5, 0.5]), Normal(np.array([-1.0, 1.0]), np.array([0.1, 0.1])))
+    >>> two = MixtureDistribution(np.array([0.5, 0.5]), Normal(np.array([-1.0, 1.0]), np.array([0.1, 0.1])))
     >>> two.mean(), round(two.variance(), 4), round(two.quantile(0.25), 4)
     (0.0, 1.01, -1.0)
     """
@@ -67,7 +67,7 @@ class Mixed(Distribution):
         return plain(self._averaged(self.each.mean()))
 
     def variance(self) -> Real:
-        """E[variance] + variance of the means"""
+        """E[variance] + Var[mean] over the components."""
         means = np.asarray(self.each.mean())
         return plain(self._averaged(self.each.variance()) + self._averaged((means - self.mean()) ** 2))
 
@@ -75,7 +75,7 @@ class Mixed(Distribution):
         return plain(self._averaged(self.each.cdf(np.asarray(x, dtype=np.float64)[..., None])))
 
     def quantile(self, p: ArrayLike) -> Real:
-        """Between the smallest and the largest of the parts' quantiles, by bisection."""
+        """The quantile, by bisection between the smallest and the largest quantile of the components."""
         p = np.asarray(p, dtype=np.float64)
         ends = np.asarray(self.each.quantile(p[..., None]))[..., self.shares > 0]
         low, high = ends.min(-1), ends.max(-1)
@@ -90,7 +90,8 @@ class Mixed(Distribution):
         return plain(np.maximum(high, 0.0) if self.whole else high)
 
     def __repr__(self) -> str:
-        return f"Mixed({len(self.shares)} parts, mean {float(self.mean()):.6g}, {type(self.each).__name__})"
+        kind = type(self.each).__name__
+        return f"MixtureDistribution({len(self.shares)} components, mean {float(self.mean()):.6g}, {kind})"
 
     def sample(self, size: int, seed: Seed = None) -> Array:
         rng = np.random.default_rng(seed)

@@ -1,7 +1,7 @@
-"""The requests of folds during tuning (see in_step): scores of terms, Bayes factors, and modes of regressions.
+"""Requests of folds during tuning (see lockstep): scores of terms, Bayes factors, and modes of regressions.
 
-Columns are independent of each other given the class, so that the columns of several folds are scored as if they were
-columns of one table, in which cells of rows that a fold doesn't have are missing.
+Given the class, columns are independent of each other. So the columns of several folds are scored as columns of one
+table, in which the cells of rows outside a fold are missing.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from credo.blocks.scoring import Cells, Scorer
 from credo.core.membership import Hard
 from credo.core.statistics import Positions
 from credo.numerics.exact import Array
-from credo.numerics.logistic import PRECISELY, LogisticRegression, modes_of
-from credo.selection.in_step import Request
+from credo.numerics.logistic import TIGHT_TOLERANCE, LogisticRegression, modes_of
+from credo.selection.lockstep import Request
 from credo.selection.sample import Sample
 from credo.selection.terms import Chosen, Forms, Term, TermScores, Trained, TrainedByScorers, factors_of
 
@@ -26,30 +26,30 @@ MOST_SCORES = 2**21  # rows x classes x columns that are scored together
 
 
 @dataclass(frozen=True, eq=False)
-class Mode(Request):
-    """The most probable coefficients of a regression, for rows of such weights."""
+class ModeRequest(Request):
+    """The most probable coefficients of a regression with weighted rows."""
 
     regression: LogisticRegression
     weight: Array  # (rows,)
     start: Array | None = None
-    enough: float = PRECISELY
+    tolerance: float = TIGHT_TOLERANCE
 
-    turn = 2  # when no run has scores to ask for
+    turn = 2  # after all scores
 
     @classmethod
-    def answered(cls, asked: Sequence[Self]) -> list[Array]:
+    def answers(cls, asked: Sequence[Self]) -> list[Array]:
         found: dict[int, Array] = {}
-        for enough in {each.enough for each in asked}:
-            some = [i for i, each in enumerate(asked) if each.enough == enough]
+        for tolerance in {each.tolerance for each in asked}:
+            some = [i for i, each in enumerate(asked) if each.tolerance == tolerance]
             regressions, weights, starts = zip(
                 *((asked[i].regression, asked[i].weight, asked[i].start) for i in some), strict=True
             )
-            found |= zip(some, modes_of(regressions, weights, starts, enough), strict=True)
+            found |= zip(some, modes_of(regressions, weights, starts, tolerance), strict=True)
         return [found[i] for i in range(len(asked))]
 
 
 @dataclass(frozen=True, eq=False)
-class Factors(Request):
+class BayesFactorRequest(Request):
     """log p(cells | classes)/p(cells) of each column by itself (see Trained)."""
 
     trained: Trained
@@ -57,9 +57,9 @@ class Factors(Request):
     settings: Settings
 
     @classmethod
-    def answered(cls, asked: Sequence[Self]) -> list[dict[Term, float]]:
+    def answers(cls, asked: Sequence[Self]) -> list[dict[Term, float]]:
         alike = all(isinstance(each.trained, TrainedByScorers) and each.settings == asked[0].settings for each in asked)
-        if len(asked) == 1 or not alike:  # one alone finds what it will be asked for again, as the bins of numbers
+        if len(asked) == 1 or not alike:  # one alone keeps what it finds for later, such as bins
             return [each.trained.log_bayes_factors(each.forms, each.settings) for each in asked]
         found: list[dict[Term, float]] = [{} for _ in asked]
         trained = [each.trained for each in asked if isinstance(each.trained, TrainedByScorers)]
@@ -74,8 +74,8 @@ class Factors(Request):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoresOfTerms(Request):
-    """log p(cells | class) of terms: of rows of the evidence, each left out; or of rows that it doesn't hold."""
+class ScoreRequest(Request):
+    """log p(cells | class) of each term, for rows of the evidence, each left out, or for held-out rows."""
 
     trained: Trained
     sample: Sample
@@ -86,7 +86,7 @@ class ScoresOfTerms(Request):
     turn = 1
 
     @classmethod
-    def answered(cls, asked: Sequence[Self]) -> list[TermScores]:
+    def answers(cls, asked: Sequence[Self]) -> list[TermScores]:
         found: dict[int, TermScores] = {}
         for some in cls._alike(asked):
             own = [asked[i] for i in some]
@@ -95,7 +95,7 @@ class ScoresOfTerms(Request):
 
     @classmethod
     def _alike(cls, asked: Sequence[Self]) -> list[list[int]]:
-        """Those that scorers find under the same settings, as many as may be found together."""
+        """Requests that scorers can answer together: equal settings, and at most MOST_SCORES scores."""
         found: list[list[int]] = []
         for i, each in enumerate(asked):
             for some in found:
@@ -110,18 +110,19 @@ class ScoresOfTerms(Request):
 
     @property
     def _size(self) -> int:
-        """Of all scores, if there were as many rows as there are in all."""
+        """The number of scores, if all folds' rows were scored."""
         if not isinstance(self.trained, TrainedByScorers) or (self.left_out and self.sample.groups is not None):
             return MOST_SCORES
         return 2 * self.sample.rows * len(self.trained.class_weights) * sum(map(len, self.forms.values()))
 
     def alone(self) -> TermScores:
+        """The answer to this request alone."""
         score = self.trained.left_out if self.left_out else self.trained.held_out
         return score(self.sample, self.forms, self.settings)
 
 
-def _scored(asked: Sequence[ScoresOfTerms]) -> list[TermScores]:
-    """Of several at once: scorer by scorer, all folds side by side."""
+def _scored(asked: Sequence[ScoreRequest]) -> list[TermScores]:
+    """The answers to several requests: scorer by scorer, with the columns of all folds side by side."""
     trained = [each.trained for each in asked if isinstance(each.trained, TrainedByScorers)]
     chosen = [one.chosen(each.sample, each.forms, each.settings) for one, each in zip(trained, asked, strict=True)]
     rows, own = _common_rows(asked)
@@ -139,13 +140,13 @@ def _scored(asked: Sequence[ScoresOfTerms]) -> list[TermScores]:
 
 
 def _joint(trained: Sequence[TrainedByScorers], slot: int, settings: Settings) -> Scorer | None:
-    """One scorer of each, side by side."""
+    """One scorer for the columns of all folds, side by side."""
     joint = trained[0].joined([each.scorers[slot][1] for each in trained])
     return joint if joint is None or settings == trained[0].model.settings else joint.under(settings)
 
 
-def _common_rows(asked: Sequence[ScoresOfTerms]) -> tuple[list[Positions], Hard]:
-    """Where the rows of each lie among those of all: rows that are left out may be in several."""
+def _common_rows(asked: Sequence[ScoreRequest]) -> tuple[list[Positions], Hard]:
+    """The positions of each request's rows among all rows, and the classes of all: left-out rows may be in several."""
     samples = [each.sample for each in asked]
     classes = len(asked[0].trained.class_weights)
     if asked[0].left_out:
@@ -163,7 +164,7 @@ def _common_rows(asked: Sequence[ScoresOfTerms]) -> tuple[list[Positions], Hard]
 def _slot_scores(
     joint: Scorer | None, chosen: Sequence[Chosen], rows: Sequence[Positions], own: Hard, left_out: bool
 ) -> list[Array]:
-    """What a scorer of each fold says. (rows, classes, terms) each"""
+    """The scores of each fold by one of its scorers. (rows, classes, terms) each"""
     if joint is None:
         return [
             each.scorer.each_left_out(each.cells, own.take(at), each.places) if left_out
