@@ -46,6 +46,7 @@ def learned(model: HiddenMarkov, table: Source, target: object, how: Sequenced, 
     table, given = with_given(table, target, None if isinstance(model.states, str | int) else model.states)
     names = names_of(model.states, () if given is None else given.states)
     table, begun = with_given(table, start, names or None, START)
+    names = names or (() if begun is None else begun.states)
     model, table, numbers = prepared(model, table, (given, begun), how)
     if not names:
         return _in_currencies(_chosen(model, table, numbers, how.weight), table)
@@ -98,7 +99,7 @@ def _with_states(
             start = begun_with(chain, reader, model.seed)
     _check_columns(model)
     fit = climbed(chain, reader, model._search, start)
-    if not fit.converged and len(fit.history) > model.steps:
+    if not (fit.converged or fit.interrupted):
         tell(f"EM ended after {counted(model.steps, 'step')}, before it converged: increase steps=")
     return model._with_evidence(fit.evidence, hidden=True, history=fit.history)
 
@@ -114,7 +115,9 @@ def _chosen(model: HiddenMarkov, table: Source, numbers: Numbers, weight: Weight
         after = own._with_evidence(fit.evidence, hidden=True, history=fit.history)
         found.append((judged(fit, model.settings), after))
         best, chosen = max(found, key=lambda pair: pair[0].log_evidence)
-        if size - best.states >= PATIENCE or 2 * (size + 1) > after.n:  # a state of a row or two is no evidence
+        if fit.interrupted or size - best.states >= PATIENCE:
+            break
+        if 2 * (size + 1) > after.n:  # a state of a row or two is no evidence
             break
     return chosen.replaced(tried=tuple(tried for tried, _ in found))
 

@@ -8,7 +8,7 @@ the smallest number is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import log
 from typing import NamedTuple
@@ -72,13 +72,14 @@ def best_choice(
     """The chosen fit of all rows, and all that was tried: the chosen first, then by evidence."""
     found = [_searched(problem, each, components, most) for each in _covariances(problem, covariance)]
     if problem.sampled:
-        tried = _tried_on_all(problem, found, components)
+        tried = [*_until_interrupted(_tried_on_all(problem, found, components))]
         others = [problem.choice(fit, own.covariance, whole=False) for own in found for fit in own.fits.values()]
     else:
         pairs = ((fit, own.covariance) for own in found for fit in own.fits.values())
         tried, others = [Candidate(fit, problem.choice(fit, name)) for fit, name in pairs], []
     chosen = _simplest([each.choice for each in tried])
     fit = next(each.fit for each in tried if each.choice is chosen)
+    fit = replace(fit, interrupted=any(each.fit.interrupted for each in tried))
     rest = [each for each in (*(each.choice for each in tried), *others) if each is not chosen]
     rest.sort(key=lambda each: (not each.whole, -each.log_evidence))
     return problem.continued(fit), (chosen, *rest)
@@ -125,24 +126,38 @@ def _searched(problem: Problem, covariance: Covariance, components: int | None, 
 # On all rows
 
 
-def _tried_on_all(problem: Problem, found: Sequence[Found], components: int | None) -> list[Candidate]:
-    """The best numbers of covariances that the sample leaves open; of the best covariance also the next numbers, as
-    long as their evidence grows."""
+def _until_interrupted(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
+    """Ctrl-C ends EM of one candidate, and is meant for the search."""
+    for each in candidates:
+        yield each
+        if each.fit.interrupted:
+            return
+
+
+def _tried_on_all(problem: Problem, found: Sequence[Found], components: int | None) -> Iterator[Candidate]:
+    """The best numbers of covariances that the sample leaves open, the most probable first; of the best covariance also
+    the next numbers, as long as their evidence grows, and smaller ones that aren't clearly less probable."""
 
     def tried(own: Found, k: int) -> Candidate:
         fit = problem.on_all(own.fits[k], FULL_STEPS)
         return Candidate(fit, problem.choice(fit, own.covariance))
 
     top = max(own.evidence[own.best] for own in found)
-    close = [own for own in found if own.evidence[own.best] > top - OPEN]
-    firsts = {own.covariance: tried(own, own.best) for own in close}
-    own = max(close, key=lambda each: firsts[each.covariance].choice.log_evidence)
-    candidates = [*firsts.values()]
-    best = firsts[own.covariance]
-    for k in range(own.best + 1, max(own.fits) + 1 if components is None else 0):
-        candidates.append(tried(own, k))
-        if candidates[-1].choice.log_evidence <= best.choice.log_evidence:
+    firsts: list[tuple[float, Found]] = []
+    for own in sorted(found, key=lambda each: -each.evidence[each.best]):
+        if own.evidence[own.best] > top - OPEN:
+            first = tried(own, own.best)
+            yield first
+            firsts.append((first.choice.log_evidence, own))
+    if components is not None:
+        return
+    best, own = max(firsts, key=lambda pair: pair[0])
+    for k in range(own.best + 1, max(own.fits) + 1):
+        more = tried(own, k)
+        yield more
+        if more.choice.log_evidence <= best:
             break
-        best = candidates[-1]
-    fewer = [k for k, evidence in own.evidence.items() if k < own.best and evidence > own.evidence[own.best] - CLEARLY]
-    return [*candidates, *(tried(own, k) for k in fewer if components is None)]
+        best = more.choice.log_evidence
+    for k, evidence in own.evidence.items():
+        if k < own.best and evidence > own.evidence[own.best] - CLEARLY:
+            yield tried(own, k)
