@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo import engines
 from credo.blocks.column_laws import column_laws
 from credo.core.records import Shown
 from credo.errors import DataError, EvidenceError, counted
@@ -44,8 +43,7 @@ class Forecast(Shown, Mapping[str, Any]):
 
 def forecasts(model: HiddenMarkov, data: object, steps: int) -> list[Forecast]:
     """After the last row of the only sequence."""
-    found = engines.map(LastState(model.chain), model._opened(data).partitions())
-    last = np.concatenate([each.values for each in found] or [np.empty((0, 0))])
+    last = model._collected(data, LastState(model.chain), np.empty((0, len(model.pattern.positions))))
     if len(last) != 1:
         raise DataError(f"a forecast starts from the end of one sequence, but there are {len(last)}")
     return ahead(model.names, model.chain, last[0], steps)
