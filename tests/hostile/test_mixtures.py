@@ -119,3 +119,8 @@ def test_an_update_leaves_the_evidence_unknown() -> None:
 def test_an_update_with_an_unknown_label_is_refused() -> None:
     mixture = credo.Mixture(2, starts=1).fit({"x": [1.0, 2.0, 8.0, 9.0], "c": ["a", None, "b", None]}, target="c")
     assert "no component is called 'q'" in refused(mixture.update, {"x": [1.0], "c": ["q"]})
+
+
+def test_one_component_has_nothing_to_be_explained_against() -> None:
+    mixture = credo.Mixture(1).fit({"x": [1.0, 2.0, 8.0, 9.0]})
+    assert refused(mixture.explain, {"x": 1.0}) == "the mixture has one component: nothing to compare it with"

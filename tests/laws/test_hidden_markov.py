@@ -498,3 +498,31 @@ def test_unseen_values_are_told_by_every_verb() -> None:
     for verb in verbs:
         with pytest.warns(credo.Notice, match="column 'colour': 1 cell with unseen values, ignored"):
             verb(rows)
+
+
+def test_states_are_forecast_where_no_column_is() -> None:
+    notes = ["sun and sea"] * 20 + ["snow and ice"] * 20
+    with quietly():
+        model = credo.HiddenMarkov(2, kinds={"note": "text"}).fit({"note": notes}, start=np.arange(40) >= 20)
+    (found,) = model.forecast({"note": ["snow and ice"] * 3})
+    assert found.states.most_probable() == 1
+    assert len(found) == 0
+    assert repr(found).startswith("Forecast(1 step ahead: state 1 with P = 0.9")
+
+
+def test_a_forecast_is_shown_in_a_line(model: credo.HiddenMarkov) -> None:
+    rows = {name: column[:40] for name, column in COLUMNS.items()}
+    (found,) = model.forecast(rows)
+    low, high = found["x"].interval(0.95)
+    state = found.states.most_probable()
+    said = repr(found)
+    assert said.startswith(f"Forecast(1 step ahead: state {state} with P = {found.states[state]:.3g}; ")
+    assert f"x {found['x'].mean():.4g}, 95% interval {low:.4g} to {high:.4g}" in said
+
+
+@few_steps
+def test_probabilities_of_states_may_be_lists() -> None:
+    shares = np.random.default_rng(6).dirichlet(np.ones(3), len(DATA["x"]))
+    model = credo.HiddenMarkov(3, kinds=KINDS, steps=5)
+    listed = model.fit(COLUMNS, target=shares.tolist(), sequence="id")
+    assert listed.history == model.fit(COLUMNS, target=shares, sequence="id").history

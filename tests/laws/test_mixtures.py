@@ -353,6 +353,18 @@ def test_dates_and_alike_components_are_described() -> None:
     assert {here[:2] for here in alike["here"].to_pylist()} == {"a:"}
 
 
+def test_numbers_that_hardly_differ_are_neither_higher_nor_lower() -> None:
+    """Measured by their deviation: means near 0 differ by many times themselves."""
+    rng = np.random.default_rng(1)
+    z = rng.integers(0, 2, 400)
+    table = {"x": rng.normal(8.0 * z, 1.0), "y": rng.normal(size=400)}
+    table["y"] -= np.where(z == 1, table["y"][z == 1].mean() - 0.02, table["y"][z == 0].mean())
+    traits = credo.Mixture(2, "diagonal").fit(table).describe().table().to_pylist()
+    said = {row["column"]: row["here"].split(":")[0] for row in traits if row["cluster"] == 0}
+    assert said["x"] in ("higher", "lower")
+    assert said["y"] not in ("higher", "lower")
+
+
 @pytest.mark.parametrize("far", [1e2, 1e4, 1e6])
 def test_distant_rows_leave_the_others_as_they_are(far: float) -> None:
     """They have components of their own, and the prior, which knows the pooled variance, gives way to the evidence."""

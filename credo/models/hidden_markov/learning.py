@@ -10,7 +10,7 @@ from credo.core.em import interruptible_em
 from credo.core.evidence import Evidence
 from credo.core.learning import RowWeights, Weight
 from credo.data import Source
-from credo.errors import EvidenceError, SchemaError, counted
+from credo.errors import DataError, EvidenceError, SchemaError, counted
 from credo.models.hidden_markov.expecting import HiddenChain
 from credo.models.hidden_markov.fitting import (
     Continued,
@@ -48,10 +48,13 @@ def learned(model: HiddenMarkov, table: Source, target: object, how: Sequenced, 
     table, begun = with_given(table, start, names or None, START)
     names = names or (() if begun is None else begun.states)
     model, table, numbers = prepared(model, table, (given, begun), how)
-    if not names:
-        return _in_currencies(_chosen(model, table, numbers, how.weight), table)
-    given = None if given is None else replace(given, states=names)
-    found = _with_states(model.replaced(names=names), table, numbers, (given, begun), how.weight)
+    if names:
+        given = None if given is None else replace(given, states=names)
+        found = _with_states(model.replaced(names=names), table, numbers, (given, begun), how.weight)
+    else:
+        found = _chosen(model, table, numbers, how.weight)
+    if not found.state_weights.any():
+        raise DataError("all weights are zero: there are no rows to learn from")
     return _in_currencies(found, table)
 
 

@@ -280,7 +280,10 @@ class HiddenMarkov(Surface):
     def classifier(self) -> GaussianDiscriminant:
         """The states as classes of single rows, whose neighbours aren't known: P(state) is its share of the rows."""
         if self.components > 1:
-            raise EvidenceError("states with several components can't be classes of a classifier")
+            raise EvidenceError(
+                f"each state is a mixture of {self.components} components, which a classifier of single rows, its plot "
+                "and credo.ask don't have; parameters() lists them"
+            )
         nothing = Part((None,), Counts.of_rows(Hard.whole(0, np.empty(0))))
         rest = {label: part for label, part in self._seen.parts.items() if label not in (INITIAL, TRANSITIONS)}
         evidence = Evidence(self._seen.schema, {UNLABELLED: nothing, **rest}).ordered()

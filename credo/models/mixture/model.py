@@ -223,6 +223,8 @@ class Mixture(Surface):
 
     def explain(self, row: object, of: object = None, against: object = None, *, unit: str = "nats") -> Explanation:
         """Why the component is `of` rather than `against` (by default the two most probable)."""
+        if len(self.names) == 1:
+            raise EvidenceError("the mixture has one component: nothing to compare it with")
         return self.classifier.explain(row, of, against, unit=unit)
 
     def plot(
