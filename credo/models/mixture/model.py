@@ -99,9 +99,11 @@ class Mixture(Surface):
     def fit(self, data: object, target: object = None, *, weight: Weight = None) -> Self:
         """Fit the components. `target` may name a column, or be an array, that gives the component of some rows; the
         others are missing."""
+        from credo.engines.local import one_blas_thread
         from credo.models.mixture.learning import learned
 
-        found: Self = learned(self, data, target, weight)
+        with one_blas_thread():  # starts are many small matrices, which several threads would wait for
+            found: Self = learned(self, data, target, weight)
         return found
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:

@@ -1,9 +1,10 @@
 """The number of components and the covariance, by approximate evidence, as in AutoClass.
 
 Numbers are tried upwards from 1 (or from the number of labels), each from new starts and from splits of the best fit
-with one component less; then downwards by merging, which escapes poor optima. Where there are many rows, the search
-runs on a sample, and all rows decide between its best number and the next ones. If the evidence doesn't clearly decide,
-the smallest number is chosen.
+with one component less; then downwards by merging, which escapes poor optima. A covariance is given up when gains as
+large as its last one would leave it clearly below another. Where there are many rows, the search runs on a sample, and
+all rows decide between its best number and the next ones. If the evidence doesn't clearly decide, the smallest number
+is chosen.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from credo.models.mixture.fitting import OPEN, Problem
 from credo.models.mixture.moves import merges, splits
 from credo.models.mixture.optima import Fit
 
-TRIED: tuple[Covariance, ...] = ("full", "tied", "diagonal")
+TRIED: tuple[Covariance, ...] = ("diagonal", "tied", "full")  # the cheapest first
 PATIENCE = 2  # so many numbers of components above the best are tried
 NEW_STARTS = 3  # beside the splits
 STEPS, TOLERANCE = 60, 3e-5  # of EM, for a number that is tried
@@ -44,6 +45,11 @@ class Found:
     def best(self) -> int:
         """The number with the most evidence, the smallest if tied."""
         return max(sorted(self.evidence), key=lambda k: self.evidence[k])
+
+    def reach(self, k: int, last: int) -> float:
+        """The evidence of the last number of components, if each gained as much as k."""
+        gain = self.evidence[k] - self.evidence[k - 1]
+        return self.evidence[k] + (last - k) * max(gain, 0.0)
 
     def add(self, problem: Problem, k: int, groupings: Sequence[Codes]) -> None:
         """The best optimum of k components that groups of rows lead to, if it is better than the current one."""
@@ -70,7 +76,10 @@ def best_choice(
     problem: Problem, components: int | None, covariance: Covariance | str, most: int
 ) -> tuple[Fit, tuple[Choice, ...]]:
     """The chosen fit of all rows, and all that was tried: the chosen first, then by evidence."""
-    found = [_searched(problem, each, components, most) for each in _covariances(problem, covariance)]
+    found: list[Found] = []
+    for each in _covariances(problem, covariance):
+        above = max((own.evidence[own.best] for own in found), default=-np.inf)
+        found.append(_searched(problem, each, components, most, above))
     if problem.sampled:
         tried = [*_until_interrupted(_tried_on_all(problem, found, components))]
         others = [problem.choice(fit, own.covariance, whole=False) for own in found for fit in own.fits.values()]
@@ -103,7 +112,10 @@ def _covariances(problem: Problem, asked: Covariance | str) -> tuple[Covariance,
 # On the sample
 
 
-def _searched(problem: Problem, covariance: Covariance, components: int | None, most: int) -> Found:
+def _searched(
+    problem: Problem, covariance: Covariance, components: int | None, most: int, above: float = -np.inf
+) -> Found:
+    """All numbers of components, or the given one; other covariances have come `above` a value."""
     found = Found(covariance)
     if components is not None:
         found.add(problem, components, problem.groupings(components, problem.count(components)))
@@ -111,11 +123,14 @@ def _searched(problem: Problem, covariance: Covariance, components: int | None, 
     first = max(1, len(problem.known))
     if most < first:
         raise DataError(f"there are {first} different labels, but most_components is {most}")
-    for k in range(first, max(first, min(most, problem.distinct)) + 1):
+    last = max(first, min(most, problem.distinct))
+    for k in range(first, last + 1):
         new = problem.groupings(k, 1 if k == 1 else NEW_STARTS)
         before = found.fits.get(k - 1)
         split = () if before is None else splits(problem, problem.responsibilities(before.model))
         found.add(problem, k, [*split, *new])
+        if k > first and found.reach(k, last) < above - OPEN:
+            return found
         if k - found.best >= PATIENCE:
             break
     for k in range(min(max(found.fits), found.best + 2), first, -1):
