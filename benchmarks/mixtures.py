@@ -12,13 +12,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import credo
-from benchmarks.timing import Least, Line, one_thread
+from benchmarks.timing import Least, Limit, Line, one_thread, peak_megabytes
 from credo.core.em import em_steps
 from credo.models.mixture.learning import problem_of
 
@@ -27,6 +29,7 @@ SMALL_TABLES, SEEDS = ((100, 2, 2), (300, 3, 3), (1000, 4, 4), (1000, 8, 6)), 4 
 NEW_ROWS = 5000  # of the same clusters
 MIXED_ROWS, STEPS = 200_000, 5
 TIMES, FEW_ROWS = 3, 50_000  # runs of each side, with at most so many rows
+FILES, FILE_ROWS, FILE_STEPS = (5, 20), 1_000_000, 5  # of Parquet sets that are larger than what is held in memory
 PEER_KINDS = {"full": "full", "tied": "tied", "diagonal": "diag"}
 
 
@@ -42,6 +45,7 @@ def run() -> Iterator[Any]:
             yield from _small_tables(covariance)
         yield from _mixed()
         yield from _beside_pomegranate()
+    yield from _out_of_core()
 
 
 def drawn(rows: int, components: int = COMPONENTS, columns: int = COLUMNS, seed: int = 0) -> NDArray[np.float64]:
@@ -179,6 +183,36 @@ def _beside_pomegranate() -> Iterator[Any]:
         yield Line(
             f"{STEPS} steps of EM, {MIXED_ROWS // 1000}k x {COLUMNS}, {covariance}", "pomegranate", ours, taken, 1
         )
+
+
+def _out_of_core() -> Iterator[Any]:
+    """Files that each step of EM reads in batches: four times as many take no more memory."""
+    with TemporaryDirectory() as folder:
+        for part in range(max(FILES)):
+            _write_part(Path(folder) / f"{'few' if part < min(FILES) else 'more'}{part}.parquet", part)
+        few, many = (peak_megabytes(_fit_files, f"{folder}/{names}.parquet") for names in ("few*", "*"))
+    size = max(FILES) * FILE_ROWS * 10 * 8 / 2**30
+    what = f"fit, {size:.1f} GB of Parquet files, 5 components, {FILE_STEPS} steps"
+    yield Limit(f"{what}: memory of the process", many, 1000, "MB")
+    yield Limit(f"{what}: more memory than for a quarter of the files", many - few, 64, "MB")
+
+
+def _write_part(path: Path, seed: int) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 5, FILE_ROWS)
+    centres = 3.0 * np.random.default_rng(0).normal(size=(5, 10))
+    columns = {f"x{j}": centres[z, j] + rng.normal(size=FILE_ROWS) for j in range(10)}
+    pq.write_table(pa.table(columns), path, compression="none", use_dictionary=False, row_group_size=2**17)
+
+
+def _fit_files(pattern: str) -> None:
+    import warnings
+
+    warnings.simplefilter("ignore")  # so few steps needn't converge
+    credo.Mixture(5, "full", steps=FILE_STEPS).fit(pattern)
 
 
 def _in_turns(ours: Callable[[], Any], theirs: Callable[[], Any], times: int) -> tuple[float, float, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Generic, Protocol, Self, TypeVar
 
@@ -68,6 +68,7 @@ class Fitted(Generic[Model]):
     evidence: Evidence  # the expected statistics of all rows
     history: tuple[float, ...]  # the objective, log-likelihood + log prior, at the start and after each step
     converged: bool
+    interrupted: bool = False  # by Ctrl-C
 
     @property
     def objective(self) -> float:
@@ -110,7 +111,8 @@ def em(
 
 def interruptible_em(model: Model, batches: Batches, *, steps: int = 500, tolerance: float = 1e-10) -> Fitted[Model]:
     """EM that Ctrl-C stops after the first step, with the result of the last complete step."""
-    return _fitted(_until_interrupted(em_steps(model, batches)), steps, tolerance)
+    found = _fitted(_until_interrupted(em_steps(model, batches)), steps, tolerance)
+    return replace(found, interrupted=not found.converged and len(found.history) <= steps)
 
 
 def _until_interrupted(climb: Iterator[Step[Model]]) -> Iterator[Step[Model]]:

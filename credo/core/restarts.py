@@ -71,6 +71,8 @@ class Restarts(Generic[Model]):
             return self.climbed(starts, above=self.above)
         favoured, first, *more = starts[: self.favoured], *self.first_steps
         begun, wanted = self.climbed(starts[self.favoured :], first), self.finalists - self.favoured
+        if any(fit.interrupted for fit in begun):
+            return begun
         for steps in more:
             begun = self._continued(self._leading(begun, max(wanted, -(-len(begun) // 2))), steps)
         return [*self.climbed(favoured), *self._finished(self._leading(begun, wanted))]
@@ -97,7 +99,12 @@ class Restarts(Generic[Model]):
         climb = Climb(self.method, self.batches, steps, self.tolerance, above)
         if self.beside and len(starts) > 1:
             return [*engines.map(climb, [Start(start, self.rows) for start in starts])]
-        return [climb.from_start(start) for start in starts]
+        found: list[Fitted[Model]] = []
+        for start in starts:
+            found.append(climb.from_start(start))
+            if found[-1].interrupted:  # Ctrl-C is meant for all of them
+                break
+        return found
 
     def _continued(self, begun: Sequence[Fitted[Model]], steps: int, above: float | None = None) -> list[Fitted[Model]]:
         """The fits continued by at most `steps` steps; converged fits are unchanged."""
@@ -109,9 +116,9 @@ class Restarts(Generic[Model]):
         return found
 
     def highest(self, fits: Sequence[Fitted[Model]]) -> Fitted[Model]:
-        """The best fit; the first of those that are equal up to rounding."""
+        """The best fit, the first of those that are equal up to rounding; interrupted if one of them was."""
         best, *others = fits
         for fit in others:
             if fit.objective > best.objective + self.same * abs(best.objective):
                 best = fit
-        return best
+        return replace(best, interrupted=any(fit.interrupted for fit in fits))

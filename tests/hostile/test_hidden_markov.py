@@ -45,6 +45,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "weights of other rows": (lambda: HMM(2).fit(DATA, sequence="id", weight=[1.0] * 7), "each of the 2 sequences"),
     "a weight below 0": (lambda: HMM(2).fit(DATA, sequence="id", weight=[1.0, -1.0]), "0 or more"),
+    "weights of 0 alone": (lambda: HMM(2).fit(DATA, sequence="id", weight=[0.0, 0.0]), "all weights are zero"),
+    "weights of 0 in a column": (lambda: HMM().fit({"x": X, "w": np.zeros(40)}, weight="w"), "all weights are zero"),
     "weights that differ in a sequence": (
         lambda: HMM(2).fit({**DATA, "w": np.arange(40.0)}, sequence="id", weight="w"), "have one weight"
     ),
@@ -58,9 +60,15 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "no state given": (lambda: HMM().fit({"x": X, "s": [None] * 40}, target="s"), "gives no state"),
     "probabilities that don't sum to 1": (lambda: HMM(2).fit({"x": X}, target=np.full((40, 2), 0.7)), "must sum to 1"),
+    "probabilities of some states": (
+        lambda: HMM(2).fit({"x": X}, target=[[0.5, 0.5]] * 39 + [[1.0]]), "as many numbers as there are states"
+    ),
     "probabilities of other states": (lambda: HMM(2).fit({"x": X}, target=np.full((40, 3), 1 / 3)), "3 states are"),
     "nothing learned": (lambda: HMM(2).decode(DATA), "nothing was learned yet"),
     "none of its columns": (lambda: fitted().decode({"y": [1.0]}), "none of the model's columns"),
+    "a question about states of several components": (
+        lambda: credo.ask(fitted(components=2), "P(state | x=1)"), "each state is a mixture of 2 components"
+    ),
     "no paths": (lambda: fitted().decode(DATA, paths=0), "at least 1"),
     "a forecast of no step": (lambda: fitted().forecast({"x": X}, 0), "at least 1"),
     "a forecast of two sequences": (lambda: fitted().forecast(DATA), "there are 2"),

@@ -119,3 +119,20 @@ def test_an_update_leaves_the_evidence_unknown() -> None:
 def test_an_update_with_an_unknown_label_is_refused() -> None:
     mixture = credo.Mixture(2, starts=1).fit({"x": [1.0, 2.0, 8.0, 9.0], "c": ["a", None, "b", None]}, target="c")
     assert "no component is called 'q'" in refused(mixture.update, {"x": [1.0], "c": ["q"]})
+
+
+def test_one_component_has_nothing_to_be_explained_against() -> None:
+    mixture = credo.Mixture(1).fit({"x": [1.0, 2.0, 8.0, 9.0]})
+    assert refused(mixture.explain, {"x": 1.0}) == "the mixture has one component: nothing to compare it with"
+
+
+def test_wide_tables_of_few_rows() -> None:
+    """200 columns and 50 rows, of two clusters. Covariances that can't come near independent columns are given up."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 200))
+    x[:25] += 2
+    mixture = credo.Mixture().fit(x)
+    assert mixture.classifier.covariance == "diagonal"
+    assert len({*mixture.predict(x[:25])}) == len({*mixture.predict(x[25:])}) == 1
+    assert len(mixture.names) == 2
+    assert len(mixture.choices) < 15

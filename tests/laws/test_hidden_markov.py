@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ import pytest
 
 import credo
 from credo import engines
-from credo.models.hidden_markov import expecting, passes
+from credo.core.em import interruptible_em
+from credo.models.hidden_markov import expecting, fitting, passes
 from credo.notices import quietly
 from tests.laws.test_em import Pickling
 
@@ -410,6 +413,28 @@ def test_ctrl_c_keeps_the_last_whole_step(monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_array_equal(found.smooth(COLUMNS), whole.smooth(COLUMNS))
 
 
+@pytest.mark.filterwarnings("ignore:EM was interrupted")
+def test_ctrl_c_ends_the_search_for_the_number_of_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = list[int]()
+
+    def interrupted(chain: Any, batches: Any, **how: Any) -> Any:
+        sizes.append(chain.pattern.states)
+        calls = count(1)
+
+        def read() -> Any:
+            if chain.pattern.states == 2 and next(calls) == 3:
+                raise KeyboardInterrupt
+            return batches()
+
+        return interruptible_em(chain, read, **how)
+
+    monkeypatch.setattr(fitting, "interruptible_em", interrupted)
+    found = credo.HiddenMarkov(kinds=KINDS, starts=2, tolerance=0.0).fit(COLUMNS, sequence="id")
+    assert sizes == [each.states for each in found.tried] == [1, 2]
+    assert found.n_states == 2
+    assert len(found.history) == 2
+
+
 # How many states
 
 
@@ -442,3 +467,62 @@ def test_faces_of_a_die_are_categories() -> None:
     with pytest.warns(credo.Notice, match="few distinct numbers"):
         casino = credo.HiddenMarkov(2, sticky=20, steps=20).fit({"roll": rolls})
     assert casino.views["roll"] == ("category",)
+
+
+def test_a_start_has_as_many_states_as_it_names() -> None:
+    """Without states=, too: it isn't left out of a search for their number."""
+    data = only(DATA, "x", "id")
+    start = np.array(["low", "mid", "high"])[DATA["hidden"]]
+    found = credo.HiddenMarkov().fit(data, sequence="id", start=start)
+    asked = credo.HiddenMarkov(("high", "low", "mid")).fit(data, sequence="id", start=start)
+    assert found.names == ("high", "low", "mid")
+    assert found.history == asked.history
+
+
+def test_parameters_by_state_and_component() -> None:
+    one = fitted({}).parameters()
+    assert one.column_names == ["column", "parameter", "0", "1", "2"]
+    assert {"x", "y", "colour", "n"} <= {*one["column"].to_pylist()}
+    two = fitted({"components": 2})
+    assert two.parameters().column_names[2:] == ["0, 1", "0, 2", "1, 1", "1, 2", "2, 1", "2, 2"]
+    rates = {line.column: line.estimates for line in two.chain.emission.conditional.describe()}["n"]
+    row = two.parameters()["column"].to_pylist().index("n")
+    assert [two.parameters()[name][row].as_py() for name in two.parameters().column_names[2:]] == rates.tolist()
+
+
+def test_unseen_values_are_told_by_every_verb() -> None:
+    model = credo.HiddenMarkov(2).fit(only(DATA, "colour"), start=DATA["hidden"] == 1)
+    rows = {"colour": ["red", "violet", "blue"]}
+    paths = partial(model.decode, paths=2)
+    verbs = (model.decode, model.smooth, model.filter, model.log_prob, model.forecast, paths)
+    for verb in verbs:
+        with pytest.warns(credo.Notice, match="column 'colour': 1 cell with unseen values, ignored"):
+            verb(rows)
+
+
+def test_states_are_forecast_where_no_column_is() -> None:
+    notes = ["sun and sea"] * 20 + ["snow and ice"] * 20
+    with quietly():
+        model = credo.HiddenMarkov(2, kinds={"note": "text"}).fit({"note": notes}, start=np.arange(40) >= 20)
+    (found,) = model.forecast({"note": ["snow and ice"] * 3})
+    assert found.states.most_probable() == 1
+    assert len(found) == 0
+    assert repr(found).startswith("Forecast(1 step ahead: state 1 with P = 0.9")
+
+
+def test_a_forecast_is_shown_in_a_line(model: credo.HiddenMarkov) -> None:
+    rows = {name: column[:40] for name, column in COLUMNS.items()}
+    (found,) = model.forecast(rows)
+    low, high = found["x"].interval(0.95)
+    state = found.states.most_probable()
+    said = repr(found)
+    assert said.startswith(f"Forecast(1 step ahead: state {state} with P = {found.states[state]:.3g}; ")
+    assert f"x {found['x'].mean():.4g}, 95% interval {low:.4g} to {high:.4g}" in said
+
+
+@few_steps
+def test_probabilities_of_states_may_be_lists() -> None:
+    shares = np.random.default_rng(6).dirichlet(np.ones(3), len(DATA["x"]))
+    model = credo.HiddenMarkov(3, kinds=KINDS, steps=5)
+    listed = model.fit(COLUMNS, target=shares.tolist(), sequence="id")
+    assert listed.history == model.fit(COLUMNS, target=shares, sequence="id").history

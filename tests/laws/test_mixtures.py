@@ -12,12 +12,15 @@ import pytest
 import credo
 from credo import engines
 from credo.core.em import em, em_steps
+from credo.data import Source
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.latent.log_evidence import of_completed
+from credo.models.mixture.expectation import MixtureEM
 from credo.models.mixture.fitting import Problem
 from credo.models.mixture.learning import problem_of
 from credo.models.mixture.optima import ArrayOptimum
 from credo.models.mixture.strengths import held_out_score
+from credo.notices import quietly
 
 COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "diagonal", "spherical")
 Table = dict[str, Any]
@@ -350,6 +353,18 @@ def test_dates_and_alike_components_are_described() -> None:
     assert {here[:2] for here in alike["here"].to_pylist()} == {"a:"}
 
 
+def test_numbers_that_hardly_differ_are_neither_higher_nor_lower() -> None:
+    """Measured by their deviation: means near 0 differ by many times themselves."""
+    rng = np.random.default_rng(1)
+    z = rng.integers(0, 2, 400)
+    table = {"x": rng.normal(8.0 * z, 1.0), "y": rng.normal(size=400)}
+    table["y"] -= np.where(z == 1, table["y"][z == 1].mean() - 0.02, table["y"][z == 0].mean())
+    traits = credo.Mixture(2, "diagonal").fit(table).describe().table().to_pylist()
+    said = {row["column"]: row["here"].split(":")[0] for row in traits if row["cluster"] == 0}
+    assert said["x"] in ("higher", "lower")
+    assert said["y"] not in ("higher", "lower")
+
+
 @pytest.mark.parametrize("far", [1e2, 1e4, 1e6])
 def test_distant_rows_leave_the_others_as_they_are(far: float) -> None:
     """They have components of their own, and the prior, which knows the pooled variance, gives way to the evidence."""
@@ -370,3 +385,70 @@ def test_numbers_of_few_values_are_categories() -> None:
     assert mixture.classifier.views["year"] == ("category",)
     asked = credo.Mixture(1, kinds={"year": "number"}).fit(rows)
     assert asked.classifier.views["year"] != ("category",)
+
+
+# Ctrl-C
+
+
+ALL_ROWS = 12_000  # more than the sample that starts are tried on
+
+
+def interrupted_after(count: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Ctrl-C in the E-step of all rows with this number, counted from 1; the numbers of those that ran."""
+    expect, calls = MixtureEM.expect, list[int]()
+
+    def interrupted(self: Any, batch: Any) -> Any:
+        if batch.rows == ALL_ROWS:
+            calls.append(len(calls) + 1)
+            if len(calls) == count:
+                raise KeyboardInterrupt
+        return expect(self, batch)
+
+    monkeypatch.setattr(MixtureEM, "expect", interrupted)
+    return calls
+
+
+def overlapping(rows: int = ALL_ROWS) -> dict[str, Any]:
+    """Two clusters on which EM takes many steps."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(rows, 2)) + 2.0 * rng.integers(0, 2, rows)[:, None]
+    return {"a": x[:, 0], "b": x[:, 1]}
+
+
+def test_ctrl_c_keeps_the_last_whole_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    mixture = credo.Mixture(2, covariance="full", starts=1, strength=1.0, steps=30, tolerance=0.0)
+    with quietly():
+        whole = mixture.fit(overlapping())
+    interrupted_after(6, monkeypatch)  # the first step from the sample's parameters, its E-step, and those of three
+    with pytest.warns(credo.Notice) as told:
+        found = mixture.fit(overlapping())
+    assert [str(each.message) for each in told] == [
+        "EM was interrupted: the parameters of the last complete step are kept"
+    ]
+    assert found.history == whole.history[:4]
+    assert found.n == ALL_ROWS
+
+
+@pytest.mark.filterwarnings("ignore:EM was interrupted")
+def test_ctrl_c_ends_the_search_for_the_number_of_components(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = interrupted_after(4, monkeypatch)
+    found = credo.Mixture(tolerance=1e-12).fit(overlapping())
+    assert calls == [1, 2, 3, 4]
+    assert found.n == pytest.approx(ALL_ROWS)
+    assert sum(choice.whole for choice in found.choices) == 1
+
+
+def test_files_that_are_read_in_each_step_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table, _ = mixed_rows(300)
+    rows = pa.table({name: pa.array(values, from_pandas=True) for name, values in table.items()})
+    for k in range(3):
+        pq.write_table(rows.slice(100 * k, 100), tmp_path / f"part{k}.parquet", row_group_size=30)
+    mixture, files = credo.Mixture(3, kinds=KINDS, starts=3), str(tmp_path / "*.parquet")
+    held = mixture.fit(files)
+    monkeypatch.setattr(Source, "held", lambda self: self)
+    again = mixture.fit(files)
+    np.testing.assert_allclose(again.history, held.history, rtol=1e-9)
+    np.testing.assert_allclose(again.responsibilities(files), mixture.fit(rows).responsibilities(rows), atol=1e-6)

@@ -152,3 +152,75 @@ def test_a_poor_optimum_is_left_by_the_move_that_promises_most() -> None:
         codes = problem.responsibilities(moved.fit.model).argmax(1)
         assert sum(np.bincount(codes[z == k]).max() for k in range(5)) > 480
         assert moved.objective > low.objective + 20.0
+
+
+def test_approximate_evidence_is_near_that_of_quadrature() -> None:
+    """Two columns of two values each: p(rows | π, θ) is a polynomial, of which Gauss and Legendre's rule is exact."""
+    table: dict[str, Any] = {"a": list("xxxyyyyx"), "b": list("uuuvvvvu")}
+    nodes, weights = np.polynomial.legendre.leggauss(5)  # exact up to degree 9, and there are 8 rows
+    nodes, weights = (nodes + 1) / 2, weights / 2
+    share, a1, a2, b1, b2 = np.meshgrid(*[nodes] * 5, indexing="ij")
+    volume = np.prod(np.meshgrid(*[weights] * 5, indexing="ij"), axis=0)
+    density = np.ones_like(share)
+    for a, b in zip(np.array(table["a"]) == "x", np.array(table["b"]) == "u", strict=True):
+        one = (a1 if a else 1 - a1) * (b1 if b else 1 - b1)
+        other = (a2 if a else 1 - a2) * (b2 if b else 1 - b2)
+        density = density * (share * one + (1 - share) * other)
+    exact = float(np.log((volume * density).sum()))
+    views = {"a": ("category",), "b": ("category",)}
+    assert exact_log_evidence(table, views, 2, Settings(strength=1.0)) == pytest.approx(exact, abs=1e-10)
+    found = credo.Mixture(2, strength=1.0, tolerance=1e-12).fit(table).log_evidence
+    assert exact - np.log(2) - 1.5 < found <= exact
+
+
+def annealed_log_evidence(x: Any, chains: int = 600, temperatures: int = 300) -> float:
+    """log p(x) of two Gaussians by annealed importance sampling (Neal 2001): π ~ Uniform, and (μ, σ²) of each is
+    normal-inverse-gamma about the pooled mean m and variance v, worth one row: σ² ~ IG(3/2, v/2), μ ~ N(m, σ²)."""
+    from scipy.special import gammaln
+
+    rng = np.random.default_rng(0)
+    m, v = x.mean(), x.var()
+
+    def log_prior(at: Any) -> Any:
+        """Of logit π, μ and log σ² (chains, 5)."""
+        share, mean, variance = at[:, 0], at[:, 1:3], np.exp(at[:, 3:])
+        own = -0.5 * np.log(2 * np.pi * variance) - (mean - m) ** 2 / (2 * variance)
+        own += 1.5 * np.log(v / 2) - gammaln(1.5) - 1.5 * np.log(variance) - v / (2 * variance)
+        return own.sum(1) - np.logaddexp(0, share) - np.logaddexp(0, -share)
+
+    def log_likelihood(at: Any) -> Any:
+        log_share = np.stack([-np.logaddexp(0, -at[:, 0]), -np.logaddexp(0, at[:, 0])], axis=1)
+        variance = np.exp(at[:, 3:])
+        away = (x - at[:, 1:3, None]) ** 2 / variance[..., None]
+        logs = log_share[..., None] - 0.5 * (away + np.log(2 * np.pi * variance)[..., None])
+        return np.logaddexp(logs[:, 0], logs[:, 1]).sum(1)
+
+    variance = v / 2 / rng.gamma(1.5, size=(chains, 2))
+    share = rng.logistic(size=(chains, 1))
+    at = np.concatenate([share, rng.normal(m, np.sqrt(variance)), np.log(variance)], axis=1)
+    unit, weight = np.array([1.0, np.sqrt(v), np.sqrt(v), 1.0, 1.0]), np.zeros(chains)
+    prior, likelihood, before = log_prior(at), log_likelihood(at), 0.0
+    for power in (np.arange(1, temperatures + 1) / temperatures) ** 4:
+        weight += (power - before) * likelihood
+        before = power
+        for _ in range(4):
+            new = at + rng.normal(size=at.shape) * unit * np.exp(rng.uniform(np.log(0.02), np.log(1.5), (chains, 1)))
+            its_prior, its_likelihood = log_prior(new), log_likelihood(new)
+            odds = its_prior - prior + power * (its_likelihood - likelihood)
+            moved = np.log(rng.random(chains)) < odds
+            at[moved] = new[moved]
+            prior, likelihood = np.where(moved, its_prior, prior), np.where(moved, its_likelihood, likelihood)
+    return float(np.logaddexp.reduce(weight) - np.log(chains))
+
+
+@pytest.mark.slow
+def test_approximate_evidence_is_near_that_of_annealed_importance_sampling() -> None:
+    """Of a few rows, all of whose assignments can be enumerated, and of more."""
+    rng = np.random.default_rng(3)
+    few = np.array([0.0, 0.3, -0.2, 9.0, 9.4, 8.8, 9.1]) + rng.normal(0, 1e-3, 7)
+    exact = exact_log_evidence({"x": few}, {"x": ("gaussian",)}, 2, Settings(strength=1.0))
+    assert annealed_log_evidence(few) == pytest.approx(exact, abs=0.25)
+    more = np.concatenate([rng.normal(0, 1, 14), rng.normal(6, 1.5, 10)])
+    annealed = annealed_log_evidence(more)
+    found = credo.Mixture(2, strength=1.0, tolerance=1e-12).fit({"x": more}).log_evidence
+    assert annealed - np.log(2) - 1.0 < found < annealed + 0.25

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo import engines
 from credo.blocks.column_laws import column_laws
 from credo.core.records import Shown
-from credo.errors import DataError, EvidenceError, counted
+from credo.errors import DataError, counted
 from credo.models.hidden_markov.jobs import LastState
 from credo.numerics.categorical import Categorical
 from credo.numerics.exact import Array
@@ -21,9 +20,13 @@ if TYPE_CHECKING:
     from credo.models.hidden_markov.model import HiddenMarkov
 
 
+SHOWN = 4  # columns of a forecast
+
+
 @dataclass(frozen=True, eq=False)
 class Forecast(Shown, Mapping[str, Any]):
-    """One step ahead: P(state), and the distribution of each column: {value: probability}, or that of a number."""
+    """One step ahead: P(state), and the distribution of each column: {value: probability}, or that of a number. Texts
+    have none."""
 
     steps: int  # after the last row
     states: Categorical
@@ -39,13 +42,23 @@ class Forecast(Shown, Mapping[str, Any]):
         return len(self.columns)
 
     def __repr__(self) -> str:
-        return f"Forecast({counted(self.steps, 'step')} ahead: {', '.join(self.columns)})"
+        said = [_said("state", self.states), *(_said(name, law) for name, law in [*self.columns.items()][:SHOWN])]
+        more = "; ..." if len(self.columns) > SHOWN else ""
+        return f"Forecast({counted(self.steps, 'step')} ahead: {'; '.join(said)}{more})"
+
+
+def _said(name: str, law: Any) -> str:
+    """The most probable value, or the mean and an interval."""
+    if isinstance(law, Categorical):
+        value = law.most_probable()
+        return f"{name} {value} with P = {law[value]:.3g}"
+    low, high = law.interval(0.95)
+    return f"{name} {float(law.mean()):.4g}, 95% interval {float(low):.4g} to {float(high):.4g}"
 
 
 def forecasts(model: HiddenMarkov, data: object, steps: int) -> list[Forecast]:
     """The forecasts after the last row of the only sequence."""
-    found = engines.map(LastState(model.chain), model._opened(data).partitions())
-    last = np.concatenate([each.values for each in found] or [np.empty((0, 0))])
+    last = model._collected(data, LastState(model.chain), np.empty((0, len(model.pattern.positions))))
     if len(last) != 1:
         raise DataError(f"a forecast starts from the end of one sequence, but there are {len(last)}")
     return ahead(model.names, model.chain, last[0], steps)
@@ -58,8 +71,6 @@ def ahead(names: tuple[Any, ...], chain: HiddenChain, positions: Array, steps: i
     laws: dict[str, Any] = {}
     for likelihood in chain.emission.conditional.likelihoods:
         laws |= column_laws(likelihood)
-    if not laws:
-        raise EvidenceError("no column has a distribution that could be forecast")
     found = []
     for step in range(1, steps + 1):
         positions = positions @ chain.links.transitions

@@ -111,11 +111,25 @@ def with_given(
         if states is not None and [*target] != [*states]:
             raise SchemaError(f"probabilities are given of the states {[*target]}, but the model's are {[*states]}")
         return table, Given(tuple(target), None, tuple(target.values()))
-    if getattr(target, "ndim", 1) == 2:
-        return _with_probabilities(table, np.asarray(target), states)
+    if getattr(target, "ndim", 1) == 2 or _is_nested(target):
+        return _with_probabilities(table, _as_matrix(target), states)
     name = free_name(called, table.names)
     table = table.beside(name, target)
     return table, Given(tuple(states) if states is not None else levels_of(table, name), name)
+
+
+def _is_nested(target: object) -> bool:
+    """Whether it is a list of lists, one for each row."""
+    return isinstance(target, list | tuple) and len(target) > 0 and isinstance(target[0], list | tuple | np.ndarray)
+
+
+def _as_matrix(target: Any) -> Array:
+    try:
+        return np.asarray(target, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            "probabilities of states must be a matrix: in each row as many numbers as there are states"
+        ) from None
 
 
 def _with_probabilities(table: Source, shares: Array, states: Sequence[Any] | None) -> tuple[Source, Given]:

@@ -125,8 +125,11 @@ class LastState:
     chain: HiddenChain
 
     def __call__(self, batch: SequenceBatch) -> Found:
-        positions = np.concatenate([*self.chain.passes(batch).filtered()])
-        return Found(positions[batch.starts[1:] - 1], None, ignored_cells(self.chain, batch))
+        passes, found = self.chain.passes(batch), list[Array]()
+        for own, positions in zip(passes.stretches, passes.filtered(), strict=True):
+            ends = own.starts[1:] if own.ends else own.starts[1:-1]
+            found.append(positions[ends - 1])
+        return Found(np.concatenate(found), None, ignored_cells(self.chain, batch))
 
 
 class Path(NamedTuple):
@@ -138,12 +141,13 @@ class Path(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BestPaths:
-    """The k most probable paths of each sequence: codes of states (k, rows), and log p(path | rows) (k,)."""
+    """The k most probable paths of each sequence: codes of states (k, rows), and log p(path | rows) (k,); and the
+    ignored cells."""
 
     chain: HiddenChain
     paths: int
 
-    def __call__(self, batch: SequenceBatch) -> list[tuple[Codes, Array]]:
+    def __call__(self, batch: SequenceBatch) -> tuple[list[tuple[Codes, Array]], Ignored]:
         found, totals = [], self.chain.passes(batch).totals
         for n, (a, b) in enumerate(zip(batch.starts[:-1], batch.starts[1:], strict=True)):
             logs = self.chain.log_likelihood(batch.batch.slice(int(a), int(b - a)))
@@ -153,7 +157,7 @@ class BestPaths:
                     f"{LARGEST:,} entries: ask for fewer, or cut the sequence"
                 )
             found.append(self._best(logs, float(totals[n])))
-        return found
+        return found, ignored_cells(self.chain, batch)
 
     def _best(self, logs: Array, total: float) -> tuple[Codes, Array]:
         paths, log_best = np.zeros((self.paths, len(logs)), dtype=np.int32), np.empty(self.paths)

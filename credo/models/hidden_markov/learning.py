@@ -10,7 +10,7 @@ from credo.core.em import interruptible_em
 from credo.core.evidence import Evidence
 from credo.core.learning import RowWeights, Weight
 from credo.data import Source
-from credo.errors import EvidenceError, SchemaError, counted
+from credo.errors import DataError, EvidenceError, SchemaError, counted
 from credo.models.hidden_markov.expecting import HiddenChain
 from credo.models.hidden_markov.fitting import (
     Continued,
@@ -46,11 +46,15 @@ def learned(model: HiddenMarkov, table: Source, target: object, how: Sequenced, 
     table, given = with_given(table, target, None if isinstance(model.states, str | int) else model.states)
     names = names_of(model.states, () if given is None else given.states)
     table, begun = with_given(table, start, names or None, START)
+    names = names or (() if begun is None else begun.states)
     model, table, numbers = prepared(model, table, (given, begun), how)
-    if not names:
-        return _in_currencies(_chosen(model, table, numbers, how.weight), table)
-    given = None if given is None else replace(given, states=names)
-    found = _with_states(model.replaced(names=names), table, numbers, (given, begun), how.weight)
+    if names:
+        given = None if given is None else replace(given, states=names)
+        found = _with_states(model.replaced(names=names), table, numbers, (given, begun), how.weight)
+    else:
+        found = _chosen(model, table, numbers, how.weight)
+    if not found.state_weights.any():
+        raise DataError("all weights are zero: there are no rows to learn from")
     return _in_currencies(found, table)
 
 
@@ -98,7 +102,7 @@ def _with_states(
             start = begun_with(chain, reader, model.seed)
     _check_columns(model)
     fit = climbed(chain, reader, model._search, start)
-    if not fit.converged and len(fit.history) > model.steps:
+    if not (fit.converged or fit.interrupted):
         tell(f"EM ended after {counted(model.steps, 'step')}, before it converged: increase steps=")
     return model._with_evidence(fit.evidence, hidden=True, history=fit.history)
 
@@ -114,7 +118,9 @@ def _chosen(model: HiddenMarkov, table: Source, numbers: Numbers, weight: Weight
         after = own._with_evidence(fit.evidence, hidden=True, history=fit.history)
         found.append((judged(fit, model.settings), after))
         best, chosen = max(found, key=lambda pair: pair[0].log_evidence)
-        if size - best.states >= PATIENCE or 2 * (size + 1) > after.n:  # a state with one or two rows isn't evidence
+        if fit.interrupted or size - best.states >= PATIENCE:
+            break
+        if 2 * (size + 1) > after.n:  # a state with one or two rows isn't evidence
             break
     return chosen.replaced(tried=tuple(tried for tried, _ in found))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.errors import DataError, EvidenceError
+from credo.errors import DataError, EvidenceError, counted
 from credo.models.hidden_markov.forecasting import Forecast, ahead
 from credo.numerics.categorical import Categorical
 from credo.numerics.exact import Array
@@ -71,4 +71,4 @@ class LiveStates:
         return ahead(self.model.names, self.chain, self._positions, steps)
 
     def __repr__(self) -> str:
-        return f"LiveStates({self.rows} rows, {self.states})"
+        return f"LiveStates({counted(self.rows, 'row')}, {self.states})"

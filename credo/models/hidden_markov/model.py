@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from credo import engines
 from credo.blocks.block import Estimate, Settings
+from credo.blocks.capabilities import Ignored
 from credo.core.description import DescriptionLength
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import UNLABELLED
@@ -47,7 +48,7 @@ from credo.models.hidden_markov.jobs import (
     Path,
     Smooth,
 )
-from credo.models.hidden_markov.naming import checked_states, names_of
+from credo.models.hidden_markov.naming import checked_states, group_names, names_of
 from credo.models.hidden_markov.pattern import Pattern, Transitions, pattern_of, plain_transitions
 from credo.models.hidden_markov.reading import SequenceTable
 from credo.models.latent.columns import hidden_blocks
@@ -279,13 +280,29 @@ class HiddenMarkov(Surface):
     def classifier(self) -> GaussianDiscriminant:
         """The states as classes of single rows, whose neighbours aren't known: P(state) is its share of the rows."""
         if self.components > 1:
-            raise EvidenceError("states with several components can't be classes of a classifier")
+            raise EvidenceError(
+                f"each state is a mixture of {self.components} components, which a classifier of single rows, its plot "
+                "and credo.ask don't have; parameters() lists them"
+            )
         nothing = Part((None,), Counts.of_rows(Hard.whole(0, np.empty(0))))
         rest = {label: part for label, part in self._seen.parts.items() if label not in (INITIAL, TRANSITIONS)}
         evidence = Evidence(self._seen.schema, {UNLABELLED: nothing, **rest}).ordered()
         kinds, covariance = self.kinds_of(self.views), covariance_of(self.emission)
         model = GaussianDiscriminant(covariance, self.strength, self.estimate, self.smoothing, kinds=kinds)
         return with_fields(model, target=self.column, views=self.views, evidence=evidence)
+
+    def parameters(self) -> pa.Table:
+        """An Arrow table: each column's parameters by state; of states with several components, by component."""
+        from credo.models.explaining import ALL_COLUMNS
+
+        lines, names = self.chain.emission.conditional.describe(), group_names(self.names, self.components)
+        found: dict[str, Any] = {
+            "column": [line.column or ALL_COLUMNS for line in lines],
+            "parameter": [line.name for line in lines],
+        }
+        for k, name in enumerate(names):
+            found[free_name(name, [*found])] = [float(line.estimates[k]) for line in lines]
+        return pa.table(found)
 
     def plot(self, columns: Sequence[str] | None = None) -> Figure:
         """The distribution of each column in each state."""
@@ -350,12 +367,13 @@ class HiddenMarkov(Surface):
             return self._array[self._collected(table, Decode(self.chain), np.empty(0, np.int32))]
         if not isinstance(paths, int | np.integer) or paths < 1:
             raise DataError(f"the number of paths must be whole and at least 1, but is {paths!r}")
-        found = engines.map(BestPaths(self.chain, int(paths)), self._opened(data).partitions())
-        return [
-            [Path(self._array[own], float(log_p)) for own, log_p in zip(codes, logs, strict=True)]
-            for batch in found
-            for codes, logs in batch
-        ]
+        found, ignored = list[list[Path]](), Ignored()
+        for batch, cells in engines.map(BestPaths(self.chain, int(paths)), self._opened(data).partitions()):
+            _add_cells(ignored, cells)
+            for each in batch:
+                found.append([Path(self._array[own], float(log_p)) for own, log_p in zip(*each, strict=True)])
+        _tell_ignored(ignored)
+        return found
 
     def predict(self, data: object) -> NDArray[Any]:
         """The same as decode: a state for each row."""
@@ -428,13 +446,12 @@ class HiddenMarkov(Surface):
 
     def _collected(self, data: object, job: Any, empty: NDArray[Any]) -> Any:
         """A job's results for all rows, in the table's order."""
-        table, parts, ignored = self._opened(data), [empty], dict[tuple[str, str], int]()
+        table, parts, ignored = self._opened(data), [empty], Ignored()
         found: Found
         for found in engines.map(job, table.partitions()):
             parts.append(found.values if found.places is None else found.values[found.places])
-            for cell, n in found.ignored.items():
-                ignored[cell] = ignored.get(cell, 0) + n
-        tell_of_columns((name, f"{counted(n, 'cell')} with {what}, ignored") for (name, what), n in ignored.items())
+            _add_cells(ignored, found.ignored)
+        _tell_ignored(ignored)
         return np.concatenate(parts)
 
     @cached_property
@@ -450,3 +467,12 @@ class HiddenMarkov(Surface):
         how = "hidden" if self.hidden else "given"
         sizes = counted(self.n_states, "state"), counted(self.n_sequences, "sequence")
         return f"HiddenMarkov({sizes[0]}, {how}; {columns}; {sizes[1]})"
+
+
+def _add_cells(ignored: Ignored, more: Ignored) -> None:
+    for cell, n in more.items():
+        ignored[cell] = ignored.get(cell, 0) + n
+
+
+def _tell_ignored(ignored: Ignored) -> None:
+    tell_of_columns((name, f"{counted(n, 'cell')} with {what}, ignored") for (name, what), n in ignored.items())

@@ -27,6 +27,17 @@ def checked_states(states: Any) -> Any:
     return names
 
 
+def group_names(states: Sequence[Any], components: int) -> list[str]:
+    """Of states, or of each state's components.
+
+    >>> group_names(("calm", "busy"), 2)
+    ['calm, 1', 'calm, 2', 'busy, 1', 'busy, 2']
+    """
+    if components == 1:
+        return [str(state) for state in states]
+    return [f"{state}, {component + 1}" for state in states for component in range(components)]
+
+
 def names_of(states: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
     """The names of states; () while their number isn't known."""
     if isinstance(states, str):

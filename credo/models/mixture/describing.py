@@ -20,7 +20,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture
 
-SLIGHT = 0.01  # relative to a mean: smaller differences aren't called higher or lower
+SLIGHT, SLIGHT_DEVIATION = 0.01, 0.1  # of a mean, and of a deviation: smaller differences aren't called higher or lower
 ALIKE = 1e-4  # nats: columns with less are described by their commonest value
 SHOWN, WORDS = 5, 6  # printed per component; per text
 
@@ -132,10 +132,9 @@ def _number(column: str, mean: Array, sd: Array | None, k: int, rest: Array, sca
     if scale == "days":
         said = "" if alone or abs(here - there) < 1 else "later: " if here > there else "earlier: "
         return Trait(column, f"{said}{_day(here)}{deviation} days", "" if alone else _day(there), float(nats))
-    unit = " log" if scale == "logarithms" else ""
-    return Trait(
-        column, f"{_compared(here, there, alone)}{deviation}{unit}", "" if alone else f"{there:.4g}", float(nats)
-    )
+    unit, slight = " log" if scale == "logarithms" else "", SLIGHT_DEVIATION * np.sqrt(min(variance, wider))
+    said = _compared(here, there, alone, float(slight))
+    return Trait(column, f"{said}{deviation}{unit}", "" if alone else f"{there:.4g}", float(nats))
 
 
 def _day(days: float) -> str:
@@ -144,8 +143,8 @@ def _day(days: float) -> str:
     return f"day {days:.4g}" if date is None else date.date().isoformat()
 
 
-def _compared(here: float, there: float, alone: bool) -> str:
-    if alone or abs(here - there) <= SLIGHT * abs(there):
+def _compared(here: float, there: float, alone: bool, slight: float = 0.0) -> str:
+    if alone or abs(here - there) <= max(SLIGHT * abs(there), slight):
         return f"{here:.4g}"
     return f"{'higher' if here > there else 'lower'}: {here:.4g}"
 

@@ -218,7 +218,7 @@ class Problem:
     def continued(self, found: Fit) -> Fit:
         """EM on all rows to convergence, if it hasn't converged."""
         how, left = self.how, self.how.steps - len(found.history) + 1
-        if (found.converged and self.sampled) or left < 1:
+        if (found.converged and self.sampled) or found.interrupted or left < 1:
             return found
         more = interruptible_em(found.model, self.rows, steps=left, tolerance=how.tolerance)
         return replace(more, history=(*found.history[:-1], *more.history))

@@ -155,7 +155,7 @@ def _concluded(
     named: bool,
 ) -> Any:  # fmt: skip
     """The fitted mixture, its components as classes; the largest first, unless they have names."""
-    if not fit.converged:
+    if not (fit.converged or fit.interrupted):
         tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged: increase steps=")
     evidence = fit.evidence
     if not named:

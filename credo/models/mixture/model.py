@@ -99,9 +99,11 @@ class Mixture(Surface):
     def fit(self, data: object, target: object = None, *, weight: Weight = None) -> Self:
         """Fit the components. `target` may name a column, or be an array, that gives the component of some rows; the
         others are missing."""
+        from credo.engines.local import one_blas_thread
         from credo.models.mixture.learning import learned
 
-        found: Self = learned(self, data, target, weight)
+        with one_blas_thread():  # starts are many small matrices, which several threads would wait for
+            found: Self = learned(self, data, target, weight)
         return found
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
@@ -223,6 +225,8 @@ class Mixture(Surface):
 
     def explain(self, row: object, of: object = None, against: object = None, *, unit: str = "nats") -> Explanation:
         """Why the component is `of` rather than `against` (by default the two most probable)."""
+        if len(self.names) == 1:
+            raise EvidenceError("the mixture has one component: nothing to compare it with")
         return self.classifier.explain(row, of, against, unit=unit)
 
     def plot(

@@ -1,14 +1,15 @@
 """The number of components and the covariance, by approximate evidence, as in AutoClass.
 
 Numbers are tried upwards from 1 (or from the number of labels), each from new starts and from splits of the best fit
-with one component less; then downwards by merging, which escapes poor optima. Where there are many rows, the search
-runs on a sample, and all rows decide between its best number and the next ones. If the evidence doesn't clearly decide,
-the smallest number is chosen.
+with one component less; then downwards by merging, which escapes poor optima. A covariance is given up when gains as
+large as its last one would leave it clearly below another. Where there are many rows, the search runs on a sample, and
+all rows decide between its best number and the next ones. If the evidence doesn't clearly decide, the smallest number
+is chosen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import log
 from typing import NamedTuple
@@ -23,7 +24,7 @@ from credo.models.mixture.fitting import OPEN, Problem
 from credo.models.mixture.moves import merges, splits
 from credo.models.mixture.optima import Fit
 
-TRIED: tuple[Covariance, ...] = ("full", "tied", "diagonal")
+TRIED: tuple[Covariance, ...] = ("diagonal", "tied", "full")  # the cheapest first
 PATIENCE = 2  # numbers of components tried above the best
 NEW_STARTS = 3  # beside the splits
 STEPS, TOLERANCE = 60, 3e-5  # of EM, for each number tried
@@ -44,6 +45,11 @@ class Found:
     def best(self) -> int:
         """The number with the most evidence, the smallest if tied."""
         return max(sorted(self.evidence), key=lambda k: self.evidence[k])
+
+    def reach(self, k: int, last: int) -> float:
+        """The evidence of the last number of components, if each gained as much as k."""
+        gain = self.evidence[k] - self.evidence[k - 1]
+        return self.evidence[k] + (last - k) * max(gain, 0.0)
 
     def add(self, problem: Problem, k: int, groupings: Sequence[Codes]) -> None:
         """The best optimum of k components that groups of rows lead to, if it is better than the current one."""
@@ -70,15 +76,19 @@ def best_choice(
     problem: Problem, components: int | None, covariance: Covariance | str, most: int
 ) -> tuple[Fit, tuple[Choice, ...]]:
     """The chosen fit of all rows, and all candidates: the chosen first, then by evidence."""
-    found = [_searched(problem, each, components, most) for each in _covariances(problem, covariance)]
+    found: list[Found] = []
+    for each in _covariances(problem, covariance):
+        above = max((own.evidence[own.best] for own in found), default=-np.inf)
+        found.append(_searched(problem, each, components, most, above))
     if problem.sampled:
-        tried = _tried_on_all(problem, found, components)
+        tried = [*_until_interrupted(_tried_on_all(problem, found, components))]
         others = [problem.choice(fit, own.covariance, whole=False) for own in found for fit in own.fits.values()]
     else:
         pairs = ((fit, own.covariance) for own in found for fit in own.fits.values())
         tried, others = [Candidate(fit, problem.choice(fit, name)) for fit, name in pairs], []
     chosen = _simplest([each.choice for each in tried])
     fit = next(each.fit for each in tried if each.choice is chosen)
+    fit = replace(fit, interrupted=any(each.fit.interrupted for each in tried))
     rest = [each for each in (*(each.choice for each in tried), *others) if each is not chosen]
     rest.sort(key=lambda each: (not each.whole, -each.log_evidence))
     return problem.continued(fit), (chosen, *rest)
@@ -102,7 +112,10 @@ def _covariances(problem: Problem, asked: Covariance | str) -> tuple[Covariance,
 # On the sample
 
 
-def _searched(problem: Problem, covariance: Covariance, components: int | None, most: int) -> Found:
+def _searched(
+    problem: Problem, covariance: Covariance, components: int | None, most: int, above: float = -np.inf
+) -> Found:
+    """All numbers of components, or the given one; other covariances have come `above` a value."""
     found = Found(covariance)
     if components is not None:
         found.add(problem, components, problem.groupings(components, problem.count(components)))
@@ -110,11 +123,14 @@ def _searched(problem: Problem, covariance: Covariance, components: int | None, 
     first = max(1, len(problem.known))
     if most < first:
         raise DataError(f"there are {first} different labels, but most_components is {most}")
-    for k in range(first, max(first, min(most, problem.distinct)) + 1):
+    last = max(first, min(most, problem.distinct))
+    for k in range(first, last + 1):
         new = problem.groupings(k, 1 if k == 1 else NEW_STARTS)
         before = found.fits.get(k - 1)
         split = () if before is None else splits(problem, problem.responsibilities(before.model))
         found.add(problem, k, [*split, *new])
+        if k > first and found.reach(k, last) < above - OPEN:
+            return found
         if k - found.best >= PATIENCE:
             break
     for k in range(min(max(found.fits), found.best + 2), first, -1):
@@ -125,24 +141,38 @@ def _searched(problem: Problem, covariance: Covariance, components: int | None, 
 # On all rows
 
 
-def _tried_on_all(problem: Problem, found: Sequence[Found], components: int | None) -> list[Candidate]:
-    """Fits of all rows: the best number for each covariance that the sample leaves open; for the best covariance also
-    larger numbers, while the evidence grows."""
+def _until_interrupted(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
+    """Ctrl-C ends EM of one candidate, and is meant for the search."""
+    for each in candidates:
+        yield each
+        if each.fit.interrupted:
+            return
+
+
+def _tried_on_all(problem: Problem, found: Sequence[Found], components: int | None) -> Iterator[Candidate]:
+    """Fits of all rows: the best number for each covariance that the sample leaves open, the most probable first; for the
+    best covariance also larger numbers, while the evidence grows, and smaller ones that aren't clearly worse."""
 
     def tried(own: Found, k: int) -> Candidate:
         fit = problem.on_all(own.fits[k], FULL_STEPS)
         return Candidate(fit, problem.choice(fit, own.covariance))
 
     top = max(own.evidence[own.best] for own in found)
-    close = [own for own in found if own.evidence[own.best] > top - OPEN]
-    firsts = {own.covariance: tried(own, own.best) for own in close}
-    own = max(close, key=lambda each: firsts[each.covariance].choice.log_evidence)
-    candidates = [*firsts.values()]
-    best = firsts[own.covariance]
-    for k in range(own.best + 1, max(own.fits) + 1 if components is None else 0):
-        candidates.append(tried(own, k))
-        if candidates[-1].choice.log_evidence <= best.choice.log_evidence:
+    firsts: list[tuple[float, Found]] = []
+    for own in sorted(found, key=lambda each: -each.evidence[each.best]):
+        if own.evidence[own.best] > top - OPEN:
+            first = tried(own, own.best)
+            yield first
+            firsts.append((first.choice.log_evidence, own))
+    if components is not None:
+        return
+    best, own = max(firsts, key=lambda pair: pair[0])
+    for k in range(own.best + 1, max(own.fits) + 1):
+        more = tried(own, k)
+        yield more
+        if more.choice.log_evidence <= best:
             break
-        best = candidates[-1]
-    fewer = [k for k, evidence in own.evidence.items() if k < own.best and evidence > own.evidence[own.best] - CLEARLY]
-    return [*candidates, *(tried(own, k) for k in fewer if components is None)]
+        best = more.choice.log_evidence
+    for k, evidence in own.evidence.items():
+        if k < own.best and evidence > own.evidence[own.best] - CLEARLY:
+            yield tried(own, k)
