@@ -150,8 +150,8 @@ def _until_interrupted(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
 
 
 def _tried_on_all(problem: Problem, found: Sequence[Found], components: int | None) -> Iterator[Candidate]:
-    """Fits of all rows: the best number for each covariance that the sample leaves open, the most probable first; for the
-    best covariance also larger numbers, while the evidence grows, and smaller ones that aren't clearly worse."""
+    """Fits of all rows: the best number for each covariance that the sample leaves open, the most probable first; for
+    the best covariance also larger numbers, while the evidence grows, and smaller ones that aren't clearly worse."""
 
     def tried(own: Found, k: int) -> Candidate:
         fit = problem.on_all(own.fits[k], FULL_STEPS)
