@@ -14,7 +14,7 @@ import numpy as np
 from credo.errors import SizeError
 from credo.networks.factor import Factor
 from credo.networks.inference.approximate import estimates, log_total
-from credo.networks.inference.estimate import Estimate, JointQuery, Total
+from credo.networks.inference.estimate import EXACT, Estimate, JointQuery, Total
 from credo.networks.inference.findings import NOTHING, Findings
 from credo.networks.inference.joint_table import JointTable, is_small
 from credo.networks.inference.potentials import Flags, Integers, Potentials
@@ -24,7 +24,6 @@ from credo.numerics.exact import Array
 
 CACHED_CUTS = 16  # ways to cut the network that are kept for the next query
 SMALL_COMPONENT = 2**12  # joint states up to which small parts are answered together
-EXACT = "exact"
 
 Check = Callable[[float], None]  # refuses impossible evidence, given its log-probability
 

@@ -14,6 +14,7 @@ from credo.networks.inference.potentials import Flags, Integers
 from credo.numerics.exact import Array
 
 Codes = NDArray[np.int32]
+EXACT = "exact"  # the method of an answer that is no estimate
 UNRELIABLE = "unreliable: independent runs disagree; increase samples="
 
 

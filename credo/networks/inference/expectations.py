@@ -12,8 +12,7 @@ from credo._kernels.networks.shapes import Families
 from credo.networks.inference.coding import CodedRows
 from credo.networks.inference.junction import Plan, Structure, Tree
 from credo.networks.inference.potentials import Integers, Potentials
-from credo.networks.inference.rooted import rooted, walk_in
-from credo.networks.inference.rows import BUDGET
+from credo.networks.inference.rooted import BUDGET, rooted, walk_in
 from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.networks.inference.trees import NOBODY, Trees
 from credo.numerics.exact import Array

@@ -5,24 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from credo import engines
-from credo._kernels.networks.rows import COMPLETE, PREDICT, SCORE, RootedTree, answer_rows
 from credo.data import Batch, Source
 from credo.errors import EvidenceError, counted
-from credo.networks.inference.coding import Coded, Coder, Codes, Unseen
-from credo.networks.inference.fallback import Estimated, Fallback
+from credo.networks.inference.coding import Coded, Coder, Unseen
+from credo.networks.inference.elimination import suits_rows
+from credo.networks.inference.exact import ExactInference
+from credo.networks.inference.fallback import Estimated, Fallback, SamplingFallback
 from credo.networks.inference.findings import NOTHING
-from credo.networks.inference.junction import Plan, Structure, Tree, TreeQuery
 from credo.networks.inference.potentials import Flags, Integers, Potentials
-from credo.networks.inference.rooted import rooted, walk_in
-from credo.networks.inference.sizes import KEPT_PRODUCT
-from credo.networks.inference.trees import NOBODY, Trees
 from credo.notices import listed, tell
 from credo.numerics.exact import Array
 
@@ -30,10 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from credo.networks.graphical_model import GraphicalModel
+    from credo.networks.inference.rooted import RowTree
 
-UNSHARED, UNFILLED = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)  # outputs that a query doesn't have
-ABOUT_ALL = -1, NOBODY, NOBODY  # no variable in particular
-BUDGET = 2.0**14  # cells that one row may visit; for more, a tree is compiled for its pattern of missing cells
 
 
 class Answered(NamedTuple):
@@ -48,22 +43,27 @@ class Answered(NamedTuple):
 class RowQuery(ABC):
     """A question about every row of a table, some of whose columns are variables: the job that engines run.
 
-    What is compiled for it is compiled where it runs.
+    What is compiled for it is compiled where it runs. Kernels aren't, for a few rows of a process that has none yet:
+    variable elimination answers these sooner, one by one.
     """
 
     model: GraphicalModel
     names: tuple[str, ...]  # columns that are variables
     fallback: Fallback | None  # None: rows whose exact answers don't fit in memory are refused
+    by_kernels: bool = field(default=True, kw_only=True)  # even a few rows: all workers give the same last bits
 
     @abstractmethod
-    def answer(self, coded: Coded, trees: Trees) -> Any: ...
+    def answer(self, coded: Coded, exact: ExactInference, by_kernels: bool) -> Any:
+        """exact: what answers a row by itself."""
 
     def __call__(self, batch: Batch) -> Answered:
-        coded, trees = self._coder.coded(batch), self.model.trees
+        coded, model = self._coder.coded(batch), self.model
+        by_kernels = self.by_kernels or not suits_rows(coded.rows, len(self.potentials.card))
+        exact = model.trees if by_kernels else model.exact
         if self.fallback is None:
-            return Answered(self.answer(coded, trees), coded.unknown, Estimated())
-        sampling = self.fallback.trees(trees, self.model.components)
-        return Answered(self.answer(coded, sampling), coded.unknown, sampling.estimated)
+            return Answered(self.answer(coded, exact, by_kernels), coded.unknown, Estimated())
+        sampling = SamplingFallback(exact, model, self.fallback)
+        return Answered(self.answer(coded, sampling, by_kernels), coded.unknown, sampling.estimated)
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -84,31 +84,11 @@ class RowQuery(ABC):
             found[self.potentials.number[name]] = i
         return found
 
-    def _rooted(self, together: Integers, everything: bool = False) -> tuple[TreeQuery, RootedTree | None]:
-        """A tree for any evidence in the table's columns; None if its tables are too large to be kept."""
-        wanted = (self.column_of >= 0) | everything
-        wanted[together] = True
-        query = self.model.trees.query(np.zeros(len(wanted), dtype=np.bool_), wanted, together)
-        plan = Plan.of(query).improved()
-        return query, None if plan.cells > KEPT_PRODUCT else rooted(Tree(Structure.of(plan)))
+    @cached_property
+    def _tree(self) -> RowTree:
+        from credo.networks.inference.rooted import RowTree
 
-    def _answered(
-        self,
-        question: int,
-        coded: Coded,
-        asked: tuple[TreeQuery, RootedTree | None],
-        about: tuple[int, Integers, Integers],
-        shares: Array,
-        filled: Codes,
-    ) -> Array:
-        """Logarithms; NaN for rows that must be answered one by one. (rows,)"""
-        logs, (one, tree) = np.full(coded.rows, np.nan), asked
-        if tree is not None:
-            held = one.potentials
-            column_of = self.column_of if one.numbers is None else self.column_of[one.numbers]
-            given = coded.columns, column_of, about, BUDGET, (held.heads, held.axes, held.factors.values)
-            answer_rows(question, *given, tree, walk_in(tree), shares, logs, filled)
-        return logs
+        return RowTree.of(self.model.trees, self.column_of)
 
     def _codes(self, coded: Coded, row: int) -> Integers:
         cells = np.append(coded.columns[:, row], -1).astype(np.int64)
@@ -143,19 +123,17 @@ class Predict(RowQuery):
         return found
 
     @cached_property
-    def _asked(self) -> tuple[tuple[TreeQuery, RootedTree | None], tuple[int, Integers, Integers]]:
-        query, tree = self._rooted(np.array([self.target]))
-        own = query.potentials
-        (place,) = query.together.tolist()
-        near = np.unique(own.factor_of[own.factors.scope == place])
-        return (query, tree), (place, near, np.setdiff1d(np.flatnonzero(own.with_zeros), near))
+    def _tree(self) -> RowTree:
+        from credo.networks.inference.rooted import RowTree
 
-    def answer(self, coded: Coded, trees: Trees) -> Array:
+        return RowTree.of(self.model.trees, self.column_of, self.target)
+
+    def answer(self, coded: Coded, exact: ExactInference, by_kernels: bool) -> Array:
         out = np.empty((coded.rows, int(self.potentials.card[self.target])))
-        logs = self._answered(PREDICT, coded, *self._asked, out, UNFILLED)
+        logs = self._tree.predict(coded, out) if by_kernels else np.full(coded.rows, np.nan)
         for row in np.flatnonzero(~(logs > -np.inf)).tolist():
             with self._numbered(coded, row):
-                out[row], found = trees.joint(self._codes(coded, row), NOTHING, [self.target])
+                out[row], found = exact.joint(self._codes(coded, row), NOTHING, [self.target])
                 self._check(coded, row, found)
         return out
 
@@ -164,16 +142,12 @@ class Predict(RowQuery):
 class Score(RowQuery):
     """log P(row), missing cells summed out. (rows,)"""
 
-    @cached_property
-    def _asked(self) -> tuple[TreeQuery, RootedTree | None]:
-        return self._rooted(NOBODY)
-
-    def answer(self, coded: Coded, trees: Trees) -> Array:
+    def answer(self, coded: Coded, exact: ExactInference, by_kernels: bool) -> Array:
         log_scale = self.potentials.log_scale
-        out = self._answered(SCORE, coded, self._asked, ABOUT_ALL, UNSHARED, UNFILLED)
+        out = self._tree.score(coded) if by_kernels else np.full(coded.rows, np.nan)
         for row in np.flatnonzero(~(out > -np.inf)).tolist():
             with self._numbered(coded, row):
-                out[row] = trees.log_total(self._codes(coded, row), NOTHING) - log_scale
+                out[row] = exact.log_total(self._codes(coded, row), NOTHING) - log_scale
         return out + log_scale
 
 
@@ -182,19 +156,21 @@ class Complete(RowQuery):
     """The rows with the missing cells of their variables filled in, as an Arrow table."""
 
     @cached_property
-    def _asked(self) -> tuple[TreeQuery, RootedTree | None]:
-        query, tree = self._rooted(NOBODY, everything=True)
-        return query, tree if self.model._maximised is None else None  # it maximises over auxiliary variables, too
+    def _tree(self) -> RowTree:
+        from credo.networks.inference.rooted import RowTree
 
-    def answer(self, coded: Coded, trees: Trees) -> Any:
+        return RowTree.of(self.model.trees, self.column_of, everything=True)
+
+    def answer(self, coded: Coded, exact: ExactInference, by_kernels: bool) -> Any:
         import pyarrow as pa
 
-        held = self.potentials
+        held, maximised = self.potentials, self.model._maximised  # not over auxiliary variables, as the tree would
         found = np.empty((len(held.card), coded.rows), dtype=np.int32)
-        logs = self._answered(COMPLETE, coded, self._asked, ABOUT_ALL, UNSHARED, found)
+        by_tree = by_kernels and maximised is None
+        logs = self._tree.complete(coded, found) if by_tree else np.full(coded.rows, np.nan)
         for row in np.flatnonzero(~(logs > -np.inf)).tolist():
             with self._numbered(coded, row):
-                found[:, row], log_joint = trees.best(self._codes(coded, row), NOTHING, self.model._maximised)
+                found[:, row], log_joint = exact.best(self._codes(coded, row), NOTHING, maximised)
                 self._check(coded, row, log_joint)
         own = {name: coded.batch.column(name) for name in coded.batch.names}
         for i, name in enumerate(self.names):
@@ -217,7 +193,9 @@ class Answer:
 def answers(query: RowQuery, table: Source, names: Sequence[str] | None = None) -> Iterator[Any]:
     """The answers for each batch of a table, in order; notices report values that aren't states, and estimates."""
     unknown, estimated = dict[str, Unseen](), Estimated()
-    for found in engines.map(query, table.partitions(query.names if names is None else names)):
+    partitions = table.partitions(query.names if names is None else names)
+    query = replace(query, by_kernels=not engines.at_home(partitions).shares_memory)
+    for found in engines.map(query, partitions):
         for name, (cells, value) in found.unknown.items():
             before = unknown.get(name, Unseen(0, value))
             unknown[name] = Unseen(before.cells + cells, before.value)
