@@ -91,8 +91,10 @@ credo.learn(texts, ["wet" if i % 2 else "dry" for i in range(60)])
         f"from credo.cli import main; main(['estimate', r'{SAMPLES / 'ads.csv'}', '-c', 'converted', '-b', 'ad'], "
         "standalone_mode=False)",
         f"import credo; credo.NaiveBayes().fit(r'{SAMPLES / 'pumps.csv'}', target='fault')",
+        "import credo; net = credo.Network.example('asia'); rows = {'XRay': ['yes', None] * 20}; "
+        "net.predict_proba('Smoking', rows); net.log_prob(rows); net.impute(rows)",
     ],
-    ids=["estimate", "table"],
+    ids=["estimate", "table", "rows of a network"],
 )
 def test_small_work_needs_no_numba(statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled for it, so that the first answer doesn't wait."""

@@ -138,17 +138,17 @@ class Price:
     The kernel's name is that of its index in Numba's cache.
     """
 
-    def __init__(self, folder: Path, name: str, compiling: float) -> None:
-        self._folder, self._name, self._compiling = folder, name, compiling
+    def __init__(self, folder: Path, name: str, compiling: float, fetching: float = FETCHING) -> None:
+        self._folder, self._name, self._compiling, self._fetching = folder, name, compiling, fetching
         self._spent = 0.0
 
     def pays(self, steps: float) -> bool:
         """Whether Numba is faster, if this many more steps are needed."""
         if _forced["choice"]:
             return _forced["choice"] == "compiled"
-        if self._spent + steps <= FETCHING:
+        if self._spent + steps <= self._fetching:
             return False
-        price = FETCHING if self._is_cached else self._compiling
+        price = self._fetching if self._is_cached else self._compiling
         if self._spent + steps <= price:
             return False
         return "numba" in sys.modules or _spent["steps"] + steps > LOADING + price

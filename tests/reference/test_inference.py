@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import credo
 from credo._kernels.networks import propagation
 from credo.errors import EvidenceError
 from credo.networks.factor import Factor
-from credo.networks.inference import elimination, junction, trees
+from credo.networks.inference import elimination, junction, rooted_tree, trees
 from credo.networks.inference import joint_table as whole
 from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network
@@ -36,7 +37,7 @@ def engine(request: Any) -> Any:
             patch.setattr(whole, "LARGEST_JOINT_TABLE", 0)
         if request.param == PLAIN:
             patch.setattr(elimination, "is_loaded", lambda: False)
-            patch.setattr(elimination, "STEPS_BEFORE_KERNELS", np.inf)
+            patch.setattr(elimination.PRICE, "pays", lambda _: False)
         if request.param in (EACH, EACH_IN_LOGARITHMS):
             patch.setattr(trees, "SMALL_TREE", 0)
             patch.setattr(trees, "MIDDLE_TREE", 0)
@@ -202,16 +203,42 @@ def test_likelihoods_of_any_size(scale: float) -> None:
 
 @pytest.mark.slow
 def test_rows_that_take_long_are_answered_by_a_tree_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    from credo.networks.inference import rows
-
     net = Network.example("asia")
     table = {"XRay": ["yes", None, "no"], "Smoking": [None, "yes", "no"]}
     quick = net.predict_proba("LungCancer", table), net.log_prob(table), net.impute(table)
     for slow in ("MOST_VISITED_CELLS", "KEPT_PRODUCT"):
-        monkeypatch.setattr(rows, slow, 0)
+        monkeypatch.setattr(rooted_tree, slow, 0)
         assert net.predict_proba("LungCancer", table) == pytest.approx(quick[0], abs=1e-12)
         assert net.log_prob(table) == pytest.approx(quick[1], abs=1e-12)
         assert net.impute(table) == quick[2]
+
+
+def test_a_few_rows_need_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same answers and errors as those of kernels, without any; other engines' workers all use kernels."""
+    net = Network.example("asia")
+    table = {"XRay": ["yes", None, "no", "yes"], "Smoking": [None, "yes", "no", "no"]}
+    monkeypatch.setattr(elimination, "is_loaded", lambda: True)
+    compiled = net.predict_proba("LungCancer", table), net.log_prob(table), net.impute(table)
+    monkeypatch.setattr(elimination, "is_loaded", lambda: False)
+    monkeypatch.setattr(elimination.PRICE, "pays", lambda steps: steps > 4 * 8 * elimination.NUMPY_STEP)
+    monkeypatch.setattr(rooted_tree, "answer_rows", None)
+    net = Network.example("asia")
+    assert net.predict_proba("LungCancer", table) == pytest.approx(compiled[0], abs=1e-13)
+    assert net.log_prob(table) == pytest.approx(compiled[1], abs=1e-13)
+    assert net.impute(table) == compiled[2]
+    impossible = {"TuberculosisOrCancer": ["yes", "no"], "LungCancer": ["yes", "yes"]}
+    with pytest.raises(EvidenceError, match=r"row 2: .*impossible"):
+        net.predict_proba("XRay", impossible)
+    with pytest.raises(TypeError, match="not callable"), credo.engines.using(Elsewhere()):
+        net.log_prob(table)
+    with pytest.raises(TypeError, match="not callable"):  # more rows than are worth it
+        net.log_prob({"XRay": ["yes"] * 5})
+
+
+class Elsewhere(credo.engines.Serial):
+    """An engine whose workers are other processes, for all that a job knows."""
+
+    shares_memory = False
 
 
 def test_constants_that_are_zero() -> None:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, log, prod
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from credo._kernels.jit import Price
 from credo.networks.inference.potentials import Integers, Numbered
 from credo.numerics.exact import Array
 
@@ -21,13 +23,20 @@ MOST_FACTORS = 1000  # factors that a query may need
 LARGEST_LAST_TABLE = 2**9  # cells of the joint table of the last variables, which are summed out together
 CELLS_PER_STEP = 2**12  # cells that NumPy processes in the time of one Python step
 MOST_ELIMINATION_CELLS = 2**22  # cells, and steps, of one query
-STEPS_BEFORE_KERNELS = 2**26  # steps of all queries after which kernels are loaded
+KERNELS = Path(__file__).parents[2] / "_kernels" / "networks"
+# the cost of all kernels of a query, in steps of plain Python; one step of NumPy takes as long as 180 of these
+PRICE, NUMPY_STEP = Price(KERNELS, "propagation.propagate-", compiling=40e6, fetching=1.5e6), 180.0
 LOG_UNDERFLOW = log(1e-280)  # products with a smaller logarithm may underflow
 
 
 def is_loaded() -> bool:
     """Whether kernels are loaded already."""
     return "numba" in sys.modules
+
+
+def suits_rows(rows: int, variables: int) -> bool:
+    """Whether elimination answers this many rows before kernels could be loaded, or compiled."""
+    return not is_loaded() and not PRICE.pays(rows * variables * NUMPY_STEP)
 
 
 class ScopedTable(NamedTuple):
@@ -51,8 +60,6 @@ class Clique:
 
 class Elimination:
     """The same interface as Trees, to which it delegates once kernels are loaded or a query is large."""
-
-    _spent = 0  # steps of all queries so far
 
     def __init__(self, potentials: Numbered, trees: Callable[[], Trees]) -> None:
         self.potentials, self._compiled = potentials, trees
@@ -116,16 +123,17 @@ class Elimination:
         self, codes: Integers, weights: Array, wanted: Collection[int], last: Sequence[int] = ()
     ) -> EliminationRun | None:
         """The relevant factors, before anything is summed out; None if kernels are faster."""
-        if is_loaded() or Elimination._spent > STEPS_BEFORE_KERNELS or len(wanted) > MOST_FACTORS:
+        if is_loaded() or len(wanted) > MOST_FACTORS:
             return None
         factors = self._needed(wanted)
         if factors is None:
             return None
         run = EliminationRun(self.potentials, codes, weights, factors)
         work = run.work({*last})
-        if work > MOST_ELIMINATION_CELLS:
+        steps = work / CELLS_PER_STEP * NUMPY_STEP
+        if work > MOST_ELIMINATION_CELLS or PRICE.pays(steps):
             return None
-        Elimination._spent += work
+        PRICE.spend(steps)
         return run
 
     def _needed(self, wanted: Collection[int]) -> dict[int, list[int]] | None:

@@ -12,8 +12,7 @@ from credo._kernels.networks.shapes import Families
 from credo.networks.inference.coding import CodedRows
 from credo.networks.inference.junction import Plan, Tree, TreeStructure
 from credo.networks.inference.potentials import Integers, Potentials
-from credo.networks.inference.rooted_tree import rooted, walk_in
-from credo.networks.inference.rows import MOST_VISITED_CELLS
+from credo.networks.inference.rooted_tree import MOST_VISITED_CELLS, rooted, walk_in
 from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.networks.inference.trees import NO_VARIABLES, Trees
 from credo.numerics.exact import Array

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from credo.errors import SizeError, counted
-from credo.networks.inference.components import Components
 from credo.networks.inference.estimate import UNRELIABLE, JointQuery, Total
+from credo.networks.inference.exact import ExactInference
 from credo.networks.inference.findings import Findings
 from credo.networks.inference.potentials import Integers
-from credo.networks.inference.sizes import EXACT, needed
-from credo.networks.inference.trees import Trees
+from credo.networks.inference.sizes import EXACT, Method, needed
 from credo.notices import tell
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.graphical_model import GraphicalModel
 
 
 @dataclass(frozen=True)
@@ -45,17 +48,13 @@ class Fallback:
     samples: int
     seed: int
 
-    def trees(self, trees: Trees, components: Components) -> SamplingFallback:
-        return SamplingFallback(trees, components, self.samples, self.seed)
 
-
-class SamplingFallback(Trees):
+class SamplingFallback:
     """Exact answers if they fit in memory, else estimates for each connected component: for queries about rows."""
 
-    def __init__(self, trees: Trees, components: Components, samples: int, seed: int) -> None:
-        super().__init__(trees.potentials, trees.structures)
-        self._exact, self._components, self._how = trees, components, ("auto", samples, seed)
-        self.estimated = EstimatedRows()
+    def __init__(self, exact: ExactInference, model: GraphicalModel, how: Fallback) -> None:
+        self._exact, self._model, self.estimated = exact, model, EstimatedRows()
+        self._how: tuple[Method, int, int] = "auto", how.samples, how.seed
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
         try:
@@ -63,7 +62,7 @@ class SamplingFallback(Trees):
         except SizeError as error:
             need, possible = error, list[float]()
         asked = [JointQuery(variables)]
-        (found,) = self._components.estimates(Findings(codes, weights), asked, *self._how, check=possible.append)
+        (found,) = self._model.components.estimates(Findings(codes, weights), asked, *self._how, check=possible.append)
         self._note(need, found.method, float(found.error.max()), found.reliable)
         return found.table, min(possible, default=0.0)
 
@@ -71,7 +70,7 @@ class SamplingFallback(Trees):
         try:
             return self._exact.log_total(codes, weights)
         except SizeError as error:
-            found = self._components.log_total(Findings(codes, weights), *self._how)
+            found = self._model.components.log_total(Findings(codes, weights), *self._how)
             self._note(error, found.method, found.error, found.reliable)
             return found.log_value
 
@@ -80,7 +79,7 @@ class SamplingFallback(Trees):
             return self._exact.best(codes, weights, variables)
         except SizeError as error:
             need, possible = error, list[float]()
-        found, total, how = self._components.best(
+        found, total, how = self._model.components.best(
             Findings(codes, weights), variables, *self._how, check=possible.append
         )
         self._note(need, how, np.nan, True)

@@ -2,11 +2,80 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from credo._kernels.networks.rows import CHILD, NEXT, RootedTree, Walk, write_edges
+from credo._kernels.networks.rows import (
+    CHILD,
+    COMPLETE,
+    NEXT,
+    PREDICT,
+    SCORE,
+    RootedTree,
+    Walk,
+    answer_rows,
+    write_edges,
+)
 from credo._kernels.networks.shapes import MEMBERS, PARENT, SCALE, SEPARATOR, SHRUNK, SUNK, TABLE
-from credo.networks.inference.junction import Tree
+from credo.networks.inference.coding import Coded, Codes
+from credo.networks.inference.junction import Plan, Tree, TreeStructure
+from credo.networks.inference.potentials import Integers, Numbered
+from credo.networks.inference.sizes import KEPT_PRODUCT
+from credo.networks.inference.trees import NO_VARIABLES, Trees
+from credo.numerics.exact import Array
+
+NO_PROBABILITIES, NO_STATES = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)  # outputs that a query doesn't have
+ABOUT_ALL = -1, NO_VARIABLES, NO_VARIABLES  # no variable in particular
+MOST_VISITED_CELLS = 2.0**14  # cells visited for one row; above, a tree is compiled for its pattern of missing cells
+
+
+@dataclass(frozen=True, eq=False)
+class RowTree:
+    """A tree for any evidence in a table's columns, in which kernels answer its rows.
+
+    Answers have a logarithm for each row: -inf if the row is impossible, NaN if it must be answered by itself.
+    """
+
+    tree: RootedTree | None  # None: its tables are too large to be kept
+    held: Numbered  # the factors that it is made of
+    column_of: Integers  # of each of their variables, -1 where it has none
+    about: tuple[int, Integers, Integers] = ABOUT_ALL  # the target, the factors that have it, and others with zeros
+
+    @classmethod
+    def of(cls, trees: Trees, column_of: Integers, target: int | None = None, everything: bool = False) -> RowTree:
+        """everything: about variables that have no column, too."""
+        wanted, together = (column_of >= 0) | everything, NO_VARIABLES if target is None else np.array([target])
+        wanted[together] = True
+        query = trees.query(np.zeros(len(wanted), dtype=np.bool_), wanted, together)
+        plan, held, about = Plan.of(query).improved(), query.potentials, ABOUT_ALL
+        tree = None if plan.cells > KEPT_PRODUCT else rooted(Tree(TreeStructure.of(plan)))
+        if target is not None:
+            (place,) = query.together.tolist()
+            near = np.unique(held.factor_of[held.factors.scope == place])
+            about = place, near, np.setdiff1d(np.flatnonzero(held.with_zeros), near)
+        return cls(tree, held, column_of if query.numbers is None else column_of[query.numbers], about)
+
+    def predict(self, coded: Coded, shares: Array) -> Array:
+        """shares (rows, states) = P(target | row)"""
+        return self._answer(PREDICT, coded, shares, NO_STATES)
+
+    def score(self, coded: Coded) -> Array:
+        """log P(row), missing cells summed out."""
+        return self._answer(SCORE, coded, NO_PROBABILITIES, NO_STATES)
+
+    def complete(self, coded: Coded, filled: Codes) -> Array:
+        """filled (variables, rows) = the cells, the missing ones in their most probable joint state."""
+        return self._answer(COMPLETE, coded, NO_PROBABILITIES, filled)
+
+    def _answer(self, question: int, coded: Coded, shares: Array, filled: Codes) -> Array:
+        """(rows,)"""
+        logs, held = np.full(coded.rows, np.nan), self.held
+        if self.tree is not None:
+            given = coded.columns, self.column_of, self.about, MOST_VISITED_CELLS
+            factors = held.heads, held.axes, held.factors.values
+            answer_rows(question, *given, factors, self.tree, walk_in(self.tree), shares, logs, filled)
+        return logs
 
 
 def rooted(tree: Tree) -> RootedTree:

@@ -5,24 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from credo import engines
-from credo._kernels.networks.rows import COMPLETE, PREDICT, SCORE, RootedTree, answer_rows
 from credo.data import Batch, Source
 from credo.errors import EvidenceError, counted
-from credo.networks.inference.coding import Coded, Coder, Codes, Unseen
-from credo.networks.inference.fallback import EstimatedRows, Fallback
+from credo.networks.inference.coding import Coded, Coder, Unseen
+from credo.networks.inference.elimination import suits_rows
+from credo.networks.inference.exact import ExactInference
+from credo.networks.inference.fallback import EstimatedRows, Fallback, SamplingFallback
 from credo.networks.inference.findings import NO_LIKELIHOODS
-from credo.networks.inference.junction import Plan, Tree, TreeQuery, TreeStructure
 from credo.networks.inference.potentials import Flags, Integers, Potentials
-from credo.networks.inference.rooted_tree import rooted, walk_in
-from credo.networks.inference.sizes import KEPT_PRODUCT
-from credo.networks.inference.trees import NO_VARIABLES, Trees
 from credo.notices import listed, tell
 from credo.numerics.exact import Array
 
@@ -30,10 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from credo.networks.graphical_model import GraphicalModel
-
-NO_PROBABILITIES, NO_STATES = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)  # outputs that a query doesn't have
-ABOUT_ALL = -1, NO_VARIABLES, NO_VARIABLES  # no variable in particular
-MOST_VISITED_CELLS = 2.0**14  # cells visited for one row; above, a tree is compiled for its pattern of missing cells
+    from credo.networks.inference.rooted_tree import RowTree
 
 
 class BatchAnswers(NamedTuple):
@@ -48,22 +42,27 @@ class BatchAnswers(NamedTuple):
 class RowQuery(ABC):
     """A query about every row of a table, some of whose columns are variables: the job that engines run.
 
-    Kernels and trees are compiled where the job runs.
+    Kernels and trees are compiled where the job runs. For a few rows in a process without kernels, variable elimination
+    is faster than compiling: it answers the rows one by one.
     """
 
     model: GraphicalModel
     names: tuple[str, ...]  # columns that are variables
     fallback: Fallback | None  # None: refuse rows whose exact answers don't fit in memory
+    by_kernels: bool = field(default=True, kw_only=True)  # for a few rows, too: then all workers agree to the last bit
 
     @abstractmethod
-    def answer(self, coded: Coded, trees: Trees) -> Any: ...
+    def answer(self, coded: Coded, exact: ExactInference, by_kernels: bool) -> Any:
+        """exact: answers single rows."""
 
     def __call__(self, batch: Batch) -> BatchAnswers:
-        coded, trees = self._coder.coded(batch), self.model.trees
+        coded, model = self._coder.coded(batch), self.model
+        by_kernels = self.by_kernels or not suits_rows(coded.rows, len(self.potentials.card))
+        exact = model.trees if by_kernels else model.exact
         if self.fallback is None:
-            return BatchAnswers(self.answer(coded, trees), coded.unknown, EstimatedRows())
-        sampling = self.fallback.trees(trees, self.model.components)
-        return BatchAnswers(self.answer(coded, sampling), coded.unknown, sampling.estimated)
+            return BatchAnswers(self.answer(coded, exact, by_kernels), coded.unknown, EstimatedRows())
+        sampling = SamplingFallback(exact, model, self.fallback)
+        return BatchAnswers(self.answer(coded, sampling, by_kernels), coded.unknown, sampling.estimated)
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -84,31 +83,11 @@ class RowQuery(ABC):
             found[self.potentials.number[name]] = i
         return found
 
-    def _rooted(self, together: Integers, everything: bool = False) -> tuple[TreeQuery, RootedTree | None]:
-        """A tree for any evidence in the table's columns; None if its tables are too large to keep."""
-        wanted = (self.column_of >= 0) | everything
-        wanted[together] = True
-        query = self.model.trees.query(np.zeros(len(wanted), dtype=np.bool_), wanted, together)
-        plan = Plan.of(query).improved()
-        return query, None if plan.cells > KEPT_PRODUCT else rooted(Tree(TreeStructure.of(plan)))
+    @cached_property
+    def _tree(self) -> RowTree:
+        from credo.networks.inference.rooted_tree import RowTree
 
-    def _answered(
-        self,
-        question: int,
-        coded: Coded,
-        asked: tuple[TreeQuery, RootedTree | None],
-        about: tuple[int, Integers, Integers],
-        shares: Array,
-        filled: Codes,
-    ) -> Array:
-        """Logarithms; NaN for rows that must be answered one by one. (rows,)"""
-        logs, (one, tree) = np.full(coded.rows, np.nan), asked
-        if tree is not None:
-            held = one.potentials
-            column_of = self.column_of if one.numbers is None else self.column_of[one.numbers]
-            given = coded.columns, column_of, about, MOST_VISITED_CELLS, (held.heads, held.axes, held.factors.values)
-            answer_rows(question, *given, tree, walk_in(tree), shares, logs, filled)
-        return logs
+        return RowTree.of(self.model.trees, self.column_of)
 
     def _codes(self, coded: Coded, row: int) -> Integers:
         cells = np.append(coded.columns[:, row], -1).astype(np.int64)
@@ -143,19 +122,17 @@ class PredictRows(RowQuery):
         return found
 
     @cached_property
-    def _asked(self) -> tuple[tuple[TreeQuery, RootedTree | None], tuple[int, Integers, Integers]]:
-        query, tree = self._rooted(np.array([self.target]))
-        own = query.potentials
-        (place,) = query.together.tolist()
-        near = np.unique(own.factor_of[own.factors.scope == place])
-        return (query, tree), (place, near, np.setdiff1d(np.flatnonzero(own.with_zeros), near))
+    def _tree(self) -> RowTree:
+        from credo.networks.inference.rooted_tree import RowTree
 
-    def answer(self, coded: Coded, trees: Trees) -> Array:
+        return RowTree.of(self.model.trees, self.column_of, self.target)
+
+    def answer(self, coded: Coded, exact: ExactInference, by_kernels: bool) -> Array:
         out = np.empty((coded.rows, int(self.potentials.card[self.target])))
-        logs = self._answered(PREDICT, coded, *self._asked, out, NO_STATES)
+        logs = self._tree.predict(coded, out) if by_kernels else np.full(coded.rows, np.nan)
         for row in np.flatnonzero(~(logs > -np.inf)).tolist():
             with self._numbered(coded, row):
-                out[row], found = trees.joint(self._codes(coded, row), NO_LIKELIHOODS, [self.target])
+                out[row], found = exact.joint(self._codes(coded, row), NO_LIKELIHOODS, [self.target])
                 self._check(coded, row, found)
         return out
 
@@ -164,16 +141,12 @@ class PredictRows(RowQuery):
 class ScoreRows(RowQuery):
     """log P(row), missing cells summed out. (rows,)"""
 
-    @cached_property
-    def _asked(self) -> tuple[TreeQuery, RootedTree | None]:
-        return self._rooted(NO_VARIABLES)
-
-    def answer(self, coded: Coded, trees: Trees) -> Array:
+    def answer(self, coded: Coded, exact: ExactInference, by_kernels: bool) -> Array:
         log_scale = self.potentials.log_scale
-        out = self._answered(SCORE, coded, self._asked, ABOUT_ALL, NO_PROBABILITIES, NO_STATES)
+        out = self._tree.score(coded) if by_kernels else np.full(coded.rows, np.nan)
         for row in np.flatnonzero(~(out > -np.inf)).tolist():
             with self._numbered(coded, row):
-                out[row] = trees.log_total(self._codes(coded, row), NO_LIKELIHOODS) - log_scale
+                out[row] = exact.log_total(self._codes(coded, row), NO_LIKELIHOODS) - log_scale
         return out + log_scale
 
 
@@ -182,19 +155,21 @@ class CompleteRows(RowQuery):
     """The rows with the missing cells of their variables filled in, as an Arrow table."""
 
     @cached_property
-    def _asked(self) -> tuple[TreeQuery, RootedTree | None]:
-        query, tree = self._rooted(NO_VARIABLES, everything=True)
-        return query, tree if self.model._maximised is None else None  # auxiliary variables are maximised, too
+    def _tree(self) -> RowTree:
+        from credo.networks.inference.rooted_tree import RowTree
 
-    def answer(self, coded: Coded, trees: Trees) -> Any:
+        return RowTree.of(self.model.trees, self.column_of, everything=True)
+
+    def answer(self, coded: Coded, exact: ExactInference, by_kernels: bool) -> Any:
         import pyarrow as pa
 
-        held = self.potentials
+        held, maximised = self.potentials, self.model._maximised  # the tree maximises over auxiliary variables, too
         found = np.empty((len(held.card), coded.rows), dtype=np.int32)
-        logs = self._answered(COMPLETE, coded, self._asked, ABOUT_ALL, NO_PROBABILITIES, found)
+        by_tree = by_kernels and maximised is None
+        logs = self._tree.complete(coded, found) if by_tree else np.full(coded.rows, np.nan)
         for row in np.flatnonzero(~(logs > -np.inf)).tolist():
             with self._numbered(coded, row):
-                found[:, row], log_joint = trees.best(self._codes(coded, row), NO_LIKELIHOODS, self.model._maximised)
+                found[:, row], log_joint = exact.best(self._codes(coded, row), NO_LIKELIHOODS, maximised)
                 self._check(coded, row, log_joint)
         own = {name: coded.batch.column(name) for name in coded.batch.names}
         for i, name in enumerate(self.names):
@@ -217,7 +192,9 @@ class Answer:
 def answers(query: RowQuery, table: Source, names: Sequence[str] | None = None) -> Iterator[Any]:
     """The answers for each batch of a table, in order; notices report unseen values and estimates."""
     unknown, estimated = dict[str, Unseen](), EstimatedRows()
-    for found in engines.map(query, table.partitions(query.names if names is None else names)):
+    partitions = table.partitions(query.names if names is None else names)
+    query = replace(query, by_kernels=not engines.at_home(partitions).shares_memory)
+    for found in engines.map(query, partitions):
         for name, (cells, value) in found.unknown.items():
             before = unknown.get(name, Unseen(0, value))
             unknown[name] = Unseen(before.cells + cells, before.value)
