@@ -73,7 +73,7 @@ class Identification(Shown):
         outer, inner = (", ".join(sorted(each)) for each in (self.hedge.outer, self.hedge.inner))
         return (
             f"{self.wanted} isn't identifiable from observed data: hidden common causes join {outer}, and the "
-            f"intervention leaves {inner} of them (a hedge), so models that agree on all observed data differ in "
+            f"intervention leaves {inner} of them (a hedge), so models that agree on all that is observed differ in "
             "the effect; observe a common cause, or a mediator that has none"
         )
 
