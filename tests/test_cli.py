@@ -340,7 +340,7 @@ def test_the_made_up_table_can_be_made_again() -> None:
         (("estimate", ADS, "--column", "convertd"), "Did you mean 'converted'?"),
         (("estimate", ADS, "--column", "converted", "--by", "add"), "Did you mean 'ad'?"),
         (("estimate", ADS, "--column", "converted", "--prior", "2,-2"), "b must be positive, but is -2"),
-        (("estimate", ADS, "--column", "converted", "--prior", "empirical"), "say --by which column"),
+        (("estimate", ADS, "--column", "converted", "--prior", "empirical"), "name their column, --by"),
         (("estimate", ADS, "--column", "converted", "--mass", "1.5"), "mass must lie between 0 and 1"),
         (("estimate", ADS, "--column", "converted", "--success", "yess"), "Did you mean 'yes'?"),
         (("estimate", ADS, "--column", "device", "--kind", "number"), "use --kind category"),
