@@ -12,7 +12,7 @@ from pyarrow import csv
 
 import credo
 from credo.present.classifier_page import SORTING_SCRIPT
-from tests.test_cli import ran, refused
+from tests.test_cli import ran, refused, run
 from tests.test_report_page import scripts_of
 
 ROWS = 80
@@ -89,3 +89,11 @@ def test_bad_calls_are_one_sentence(table: str, model: str, tmp_path: Path) -> N
     assert "no column 'nosuch'" in refused("cluster", table, "--target", "nosuch")
     assert "must end in" in refused("cluster", table, "-o", str(tmp_path / "m.txt"))
     assert "must end in" in refused("report", model, "-o", str(tmp_path / "page.txt"))
+
+
+def test_notices_name_the_options_of_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "years.csv"
+    columns = {"height": np.random.default_rng(0).normal(170, 8, 60), "year": np.arange(60) % 3 + 2007}
+    csv.write_csv(pa.table(columns), path)
+    said = run("cluster", str(path), "-n", "1").stderr
+    assert "column 'year': few distinct numbers, read as a category; --kind year=number reads it as a number" in said

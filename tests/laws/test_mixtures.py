@@ -15,6 +15,7 @@ from credo.core.em import em, em_steps
 from credo.data import Source
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.latent.log_evidence import of_completed
+from credo.models.mixture import search
 from credo.models.mixture.expectation import MixtureEM
 from credo.models.mixture.fitting import Problem
 from credo.models.mixture.learning import problem_of
@@ -379,7 +380,8 @@ def test_numbers_of_few_values_are_categories() -> None:
     """A year would be a cluster each: the density of a Gaussian that settles on one value has no bound."""
     rng = np.random.default_rng(0)
     rows = {"height": rng.normal(170, 8, 300), "year": rng.integers(2007, 2010, 300)}
-    with pytest.warns(credo.Notice, match="column 'year': few distinct numbers"):
+    said = "column 'year': few distinct numbers, read as a category; kinds={'year': 'number'} reads it as a number"
+    with pytest.warns(credo.Notice, match=said):
         mixture = credo.Mixture().fit(rows)
     assert len(mixture.names) == 1
     assert mixture.classifier.views["year"] == ("category",)
@@ -436,6 +438,26 @@ def test_ctrl_c_ends_the_search_for_the_number_of_components(monkeypatch: pytest
     assert calls == [1, 2, 3, 4]
     assert found.n == pytest.approx(ALL_ROWS)
     assert sum(choice.whole for choice in found.choices) == 1
+
+
+def test_ctrl_c_keeps_the_best_number_of_components_of_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all rows are searched, each fit is one of all rows."""
+    add = search.Found.add
+
+    def interrupted(self: Any, problem: Any, k: int, groupings: Any) -> None:
+        if k == 3:
+            raise KeyboardInterrupt
+        add(self, problem, k, groupings)
+
+    monkeypatch.setattr(search.Found, "add", interrupted)
+    x = np.random.default_rng(0).normal(size=(60, 2)) + 9.0 * (np.arange(60) % 2)[:, None]
+    with pytest.warns(credo.Notice, match="the search was interrupted: the best fit so far is kept"):
+        found = credo.Mixture().fit(x)
+    assert len(found.names) == 2
+    assert {choice.covariance for choice in found.choices} == {"diagonal"}
+    monkeypatch.setattr(search.Found, "add", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        credo.Mixture().fit(x)
 
 
 def test_files_that_are_read_in_each_step_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,10 @@ def hidden_views(
     numbers = recorded_numbers(table, views)
     few = [name for name, each in numbers.items() if each.is_few and name not in (kinds or {})]
     if few:
-        tell(f"{listed(few)}: few distinct numbers, read as a category; use kinds= to read it as a number")
+        tell(
+            f"{listed(few)}: few distinct numbers, read as {'a category' if len(few) == 1 else 'categories'}; "
+            f"kinds={{{few[0]!r}: 'number'}} reads {'it' if len(few) == 1 else repr(few[0])} as a number"
+        )
         views = {**views, **dict.fromkeys(few, ("category",))}
     return table, views, {name: each for name, each in numbers.items() if name not in few}
 

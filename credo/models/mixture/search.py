@@ -23,6 +23,7 @@ from credo.models.mixture.choices import Choice
 from credo.models.mixture.fitting import OPEN, Problem
 from credo.models.mixture.moves import merges, splits
 from credo.models.mixture.optima import Fit
+from credo.notices import tell
 
 TRIED: tuple[Covariance, ...] = ("diagonal", "tied", "full")  # the cheapest first
 PATIENCE = 2  # numbers of components tried above the best
@@ -76,10 +77,7 @@ def best_choice(
     problem: Problem, components: int | None, covariance: Covariance | str, most: int
 ) -> tuple[Fit, tuple[Choice, ...]]:
     """The chosen fit of all rows, and all candidates: the chosen first, then by evidence."""
-    found: list[Found] = []
-    for each in _covariances(problem, covariance):
-        above = max((own.evidence[own.best] for own in found), default=-np.inf)
-        found.append(_searched(problem, each, components, most, above))
+    found, interrupted = _found(problem, components, covariance, most)
     if problem.sampled:
         tried = [*_until_interrupted(_tried_on_all(problem, found, components))]
         others = [problem.choice(fit, own.covariance, whole=False) for own in found for fit in own.fits.values()]
@@ -88,7 +86,7 @@ def best_choice(
         tried, others = [Candidate(fit, problem.choice(fit, name)) for fit, name in pairs], []
     chosen = _simplest([each.choice for each in tried])
     fit = next(each.fit for each in tried if each.choice is chosen)
-    fit = replace(fit, interrupted=any(each.fit.interrupted for each in tried))
+    fit = replace(fit, interrupted=interrupted or any(each.fit.interrupted for each in tried))
     rest = [each for each in (*(each.choice for each in tried), *others) if each is not chosen]
     rest.sort(key=lambda each: (not each.whole, -each.log_evidence))
     return problem.continued(fit), (chosen, *rest)
@@ -112,14 +110,30 @@ def _covariances(problem: Problem, asked: Covariance | str) -> tuple[Covariance,
 # On the sample
 
 
-def _searched(
-    problem: Problem, covariance: Covariance, components: int | None, most: int, above: float = -np.inf
-) -> Found:
+def _found(
+    problem: Problem, components: int | None, covariance: Covariance | str, most: int
+) -> tuple[list[Found], bool]:
+    """Of each covariance, and whether Ctrl-C ended the search. Fits of a sample alone aren't kept then."""
+    found: list[Found] = []
+    try:
+        for each in _covariances(problem, covariance):
+            above = max((own.evidence[own.best] for own in found), default=-np.inf)
+            found.append(Found(each))
+            _search(problem, found[-1], components, most, above)
+    except KeyboardInterrupt:
+        found = [own for own in found if own.fits]
+        if problem.sampled or not found:
+            raise
+        tell("the search was interrupted: the best fit so far is kept")
+        return found, True
+    return found, False
+
+
+def _search(problem: Problem, found: Found, components: int | None, most: int, above: float) -> None:
     """All numbers of components, or the given one; other covariances have come `above` a value."""
-    found = Found(covariance)
     if components is not None:
         found.add(problem, components, problem.groupings(components, problem.count(components)))
-        return found
+        return
     first = max(1, len(problem.known))
     if most < first:
         raise DataError(f"there are {first} different labels, but most_components is {most}")
@@ -130,12 +144,11 @@ def _searched(
         split = () if before is None else splits(problem, problem.responsibilities(before.model))
         found.add(problem, k, [*split, *new])
         if k > first and found.reach(k, last) < above - OPEN:
-            return found
+            return
         if k - found.best >= PATIENCE:
             break
     for k in range(min(max(found.fits), found.best + 2), first, -1):
         found.add(problem, k - 1, [*merges(problem, problem.responsibilities(found.fits[k].model))])
-    return found
 
 
 # On all rows
