@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credo import engines
+from credo.core.learning import RowWeights, Weights
 from credo.data import Batch, Source
 from credo.engines.partitions import Loaded
 from credo.errors import DataError, EvidenceError, SizeError
@@ -23,7 +25,6 @@ from credo.numerics.distributions import LOG_2PI
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.core.learning import Weight
     from credo.networks.hybrid.network import HybridNetwork
 
 MOST_STATES = 2**14  # joint states of a row's missing categories
@@ -264,14 +265,24 @@ class RowInference:
             tell(f"{listed([*unseen])}: unseen values count as missing")
 
 
-def kept_rows(inference: RowInference, table: Source, weights: Weight) -> list[HybridRows]:
+def kept_rows(inference: RowInference, table: Source, weights: Weights) -> list[HybridRows]:
     """All rows of a table in memory, in chunks, as EM reads them in each step."""
     found: list[HybridRows] = []
     names = [name for name in table.names if name in inference.net.parents]
-    for batch in weights.batches(table, names):
-        rows, unknown = inference.read(batch, weights.of_rows(batch))
-        for name, unseen in unknown.items():
-            raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which isn't a state")
-        rows = rows.take(rows.weight > 0)
+    for rows in engines.map(ReadBatch(inference, weights.of_a_row), weights.partitions(table, names)):
         found += [rows.take(slice(at, at + CHUNK)) for at in range(0, rows.rows, CHUNK)]
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class ReadBatch:
+    """The job of one batch: its rows that have a weight."""
+
+    inference: RowInference
+    weights: RowWeights
+
+    def __call__(self, batch: Batch) -> HybridRows:
+        rows, unknown = self.inference.read(batch, self.weights.of_rows(batch))
+        for name, unseen in unknown.items():
+            raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which isn't a state")
+        return rows.take(rows.weight > 0)
