@@ -11,6 +11,7 @@ import pytest
 
 import credo
 from tests.engines.verbs import FEW, dask_frame, local, parts_of, table
+from tests.laws.test_engines import evidence_bits
 
 pytest.importorskip("dask.dataframe", reason="Dask isn't installed: pip install 'credo-bayes[dask]'")
 pytestmark = pytest.mark.filterwarnings("ignore::credo.Notice")
@@ -208,6 +209,32 @@ def test_models_are_compared_by_rows(parts: list[pd.DataFrame]) -> None:
     models = [credo.NaiveBayes(kinds=FEW), credo.TreeAugmented(kinds=FEW)]
     found = [str(credo.choose(models, data, target="kind", by="loo")) for data in (dask_frame(parts), local(parts))]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("weight", [None, "mass"])
+def test_numbers_are_learned_from_a_sample_drawn_where_rows_are(
+    weight: str | None, parts: list[pd.DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes to the driver has no place for each row; and the sample is that of local rows."""
+    from credo.engines.remote import Remote
+
+    def mapped(engine: Any, job: Any, partitions: Any) -> Any:
+        for found in before(engine, job, partitions):
+            came.append(getattr(found[0] if isinstance(found, tuple) else found, "rows", 0))
+            yield found
+
+    most, before, came = 300, Remote.map, list[int]()
+    monkeypatch.setattr("credo.selection.regression.MOST_ROWS", most)
+    monkeypatch.setattr(Remote, "map", mapped)
+    some = [part.assign(z=part["z"].where(part.index % 7 > 0)) for part in parts]
+    how: Any = {"target": "z", "kinds": {**FEW, **({} if weight else {"mass": "ignore"})}, "weight": weight}
+    there, here = (credo.learn(data, **how) for data in (dask_frame(some), local(some)))
+    assert there.report.scores.rows == here.report.scores.rows
+    assert weight is not None or there.report.scores.rows == most
+    assert there.report.scores.log_loss == here.report.scores.log_loss
+    assert evidence_bits(there) == evidence_bits(here)
+    first_rows = 700  # which tell of what kinds columns are
+    assert most <= sum(came) <= most + 4 * first_rows
 
 
 def test_hidden_states(parts: list[pd.DataFrame]) -> None:

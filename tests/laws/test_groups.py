@@ -101,9 +101,7 @@ def test_an_average_holds_out_groups() -> None:
     folds = folds_of_patients(table, 3, 0)
     scores = both.cross_validate(without(table, "severity"), 3, groups="patient")
     others, own = ({n: np.asarray(c)[here] for n, c in cells.items()} for here in (folds != 2, folds == 2))
-    np.testing.assert_allclose(
-        scores.log_probabilities[folds == 2], both.fit(others).predict_log_proba(own), atol=1e-9
-    )
+    np.testing.assert_allclose(scores.log_probabilities[folds == 2], both.fit(others).predict_log_proba(own), atol=1e-9)
 
 
 def test_learning_by_rows_is_fooled_and_by_groups_isnt() -> None:
