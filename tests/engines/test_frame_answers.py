@@ -56,6 +56,23 @@ def test_networks(parts: list[pd.DataFrame]) -> None:
     pd.testing.assert_index_equal(found.index, pd.concat(parts).index)
 
 
+def test_networks_with_numbers(parts: list[pd.DataFrame]) -> None:
+    frame, here = dask_frame(parts), local(parts)
+    net = credo.HybridNetwork("kind -> x; z -> x; kind -> seen").fit(here, steps=3)
+    names = [f"P({state})" for state in net.states["kind"]]
+    np.testing.assert_array_equal(columns(net.predict_proba("kind", frame), names), net.predict_proba("kind", here))
+    for variable in ("kind", "x"):
+        found = columns(net.predict(variable, frame), ["predicted"])[:, 0]
+        assert found.tolist() == net.predict(variable, here).tolist()
+    np.testing.assert_array_equal(columns(net.log_prob(frame), ["log_prob"])[:, 0], net.log_prob(here))
+    filled, own = net.impute(frame).compute(), net.impute(here)
+    assert (filled["seen"].tolist(), filled["x"].tolist()) == (own["seen"].to_pylist(), own["x"].to_pylist())
+    pd.testing.assert_index_equal(filled.index, pd.concat(parts).index)
+    assert net.description_length(frame).total == pytest.approx(net.description_length(here).total, 1e-12)
+    with pytest.raises(credo.SchemaError, match="is a number"):
+        net.predict_proba("z", frame)
+
+
 def test_regressions(parts: list[pd.DataFrame]) -> None:
     frame, here = dask_frame(parts), local(parts)
     line = credo.LinearRegression(kinds={**FEW, "mass": "ignore"}).fit(here, target="z")

@@ -249,20 +249,28 @@ class RowInference:
         values = zip(self.numbers, numbers.tolist(), strict=True)
         return known | {name: x for name, x in values if not np.isnan(x) and name not in self.net.done}
 
-    def batches(self, data: object) -> Iterator[tuple[Batch, HybridRows]]:
+    def opened(self, data: object) -> tuple[Source, list[str]]:
+        """The table, and its columns that are variables."""
         self.net._check_nodes()
         table = known_columns(data, self.net.parents)
         names = [name for name in table.names if name in self.net.parents]
         if not names:
             known, read = ", ".join(table.names[:8]), ", ".join([*self.net.parents][:8])
             raise DataError(f"no column is a variable of the network: the table has {known}; the network {read}")
+        return table, names
+
+    def batches(self, data: object) -> Iterator[tuple[Batch, HybridRows]]:
         unseen: dict[str, None] = {}
-        for batch in table.batches(table.names):
+        for batch in [data] if isinstance(data, Batch) else self._read(data):
             rows, unknown = self.read(batch)
             unseen |= dict.fromkeys(unknown)
             yield batch, rows
         if unseen:
             tell(f"{listed([*unseen])}: unseen values count as missing")
+
+    def _read(self, data: object) -> Iterator[Batch]:
+        table, _ = self.opened(data)
+        return table.batches(table.names)
 
 
 def kept_rows(inference: RowInference, table: Source, weights: Weights) -> list[HybridRows]:
