@@ -10,7 +10,8 @@ import numpy as np
 
 from credo import engines
 from credo.core.learning import RowWeights, Weights
-from credo.data import Batch, Source
+from credo.data import Batch, Source, cells
+from credo.data.arrow_arrays import numpy_array
 from credo.data.cutting import joined
 from credo.models.mixture.rows import of_one_type
 from credo.numerics.exact import Array
@@ -40,8 +41,8 @@ class DrawLots:
     def of(self, batch: Batch) -> Array:
         """∞ of rows that can't be drawn. (rows,)"""
         lots = np.random.default_rng([0, batch.start]).random(batch.rows)
-        there = ~np.isnan(batch.numbers(self.target)) & (self.weights.of_rows(batch) > 0)
-        return np.where(there, lots, np.inf)
+        known = numpy_array(cells.missing(batch.column(self.target)).is_valid())
+        return np.where(known & (self.weights.of_rows(batch) > 0), lots, np.inf)
 
     def total(self, parts: Sequence[Lots]) -> Lots:
         lowest = np.sort(np.concatenate([part.lowest for part in parts]))[: self.most]
@@ -60,12 +61,14 @@ class TakeDrawn:
         return batch.take(rows), self.draw.weights.of_rows(batch)[rows]
 
 
-def sampled_rows(table: Source, target: str, weights: Weights, most: int) -> tuple[Source, Array] | None:
-    """So many rows, or all that have a target and a weight, in memory, and their weights; None if the table has no
-    more rows than that, whatever they are."""
+def sampled_rows(
+    table: Source, target: str, weights: Weights, most: int, few: bool = False
+) -> tuple[Source, Array] | None:
+    """So many rows, or all that have a target and a weight, in memory, and their weights. None if there are none; and
+    if the table has no more rows than that, whatever they are, unless `few` is true."""
     draw = DrawLots(weights.of_a_row, target, most)
     lots = engines.reduce(draw, weights.partitions(table, [target]), draw.total)
-    if lots is None or lots.rows <= most or not lots.known:
+    if lots is None or not lots.known or (lots.rows <= most and not few):
         return None
     drawn = engines.map(TakeDrawn(draw, float(lots.lowest[-1])), weights.partitions(table, table.names))
     parts = [part for part in drawn if part[0].rows]

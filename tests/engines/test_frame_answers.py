@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 import credo
+from credo.engines.dask import DaskPiece
 from tests.engines.verbs import FEW, dask_frame, local, parts_of, table
-from tests.laws.test_engines import evidence_bits
+from tests.laws.test_engines import bits, evidence_bits
 
 pytest.importorskip("dask.dataframe", reason="Dask isn't installed: pip install 'credo-bayes[dask]'")
 pytestmark = pytest.mark.filterwarnings("ignore::credo.Notice")
@@ -226,6 +227,28 @@ def test_models_are_compared_by_rows(parts: list[pd.DataFrame]) -> None:
     models = [credo.NaiveBayes(kinds=FEW), credo.TreeAugmented(kinds=FEW)]
     found = [str(credo.choose(models, data, target="kind", by="loo")) for data in (dask_frame(parts), local(parts))]
     assert found[0] == found[1]
+
+
+def test_averages_are_refitted_for_each_fold(parts: list[pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DaskPiece, "rows", property(lambda _: pytest.fail("a partition was read by the driver")))
+    found = []
+    for data in (dask_frame(parts), local(parts)):
+        models = [credo.NaiveBayes(kinds=FEW, smoothing=each).fit(data, target="kind") for each in (1.0, 9.0)]
+        average: Any = credo.average(models)
+        stacked: Any = credo.average(models, by="loo", data=data)
+        weighed = average.leave_one_out(data)
+        found.append((str(stacked.cross_validate(data, folds=2)), str(weighed), bits(weighed.log_probabilities)))
+    assert found[0] == found[1]
+
+
+def test_learning_curves_are_compared_on_a_sample(parts: list[pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("credo.selection.comparison.MOST_ROWS", 300)
+    monkeypatch.setattr(DaskPiece, "rows", property(lambda _: pytest.fail("a partition was read by the driver")))
+    few = [part[["z", "word", "mass", "kind"]] for part in parts]
+    for weight in (None, "mass"):
+        found = credo.compare(dask_frame(few), "kind", draws=2, sizes=[50, 100], weight=weight)
+        assert (found.withheld, found.sizes) == (100, (50, 100))
+        assert np.isfinite(found.log_losses).all()
 
 
 @pytest.mark.parametrize("weight", [None, "mass"])
