@@ -123,7 +123,7 @@ class NumberTable:
 def checked_scales(variables: Sequence[str], scatter: Array, n: float, size: Array) -> Array:
     """The standard deviations, of numbers of some size; a constant variable is refused."""
     found = np.sqrt(np.maximum(scatter.diagonal(), 0.0) / n)
-    for j in np.flatnonzero(~(found > CONSTANT * size)):
+    for j in np.flatnonzero(~(found > CONSTANT * size)).tolist():
         name = variables[j]
         raise DataError(
             f"column {name!r} is constant: a constant number has no variance. Leave it out with "
