@@ -37,6 +37,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "weights": {"kinds": {"mood": "ignore", "place": "ignore"}, "weight": "mass"},
     "tests": {"kinds": {"mood": "ignore", "place": "ignore", "mass": "ignore"}, "search": "pc"},
     "mixed": {"kinds": {"mass": "ignore"}},
+    "categories": {"kinds": dict.fromkeys(("a", "b", "c", "mass"), "ignore")},
     "mixed weights": {"weight": "mass", "search": "boss"},
 }
 
@@ -52,7 +53,7 @@ def test_structure_of_numbers_is_learned_from_sums(what: str, monkeypatch: pytes
     assert evidence_bits(there) == evidence_bits(here)
 
 
-@pytest.mark.parametrize("what", ["numbers", "mixed"])
+@pytest.mark.parametrize("what", ["numbers", "mixed", "categories"])
 def test_files_are_summed_by_the_engine(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("credo.data.partitions.BYTES", 1)
     for i, part in enumerate(parts_of(rows())):
