@@ -10,10 +10,12 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from credo import engines
 from credo.blocks.capabilities import Ignored
 from credo.core.description import DescriptionLength
 from credo.core.folds import Groups
-from credo.core.learning import Weight, Weights
+from credo.core.learning import RowWeights, Weight, Weights
+from credo.core.membership import Hard
 from credo.data import Batch, Source, source
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, SchemaError, check_seed, counted
@@ -21,6 +23,7 @@ from credo.models.class_predictor import ClassPredictor
 from credo.models.class_reader import Shares
 from credo.models.description_length import evidence_about, log_evidence_of, target_length
 from credo.models.drawn_folds import DrawnFolds
+from credo.models.jobs import LogProbabilities
 from credo.models.label_shift import shifted_shares
 from credo.models.metrics import Scores, fold_ratio
 from credo.models.targets import with_target
@@ -203,10 +206,10 @@ class ModelAverage(ClassPredictor):
                 f"{len(found.truth):,} rows (more than {MOST_FORGOTTEN:,}). Use cross_validate(data)"
             )
         weights, logs = Weights.of(weight), list[list[float]]()
-        for batch in weights.batches(table, self.needs(table.without(weight))):
-            kept, own = self.members(batch, weights.of_a_row)
+        names = self.needs(table.without(weight))
+        for kept, own in engines.map(Members(self, weights.of_a_row), weights.partitions(table, names)):
             for row in range(own.rows):
-                one = Source.of_batch(kept.slice(row, 1).only(self.needs(table.without(weight))))
+                one = Source.of_batch(kept.slice(row, 1).only(names))
                 less = [model.forget(one, weight=float(own.weight[row])) for model in self.models]
                 logs.append([log_evidence_of(model) for model in less])
         each = np.array(logs)
@@ -247,13 +250,26 @@ class ModelAverage(ClassPredictor):
         """Write the scores of a fold's rows, in the order of this average's classes; NaN for classes absent from the
         other folds."""
         logs[rows] = np.nan
-        logs[np.ix_(rows, [self.classes.index(value) for value in fitted.classes])] = fitted.predict_log_proba(table)
-        truth[rows] = np.concatenate([self.codes_of(batch) for batch in table.batches([str(self.target)])])
+        logs[np.ix_(rows, [self.classes.index(value) for value in fitted.classes])] = fitted._collected(
+            table, LogProbabilities(fitted)
+        )
+        truth[rows] = np.concatenate([*engines.map(self.codes_of, table.partitions([str(self.target)]))])
 
     def __repr__(self) -> str:
         order = np.argsort(-self.weights, kind="stable")
         lines = [f"  {self.weights[k]:.4f}  {self.names[k]}" for k in order]
         return "\n".join([f"Average of {len(self.models)} models of {self.target!r}, {WEIGHTED[self.by]}", *lines])
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The job of one batch: its rows that have a class and a weight, and which class."""
+
+    model: ModelAverage
+    weights: RowWeights
+
+    def __call__(self, batch: Batch) -> tuple[Batch, Hard]:
+        return self.model.members(batch, self.weights)
 
 
 def _given(weight: Weight) -> dict[str, Any]:

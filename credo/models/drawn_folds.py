@@ -82,8 +82,8 @@ class DrawnFolds:
             rows = self.table.count(self.target)
             found = np.random.default_rng(seed).permutation(rows) % self.folds
         else:
-            parts = self.table.batches(list(self.together.names))
-            found = np.concatenate([self.draw(seed).of(batch) for batch in parts])
+            parts = self.table.partitions(list(self.together.names))
+            found = np.concatenate([*engines.map(self.draw(seed).of, parts)])
         if len(found) < self.folds:
             raise DataError(f"{self.folds} folds need at least {self.folds} rows")
         return found

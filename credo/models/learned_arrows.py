@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from credo import engines
 from credo.blocks.dependence.cells import Cuts, bins_of
 from credo.blocks.dependence.likelihood import DependenceLikelihood
 from credo.blocks.dependence.parents import Structure, fitting
-from credo.core.learning import Weight, Weights
+from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.membership import Codes, Hard
-from credo.data import Source
+from credo.data import Batch, Source
 from credo.notices import quietly
+from credo.numerics.exact import Array
 
 CLASS_NODE = "class"  # the class's name in the search; columns are numbered
 
@@ -50,15 +52,29 @@ class LearnedArrows:
 
 def coded_rows(table: Source, target: str, names: Sequence[str], cuts: Cuts, weight: Weight) -> tuple[Codes, Hard]:
     """The coded cells of all labelled rows, numbers in bins; and their classes. (rows, columns)"""
-    weights, parts = Weights.of(weight), list[tuple[list[Any], Any]]()
-    for batch in weights.batches(table, [target, *names]):
-        cells = [bins_of(batch.numbers(name), cuts[name]) if name in cuts else batch.column(name) for name in names]
-        parts.append(([batch.column(target), *map(_nulls, cells)], weights.of_rows(batch)))
+    weights = Weights.of(weight)
+    job = ReadCells(target, tuple(names), cuts, weights.of_a_row)
+    parts = [*engines.map(job, weights.partitions(table, [target, *names]))]
     columns = [_codes([cells[i] for cells, _ in parts]) for i in range(len(names) + 1)]
     classes, every = columns[0], np.concatenate([each for _, each in parts])
     kept = (classes >= 0) & (every > 0)
     codes = np.stack(columns[1:], axis=1)[kept]
     return codes, Hard(classes[kept], int(classes.max(initial=-1)) + 1, every[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class ReadCells:
+    """The job of one batch: its classes and cells, and the rows' weights."""
+
+    target: str
+    names: tuple[str, ...]
+    cuts: Cuts
+    weights: RowWeights
+
+    def __call__(self, batch: Batch) -> tuple[list[Any], Array]:
+        cuts, own = self.cuts, self.names
+        cells = [bins_of(batch.numbers(name), cuts[name]) if name in cuts else batch.column(name) for name in own]
+        return [batch.column(self.target), *map(_nulls, cells)], self.weights.of_rows(batch)
 
 
 def _nulls(cells: object) -> pa.Array:

@@ -42,7 +42,7 @@ def network_length(network: Network, data: object) -> DescriptionLength:
 def hybrid_length(network: HybridNetwork, data: object) -> DescriptionLength:
     """The same for linear-Gaussian nodes: an intercept, the weights and a variance for each state of the category
     parents. Densities are coded; the precision of the cells, the same for all networks, would come on top."""
-    log_prob, above = network.log_prob(data), network.parents
+    log_prob, above = network._log_prob_here(data), network.parents
     free = sum(_free_of_table(table) for table in network.tables.values())
     free += sum(node.intercept.size + node.weights.size + node.variance.size for node in network.numbers.values())
     for node in network.logistic.values():

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credo.core.learning import Weight
+from credo.core.learning import Weight, Weights
 from credo.core.records import Shown
 from credo.data import Source, source
 from credo.engines import local
@@ -30,6 +30,7 @@ from credo.models.targets import check_classes, class_codes, with_target
 from credo.notices import quietly
 from credo.numerics.exact import Array
 from credo.selection.learning_curve import asked_sizes, row_flags, weights_at
+from credo.selection.row_sample import sampled_rows
 from credo.selection.significance import CLEAR_ERRORS
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def compare(
     draws = check_whole("draws", draws, 2, DataError)
     if not isinstance(withheld, int | float) or not 0 < withheld < 1:
         raise DataError(f"withheld must be a share of the rows between 0 and 1, but is {withheld!r:.60}")
-    table = table.held()
+    table, weight = _in_memory(table.held(), name, weight)
     codes = _codes(table, name)
     models = _models(table, name, kinds, weight, generative, discriminative)
     rng, found = np.random.default_rng(check_seed(seed)), list[list[list[Scores]]]()
@@ -192,6 +193,16 @@ def compare(
     )
     names = type(models[0]).__name__, type(models[1]).__name__
     return CurveComparison(name, names, tuple(chosen), losses, accuracies, rows - learned)
+
+
+def _in_memory(table: Source, target: str, weight: Weight) -> tuple[Source, Weight]:
+    """The table and its weights; of one that isn't in memory, a sample."""
+    if table.rows is not None and table.nearby:
+        return table, weight
+    found = sampled_rows(table, target, Weights.of(weight), COMPARED_ROWS, few=True)
+    if found is None:
+        raise DataError(f"no row has a cell of column {target!r}, and a weight above 0")
+    return found[0], weight if weight is None or isinstance(weight, str) else found[1]
 
 
 def _codes(table: Source, target: str) -> NDArray[np.intp]:

@@ -31,6 +31,7 @@ from credo.numerics.exact import Array
 from credo.selection.nested_validation import LARGE_SAMPLE_FOLDS, SMALL_SAMPLE, SMALL_SAMPLE_FOLDS
 from credo.selection.observations import Observations, Parts
 from credo.selection.report import RegressionReport, TriedRegression
+from credo.selection.row_sample import sampled_rows
 from credo.selection.significance import CLEAR_ERRORS, clear_gain
 
 if TYPE_CHECKING:
@@ -136,14 +137,9 @@ class CellPrints:
 def _observed(table: Source, model: LinearRegression, weights: Weights) -> Observed:
     """The rows that have a target and a weight, or a sample if these are many."""
     target, names = str(model.target), tuple(model.needs(table.without(weights.column)))
-    first = engines.map(WeightsAndNumbers(weights.of_a_row, target), weights.partitions(table, [target]))
-    weight, truth = (np.concatenate(each) for each in zip(*first, strict=True))
-    rows = np.flatnonzero(~np.isnan(truth) & (weight > 0))
-    if len(rows) > CHOICE_ROWS:
-        rows = np.sort(np.random.default_rng(0).permutation(rows)[:CHOICE_ROWS])
-    table, weight = table.where(np.bincount(rows, minlength=len(weight))), weight[rows]
+    table, weight = sampled_rows(table, target, weights, CHOICE_ROWS) or _known_rows(table, target, weights)
     cells = np.concatenate([*engines.map(CellPrints(names), table.partitions(names))], axis=1)
-    given = Parts.of(np.arange(len(rows)), weight, max(1.0, float(weight.sum()) / CHOICE_ROWS))
+    given = Parts.of(np.arange(len(weight)), weight, max(1.0, float(weight.sum()) / CHOICE_ROWS))
     cells, one_class, no_texts = (
         cells[:, given.rows],
         np.zeros(len(given.rows), dtype=np.int32),
@@ -154,7 +150,15 @@ def _observed(table: Source, model: LinearRegression, weights: Weights) -> Obser
     times = np.bincount(given.rows[found.chosen], minlength=len(weight))
     if times.sum() < 3:
         raise DataError("learning to predict a number needs at least three different rows that have it")
-    return Observed(table.where(times).to_compare(), found.mass, found.weight)
+    return Observed(table.without(weights.column).where(times).to_compare(), found.mass, found.weight)
+
+
+def _known_rows(table: Source, target: str, weights: Weights) -> tuple[Source, Array]:
+    """Those of few that have a target and a weight, and their weights."""
+    found = engines.map(WeightsAndNumbers(weights.of_a_row, target), weights.partitions(table, [target]))
+    weight, truth = (np.concatenate(each) for each in zip(*found, strict=True))
+    known = ~np.isnan(truth) & (weight > 0)
+    return table.where(known.astype(np.intp)), weight[known]
 
 
 def _same_by_chance(features: Fingerprints, cells: Fingerprints) -> Array:

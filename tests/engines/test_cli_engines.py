@@ -23,6 +23,7 @@ from credo.cli.group import main
 from credo.streaming.predictions import UNFINISHED_PREFIX, predictions, write_predictions
 from tests.engines.conftest import need_spark
 from tests.engines.verbs import table
+from tests.laws.test_engines import evidence_bits
 
 
 @pytest.fixture
@@ -104,6 +105,29 @@ def test_estimate_and_predict_on_dask(files: Path) -> None:
     found = run(files, "predict", "m.credo", "*.parquet", "-o", "out", "--engine", "dask", "--proba")
     assert (found.returncode, found.stderr) == (0, "wrote out\n")
     assert pq.read_table(files / "out").num_rows == 700
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("bounded")
+def test_learn_on_dask(files: Path) -> None:
+    """What is learned is that of the same command without a cluster."""
+    pytest.importorskip("distributed", reason="Dask isn't installed: pip install 'credo-bayes[dask]'")
+    learn, found = ("learn", "*.parquet", "--target", "kind", "--model", "naive-bayes"), []
+    for name, more in (("here", ()), ("there", ("--engine", "dask"))):
+        done = run(files, *learn, "-o", f"{name}.credo", *more)
+        assert done.returncode == 0, done.stderr
+        found.append((done.stdout, evidence_bits(credo.load(files / f"{name}.credo"))))
+    assert found[0] == found[1]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("bounded")
+def test_a_cluster_of_dask_by_its_address(files: Path, dask_client: Any) -> None:
+    address = dask_client.scheduler.address.replace("tcp://", "dask://")
+    arguments = ("estimate", "*.parquet", "-c", "z", "--by", "word")
+    found = run(files, *arguments, "--engine", address)
+    assert (found.returncode, found.stdout) == (0, run(files, *arguments).stdout), found.stderr
+    assert dask_client.scheduler_info()["n_workers"] == 2  # a cluster that others started goes on
 
 
 @pytest.mark.slow

@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 import credo
+from credo.engines.dask import DaskPiece
 from tests.engines.verbs import FEW, dask_frame, local, parts_of, table
+from tests.laws.test_engines import bits, evidence_bits
 
 pytest.importorskip("dask.dataframe", reason="Dask isn't installed: pip install 'credo-bayes[dask]'")
 pytestmark = pytest.mark.filterwarnings("ignore::credo.Notice")
@@ -53,6 +55,23 @@ def test_networks(parts: list[pd.DataFrame]) -> None:
     assert found["seen"].tolist() == net.impute(here)["seen"].to_pylist()
     assert found["seen"].dtype == parts[0]["seen"].dtype
     pd.testing.assert_index_equal(found.index, pd.concat(parts).index)
+
+
+def test_networks_with_numbers(parts: list[pd.DataFrame]) -> None:
+    frame, here = dask_frame(parts), local(parts)
+    net = credo.HybridNetwork("kind -> x; z -> x; kind -> seen").fit(here, steps=3)
+    names = [f"P({state})" for state in net.states["kind"]]
+    np.testing.assert_array_equal(columns(net.predict_proba("kind", frame), names), net.predict_proba("kind", here))
+    for variable in ("kind", "x"):
+        found = columns(net.predict(variable, frame), ["predicted"])[:, 0]
+        assert found.tolist() == net.predict(variable, here).tolist()
+    np.testing.assert_array_equal(columns(net.log_prob(frame), ["log_prob"])[:, 0], net.log_prob(here))
+    filled, own = net.impute(frame).compute(), net.impute(here)
+    assert (filled["seen"].tolist(), filled["x"].tolist()) == (own["seen"].to_pylist(), own["x"].to_pylist())
+    pd.testing.assert_index_equal(filled.index, pd.concat(parts).index)
+    assert net.description_length(frame).total == pytest.approx(net.description_length(here).total, 1e-12)
+    with pytest.raises(credo.SchemaError, match="is a number"):
+        net.predict_proba("z", frame)
 
 
 def test_regressions(parts: list[pd.DataFrame]) -> None:
@@ -208,6 +227,54 @@ def test_models_are_compared_by_rows(parts: list[pd.DataFrame]) -> None:
     models = [credo.NaiveBayes(kinds=FEW), credo.TreeAugmented(kinds=FEW)]
     found = [str(credo.choose(models, data, target="kind", by="loo")) for data in (dask_frame(parts), local(parts))]
     assert found[0] == found[1]
+
+
+def test_averages_are_refitted_for_each_fold(parts: list[pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DaskPiece, "rows", property(lambda _: pytest.fail("a partition was read by the driver")))
+    found = []
+    for data in (dask_frame(parts), local(parts)):
+        models = [credo.NaiveBayes(kinds=FEW, smoothing=each).fit(data, target="kind") for each in (1.0, 9.0)]
+        average: Any = credo.average(models)
+        stacked: Any = credo.average(models, by="loo", data=data)
+        weighed = average.leave_one_out(data)
+        found.append((str(stacked.cross_validate(data, folds=2)), str(weighed), bits(weighed.log_probabilities)))
+    assert found[0] == found[1]
+
+
+def test_learning_curves_are_compared_on_a_sample(parts: list[pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("credo.selection.comparison.MOST_ROWS", 300)
+    monkeypatch.setattr(DaskPiece, "rows", property(lambda _: pytest.fail("a partition was read by the driver")))
+    few = [part[["z", "word", "mass", "kind"]] for part in parts]
+    for weight in (None, "mass"):
+        found = credo.compare(dask_frame(few), "kind", draws=2, sizes=[50, 100], weight=weight)
+        assert (found.withheld, found.sizes) == (100, (50, 100))
+        assert np.isfinite(found.log_losses).all()
+
+
+@pytest.mark.parametrize("weight", [None, "mass"])
+def test_numbers_are_learned_from_a_sample_drawn_where_rows_are(
+    weight: str | None, parts: list[pd.DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes to the driver has no place for each row; and the sample is that of local rows."""
+    from credo.engines.remote import Remote
+
+    def mapped(engine: Any, job: Any, partitions: Any) -> Any:
+        for found in before(engine, job, partitions):
+            came.append(getattr(found[0] if isinstance(found, tuple) else found, "rows", 0))
+            yield found
+
+    most, before, came = 300, Remote.map, list[int]()
+    monkeypatch.setattr("credo.selection.regression.MOST_ROWS", most)
+    monkeypatch.setattr(Remote, "map", mapped)
+    some = [part.assign(z=part["z"].where(part.index % 7 > 0)) for part in parts]
+    how: Any = {"target": "z", "kinds": {**FEW, **({} if weight else {"mass": "ignore"})}, "weight": weight}
+    there, here = (credo.learn(data, **how) for data in (dask_frame(some), local(some)))
+    assert there.report.scores.rows == here.report.scores.rows
+    assert weight is not None or there.report.scores.rows == most
+    assert there.report.scores.log_loss == here.report.scores.log_loss
+    assert evidence_bits(there) == evidence_bits(here)
+    first_rows = 700  # which tell of what kinds columns are
+    assert most <= sum(came) <= most + 4 * first_rows
 
 
 def test_hidden_states(parts: list[pd.DataFrame]) -> None:

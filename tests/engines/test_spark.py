@@ -14,6 +14,7 @@ import pytest
 import credo
 from credo import engines
 from credo.engines.partitions import FAN_IN, SHARDS
+from credo.engines.remote import partition_progress
 from tests.engines.files import check_files_that_differ
 from tests.engines.verbs import ESTIMATES, FEW, LONG, QUICK, local, many_groups, parts_of, spark_frame, table
 from tests.laws.test_engines import VERBS, as_form, evidence_bits
@@ -142,6 +143,25 @@ def test_workers_do_not_search_modules_for_garbage(frame: Any) -> None:
 
     credo.NaiveBayes(kinds=FEW).fit(frame, target="kind")
     assert max(frame.mapInArrow(probed, "spared long").toArrow()["spared"].to_pylist()) > 10_000
+
+
+def test_progress_counts_partitions(parts: list[pd.DataFrame], frame: Any) -> None:
+    seen = list[tuple[int, int | None]]()
+    token = partition_progress.set(lambda done, count: seen.append((done, count)))
+    try:
+        credo.estimate(frame, "z", prior=credo.NormalMean(0, 1, 1))
+    finally:
+        partition_progress.reset(token)
+    assert seen[-1] == (len(parts), len(parts))
+
+
+def test_networks_with_numbers_answer_with_columns(parts: list[pd.DataFrame], frame: Any) -> None:
+    here = local(parts)
+    net = credo.HybridNetwork("kind -> x; z -> x; kind -> seen").fit(here, steps=3)
+    found = net.predict_proba("kind", frame).toArrow()
+    own = np.column_stack([found[f"P({state})"] for state in net.states["kind"]])
+    np.testing.assert_array_equal(own, net.predict_proba("kind", here))
+    assert net.impute(frame).toArrow()["seen"].to_pylist() == net.impute(here)["seen"].to_pylist()
 
 
 def test_it_listens_on_this_machine_alone(frame: Any) -> None:

@@ -190,6 +190,16 @@ def structured(data: Any) -> Any:
     return dict(binned.parents), [(dict(each.parents), evidence_bits(each)) for each in found]
 
 
+def lined(data: Any) -> Any:
+    """Arrows between numbers, and between numbers and categories, from sums; and lines where cells are missing."""
+    kinds = {**FEW, "x": "ignore"}
+    found = [credo.learn_structure(data, kinds={**kinds, "word": "ignore", "kind": "ignore"})]
+    found += [credo.learn_structure(data, kinds=kinds), credo.HybridNetwork("z -> mass; kind -> mass").fit(data)]
+    scored = found[1].score(data)
+    gaps = credo.HybridNetwork("z -> x; seen -> x").fit(data, steps=3)
+    return [(dict(each.parents), evidence_bits(each)) for each in found], scored, gaps.history, evidence_bits(gaps)
+
+
 def learned(data: Any) -> Any:
     model = credo.learn(data, target="kind", kinds={"note": "text", "run": "ignore"})
     return model.report.scores.log_loss, evidence_bits(model)
@@ -203,7 +213,10 @@ def learned_number(data: Any) -> Any:
 QUICK: dict[str, Callable[[Any], Any]] = {
     each.__name__: each for each in (fitted, weighed, validated, estimated, worded)
 }
-LONG = {each.__name__: each for each in (regressed, scored, tuned, mixed, incomplete, sequential, structured, learned)}
+LONG = {
+    each.__name__: each
+    for each in (regressed, scored, tuned, mixed, incomplete, sequential, structured, lined, learned)
+}
 ESTIMATES: dict[str, Callable[[Any], Any]] = {
     "number": lambda data: credo.estimate(data, "z", by="who", prior=credo.NormalInverseGamma(0, 1, 1, 1)),
     "category": lambda data: credo.estimate(data, "word", by="who", prior="empirical"),

@@ -54,7 +54,7 @@ class Rows:
         parts = [part for part in engines.map(Sampled(share, seed), self()) if part.rows]
         if not parts:
             raise DataError("the data is empty: there are no rows to learn from")
-        return joined(_of_one_type(parts))
+        return joined(of_one_type(parts))
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Sampled:
         return batch.take(np.flatnonzero(drawn < self.share))
 
 
-def _of_one_type(parts: Sequence[Batch]) -> Sequence[Batch]:
+def of_one_type(parts: Sequence[Batch]) -> Sequence[Batch]:
     """Files may hold whole numbers in some places and fractions in others: these are cast to a common type."""
     kinds = {name: [part.columns[name].type for part in parts] for name in parts[0].columns}
     wider = {name: _common(own) for name, own in kinds.items() if len(set(own)) > 1}

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce as fold
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo import engines
 from credo.core.em import Fitted, em, expected
 from credo.core.evidence import Evidence, Part
 from credo.core.learning import Weights
 from credo.core.restarts import Restarts
 from credo.core.statistics import Counts
-from credo.data import Source
+from credo.data import Batch, Source
 from credo.data.schema import Schema
 from credo.errors import DataError, NetworkError, counted
 from credo.networks.fitting import SAME_OPTIMUM, STEPS_FROM_EACH_START, FittingSettings
@@ -133,13 +136,25 @@ class HybridFit:
 
 def _columns(learner: HybridLearner, table: Source, hidden: Sequence[str]) -> Schema:
     """All variables as columns, with every value that a category has."""
-    found: Schema | None = None
-    for batch in table.batches([name for name in learner.network.variables if name not in hidden]):
-        schema = learner.read(batch)[2]
-        found = schema if found is None else found | schema
+    names = [name for name in learner.network.variables if name not in hidden]
+    found = engines.reduce(ColumnsOf(learner), table.partitions(names), united)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     return Schema(tuple(column if column.levels is None else column.ordered()[0] for column in found))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnsOf:
+    """The job of one batch: its columns, with the values that a category has."""
+
+    learner: HybridLearner
+
+    def __call__(self, batch: Batch) -> Schema:
+        return self.learner.read(batch)[2]
+
+
+def united(parts: Sequence[Schema]) -> Schema:
+    return fold(or_, parts)
 
 
 def _start(

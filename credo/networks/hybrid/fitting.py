@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.core.learning import Weight, Weights
-from credo.data import Source, source
+from credo import engines
+from credo.core.learning import RowWeights, Weight, Weights
+from credo.core.membership import Codes
+from credo.data import Batch, Source, source
 from credo.data.profile import infer_schema
 from credo.data.schema import Schema
 from credo.errors import DataError, NetworkError, SchemaError, suggest
@@ -21,6 +23,7 @@ from credo.networks.learning import NUMERIC_KINDS
 from credo.networks.missing_information import hidden_variables
 from credo.networks.row_queries import check_names
 from credo.notices import listed, tell
+from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
@@ -86,10 +89,8 @@ def _with_logistic(
     evidence = learner.gathered(table, weight).ordered()
     states = {column.name: column.values for column in evidence.schema if column.levels is not None}
     reading, weights = replace(learner, states=states), Weights.of(weight)
-    parts = [
-        (*reading.read(batch)[:2], weights.of_rows(batch))
-        for batch in weights.batches(table, learner.network.variables)
-    ]
+    job = ReadCells(reading, weights.of_a_row)
+    parts = [*engines.map(job, weights.partitions(table, learner.network.variables))]
     codes = {name: np.concatenate([own[0][name] for own in parts]) for name in states}
     numbers = {name: np.concatenate([own[1][name] for own in parts]) for name in learner.numbers}
     row_weights = np.concatenate([own[2] for own in parts])
@@ -178,11 +179,32 @@ def _notice_few_values(schema: Schema, names: Sequence[str]) -> None:
 def _incomplete(learner: HybridLearner, table: Source) -> bool:
     """Whether a cell is missing."""
     names = learner.network.variables
-    for batch in table.batches(names):
-        for name in names:
-            if name in learner.numbers:
+    return bool(engines.reduce(AnyMissing(names, frozenset(learner.numbers)), table.partitions(names), any))
+
+
+@dataclass(frozen=True)
+class AnyMissing:
+    """The job of one batch: whether a cell is missing."""
+
+    names: tuple[str, ...]
+    numbers: frozenset[str]
+
+    def __call__(self, batch: Batch) -> bool:
+        for name in self.names:
+            if name in self.numbers:
                 if np.isnan(batch.numbers(name)).any():
                     return True
             elif (batch.categories(name)[0] < 0).any():
                 return True
-    return False
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class ReadCells:
+    """The job of one batch: codes of categories, numbers, and the rows' weights."""
+
+    learner: HybridLearner
+    weights: RowWeights
+
+    def __call__(self, batch: Batch) -> tuple[dict[str, Codes], dict[str, Array], Array]:
+        return (*self.learner.read(batch)[:2], self.weights.of_rows(batch))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from credo.core.description import DescriptionLength
     from credo.core.learning import Validation, Weight
+    from credo.data import Source
     from credo.networks.answers import MostProbable
     from credo.networks.causes.effect import Effect
     from credo.networks.explanation import QueryExplanation
@@ -187,9 +188,18 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
 
     # Rows
 
-    def log_prob(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Array:
-        """log p(row) of each row, missing cells integrated out."""
-        return self._rows(method, samples, seed).log_prob(data)
+    def log_prob(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
+        """log p(row) of each row, missing cells integrated out.
+
+        Of a Dask or Spark DataFrame: that frame, with a column log_prob, computed lazily.
+        """
+        rows, table = self._rows(data, method, samples, seed)
+        return rows.log_prob(table)
+
+    def _log_prob_here(self, data: object) -> Array:
+        """The same as an array, wherever the rows live. (rows,)"""
+        rows, table = self._rows(data, "auto", ROW_SAMPLES, 0)
+        return rows.log_prob_here(table)
 
     def description_length(self, data: object) -> DescriptionLength:
         """L(h) + L(rows | h) in bits: the parents of each node, ½ log₂ n for each parameter, −log₂ p(row)."""
@@ -199,28 +209,41 @@ class HybridNetwork(HybridModel, EvidenceVerbs, Refusals):
 
     def predict_proba(
         self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
-    ) -> Array:
+    ) -> Any:
         """P(category | the row's other cells), any of which may be missing. (rows, states)
 
-        Rows that have no exact answer are estimated from `samples` each; "exact" refuses them.
+        Rows that have no exact answer are estimated from `samples` each; "exact" refuses them. Of a Dask or Spark
+        DataFrame: that frame, with a column P(state) for each state, computed lazily.
         """
-        return self._rows(method, samples, seed).predict_proba(variable, data)
+        rows, table = self._rows(data, method, samples, seed)
+        return rows.predict_proba(variable, table)
 
     def predict(
         self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
     ) -> Any:
-        """The most probable state in each row; for a number, its mean given the row's other cells."""
-        return self._rows(method, samples, seed).predict(variable, data)
+        """The most probable state in each row; for a number, its mean given the row's other cells. Of a Dask or Spark
+        DataFrame, that frame with a column `predicted`."""
+        rows, table = self._rows(data, method, samples, seed)
+        return rows.predict(variable, table)
 
     def impute(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
         """The table with its missing cells filled in: categories by their most probable joint state, numbers by their
-        mean given it. An Arrow table."""
-        return self._rows(method, samples, seed).impute(data)
+        mean given it. An Arrow table; of a Dask or Spark DataFrame, that frame, filled in when it is computed."""
+        rows, table = self._rows(data, method, samples, seed)
+        return rows.impute(table)
 
-    def _rows(self, method: Method, samples: int, seed: int) -> RowAnswers:
+    def _rows(self, data: object, method: Method, samples: int, seed: int) -> tuple[RowAnswers, Source]:
+        """Who answers about the rows of a table, and the table."""
+        from credo.data import source
+
+        table = source(data)
+        if table.frame is not None:
+            from credo.networks.hybrid.frame_answers import FrameAnswers
+
+            return FrameAnswers(self, method, samples, seed), table
         from credo.networks.hybrid.row_answers import RowAnswers
 
-        return RowAnswers(self, method, samples, seed)
+        return RowAnswers(self, method, samples, seed), table
 
     # Learning
 

@@ -86,10 +86,18 @@ class RowAnswers:
 
         return self.each(data, (), summed, lambda known: self.net.log_probability(known, **self.how))
 
-    def predict_proba(self, variable: str, data: object) -> Array:
+    def log_prob_here(self, data: object) -> Array:
+        return self.log_prob(data)
+
+    def states_of(self, variable: str) -> tuple[Any, ...]:
+        """Of a category."""
         if self.net._known(variable) not in self.net.states:
             raise SchemaError(f"{variable!r} is a number: predict gives its mean in each row, query its distribution")
-        i, size = self.inference.categories.index(variable), len(self.net.states[variable])
+        return tuple(self.net.states[variable])
+
+    def predict_proba(self, variable: str, data: object) -> Array:
+        size = len(self.states_of(variable))
+        i = self.inference.categories.index(variable)
 
         def hide(rows: HybridRows) -> None:
             rows.codes[:, i] = -1
@@ -129,11 +137,15 @@ class RowAnswers:
         best = self.predict_proba(variable, data).argmax(1)
         return np.array(states, dtype=object if len({*map(type, states)}) > 1 else None)[best]
 
+    def check_exact(self) -> None:
+        """Refuse to fill in cells by draws."""
+        if self.method == LIKELIHOOD_WEIGHTING:
+            raise NetworkError(f'cells are filled in by method="exact", or "auto", not by {LIKELIHOOD_WEIGHTING!r}')
+
     def impute(self, data: object) -> pa.Table:
         import pyarrow as pa
 
-        if self.method == LIKELIHOOD_WEIGHTING:
-            raise NetworkError(f'cells are filled in by method="exact", or "auto", not by {LIKELIHOOD_WEIGHTING!r}')
+        self.check_exact()
         parts = list[Any]()
         for batch, rows in self.inference.batches(data):
             codes, numbers, beyond = rows.codes.copy(), rows.numbers.copy(), list[int]()

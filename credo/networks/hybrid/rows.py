@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credo import engines
+from credo.core.learning import RowWeights, Weights
 from credo.data import Batch, Source
 from credo.engines.partitions import Loaded
 from credo.errors import DataError, EvidenceError, SizeError
@@ -24,7 +26,6 @@ from credo.numerics.distributions import LOG_2PI
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.core.learning import Weight
     from credo.networks.hybrid.network import HybridNetwork
 
 MOST_JOINT_STATES = 2**14  # joint states of a row's missing categories
@@ -249,30 +250,48 @@ class RowInference:
         values = zip(self.numbers, numbers.tolist(), strict=True)
         return known | {name: x for name, x in values if not np.isnan(x) and name not in self.net.done}
 
-    def batches(self, data: object) -> Iterator[tuple[Batch, HybridRows]]:
+    def opened(self, data: object) -> tuple[Source, list[str]]:
+        """The table, and its columns that are variables."""
         self.net._check_nodes()
         table = known_columns(data, self.net.parents)
         names = [name for name in table.names if name in self.net.parents]
         if not names:
             known, read = ", ".join(table.names[:8]), ", ".join([*self.net.parents][:8])
             raise DataError(f"no column is a variable of the network: the table has {known}; the network {read}")
+        return table, names
+
+    def batches(self, data: object) -> Iterator[tuple[Batch, HybridRows]]:
         unseen: dict[str, None] = {}
-        for batch in table.batches(table.names):
+        for batch in [data] if isinstance(data, Batch) else self._read(data):
             rows, unknown = self.read(batch)
             unseen |= dict.fromkeys(unknown)
             yield batch, rows
         if unseen:
             tell(f"{listed([*unseen])}: unseen values count as missing")
 
+    def _read(self, data: object) -> Iterator[Batch]:
+        table, _ = self.opened(data)
+        return table.batches(table.names)
 
-def kept_rows(inference: RowInference, table: Source, weights: Weight) -> list[HybridRows]:
+
+def kept_rows(inference: RowInference, table: Source, weights: Weights) -> list[HybridRows]:
     """All rows of a table in memory, in chunks, as EM reads them in each step."""
     found: list[HybridRows] = []
     names = [name for name in table.names if name in inference.net.parents]
-    for batch in weights.batches(table, names):
-        rows, unknown = inference.read(batch, weights.of_rows(batch))
-        for name, unseen in unknown.items():
-            raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which isn't a state")
-        rows = rows.take(rows.weight > 0)
+    for rows in engines.map(ReadBatch(inference, weights.of_a_row), weights.partitions(table, names)):
         found += [rows.take(slice(at, at + ROWS_AT_ONCE)) for at in range(0, rows.rows, ROWS_AT_ONCE)]
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class ReadBatch:
+    """The job of one batch: its rows that have a weight."""
+
+    inference: RowInference
+    weights: RowWeights
+
+    def __call__(self, batch: Batch) -> HybridRows:
+        rows, unknown = self.inference.read(batch, self.weights.of_rows(batch))
+        for name, unseen in unknown.items():
+            raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which isn't a state")
+        return rows.take(rows.weight > 0)

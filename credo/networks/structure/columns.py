@@ -20,9 +20,10 @@ from credo.networks.bins import bin_codes, bins_between
 from credo.networks.inference.rows import states_array
 from credo.networks.inference.state_index import StateIndex
 from credo.networks.learning import NUMERIC_KINDS, state_codes
+from credo.networks.structure.conditional_gaussian import Mixed, MixedTable
 from credo.networks.structure.constraints import Constraints, Parents
 from credo.networks.structure.counting import CodedTable, Countable
-from credo.networks.structure.number_scores import NumberTable
+from credo.networks.structure.number_scores import Measured, NumberTable
 from credo.networks.tables import states_of
 from credo.notices import tell_of_columns
 from credo.numerics.exact import Array
@@ -133,7 +134,15 @@ class Columns:
             return None
         return {column.name: [*(column.states or column.levels.to_pylist())] for column in self.categories}
 
-    def measured(self) -> NumberTable:
+    def measured(self) -> Measured:
+        """The numbers, of which sums are known; a missing cell is an error."""
+        return self.numbered()
+
+    def mixed(self) -> Mixed:
+        """Categories and numbers; a missing cell is an error."""
+        return MixedTable(self.variables, self.coded(), self.numbered())
+
+    def numbered(self) -> NumberTable:
         """The numbers; a missing cell is an error."""
         self.check_complete()
         x = np.stack([column.values for column in self.numbers], axis=1) if self.numbers else np.empty((self.rows, 0))
@@ -172,9 +181,11 @@ def read_columns(
     weight: Any = None,
     states: Mapping[str, Sequence[object]] | None = None,
     only_counts: bool = False,
+    only_sums: bool = False,
 ) -> Columns:
     """All columns except ignored ones, texts and weights. Columns with declared states allow no others. `only_counts`:
-    whether rows may stay on the workers if joint tables are counted there."""
+    whether rows may stay on the workers if joint tables are counted there; `only_sums`: the same for numbers, if sums
+    of their squares and products are enough."""
     if not isinstance(states, Mapping | None):
         raise NetworkError(f"states must be {{column: its states}}, but is {states!r:.60}")
     declared = {name: states_of(name, given, None) for name, given in (states or {}).items()}
@@ -187,13 +198,9 @@ def read_columns(
     names = [column.name for column in schema if column.kind not in ("ignore", "text")]
     if not names:
         raise DataError("no column is a category or a number: there is nothing to draw arrows between")
-    if table.frame is not None and all(schema[name].kind == "category" for name in names):
-        from credo.networks.structure.frame_columns import frame_columns
-
-        bare = [_level_column(name, schema, declared) for name in names]
-        read = ReadColumns(schema, tuple(names), weights.of_a_row, declared)
-        if (found := frame_columns(table, weights, read, bare, only_counts)) is not None:
-            return found
+    read = ReadColumns(schema, tuple(names), weights.of_a_row, declared)
+    if (found := _read_elsewhere(table, weights, read, only_counts, only_sums)) is not None:
+        return found
     left = [name for name in names if name in declared or name not in coded]
     job = ReadColumns(schema, tuple(left), weights.of_a_row, declared)
     parts = [*engines.map(job, weights.partitions(table, left or names[:1]))]
@@ -213,11 +220,27 @@ def read_columns(
     return Columns(tuple(names), categories, numbers, None if (weight == 1).all() else weight)
 
 
+def _read_elsewhere(
+    table: Source, weights: Weights, read: ReadColumns, only_counts: bool, only_sums: bool
+) -> Columns | None:
+    """Without rows, or with different rows alone, where that is enough. The rows of numbers stay where they are on any
+    engine: one pass sums all that scores need."""
+    from credo.networks.structure import frame_columns
+
+    kinds, away = {*map(read.kind, read.names)}, not table.nearby
+    levels = [_level_column(name, read.schema, read.states) for name in read.names if read.kind(name) == "category"]
+    if away and kinds == {"category"}:
+        return frame_columns.frame_columns(table, weights, read, levels, only_counts)
+    if only_sums and not kinds.isdisjoint(NUMERIC_KINDS) and (away or not levels):
+        return frame_columns.summed_columns(table, weights, read, levels)
+    return None
+
+
 def _inferred(table: Source, kinds: Mapping[str, str]) -> tuple[Schema, dict[str, NDArray[np.int32]]]:
     """The kind of each column; and the codes of categories that were coded to infer it, unless they stay on the
     workers."""
     asked = checked_kinds(kinds, table.names)
-    if table.frame is not None:
+    if not table.nearby:
         return infer_schema(table, kinds), {}
     job = ProfiledCodes(Profiles(table.names, listed(asked), strict=False))
     parts = [*engines.map(job, table.partitions(table.names))]
@@ -258,13 +281,16 @@ class ReadColumns:
     weights: RowWeights
     states: Mapping[str, tuple[Any, ...]]  # of columns with declared states
 
+    def kind(self, name: str) -> str:
+        return self.schema[name].kind
+
     def __call__(self, batch: Batch) -> tuple[dict[str, NDArray[Any]], Array]:
         index = StateIndex(tuple(self.states), tuple(self.states.values()))
         found: dict[str, NDArray[Any]] = {}
         for name in self.names:
             if name in self.states:
                 found[name] = state_codes(index, [name], batch)[0]
-            elif self.schema[name].kind == "category":
+            elif self.kind(name) == "category":
                 found[name] = cells.codes_among(batch.column(name), self.schema[name].levels)[0]
             else:
                 found[name] = batch.numbers(name)

@@ -67,11 +67,14 @@ def edge_confidence(
     """
     check_way(method, prior)
     constraints = {"required": required, "forbidden": forbidden, "tiers": tiers, "max_parents": max_parents}
-    task = task_of(data, score, search, constraints, None, bins, kinds, weight, equivalent, seed, states)
+    again = method == "bootstrap"  # searches again among resampled rows
+    task = task_of(
+        data, score, search, constraints, None, bins, kinds, weight, equivalent, seed, states, only_counts=not again
+    )
     if score == "auto" and not task.columns.numbers:
         task = replace(task, score="bdeu")
     complete = completed_task(task)
-    if method == "bootstrap":
+    if again:
         own = task.columns.weight if task.columns.weight is not None else np.ones(task.columns.rows)
         found = bootstrap_confidence(
             SearchAgain.of(task, complete), own, task.constraints, replicates=replicates, seed=seed

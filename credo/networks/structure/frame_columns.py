@@ -1,11 +1,14 @@
-"""Categories of a Dask or Spark DataFrame for structure searches: rows stay on the workers, and counts come back.
-Workers merge equal rows. If there are few distinct rows, they are collected with their weights; otherwise each pass
-over the frame counts the joint tables that a search needs."""
+"""Columns whose rows stay where they are, as searches for arrows read them: counts and sums come back.
+
+Of categories, workers count equal rows. If the different ones are few, they come here, each with its weight; if they
+are many, a pass over the table counts the joint tables that a search asks for. Of numbers, one pass sums squares and
+products; where there are categories beside them, one more for each set of categories that a search asks for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, groupby
 from math import prod
@@ -17,10 +20,14 @@ from numpy.typing import NDArray
 
 from credo import engines
 from credo.core.learning import Weights
+from credo.core.moments import CrossMoments
 from credo.data import Batch, Source
 from credo.errors import SizeError
-from credo.networks.structure.columns import CategoryColumn, Columns, ReadColumns
+from credo.networks.structure.columns import CategoryColumn, Columns, NumberColumn, ReadColumns
+from credo.networks.structure.conditional_gaussian import Mixed
 from credo.networks.structure.counting import Integers, distinct, occurring, summed
+from credo.networks.structure.number_scores import NumberSums, Standard
+from credo.networks.structure.state_sums import StateSums, SumNumbers
 from credo.numerics.exact import Array
 
 MOST_DISTINCT_BYTES = 2**26  # bytes of distinct rows collected from the workers
@@ -85,7 +92,8 @@ def coded(read: ReadColumns, batch: Batch, kind: Any = np.int32) -> tuple[NDArra
 class FrameColumns(Columns):
     """Complete columns whose codes stay on the workers."""
 
-    table: FrameTable
+    table: FrameTable  # of the categories
+    sums: NumberSums | None = None  # of the numbers
 
     here = False
 
@@ -93,8 +101,20 @@ class FrameColumns(Columns):
     def incomplete(self) -> NDArray[np.bool_]:
         return np.zeros(0, dtype=bool)
 
+    @property
+    def rows(self) -> int:
+        """By their weight, where they weren't counted."""
+        return round(self.table.n) if self.sums is None else self.sums.rows
+
     def countable(self) -> FrameTable:
         return self.table
+
+    def measured(self) -> NumberSums:
+        assert self.sums is not None
+        return self.sums
+
+    def mixed(self) -> FrameMixed:
+        return FrameMixed(self.variables, self.table, self.measured())
 
     @property
     def data(self) -> Source:
@@ -107,36 +127,62 @@ class FrameColumns(Columns):
 
 
 @dataclass(frozen=True, eq=False)
+class FrameMixed(Mixed):
+    """Categories and numbers, complete."""
+
+    variables: tuple[str, ...]
+    categories: FrameTable
+    sums: NumberSums
+
+    def moments(self, categories: Members, numbers: Members) -> CrossMoments:
+        """By one pass over the table."""
+        table = self.categories
+        table.check_numbered([categories])
+        names = tuple(table.variables[v] for v in categories)
+        own = tuple(self.sums.variables[j] for j in numbers)
+        units = Standard(self.sums.mean[list(numbers)], self.sums.scales[list(numbers)])
+        job = SumNumbers(table.reading((*names, *own)), names, tuple(table.sizes[v] for v in categories), own, units)
+        found = engines.reduce(job, table.weights.partitions(table.source, job.read.names), StateSums.total)
+        assert found is not None
+        return found.moments
+
+
+@dataclass(frozen=True, eq=False)
 class FrameTable:
     """The columns in the form that searches read."""
 
     source: Source
     weights: Weights
     read: ReadColumns
+    variables: tuple[str, ...]
     sizes: tuple[int, ...]
     n: float
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.read.names
 
     def counter(self) -> FrameCounter:
         return FrameCounter(self)
 
-    def counted(self, sets: Sequence[Members]) -> dict[Members, Counts]:
-        """The joint tables of sets of variables, by one pass over the frame."""
+    def reading(self, names: tuple[str, ...]) -> ReadColumns:
+        """Of some columns."""
+        return replace(self.read, names=names)
+
+    def check_numbered(self, sets: Sequence[Members]) -> None:
         for each in sets:
             if prod(self.sizes[v] for v in each) > MOST_NUMBERED_STATES:
                 these = ", ".join(self.variables[v] for v in each)
                 raise SizeError(
                     f"{these} have more joint states than can be numbered: give max_parents={len(each) - 2}"
                 )
+
+    def counted(self, sets: Sequence[Members]) -> dict[Members, Counts]:
+        """The joint tables of sets of variables, by one pass over the table."""
+        self.check_numbered(sets)
         used = sorted({v for each in sets for v in each})
         names = tuple(self.variables[v] for v in used) or self.variables[:1]
         place = {v: i for i, v in enumerate(used)}
-        read = ReadColumns(self.read.schema, names, self.read.weights, self.read.states)
         job = CountTables(
-            read, tuple(self.sizes[v] for v in used), tuple(tuple(place[v] for v in each) for each in sets)
+            self.reading(names),
+            tuple(self.sizes[v] for v in used),
+            tuple(tuple(place[v] for v in each) for each in sets),
         )
         found = engines.reduce(job, self.weights.partitions(self.source, names), job.total)
         assert found is not None
@@ -219,7 +265,33 @@ def frame_columns(
     if found.codes is not None:
         own = (column.with_codes(codes.astype(np.int32)) for column, codes in zip(levels, found.codes, strict=True))
         return Columns(read.names, tuple(own), (), found.weights)
-    if not only_counts or any(pa.types.is_floating(column.levels.type) for column in levels):
-        return None  # networks refuse fractions as states, unless the column is categorical
-    table = FrameTable(source, weights, read, sizes, found.weight)
+    if not only_counts or _fractions(levels):
+        return None
+    table = FrameTable(source, weights, read, read.names, sizes, found.weight)
     return FrameColumns(variables=read.names, categories=tuple(levels), numbers=(), weight=None, table=table)
+
+
+def summed_columns(
+    source: Source, weights: Weights, read: ReadColumns, levels: Sequence[CategoryColumn]
+) -> FrameColumns | None:
+    """Of a table with numbers, and with categories, given as columns without rows; None if some cells are missing."""
+    categories = tuple(column.name for column in levels)
+    numbers = tuple(name for name in read.names if name not in categories)
+    job = SumNumbers(read, (), (), numbers)
+    found = engines.reduce(job, weights.partitions(source, read.names), StateSums.total)
+    if found is None or not found.complete or not found.rows or _fractions(levels):
+        return None
+    sums, sizes = NumberSums(numbers, found.rows, found.moments), tuple(len(column.levels) for column in levels)
+    return FrameColumns(
+        variables=read.names,
+        categories=tuple(levels),
+        numbers=tuple(NumberColumn(name, np.zeros(0)) for name in numbers),
+        weight=None,
+        table=FrameTable(source, weights, read, categories, sizes, sums.n),
+        sums=sums,
+    )
+
+
+def _fractions(levels: Sequence[CategoryColumn]) -> bool:
+    """Whether some states are: networks refuse these, unless they come as categories."""
+    return any(pa.types.is_floating(column.levels.type) for column in levels)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.networks.structure.counting import occurring
+from credo.networks.structure.number_scores import Measured
 from credo.numerics.exact import Array
 
 
@@ -99,16 +100,7 @@ class CorrelationTest:
     weight: Array | None = None
 
     def p_value(self, a: int, b: int, given: Sequence[int]) -> float:
-        from scipy.special import ndtr
-
-        members = [a, b, *given]
-        covariance, n = self._covariance(members)
-        r = partial_correlation(covariance)
-        freedom = n - len(given) - 3
-        if freedom <= 0:
-            return 1.0
-        z = sqrt(freedom) * atanh(min(max(r, -1 + 1e-15), 1 - 1e-15))
-        return float(2.0 * ndtr(-abs(z)))
+        return correlation_p_value(*self._covariance([a, b, *given]))
 
     @cached_property
     def _complete(self) -> tuple[Array, float] | None:
@@ -128,6 +120,35 @@ class CorrelationTest:
         if values.shape[1] < 2 or n <= 1:
             return np.eye(len(values)), n
         return np.atleast_2d(np.cov(values, aweights=weight, bias=True)), n
+
+
+@dataclass(frozen=True, eq=False)
+class SummedCorrelationTest:
+    """The same of complete rows, from sums over them."""
+
+    variables: tuple[str, ...]
+    covariance: Array
+    n: float
+
+    @classmethod
+    def of(cls, table: Measured) -> SummedCorrelationTest:
+        return cls(table.variables, table.correlations, table.n)
+
+    def p_value(self, a: int, b: int, given: Sequence[int]) -> float:
+        members = [a, b, *given]
+        return correlation_p_value(self.covariance[np.ix_(members, members)], self.n)
+
+
+def correlation_p_value(covariance: Array, n: float) -> float:
+    """Of the first two variables given the others, with the weight of all rows."""
+    from scipy.special import ndtr
+
+    freedom = n - (len(covariance) - 2) - 3
+    if freedom <= 0:
+        return 1.0
+    r = partial_correlation(covariance)
+    z = sqrt(freedom) * atanh(min(max(r, -1 + 1e-15), 1 - 1e-15))
+    return float(2.0 * ndtr(-abs(z)))
 
 
 def partial_correlation(covariance: Array) -> float:

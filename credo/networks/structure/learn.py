@@ -16,7 +16,7 @@ from credo.networks.incomplete_rows import counted_at_once
 from credo.networks.inference.coding import pays
 from credo.networks.network import Network
 from credo.networks.structure.columns import Columns, ColumnSearch, read_columns
-from credo.networks.structure.conditional_gaussian import ConditionalGaussian, MixedTable
+from credo.networks.structure.conditional_gaussian import ConditionalGaussian
 from credo.networks.structure.constraints import Constraints, Named
 from credo.networks.structure.score import Parents, Score, StructureSearch, check_possible
 from credo.networks.structure.searches import (
@@ -30,6 +30,7 @@ from credo.networks.structure.searches import (
     number_score,
     search_of,
 )
+from credo.networks.structure.state_sums import network_of_sums
 from credo.notices import tell
 
 if TYPE_CHECKING:
@@ -133,7 +134,9 @@ def task_of(
     """The user's task, checked: columns, their score, constraints and a search. `only_counts`: whether rows of a frame
     may stay on the workers."""
     found = search_of(search, options or {})
-    columns = read_columns(data, kinds, weight, states, only_counts and not isinstance(found, ColumnSearch))
+    scored = not isinstance(found, ColumnSearch)
+    only_sums = only_counts and bins is None and (scored or search == "pc")  # whose tests of numbers read these alone
+    columns = read_columns(data, kinds, weight, states, only_counts and scored, only_sums)
     if bins is not None:
         columns = columns.binned(_checked_bins(bins))
     chosen = _chosen_score(score, columns)
@@ -157,12 +160,12 @@ class StructureTask:
 
     def scored(self, columns: Columns) -> Score:
         """The score of some complete rows."""
+        if not columns.numbers:
+            name = "bdeu" if self.score == MIXED else self.score
+            return category_score(name, columns.countable(), self.equivalent)
         if self.score == MIXED:
-            table = MixedTable(columns.variables, columns.coded(), columns.measured())
-            return ConditionalGaussian(table, self.equivalent)
-        if columns.numbers:
-            return number_score(self.score, columns.measured(), self.equivalent)
-        return category_score(self.score, columns.countable(), self.equivalent)
+            return ConditionalGaussian(columns.mixed(), self.equivalent)
+        return number_score(self.score, columns.measured(), self.equivalent)
 
     def found(self, columns: Columns, start: Parents) -> Parents:
         """The graph that the search finds; a graph that breaks the constraints is an error."""
@@ -197,8 +200,10 @@ class StructureTask:
         kinds = {column.name: "number" for column in columns.numbers}
         kinds |= {column.name: "category" for column in columns.categories}
         try:
+            if not columns.here and not columns.categories:
+                return network_of_sums(bare.parents, columns.measured(), prior)
             net = HybridNetwork(bare.parents, states=columns.states)
-            return net.fit(columns.arrow(), prior=prior, kinds=kinds, weight=columns.weight)
+            return net.fit(columns.data, prior=prior, kinds=kinds, weight=columns.given_weight)
         except (DataError, NetworkError) as error:
             tell(f"only the arrows were learned: {error}")
             return bare
@@ -210,7 +215,7 @@ class StructureTask:
                 f"column {column.name!r} is a number, and networks with numbers have no tables: cut numbers in bins "
                 "(bins=5)"
             )
-        rows, weight = self.columns.arrow(), self.columns.weight
+        rows, weight = self.columns.data, self.columns.given_weight
         return [self.named(graph).fit(rows, prior=prior, weight=weight) for graph in graphs]
 
 

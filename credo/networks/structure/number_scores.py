@@ -5,17 +5,86 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.core.moments import CrossMoments
 from credo.errors import DataError
 from credo.networks.structure.category_scores import checked_size
 from credo.networks.structure.set_score import Members, SetScore
 from credo.numerics.exact import Array
 
 SINGULAR_SHARE = 1e-10  # share of a variable's variance: if less is left, the other variables determine it
+CONSTANT_SHARE = 1e-12  # a standard deviation below this share of the numbers' size may be rounding
+
+
+class Measured(Protocol):
+    """Columns of numbers, complete, here or elsewhere."""
+
+    @property
+    def variables(self) -> tuple[str, ...]: ...
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def n(self) -> float:
+        """The weight of all rows."""
+        ...
+
+    @property
+    def scales(self) -> Array:
+        """The standard deviation of each variable; none may be constant."""
+        ...
+
+    @property
+    def correlations(self) -> Array:
+        """The scatter of standardised variables, so that units don't matter."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class NumberSums:
+    """Sums over the rows of columns of numbers: they add, so that rows can stay where they are."""
+
+    variables: tuple[str, ...]
+    rows: int
+    moments: CrossMoments  # of all rows as one group
+
+    @cached_property
+    def n(self) -> float:
+        return float(self.moments.n.value[0])
+
+    @cached_property
+    def mean(self) -> Array:
+        return np.asarray(self.moments.mean[0])
+
+    @cached_property
+    def scatter(self) -> Array:
+        return np.asarray(self.moments.scatter[0])
+
+    @cached_property
+    def scales(self) -> Array:
+        size = np.sqrt(self.moments.second.value[0].diagonal() / self.n)
+        return checked_scales(self.variables, self.scatter, self.n, size)
+
+    @cached_property
+    def correlations(self) -> Array:
+        return self.scatter / np.outer(self.scales, self.scales)
+
+
+@dataclass(frozen=True, eq=False)
+class Standard:
+    """Units in which numbers have mean 0 and standard deviation 1."""
+
+    mean: Array
+    scales: Array
+
+    def __call__(self, x: Array) -> Array:
+        """x: (rows, numbers)"""
+        return np.asarray((x - self.mean) / self.scales)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +94,10 @@ class NumberTable:
     variables: tuple[str, ...]
     x: Array  # (rows, variables)
     weight: Array | None = None
+
+    @property
+    def rows(self) -> int:
+        return len(self.x)
 
     @cached_property
     def n(self) -> float:
@@ -40,20 +113,23 @@ class NumberTable:
 
     @cached_property
     def scales(self) -> Array:
-        """The standard deviation of each variable; none may be constant."""
-        found = np.sqrt(self.scatter.diagonal() / self.n)
-        for j in np.flatnonzero(~(found > 1e-12 * np.abs(self.x).max(0, initial=0.0))):
-            name = self.variables[j]
-            raise DataError(
-                f"column {name!r} is constant: a constant number has no variance. Leave it out with "
-                f"kinds={{{name!r}: 'ignore'}}"
-            )
-        return np.asarray(found)
+        return checked_scales(self.variables, self.scatter, self.n, np.abs(self.x).max(0, initial=0.0))
 
     @cached_property
     def correlations(self) -> Array:
-        """The scatter of standardised variables, so that units don't matter."""
         return self.scatter / np.outer(self.scales, self.scales)
+
+
+def checked_scales(variables: Sequence[str], scatter: Array, n: float, size: Array) -> Array:
+    """The standard deviations, of numbers of some size; a constant variable is refused."""
+    found = np.sqrt(np.maximum(scatter.diagonal(), 0.0) / n)
+    for j in np.flatnonzero(~(found > CONSTANT_SHARE * size)).tolist():
+        name = variables[j]
+        raise DataError(
+            f"column {name!r} is constant: a constant number has no variance. Leave it out with "
+            f"kinds={{{name!r}: 'ignore'}}"
+        )
+    return np.asarray(found)
 
 
 class LogDeterminants:
@@ -84,7 +160,7 @@ class GaussianSetScore(SetScore):
     """A score of numbers, as a difference of a function of sets. A set of linearly dependent variables has no density,
     so its families are never chosen."""
 
-    def __init__(self, table: NumberTable) -> None:
+    def __init__(self, table: Measured) -> None:
         super().__init__(table.variables)
         self.n = table.n
 
@@ -105,9 +181,9 @@ class GaussianBIC(GaussianSetScore):
     """log-likelihood of linear regressions - ½ log n · parameters: a slope for each parent, intercept and variance.
     (Centred rows have a rank below their number; for larger sets, only rounding errors remain as variance.)"""
 
-    def __init__(self, table: NumberTable) -> None:
+    def __init__(self, table: Measured) -> None:
         super().__init__(table)
-        self._rank = len(table.x) - 1
+        self._rank = table.rows - 1
         self._scales = np.log(table.scales)
         self._determinants = LogDeterminants(table.correlations / table.n)
 
@@ -132,7 +208,7 @@ class BGe(GaussianSetScore):
             + (α - d + l)/2·log|t·V| - (n + α - d + l)/2·log|t·V + scatter|
     """
 
-    def __init__(self, table: NumberTable, equivalent: float = 1.0) -> None:
+    def __init__(self, table: Measured, equivalent: float = 1.0) -> None:
         super().__init__(table)
         self.prior = NormalWishart(checked_size(equivalent))
         self._scales = np.log(table.scales)

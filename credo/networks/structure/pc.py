@@ -18,7 +18,7 @@ from credo.errors import NetworkError
 from credo.networks.equivalence import PartialOrientation, close, extension
 from credo.networks.structure.columns import Columns
 from credo.networks.structure.essential_graph import direct_known
-from credo.networks.structure.independence import CategoryTest, CorrelationTest, IndependenceTest
+from credo.networks.structure.independence import CategoryTest, CorrelationTest, IndependenceTest, SummedCorrelationTest
 from credo.networks.structure.score import Constraints, Parents, Score
 
 Pair = frozenset[int]
@@ -198,6 +198,8 @@ def independence_test(columns: Columns) -> IndependenceTest:
             f'search="pc" tests either categories or numbers, but {columns.categories[0].name!r} is a category and '
             f"{columns.numbers[0].name!r} a number: cut the numbers in bins (bins=5), or use another search"
         )
+    if columns.numbers and not columns.here:
+        return SummedCorrelationTest.of(columns.measured())
     if columns.numbers:
         return CorrelationTest(columns.variables, np.stack([each.values for each in columns.numbers]), columns.weight)
     sizes = tuple(len(each.levels) for each in columns.categories)

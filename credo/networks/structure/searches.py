@@ -11,7 +11,7 @@ from credo.errors import NetworkError, suggest
 from credo.networks.structure.category_families import K2, BDs
 from credo.networks.structure.category_scores import MDL, QNML, BDeuScore, aic, bic
 from credo.networks.structure.counting import Countable
-from credo.networks.structure.number_scores import BGe, GaussianBIC, NumberTable
+from credo.networks.structure.number_scores import BGe, GaussianBIC, Measured
 from credo.networks.structure.score import Score, StructureSearch
 
 WITH_PRIOR: Mapping[str, Callable[[Countable, float], Score]] = {"bdeu": BDeuScore, "bds": BDs}
@@ -70,5 +70,5 @@ def category_score(name: str, table: Countable, equivalent: float) -> Score:
     return WITH_PRIOR[name](table, equivalent) if name in WITH_PRIOR else OF_CATEGORIES[name](table)
 
 
-def number_score(name: str, table: NumberTable, equivalent: float) -> Score:
+def number_score(name: str, table: Measured, equivalent: float) -> Score:
     return BGe(table, equivalent) if name == "bge" else GaussianBIC(table)

@@ -20,7 +20,7 @@ def scored_nodes(net: Network, data: object, score: str, weight: Any, equivalent
     """Each variable's part of the score."""
     table = source(data)
     how: dict[str, Any] = {"kinds": _ignored(net, table, weight), "weight": weight, "equivalent": equivalent}
-    task = task_of(table, score, **how, states=dict(net.states) if net.declared else None)
+    task = task_of(table, score, **how, states=dict(net.states) if net.declared else None, only_counts=True)
     return node_scores(task.scored(task.columns), net.parents)
 
 
@@ -36,7 +36,7 @@ def scored_hybrid_nodes(
     table = source(data)
     kinds = {name: "number" if name in net.numbers else "category" for name in net.nodes}
     kinds |= _ignored(net, table, weight)
-    task = task_of(table, score, kinds=kinds, weight=weight, equivalent=equivalent)
+    task = task_of(table, score, kinds=kinds, weight=weight, equivalent=equivalent, only_counts=True)
     return node_scores(task.scored(task.columns), net.parents)
 
 
