@@ -19,11 +19,11 @@ from credo.core.membership import Hard
 from credo.data import Batch, Source, source
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, SchemaError, check_seed, counted
+from credo.models.class_jobs import LogProbabilities
 from credo.models.class_predictor import ClassPredictor
 from credo.models.class_reader import Shares
 from credo.models.description_length import evidence_about, log_evidence_of, target_length
 from credo.models.drawn_folds import DrawnFolds
-from credo.models.jobs import LogProbabilities
 from credo.models.label_shift import shifted_shares
 from credo.models.metrics import Scores, fold_ratio
 from credo.models.targets import with_target
