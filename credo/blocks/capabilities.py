@@ -214,7 +214,7 @@ class CountsIgnored(Capability):
 class ByColumn(Capability):
     """Gives the contribution of each column to the log-likelihood."""
 
-    lacking = "columns can't be told apart"
+    lacking = "the columns' contributions can't be separated"
 
     @abstractmethod
     def by_column(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:

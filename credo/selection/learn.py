@@ -43,7 +43,7 @@ LEARNERS: dict[str, Callable[..., Classifier]] = {
     "network": NetworkClassifier,
 }
 EXPLAINED_ROWS = 100  # rows whose weights of evidence are averaged
-LEAST_SHARE = 0.005  # candidates with a smaller share aren't named
+NAMED_SHARE = 0.005  # candidates with a smaller share aren't named
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 
 
@@ -195,7 +195,7 @@ def _discriminant(base: Classifier, table: Source, rows: RowOptions) -> tuple[st
 
 def _why(name: str, found: Outcome) -> str:
     """The outcome in a sentence."""
-    parts = [each for each in found.tried if each.share > LEAST_SHARE and each.name != CLASS_SHARES]
+    parts = [each for each in found.tried if each.share > NAMED_SHARE and each.name != CLASS_SHARES]
     loss = f"log-loss {found.scores.log_loss:.4f} on held-out rows"
     shares = next((each.log_loss for each in found.tried if each.name == CLASS_SHARES), None)
     baseline = "" if shares is None else f" (class shares alone: {shares:.4f})"

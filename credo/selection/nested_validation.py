@@ -116,10 +116,35 @@ def outcome(
     fold, folds = _folds(sample, seed, len(model.classes), terms, model.counts_cells)
     sample = with_features(model, sample) if discriminative else sample
     fitted = Discriminative.of(model, sample, fold, folds)
-    learned = trained(model, sample)
-    excess = excess_of_factors(learned, sample)
     count = len(np.unique(fold))
     held_out_ratio = len(folds) / (count * sample.stride - 1)  # the ratio of held-out to training rows
+    scored, final, abandoned = _scored_folds(model, sample, fold, folds, terms, held_out_ratio)
+    pool = Pool.of(scored, model.class_weights, held_out_ratio)
+    if pool.held_out.rows.rows:
+        pool, others = chosen_pool(scored, pool, fitted)
+        abandoned += others
+    else:
+        tell("each class has one row (copies counted once): none can be held out, so there are no held-out scores")
+        pool = replace(pool, held_out=_by_shares(model, sample, pool.names))
+    how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
+    how = how if groups is None else f"{how} by groups"
+    share_variance = 2 * (len(model.classes) - 1) / sample.rows**2  # of χ²/n: the class shares are estimates
+    own = None if sample.groups is None else _groups(scored)
+    scores = _scores(model, pool.held_out.rows, pool.log_probabilities, [each.unknown for each in scored], how)
+    scores, shares = replace(scores, estimated=share_variance, held_out_ratio=held_out_ratio, groups=own), pool.shares
+    kept = [name for name in pool.names if name in final.weightings and (shares[name] or name in pool.kept)]
+    weighting = pooled([final.weightings[name] for name in kept], [shares[name] for name in kept])
+    tried = _tried(model, pool, abandoned, len(folds), scores)
+    weighting, parts = _with_parts(weighting, sample, fitted, shares)
+    return Outcome(whole_model, final, pool.stack, weighting, scores, tried, parts, _ranges(model, sample))
+
+
+def _scored_folds(
+    model: Classifier, sample: Sample, fold: NDArray[np.intp], folds: range, terms: int, held_out_ratio: float
+) -> tuple[list[ScoredFold], Candidates, list[Abandoned]]:
+    """The scored folds, the candidates of all rows, and pairs of columns that were abandoned after the first folds."""
+    learned = trained(model, sample)
+    excess = excess_of_factors(learned, sample)
     scored, abandoned = list[ScoredFold](), list[Abandoned]()
     for k in folds[: min(FUTILITY_LOOKS, len(folds) - 1)] if model.counts_cells else ():
         scored.append(run_alone(_scored_fold(learned, sample, fold == k, excess, blanks=True)))
@@ -134,26 +159,7 @@ def outcome(
     whole = [candidates(learned, sample, excess)] if sample.rows <= FOLD_SUFFICES else []
     found: list[Any] = run_in_lockstep([*runs, *whole]) if lockstep else [run_alone(run) for run in (*runs, *whole)]
     scored += found[: len(runs)]
-    final: Candidates = found[-1] if whole else scored[0].candidates
-    pool = Pool.of(scored, model.class_weights, held_out_ratio)
-    if pool.held_out.rows.rows:
-        pool, others = chosen_pool(scored, pool, fitted)
-        abandoned += others
-    else:
-        tell("each class has one row (copies counted once): none can be held out, so there are no held-out scores")
-        pool = replace(pool, held_out=_by_shares(model, sample, pool.names))
-    how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
-    how = how if groups is None else f"{how} by groups"
-    share_variance = 2 * (len(model.classes) - 1) / sample.rows**2  # of χ²/n: the class shares are estimates
-    unknown = [each.unknown for each in scored]
-    scores = _scores(model, pool.held_out.rows, pool.log_probabilities, unknown, how)
-    own = None if sample.groups is None else _groups(scored)
-    scores, shares = replace(scores, estimated=share_variance, held_out_ratio=held_out_ratio, groups=own), pool.shares
-    kept = [name for name in pool.names if name in final.weightings and (shares[name] or name in pool.kept)]
-    weighting = pooled([final.weightings[name] for name in kept], [shares[name] for name in kept])
-    tried = _tried(model, pool, abandoned, len(folds), scores)
-    weighting, parts = _with_parts(weighting, sample, fitted, shares)
-    return Outcome(whole_model, final, pool.stack, weighting, scores, tried, parts, _ranges(model, sample))
+    return scored, found[-1] if whole else scored[0].candidates, abandoned
 
 
 def _of_sample(model: Classifier, sample: Sample) -> tuple[Classifier, Sample]:

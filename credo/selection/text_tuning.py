@@ -23,7 +23,7 @@ from credo.selection.significance import CLEAR_ERRORS, clear_gain
 from credo.selection.terms import Forms, Term, TermScores, Trained, centred, side_by_side
 from credo.selection.weighting import Group, Regression, losses_of_each
 
-DOCUMENT_SCORES, DOCUMENTS = 40_000, (500, 6000)  # documents x classes for choices; fewest and most documents
+DOCUMENT_SCORES, CHOICE_DOCUMENTS = 40_000, (500, 6000)  # documents x classes for choices; fewest and most documents
 COARSE_GRID: Grid = (0.25, 2.0, 16.0, 128.0, 1024.0), (0.0, 1.0, 2.0, 3.0)
 COMPARED_SMOOTHING = 0.1  # of likelihoods while they are compared: the default of 1 is too much, and tuning lowers it
 
@@ -42,7 +42,7 @@ def chosen_texts(trained: Trained, sample: Sample) -> ChosenTexts:
     texts = {name: views for name, views in model.views.items() if any(form in ODDS_FORMS for form in views)}
     if not texts:
         return ChosenTexts(model.settings, {}, None)
-    thin = sample.thinned(int(np.clip(DOCUMENT_SCORES // len(model.classes), *DOCUMENTS)))
+    thin = sample.thinned(int(np.clip(DOCUMENT_SCORES // len(model.classes), *CHOICE_DOCUMENTS)))
     odds, best = _chosen_odds(model, thin, only_forms(texts, ODDS_FORMS))
     settings, words = replace(model.settings, odds=odds), only_forms(texts, WORD_FORMS)
     smoothed = settings.smoothing if settings.estimate == "map" else min(settings.smoothing, COMPARED_SMOOTHING)
@@ -67,7 +67,10 @@ def _chosen_odds(model: Any, sample: Sample, forms: Forms) -> tuple[dict[Axis, t
     """
     likelihoods = model.terms_of(forms, model.settings).likelihoods
     rough = _best_of_grids(
-        model, sample.thinned(max(-(-sample.rows // 4), DOCUMENTS[0])), likelihoods, [COARSE_GRID] * len(likelihoods)
+        model,
+        sample.thinned(max(-(-sample.rows // 4), CHOICE_DOCUMENTS[0])),
+        likelihoods,
+        [COARSE_GRID] * len(likelihoods),
     )
     found = _best_of_grids(model, sample, likelihoods, [_fine_grid(*setting) for setting, _ in rough])
     odds = {each.block.axis: setting for (_, each), (setting, _) in zip(likelihoods, found, strict=True)}

@@ -95,7 +95,7 @@ def test_what_a_likelihood_lacks_is_refused_by_name() -> None:
         (c.LeavesOut, "rows can't be left out"),
         (c.Weighable, "columns can't be weighed"),
         (c.Draws, "no cells can be drawn"),
-        (c.ByColumn, "columns can't be told apart"),
+        (c.ByColumn, "the columns' contributions can't be separated"),
     ):
         assert wanted.of(likelihood) is None
         assert refused(wanted.needed, likelihood) == f"'x': {why}"

@@ -288,7 +288,7 @@ def expect_moments(
         np.zeros(groups),
     )
     power, base = bits.view(np.float64), np.zeros(SOFT_TILE)
-    beside = len(others) > 0
+    has_others = len(others) > 0
     for k in range(groups):
         peak[k] = log_shares[k] + constant[k].sum()
     for start in range(0, rows, SOFT_TILE):
@@ -300,13 +300,13 @@ def expect_moments(
             else:
                 shares[k] = log_shares[k]
                 add_known_squares(cells, scale[k], centre[k], constant[k], shares[k])
-        if beside:
+        if has_others:
             add_others(others, start, size, groups, shares)
         look_up(codes, start, size, groups, table, shares)
         share_out_tile(shares, groups, top, base, total, power, bits)
         about_shift = whole and near
         weigh_tile(shares, groups, start, size, weight, top, total, tops, totals, zeroth if about_shift else n)
-        if beside:
+        if has_others:
             write_shares(shares, start, size, groups, others)
         count_shares(codes, start, size, groups, shares, counts)
         if about_shift:

@@ -19,7 +19,11 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 ONE, ROW, STEPPED, MAPPED = 0, 1, 2, 3  # patterns of a run: one cell, consecutive cells, even steps, a map
-LONG_RUN, SHORT_RUN, LONGEST_MAP = 8, 64, 256  # a long dimension is a run; short ones are mapped, up to LONGEST_MAP
+LONG_DIMENSION, SHORT_RUN, LONGEST_MAP = (
+    8,
+    64,
+    256,
+)  # a long dimension is a run; short ones are mapped, up to LONGEST_MAP
 UNDERFLOW = 1e-150  # smaller products are scaled, and the log of the scale is kept
 DEPTH = 64  # dimensions at most: a table with more fits in no memory
 
@@ -69,7 +73,7 @@ def write_walk(
     for d in range(depth):
         whole = min(whole * lengths[d], LONGEST_MAP + 1)
     inner, run = 1, lengths[0]
-    mapped = whole <= LONGEST_MAP or run < LONG_RUN  # a small table is one run
+    mapped = whole <= LONGEST_MAP or run < LONG_DIMENSION  # a small table is one run
     while (
         inner < depth and mapped and (run < SHORT_RUN or whole <= LONGEST_MAP) and run * lengths[inner] <= LONGEST_MAP
     ):

@@ -148,10 +148,10 @@ def add_odds_of_row(
         for e in range(starts[codes[i]], ends[codes[i]]):
             own[at], sums[at] = columns[e], values[e]
             at += 1
-    alone, nobody, found = np.array([0, len(codes)]), np.full(1, -1, np.int32), np.zeros((1, len(out), 1, 1))
+    alone, no_class, found = np.array([0, len(codes)]), np.full(1, -1, np.int32), np.zeros((1, len(out), 1, 1))
     add_odds_now(
         np.arange(len(codes)).astype(np.int32), counts, rows, own, sums, held, least, totals, everything, doubts,
-        powers, alone, nobody, np.ones(1), found,
+        powers, alone, no_class, np.ones(1), found,
     )  # fmt: skip
     for k in range(len(out)):
         out[k] += weight * found[0, k, 0, 0]

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from credo.blocks.block import Block, Settings
+from credo.blocks.block import Settings
 from credo.blocks.categories import Categories
+from credo.blocks.dependence.cell_block import CellBlock
 from credo.blocks.dependence.cells import Cells, Cuts, bin_cell, bins_of, missing_cell, value_cell
 from credo.blocks.dependence.parents import Chooser
 from credo.core.evidence import Evidence, Part
@@ -32,7 +33,7 @@ Parents = Mapping[str, tuple[str, ...]]  # of columns, the strongest parent firs
 
 
 @dataclass(frozen=True)
-class Families(Block):
+class Families(CellBlock):
     """p(columns | class) = Πⱼ p(xⱼ | its parents, class), or p(xⱼ | its parents) for some columns."""
 
     names: tuple[str, ...]
@@ -42,15 +43,8 @@ class Families(Block):
     chooser: Chooser | None = field(default=None, compare=False)  # of the parents, unless they are given
 
     @property
-    def categories(self) -> tuple[str, ...]:
-        return tuple(name for name in self.names if name not in self.cuts)
-
-    @property
     def counted(self) -> frozenset[Any]:
-        cuts = tuple((name, self.cuts[name]) for name in self.names if name in self.cuts)
-        families = tuple((name, *self.parents.get(name, ())) for name in self.names)
-        own = {("families", families, cuts)}
-        return frozenset(own | ({*Categories(self.categories).counted} if self.categories else set()))
+        return self._counted_with("families", tuple((name, *self.parents.get(name, ())) for name in self.names))
 
     def keeps(self, label: Label) -> bool:
         return (label.counted == "family" and label.name in self.names) or Categories(self.categories).keeps(label)

@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from credo._kernels.blocks.dependence import count_cell_pairs
-from credo.blocks.block import Block, Settings
+from credo.blocks.block import Settings
 from credo.blocks.categories import Categories
+from credo.blocks.dependence.cell_block import CellBlock
 from credo.blocks.dependence.cells import Cells, Cuts, bin_cell, bins_of, missing_cell, value_cell
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -33,7 +34,7 @@ Reading = Literal["tree", "one-dependence", "pairwise"]
 
 
 @dataclass(frozen=True)
-class Dependence(Block):
+class Dependence(CellBlock):
     """p(columns | class), where each column depends on the class and on one other column.
 
     "tree": on its parent in a tree; "one-dependence": the average over all columns as the parent of the others;
@@ -46,14 +47,8 @@ class Dependence(Block):
     parents: Mapping[str, str] | None = field(default=None, compare=False)  # the tree, if it is given
 
     @property
-    def categories(self) -> tuple[str, ...]:
-        return tuple(name for name in self.names if name not in self.cuts)
-
-    @property
     def counted(self) -> frozenset[Any]:
-        cuts = tuple((name, self.cuts[name]) for name in self.names if name in self.cuts)
-        own = {("pairs", self.names, cuts)}
-        return frozenset(own | ({*Categories(self.categories).counted} if self.categories else set()))
+        return self._counted_with("pairs", self.names)
 
     def keeps(self, label: Label) -> bool:
         return label == PAIR_LABEL or Categories(self.categories).keeps(label)

@@ -47,7 +47,7 @@ from credo.numerics.exact import Array
 Flags = NDArray[np.bool_]
 
 PRUNING_FACTOR = 8  # times max_words: above this many words, the rarest are dropped
-LONGEST_TEXT = 2**31  # words of a text, at most: Arrow's strings have no more bytes
+MOST_TEXT_WORDS = 2**31  # words of a text, at most: Arrow's strings have no more bytes
 DIRECTIONS = 16  # of the random projection of documents to points
 NEW_WORDS = "no known word"
 
@@ -136,7 +136,7 @@ class Texts(Block, Limits, Prunes, Tallies):
         for label in self.tables:
             table = evidence[label].n
             words = table.along(1)
-            too_long = bool(((words > slack) & (words > LONGEST_TEXT * texts)).any())
+            too_long = bool(((words > slack) & (words > MOST_TEXT_WORDS * texts)).any())
             if too_long or (label == self.documents and exceeds(table.largest(), texts, slack)):
                 return label
         return None
