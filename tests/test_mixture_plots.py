@@ -84,3 +84,15 @@ def test_questions_are_answered_as_by_a_classifier(mixture: credo.Mixture) -> No
     assert credo.ask(mixture, "P(cluster | x=1, colour=red)") == pytest.approx(dict(enumerate(shares)))
     assert sum(credo.ask(mixture, "P(colour | cluster=0)").values()) == pytest.approx(1.0)
     assert {each["name"] for each in credo.asking.variables(mixture)} == {"cluster", "x", "<y>", "colour"}
+
+
+def test_one_strong_cell_leaves_the_others_their_shade() -> None:
+    """A column that is constant in all components but one tells that one apart by thousands of nats."""
+    rng = np.random.default_rng(0)
+    z = np.arange(90) % 3
+    table = {"x": rng.normal(3.0 * z, 1.0), "gain": np.where(z == 2, rng.normal(1e5, 10.0, 90), rng.normal(0, 0.1, 90))}
+    figure = credo.Mixture(3, "diagonal").fit(table).plot(kind="profile")
+    (image,) = figure.axes[0].get_images()
+    cells = np.asarray(image.get_array())
+    assert image.get_clim()[1] < 2.0
+    assert (np.sort(cells, axis=None)[::-1][:4] > 0.3).all()

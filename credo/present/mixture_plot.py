@@ -92,6 +92,15 @@ def points_of(mixture: Mixture, data: object, names: Sequence[str]) -> tuple[Arr
     return some.matrix([*names]), model.probabilities(some).argmax(1)
 
 
+def shades(nats: Array) -> Array:
+    """How dark cells are: 1 - exp(-nats), as a cell that tells components apart for sure needn't be any darker.
+
+    >>> shades(np.array([0.0, 0.1, 2.0, 1e6])).round(2).tolist()
+    [0.0, 0.1, 0.86, 1.0]
+    """
+    return np.asarray(-np.expm1(-nats))
+
+
 def profile_plot(mixture: Mixture) -> Figure:
     """A row for each column, a column for each component: darker where the column distinguishes the component more."""
     from credo.present.plotting import Figure
@@ -103,7 +112,7 @@ def profile_plot(mixture: Mixture) -> Figure:
             nats[trait.column] = max(nats.get(trait.column, 0.0), trait.nats)
     names = sorted(nats, key=lambda name: -nats[name])[:PROFILE_COLUMNS]
     traits = [{trait.column: trait for trait in each.traits} for each in components]
-    heights = np.array([[own[name].nats if name in own else 0.0 for own in traits] for name in names])
+    heights = shades(np.array([[own[name].nats if name in own else 0.0 for own in traits] for name in names]))
     size = (1.5 + 1.7 * len(components), 1.0 + 0.45 * len(names))
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots()

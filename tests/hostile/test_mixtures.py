@@ -136,3 +136,15 @@ def test_wide_tables_of_few_rows() -> None:
     assert len({*mixture.predict(x[:25])}) == len({*mixture.predict(x[25:])}) == 1
     assert len(mixture.names) == 2
     assert len(mixture.choices) < 15
+
+
+def test_copies_of_rows_are_told() -> None:
+    """To the evidence, equal continuous numbers are clusters; rounded ones repeat as it is."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(60, 2))
+    with pytest.warns(credo.Notice, match="50% of the rows are copies of others"):
+        credo.Mixture(most_components=2).fit(np.concatenate([x, x]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        credo.Mixture(most_components=2).fit(np.concatenate([x, x]).round(1))
+        credo.Mixture(2).fit(np.concatenate([x, x]))

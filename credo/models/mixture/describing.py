@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,7 +110,7 @@ def _trait(column: str, lines: list[Parameter], k: int, weights: Array) -> Trait
         rate = known["rate"].estimates
         here, there = float(rate[k]), float(rest @ rate)
         nats = 0.0 if alone else float(rel_entr(here, there) - here + there)
-        return Trait(column, _compared(here, there, alone), "" if alone else f"{there:.4g}", nats)
+        return Trait(column, f"{_compared(here, there, alone)}{here:.4g}", "" if alone else f"{there:.4g}", nats)
     values = [line for line in lines if line.what == "probability"]
     if not values:
         return None
@@ -133,8 +134,19 @@ def _number(column: str, mean: Array, sd: Array | None, k: int, rest: Array, sca
         said = "" if alone or abs(here - there) < 1 else "later: " if here > there else "earlier: "
         return Trait(column, f"{said}{_day(here)}{deviation} days", "" if alone else _day(there), float(nats))
     unit, slight = " log" if scale == "logarithms" else "", SLIGHT_DEVIATION * np.sqrt(min(variance, wider))
-    said = _compared(here, there, alone, float(slight))
-    return Trait(column, f"{said}{deviation}{unit}", "" if alone else f"{there:.4g}", float(nats))
+    said = f"{_compared(here, there, alone, float(slight))}{_rounded(here, float(spread[k]))}"
+    others = "" if alone else _rounded(there, float(np.sqrt(wider)))
+    return Trait(column, f"{said}{deviation}{unit}", others, float(nats))
+
+
+def _rounded(mean: float, deviation: float) -> str:
+    """To the digits that its deviation is shown with.
+
+    >>> _rounded(1.05e-05, 0.792), _rounded(4.2634, 0.401), _rounded(3365.2, 310.0), _rounded(0.125, 0.0)
+    ('0', '4.263', '3365', '0.125')
+    """
+    digits = 2 - floor(log10(deviation)) if deviation > 0 else 300
+    return f"{round(mean, digits) + 0.0:.4g}"
 
 
 def _day(days: float) -> str:
@@ -145,8 +157,8 @@ def _day(days: float) -> str:
 
 def _compared(here: float, there: float, alone: bool, slight: float = 0.0) -> str:
     if alone or abs(here - there) <= max(SLIGHT * abs(there), slight):
-        return f"{here:.4g}"
-    return f"{'higher' if here > there else 'lower'}: {here:.4g}"
+        return ""
+    return "higher: " if here > there else "lower: "
 
 
 def _texts(model: GaussianDiscriminant, k: int) -> list[Trait]:

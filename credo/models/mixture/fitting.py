@@ -105,6 +105,12 @@ class Problem:
         points = self.places.points
         return len(np.unique(points, axis=0, equal_nan=True)) if points.shape[1] else 1
 
+    @property
+    def copies(self) -> int:
+        """Rows of the sample that repeat others; 0 where all numbers are rounded, which repeat as it is."""
+        continuous = any(each.values is None and not each.resolution for each in self.numbers.values())
+        return len(self.places.points) - self.distinct if continuous else 0
+
     @cached_property
     def _points(self) -> Points:
         return Points(self.places.points)

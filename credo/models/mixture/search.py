@@ -30,6 +30,7 @@ PATIENCE = 2  # numbers of components tried above the best
 NEW_STARTS = 3  # beside the splits
 STEPS, TOLERANCE = 60, 3e-5  # of EM, for each number tried
 CLEARLY = log(20.0)  # nats: odds of 20 to 1, strong evidence in the words of Kass and Raftery (1995)
+MANY_COPIES = 0.02  # share of the rows, above which there is a notice
 FULL_STEPS = 40  # of EM on all rows, for the numbers still open
 
 
@@ -77,6 +78,12 @@ def best_choice(
     problem: Problem, components: int | None, covariance: Covariance | str, most: int
 ) -> tuple[Fit, tuple[Choice, ...]]:
     """The chosen fit of all rows, and all candidates: the chosen first, then by evidence."""
+    if components is None and problem.copies > MANY_COPIES * problem.sample.rows:
+        share = problem.copies / problem.sample.rows
+        tell(
+            f"{share:.0%} of the rows are copies of others: the evidence takes copies for clusters. Drop them, unless "
+            "each was observed by itself"
+        )
     found, interrupted = _found(problem, components, covariance, most)
     if problem.sampled:
         tried = [*_until_interrupted(_tried_on_all(problem, found, components))]
