@@ -240,7 +240,7 @@ def test_names_given_twice(tmp_path: Path) -> None:
     assert "two columns are named 'x'" in refused(estimated, write_arrow(tmp_path / "a.arrow", twice))
     assert "two columns are named 'x'" in refused(estimated, write_parquet(tmp_path / "a.parquet", twice))
     upper = write_parquet(tmp_path / "b.parquet", pa.table({"x": [1], "X": [2]}))
-    assert "doesn't tell upper from lower case" in refused(estimated, upper)
+    assert "doesn't distinguish upper and lower case" in refused(estimated, upper)
     upper = write(tmp_path / "b.jsonl", '{"x": 1, "X": 2}\n')
     assert "the columns 'X' and 'x' differ only in case" in refused(estimated, upper)
     assert "duplicate key" in refused(estimated, write(tmp_path / "c.jsonl", '{"x": 1, "x": 2}\n'))
