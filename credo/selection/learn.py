@@ -163,7 +163,7 @@ def _learned(base: Classifier, table: Source, rows: RowOptions, kind: str, start
             found.scores,
             time.perf_counter() - start,
         )
-    return replace(model, report=report)
+    return model.replaced(report=report)
 
 
 def _discriminant(base: Classifier, table: Source, rows: RowOptions) -> tuple[str, Outcome]:

@@ -83,7 +83,7 @@ class Outcome:
             model.n, self.scores.log_loss, mixed, mixture, settings.odds, settings.shrinkage,
             self.stack.discount, settings.backoff, self.stack.noise, self.parts, self.ranges,
         )  # fmt: skip
-        return TunedClassifier(model.narrowed(views), tuning, joint=joint)
+        return TunedClassifier(model.narrowed(views), tuning).replaced(joint=joint)
 
 
 def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedClassifier:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -49,8 +49,8 @@ class TunedClassifier(Classifier):
 
     model: Classifier
     tuning: Tuning
-    report: Report | Any = None
-    joint: bool = False  # whether `tune` tries joint forms of columns, too, as credo.learn does
+    report: Report | Any = field(init=False, default=None)
+    joint: bool = field(init=False, default=False)  # whether `tune` tries joint forms of columns, too, as credo.learn does
 
     @property
     def target(self) -> str | None:

@@ -319,6 +319,7 @@ TUNED = Stored(
         "report": t.optional(REPORT.type),
         "joint": t.FLAG,
     },
+    learned=("report", "joint"),
     consistent=_tuned_holds,
 )
 
