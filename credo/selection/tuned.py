@@ -50,7 +50,7 @@ class TunedClassifier(Classifier):
     model: Classifier
     tuning: Tuning
     report: Report | Any = field(init=False, default=None)
-    joint: bool = field(init=False, default=False)  # whether `tune` tries joint forms of columns, too, as credo.learn does
+    joint: bool = field(init=False, default=False)  # whether `tune` tries joint forms, too, as credo.learn does
 
     @property
     def target(self) -> str | None:
