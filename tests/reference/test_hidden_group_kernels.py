@@ -10,8 +10,8 @@ from credo._kernels.core.soft_sums import SOFT_TILE
 from credo.numerics.exact import Array
 
 GROUPS, COLUMNS, VALUES = 5, 6, 7
-RESIDUAL_WEIGHT = np.empty((0, 0))  # no other columns
-UNCODED = np.empty((0, 0), dtype=np.int32), RESIDUAL_WEIGHT, RESIDUAL_WEIGHT  # no joint values
+NO_OTHERS = np.empty((0, 0))  # no other columns
+UNCODED = np.empty((0, 0), dtype=np.int32), NO_OTHERS, NO_OTHERS  # no joint values
 SIZES = [0, 1, SOFT_TILE - 1, SOFT_TILE, SOFT_TILE + 1, 3 * SOFT_TILE + 7]
 
 
@@ -70,7 +70,7 @@ def test_independent_numbers(size: int, columns: int, away: float, missing: floa
     known, first, second = np.zeros((3, GROUPS, columns))
     said = rng.normal(size=(size, GROUPS))  # by other columns
     said[rng.random(said.shape) < 0.1] = -np.inf
-    others = said.copy() if beside else RESIDUAL_WEIGHT
+    others = said.copy() if beside else NO_OTHERS
     codes, table = rng.integers(0, VALUES, (joined, size), dtype=np.int32), rng.normal(size=(VALUES, GROUPS))
     table[rng.random(table.shape) < 0.05], counts = -np.inf, np.zeros((VALUES, GROUPS))
     law = shift, scale, centre, constant, log_shares
@@ -105,7 +105,7 @@ def test_moments_about_the_shift_lose_few_digits() -> None:
     n, (known, first, second) = np.zeros(1), np.zeros((3, 1, 1))
     ones, zero = np.ones(len(x)), np.zeros((1, 1))
     law = zero[0], scale, scale, zero, zero[0]
-    expect_moments(x, ones, *law, RESIDUAL_WEIGHT, *UNCODED, tops, totals, n, known, first, second)
+    expect_moments(x, ones, *law, NO_OTHERS, *UNCODED, tops, totals, n, known, first, second)
     z = NEAR_SHIFT * (x - 1.0)
     np.testing.assert_allclose(second, (z**2).sum(), rtol=1e-11)
     np.testing.assert_allclose(first, z.sum(), atol=1e-10)
@@ -141,7 +141,7 @@ def test_impossible_rows_belong_to_no_group() -> None:
     ones = np.ones((2, COLUMNS))
     impossible = np.full(2, -np.inf)
     law = np.zeros(COLUMNS), ones, ones, ones, impossible
-    expect_moments(x, weight, *law, RESIDUAL_WEIGHT, *UNCODED, tops, totals, n, known, first, second)
+    expect_moments(x, weight, *law, NO_OTHERS, *UNCODED, tops, totals, n, known, first, second)
     assert (tops == -np.inf).all()
     assert not totals.any()
     assert not n.any()
