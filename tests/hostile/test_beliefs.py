@@ -74,7 +74,7 @@ def test_every_family_is_tried() -> None:
 def test_priors_that_arent() -> None:
     for prior in ("flat", 3, [1, 1]):
         text = refused(credo.estimate, {"x": [1, 0]}, "x", prior=prior)
-        assert "prior must be a family (as BetaBernoulli(1, 1)), 'default' or 'empirical', but is" in text
+        assert "prior must be a family (such as BetaBernoulli(1, 1)), 'default' or 'empirical', but is" in text
 
 
 def test_a_value_that_the_prior_doesnt_know() -> None:

@@ -107,12 +107,14 @@ def test_a_tree_without_hope_is_given_up_and_nothing_else_changes(monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("mean", "spread", "hopeful"), [(0.05, 0.1, True), (-0.05, 0.1, False), (0.0, 0.4, True), (0.001, 0.001, False)]
+    ("mean", "spread", "may_gain"), [(0.05, 0.1, True), (-0.05, 0.1, False), (0.0, 0.4, True), (0.001, 0.001, False)]
 )
-def test_hope_is_a_chance_of_a_clear_gain_that_matters(mean: float, spread: float, hopeful: bool) -> None:
+def test_candidates_are_kept_while_a_clear_and_relevant_gain_is_possible(
+    mean: float, spread: float, may_gain: bool
+) -> None:
     """Of 60 rows of 300: z = 3.9; z = -3.9; nothing known yet (P = 16%); a gain of 0.2% of the log-loss."""
     gain = mean + spread * np.tile([-1.0, 1.0], 30)
-    assert pooling._may_gain(gain, np.full(60, -0.5), np.ones(300), held_out_ratio=0.0) is hopeful
+    assert pooling._may_gain(gain, np.full(60, -0.5), np.ones(300), held_out_ratio=0.0) is may_gain
 
 
 @pytest.mark.parametrize("model", ["mixed", "worded"])
