@@ -242,7 +242,7 @@ def test_averages_are_refitted_for_each_fold(parts: list[pd.DataFrame], monkeypa
 
 
 def test_learning_curves_are_compared_on_a_sample(parts: list[pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.selection.comparison.MOST_ROWS", 300)
+    monkeypatch.setattr("credo.selection.comparison.COMPARED_ROWS", 300)
     monkeypatch.setattr(DaskPiece, "rows", property(lambda _: pytest.fail("a partition was read by the driver")))
     few = [part[["z", "word", "mass", "kind"]] for part in parts]
     for weight in (None, "mass"):
@@ -264,7 +264,7 @@ def test_numbers_are_learned_from_a_sample_drawn_where_rows_are(
             yield found
 
     most, before, came = 300, Remote.map, list[int]()
-    monkeypatch.setattr("credo.selection.regression.MOST_ROWS", most)
+    monkeypatch.setattr("credo.selection.regression.CHOICE_ROWS", most)
     monkeypatch.setattr(Remote, "map", mapped)
     some = [part.assign(z=part["z"].where(part.index % 7 > 0)) for part in parts]
     how: Any = {"target": "z", "kinds": {**FEW, **({} if weight else {"mass": "ignore"})}, "weight": weight}

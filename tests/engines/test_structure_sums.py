@@ -55,7 +55,7 @@ def test_structure_of_numbers_is_learned_from_sums(what: str, monkeypatch: pytes
 
 @pytest.mark.parametrize("what", ["numbers", "mixed", "categories"])
 def test_files_are_summed_by_the_engine(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    monkeypatch.setattr("credo.data.partitions.PARTITION_BYTES", 1)
     for i, part in enumerate(parts_of(rows())):
         part.to_parquet(tmp_path / f"{i}.parquet")
     data, how = str(tmp_path / "*.parquet"), ASKED[what]
@@ -96,7 +96,7 @@ def test_an_infinite_number_is_one_clear_error() -> None:
 
 def test_many_rows_are_not_called_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where counts alone come to the driver, it has no rows to count."""
-    monkeypatch.setattr("credo.networks.structure.frame_columns.MOST_BYTES", 0)
+    monkeypatch.setattr("credo.networks.structure.frame_columns.MOST_DISTINCT_BYTES", 0)
     frame = dask_frame(parts_of(rows()[["mood", "place"]]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

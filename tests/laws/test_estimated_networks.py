@@ -17,7 +17,7 @@ from credo.errors import CredoError, Notice, SizeError
 from credo.networks.answers import Estimated, EstimatedNumber
 from credo.networks.factor import Factor
 from credo.networks.inference import joint_table as whole
-from credo.networks.inference import rows, sizes, trees
+from credo.networks.inference import rooted_tree, sizes, trees
 from credo.networks.inference import sampling as drawing
 from credo.networks.inference.approximate import estimates
 from credo.networks.inference.estimate import JointQuery
@@ -37,7 +37,7 @@ def cramped(monkeypatch: pytest.MonkeyPatch) -> None:
     """No tree fits, however small."""
     monkeypatch.setattr(trees, "check_size", lambda cells: sizes.check_size(2.0**60 * cells))
     monkeypatch.setattr(whole, "LARGEST_JOINT_TABLE", 0)
-    monkeypatch.setattr(rows, "KEPT_PRODUCT", 0)
+    monkeypatch.setattr(rooted_tree, "KEPT_PRODUCT", 0)
     for name in ("SMALL_TREE", "MIDDLE_TREE"):
         monkeypatch.setattr(trees, name, 0)
 
