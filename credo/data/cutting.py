@@ -126,3 +126,17 @@ def _row_bytes(batch: Batch) -> float:
             array = array.cast(pa.string()) if pa.types.is_string_view(array.type) else array
             total += array.nbytes * (STRING_FACTOR if not pa.types.is_primitive(array.type) else 1)
     return total / head.rows
+
+
+def of_one_type(parts: Sequence[Batch]) -> Sequence[Batch]:
+    """Files may hold whole numbers in some places and fractions in others: these are cast to a common type."""
+    kinds = {name: [part.columns[name].type for part in parts] for name in parts[0].columns}
+    wider = {name: _common(own) for name, own in kinds.items() if len(set(own)) > 1}
+    if not wider:
+        return parts
+    return [part.with_columns({name: part.columns[name].cast(kind) for name, kind in wider.items()}) for part in parts]
+
+
+def _common(kinds: Sequence[Any]) -> pa.DataType:
+    numbers = (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind) for kind in kinds)
+    return pa.float64() if all(numbers) else pa.string()

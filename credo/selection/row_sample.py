@@ -1,4 +1,4 @@
-"""A sample of rows that have a target and a weight: drawn where they are, so that no others travel."""
+"""A sample of the rows that have a target and a weight, drawn on the workers: no other row travels."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from credo import engines
 from credo.core.learning import RowWeights, Weights
 from credo.data import Batch, Source, cells
 from credo.data.arrow_arrays import numpy_array
-from credo.data.cutting import joined
-from credo.models.mixture.rows import of_one_type
+from credo.data.cutting import joined, of_one_type
 from credo.numerics.exact import Array
 
 
 class Lots(NamedTuple):
-    """How many rows there are, how many could be drawn, and the lowest numbers that these drew."""
+    """The number of rows, the number that can be drawn, and the lowest of their random numbers."""
 
     rows: int
     known: int
@@ -27,7 +26,7 @@ class Lots(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DrawLots:
-    """The job of one batch: a number between 0 and 1 for each row, which follows from the batch's place."""
+    """The job of one batch: a random number for each row, seeded by the batch's first row."""
 
     weights: RowWeights
     target: str
@@ -39,7 +38,7 @@ class DrawLots:
         return Lots(batch.rows, len(known), np.sort(known)[: self.most])
 
     def of(self, batch: Batch) -> Array:
-        """∞ of rows that can't be drawn. (rows,)"""
+        """Uniform between 0 and 1; ∞ for rows without a target or a weight. (rows,)"""
         lots = np.random.default_rng([0, batch.start]).random(batch.rows)
         known = numpy_array(cells.missing(batch.column(self.target)).is_valid())
         return np.where(known & (self.weights.of_rows(batch) > 0), lots, np.inf)
@@ -51,7 +50,7 @@ class DrawLots:
 
 @dataclass(frozen=True, eq=False)
 class TakeDrawn:
-    """The job of one batch: its rows that drew no more than a number, and their weights."""
+    """The job of one batch: its rows with a random number up to `most`, and their weights."""
 
     draw: DrawLots
     most: float
@@ -64,8 +63,8 @@ class TakeDrawn:
 def sampled_rows(
     table: Source, target: str, weights: Weights, most: int, few: bool = False
 ) -> tuple[Source, Array] | None:
-    """So many rows, or all that have a target and a weight, in memory, and their weights. None if there are none; and
-    if the table has no more rows than that, whatever they are, unless `few` is true."""
+    """At most `most` rows that have a target and a weight, in memory, and their weights. None if there are none; and,
+    unless `few`, if the table has no more than `most` rows."""
     draw = DrawLots(weights.of_a_row, target, most)
     lots = engines.reduce(draw, weights.partitions(table, [target]), draw.total)
     if lots is None or not lots.known or (lots.rows <= most and not few):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from credo import engines
 from credo.core.learning import Weight, Weights
 from credo.data import Batch, Source
-from credo.data.cutting import joined
+from credo.data.cutting import joined, of_one_type
 from credo.data.partitions import Opened
 from credo.engines import Partition
 from credo.errors import DataError
@@ -69,17 +67,3 @@ class Sampled:
             return batch
         drawn = np.random.default_rng([self.seed, batch.start]).random(batch.rows)
         return batch.take(np.flatnonzero(drawn < self.share))
-
-
-def of_one_type(parts: Sequence[Batch]) -> Sequence[Batch]:
-    """Files may hold whole numbers in some places and fractions in others: these are cast to a common type."""
-    kinds = {name: [part.columns[name].type for part in parts] for name in parts[0].columns}
-    wider = {name: _common(own) for name, own in kinds.items() if len(set(own)) > 1}
-    if not wider:
-        return parts
-    return [part.with_columns({name: part.columns[name].cast(kind) for name, kind in wider.items()}) for part in parts]
-
-
-def _common(kinds: Sequence[Any]) -> pa.DataType:
-    numbers = (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind) for kind in kinds)
-    return pa.float64() if all(numbers) else pa.string()
