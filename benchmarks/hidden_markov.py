@@ -18,7 +18,7 @@ from credo import HiddenMarkov
 from credo.core.em import expected
 from credo.data import source
 from credo.engines.local import one_blas_thread
-from credo.models.hidden_markov.expecting import EQUAL
+from credo.models.hidden_markov.expecting import EQUAL_WEIGHTS
 from credo.models.hidden_markov.learning import unfitted
 
 ROWS, COLUMNS = 1_000_000, 3
@@ -89,7 +89,7 @@ def _fit_peer(peer: Any, x: Any, lengths: list[int], steps: int) -> Any:
 def _em_step(model: HiddenMarkov, table: Any) -> float:
     """An E-step over all sequences and the M-step after it; the data is read beforehand, as hmmlearn's is an array."""
     rows = model._table(source(table))
-    reader, chain = rows.reader(), unfitted(model, None, EQUAL).with_evidence(model._seen)
+    reader, chain = rows.reader(), unfitted(model, None, EQUAL_WEIGHTS).with_evidence(model._seen)
 
     def step() -> None:
         nonlocal chain

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import credo
-from credo.models.hidden_markov.expecting import EQUAL
+from credo.models.hidden_markov.expecting import EQUAL_WEIGHTS
 from credo.models.hidden_markov.learning import unfitted
 
 ROWS = 6
@@ -99,7 +99,7 @@ def test_sequences_of_one_row_are_a_mixture(estimate: Any) -> None:
     start = rng.dirichlet([1, 1], 140)
     data = {"x": x, "y": y, "id": np.arange(140)}
     hmm = credo.HiddenMarkov(2, estimate=estimate, steps=40, tolerance=0.0).fit(data, sequence="id", start=start)
-    chain = unfitted(hmm, None, EQUAL)
+    chain = unfitted(hmm, None, EQUAL_WEIGHTS)
     conditional = chain.emission.conditional
     batch = _batch({"x": x, "y": y})
     levels = chain.emission.levels

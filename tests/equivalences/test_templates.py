@@ -12,7 +12,7 @@ from credo.core.em import added
 from credo.core.labels import Label
 from credo.data import source
 from credo.models.hidden_markov.chain import INITIAL, TRANSITIONS
-from credo.models.hidden_markov.expecting import EQUAL
+from credo.models.hidden_markov.expecting import EQUAL_WEIGHTS
 from credo.models.hidden_markov.learning import unfitted
 from credo.networks.learning import TableEM
 from credo.networks.templates.learning import SliceEM
@@ -62,7 +62,7 @@ def test_the_same_counts_and_step_of_em() -> None:
     np.testing.assert_allclose(evidence[Label("column", "sky")].n.value, expected[TRANSITIONS].n.value, atol=1e-9)
     begun = expected[INITIAL].n.value[:, 0]
     np.testing.assert_allclose(evidence[Label("column", "first(sky)")].n.value, begun, atol=1e-9)
-    after = unfitted(hmm, None, EQUAL).with_evidence(expected).shares
+    after = unfitted(hmm, None, EQUAL_WEIGHTS).with_evidence(expected).shares
     tables = own.with_evidence(evidence).tables.network.tables
     np.testing.assert_allclose(tables["sky[1]"], after.step, atol=1e-10)
     np.testing.assert_allclose(tables["sky[0]"], after.first, atol=1e-10)

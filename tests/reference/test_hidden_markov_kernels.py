@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from credo._kernels.hidden_markov.log_smoothing import pass_backward_log, pass_forward_log
-from credo._kernels.hidden_markov.paths import find_best_paths, pass_best, trace_back
+from credo._kernels.hidden_markov.paths import find_best_paths
 from credo._kernels.hidden_markov.smoothing import pass_backward, pass_forward
 from credo._kernels.jit import forced
 from credo._kernels.models.shares import take_top
-from credo.models.hidden_markov.passes import Counted, Links, Passes, Scaled, stretches_of
+from credo.models.hidden_markov.passes import Counted, Links, Passes, Scaled, best_path, stretches_of
 
 Case = tuple[Any, Any, Any, Any]  # logs, starts, initial, transitions
 
@@ -185,24 +185,14 @@ def test_a_state_that_is_never_reached_may_fit_best_for_long() -> None:
     np.testing.assert_allclose(pairs, [[49.0, 0.0], [0.0, 0.0]])
 
 
-def best(given: Case, cuts: tuple[int, ...] = ()) -> tuple[Any, Any]:
+def best(given: Case, cuts: tuple[int, ...] = (), **limit: int) -> tuple[Any, Any]:
     logs, starts, initial, transitions = given
-    rows, states = logs.shape
-    with np.errstate(divide="ignore"):
-        log_initial, log_transitions = np.log(initial), np.log(transitions)
-    came_from = np.zeros((rows, states), dtype=np.uint8)
-    reached, path = np.zeros(states), np.empty(rows, dtype=np.int32)
-    ends, log_best = np.empty(len(starts) - 1, dtype=np.int32), np.empty(len(starts) - 1)
-    edges = [0, *cuts, rows]
-    for a, b in pairwise(edges):
-        n, last = np.searchsorted(starts, [a, b - 1], side="right") - 1
-        local = np.array([0, *(starts[n + 1 : last + 1] - a), b - a])
-        pass_best(
-            logs[a:b].copy(), local, bool(a > starts[n]), log_initial, log_transitions, reached, came_from[a:b],
-            ends[n : last + 1], log_best[n : last + 1],
-        )  # fmt: skip
-    trace_back(path, starts, ends, came_from)
-    return path, log_best
+    stretches = stretches_of(starts, [0, *cuts, len(logs)])
+
+    def logs_of(k: int) -> Any:
+        return logs[stretches[k].a : stretches[k].b].copy()
+
+    return best_path(Links(initial, transitions), logs_of, logs_of, stretches, **limit)
 
 
 @pytest.mark.parametrize("choice", ["plain", "compiled"])
@@ -211,8 +201,8 @@ def test_the_best_path_is_the_best_of_all(choice: str, lengths: list[int], state
     given = case(4, lengths, states, zeros=zeros)
     logs, starts, initial, transitions = given
     with forced(choice):
-        for cuts in ((), (2,)):
-            path, log_best = best(given, cuts)
+        for cuts, held in (((), 100), ((2,), 100), ((2,), 0), ((1, 2), 0)):
+            path, log_best = best(given, cuts, held=held)
             for n, (a, b) in enumerate(pairwise(starts)):
                 *_, ((top, expected), *_) = enumerated(logs[a:b], initial, transitions)
                 assert log_best[n] == pytest.approx(top, abs=1e-12)

@@ -11,7 +11,7 @@ import pytest
 import credo
 from credo.core.em import expected as expected_of
 from credo.data import source
-from credo.models.hidden_markov.expecting import EQUAL
+from credo.models.hidden_markov.expecting import EQUAL_WEIGHTS
 from credo.models.hidden_markov.fitting import begun_with
 from credo.models.hidden_markov.given import START, with_given
 from credo.models.hidden_markov.learning import Sequenced, prepared, unfitted
@@ -63,7 +63,7 @@ def _chain_at_start(model: credo.HiddenMarkov, table: Any, start: Any) -> Any:
     data, given = with_given(source(table), start, (0, 1, 2), START)
     own, data, _ = prepared(model, data, (None, given), Sequenced("id", None, None))
     own = own.replaced(names=(0, 1, 2))
-    chain, reader = unfitted(own, None, EQUAL), own._table(data, (given,)).reader()
+    chain, reader = unfitted(own, None, EQUAL_WEIGHTS), own._table(data, (given,)).reader()
     begun = chain.with_evidence(begun_with(replace(chain, given=given), reader, 0))
     return begun.with_evidence(expected_of(begun, reader)[0])
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.hidden_markov.smoothing import SEQUENTIAL_STATES
-from credo._kernels.jit import late_kernel, late_kernel_of
+from credo._kernels.jit import late_kernel_of
 
 Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
@@ -18,59 +16,59 @@ Codes = NDArray[np.int32]
 
 @late_kernel_of(lambda logs, *_: 2 * logs.size * logs.shape[1])
 def pass_best(
-    logs: Array, starts: Starts, continues: bool, log_initial: Array, log_transitions: Array,
-    reached: Array, came_from: NDArray[Any], ends: Codes, log_best: Array,
-) -> None:  # fmt: skip
-    """The Viterbi pass over a chunk of rows: reached[j] = log p of the best path to state j, kept between chunks;
-    came_from[t, j] is the state before it. ends[n] is the state of sequence n's best path at its last row of the
-    chunk, and log_best[n] the path's log p; ties go to the first."""
+    logs: Array, starts: Starts, continues: bool, log_initial: Array, log_transitions: Array, before: Array
+) -> None:
+    """The Viterbi pass over a chunk of rows: logs[t, j] becomes log p of the best path to state j of row t. `before` is
+    that of the row before the chunk, if this `continues` a sequence. (rows, states), (sequences + 1,), (states,)"""
     states = logs.shape[1]
-    best, place = np.empty(states), np.zeros(states)
+    reached, best = np.empty(states), np.empty(states)
+    for j in range(states):
+        reached[j] = before[j]
     for n in range(starts.shape[0] - 1):
         for t in range(starts[n], starts[n + 1]):
             if t == starts[n] and not (n == 0 and continues):
                 for j in range(states):
-                    reached[j] = log_initial[j] + logs[t, j]
-                continue
-            if states <= SEQUENTIAL_STATES:
-                for j in range(states):
-                    most, at = reached[0] + log_transitions[0, j], 0
-                    for i in range(1, states):
-                        w = reached[i] + log_transitions[i, j]
-                        if w > most:
-                            most, at = w, i
-                    best[j] = most
-                    came_from[t, j] = at
+                    best[j] = log_initial[j]
             else:
                 v = reached[0]
                 for j in range(states):
                     best[j] = v + log_transitions[0, j]
-                    place[j] = 0.0
                 for i in range(1, states):
-                    v, own = reached[i], float(i)  # as wide as the sums, so that both run in vector registers
+                    v = reached[i]
                     for j in range(states):
-                        w, b, p = v + log_transitions[i, j], best[j], place[j]
-                        place[j] = own if w > b else p
+                        w, b = v + log_transitions[i, j], best[j]
                         best[j] = w if w > b else b
-                for j in range(states):
-                    came_from[t, j] = int(place[j])
             for j in range(states):
-                reached[j] = best[j] + logs[t, j]
-        top = 0
-        for j in range(1, states):
-            top = j if reached[j] > reached[top] else top
-        ends[n], log_best[n] = top, reached[top]
+                w = best[j] + logs[t, j]
+                reached[j] = w
+                logs[t, j] = w
 
 
-@late_kernel
-def trace_back(path: Codes, starts: Starts, ends: Codes, came_from: NDArray[Any]) -> None:
-    """path = the states of each sequence's best path, traced back from its end."""
-    for n in range(starts.shape[0] - 1):
-        state = ends[n]
+@late_kernel_of(lambda reached, *_: 2 * reached.size)
+def trace_best(
+    reached: Array, starts: Starts, log_transitions: Array, after: int, path: Codes, log_best: Array
+) -> None:
+    """path = the states of each sequence's best path, traced back through pass_best's results; log_best = its log p.
+    Ties go to the first state. `after` is the state after the chunk, -1 at the end of a sequence. (rows, states),
+    (sequences + 1,), (states, states), (rows,), (sequences,)"""
+    states = reached.shape[1]
+    for n in range(starts.shape[0] - 2, -1, -1):
+        if n < starts.shape[0] - 2:
+            after = -1
         for t in range(starts[n + 1] - 1, starts[n] - 1, -1):
-            path[t] = state
-            if t > starts[n]:
-                state = came_from[t, state]
+            place = 0
+            if after < 0:
+                for j in range(1, states):
+                    place = j if reached[t, j] > reached[t, place] else place
+                log_best[n] = reached[t, place]
+            else:
+                most = reached[t, 0] + log_transitions[0, after]
+                for i in range(1, states):
+                    w = reached[t, i] + log_transitions[i, after]
+                    place = i if w > most else place
+                    most = w if w > most else most
+            path[t] = place
+            after = place
 
 
 @late_kernel_of(lambda logs, _, __, paths, *___: 4 * logs.size * logs.shape[1] * paths.shape[0])

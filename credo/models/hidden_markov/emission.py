@@ -16,6 +16,7 @@ from credo.core.membership import Hard, Membership, Soft
 from credo.data import Batch
 from credo.families.dirichlet import log_kernel, offset, shares
 from credo.models.conditional import Conditional, add_log_likelihoods
+from credo.models.known_columns import add_ignored
 from credo.models.latent.log_evidence import of_shares
 from credo.numerics.exact import Array
 
@@ -65,8 +66,7 @@ class Emission:
             return self.conditional.log_likelihood(batch)
         out = np.zeros((batch.rows, len(self.group_levels)))
         likelihoods, rows = self.conditional.likelihoods, batch.filled(self.conditional.names)
-        for cell, n in add_log_likelihoods(likelihoods, rows, out, base=True).items():
-            ignored[cell] = ignored.get(cell, 0) + n
+        add_ignored(ignored, add_log_likelihoods(likelihoods, rows, out, base=True))
         return out
 
     def member(self, batch: Batch, states: Array) -> Membership:

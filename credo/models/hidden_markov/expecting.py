@@ -27,15 +27,15 @@ from credo.models.hidden_markov.passes import Counted, Impossible, Links, Passes
 from credo.models.hidden_markov.pattern import Pattern
 from credo.numerics.exact import Array
 
-ROWS = 60_000  # of a stretch
-EQUAL = RowWeights()
+STRETCH_ROWS = 60_000  # of a stretch
+EQUAL_WEIGHTS = RowWeights()
 
 
 @dataclass(frozen=True)
 class Pieces:
     """A batch's rows, read in stretches."""
 
-    rows: int = ROWS
+    rows: int = STRETCH_ROWS
 
     def of(self, batch: Batch) -> tuple[Batch, ...]:
         if batch.rows <= self.rows:
@@ -53,7 +53,7 @@ class HiddenChain:
     estimate: Estimate  # of the chain's shares
     evidence: Evidence | None = None
     given: Given | None = None
-    weights: RowWeights = EQUAL
+    weights: RowWeights = EQUAL_WEIGHTS
 
     @property
     def pattern(self) -> Pattern:

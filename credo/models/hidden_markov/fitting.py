@@ -25,8 +25,8 @@ from credo.models.latent.log_evidence import of_columns
 from credo.models.latent.starts import Points, points_of, seeded_groups
 from credo.numerics.exact import Array
 
-SHORT, ROUGH = 20, 1e-5  # of the short runs from each start
-WINDOWS = (1, 9, 45)  # numbers of rows averaged for a start
+SHORT_STEPS, ROUGH_TOLERANCE = 20, 1e-5  # of the short runs from each start
+START_WINDOWS = (1, 9, 45)  # numbers of rows averaged for a start
 Reader = Callable[[], Iterable[Any]]
 
 
@@ -103,7 +103,7 @@ def best_start(chain: HiddenChain, reader: Reader, search: Search) -> HiddenChai
     starts = [
         chain.with_evidence(start_of(chain, sample, points, (search.seed, number))) for number in range(search.starts)
     ]
-    runs = Restarts(_short_run, (sample,).__iter__, sample.rows, SHORT, ROUGH, finalists=search.starts)
+    runs = Restarts(_short_run, (sample,).__iter__, sample.rows, SHORT_STEPS, ROUGH_TOLERANCE, finalists=search.starts)
     best = runs.best(starts)
     return best.model.with_evidence(best.evidence)
 
@@ -120,7 +120,7 @@ def start_of(chain: HiddenChain, sample: SequenceBatch, points: Array, seed: Any
     weight, states = chain.weights.of_rows(sample.batch), chain.prior.pattern.states
     codes = np.zeros(sample.rows, dtype=np.int32)
     if points.shape[1] and states > 1:
-        window = WINDOWS[seed[1] % len(WINDOWS)]
+        window = START_WINDOWS[seed[1] % len(START_WINDOWS)]
         (codes,) = seeded_groups(Points(windowed(points, window)), weight, states, [rng])
     if chain.given is not None and chain.given.column is not None:
         own = chain.given.codes(sample.batch)

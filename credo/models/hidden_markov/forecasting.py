@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from credo.models.hidden_markov.model import HiddenMarkov
 
 
-SHOWN = 4  # columns of a forecast
+SHOWN_COLUMNS = 4  # columns of a forecast
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,11 @@ class Forecast(Shown, Mapping[str, Any]):
         return len(self.columns)
 
     def __repr__(self) -> str:
-        said = [_said("state", self.states), *(_said(name, law) for name, law in [*self.columns.items()][:SHOWN])]
-        more = "; ..." if len(self.columns) > SHOWN else ""
+        said = [
+            _said("state", self.states),
+            *(_said(name, law) for name, law in [*self.columns.items()][:SHOWN_COLUMNS]),
+        ]
+        more = "; ..." if len(self.columns) > SHOWN_COLUMNS else ""
         return f"Forecast({counted(self.steps, 'step')} ahead: {'; '.join(said)}{more})"
 
 

@@ -12,11 +12,12 @@ import pyarrow as pa
 from credo import engines
 from credo.core.membership import Codes, Hard, Membership, Soft
 from credo.data import Batch, Source
+from credo.data.free_names import free_name
 from credo.errors import DataError, SchemaError, suggest
 from credo.numerics.exact import Array
 
 TARGET, START = "state", "start"  # names of columns for states given as an array
-SUM = 1e-6  # tolerance of a sum of probabilities
+SUM_TOLERANCE = 1e-6  # tolerance of a sum of probabilities
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Given:
     def _shares(self, batch: Batch) -> Array:
         x = np.column_stack([batch.numbers(name) for name in self.probabilities])
         known = ~np.isnan(x)
-        wrong = known.any(1) & ~(known.all(1) & (x >= 0).all(1) & (np.abs(x.sum(1) - 1) <= SUM))
+        wrong = known.any(1) & ~(known.all(1) & (x >= 0).all(1) & (np.abs(x.sum(1) - 1) <= SUM_TOLERANCE))
         if wrong.any():
             row = int(np.argmax(wrong))
             shown = ", ".join(f"{value:g}" for value in x[row])
@@ -167,9 +168,3 @@ class ColumnLevels:
             raise DataError(f"column {self.column!r} holds numbers with fractions; a state is one of a few values")
         found: list[Any] = levels.to_pylist()
         return found
-
-
-def free_name(name: str, taken: Sequence[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name

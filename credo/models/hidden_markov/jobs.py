@@ -19,7 +19,7 @@ from credo.models.hidden_markov.expecting import HiddenChain
 from credo.models.hidden_markov.passes import best_path
 from credo.numerics.exact import Array
 
-LARGEST = 2**28  # entries of the table that the k best paths of a sequence need
+MOST_PATH_ENTRIES = 2**28  # entries of the table that the k best paths of a sequence need
 
 
 class Found(NamedTuple):
@@ -87,7 +87,8 @@ class Decode:
     def __call__(self, batch: SequenceBatch) -> Found:
         (parts, stretches), ignored = self.chain.pieces(batch), Ignored()
         logs = self.chain.log_likelihood
-        path, log_best = best_path(self.chain.links, lambda k: logs(parts[k], ignored), stretches, batch.starts)
+        counting, again = (lambda k: logs(parts[k], ignored)), (lambda k: logs(parts[k]))
+        path, log_best = best_path(self.chain.links, counting, again, stretches)
         if np.isneginf(log_best).any():
             self.chain.passes(batch)  # raises the error that names the impossible row
         states = path if self.chain.pattern.plain else self.chain.pattern.positions[path].astype(np.int32)
@@ -151,10 +152,10 @@ class BestPaths:
         found, totals = [], self.chain.passes(batch).totals
         for n, (a, b) in enumerate(zip(batch.starts[:-1], batch.starts[1:], strict=True)):
             logs = self.chain.log_likelihood(batch.batch.slice(int(a), int(b - a)))
-            if logs.size * self.paths > LARGEST:
+            if logs.size * self.paths > MOST_PATH_ENTRIES:
                 raise SizeError(
                     f"the {self.paths} best paths of a sequence of {len(logs):,} rows take a table of over "
-                    f"{LARGEST:,} entries: ask for fewer, or cut the sequence"
+                    f"{MOST_PATH_ENTRIES:,} entries: ask for fewer, or cut the sequence"
                 )
             found.append(self._best(logs, float(totals[n])))
         return found, ignored_cells(self.chain, batch)

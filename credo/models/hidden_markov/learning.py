@@ -10,6 +10,7 @@ from credo.core.em import interruptible_em
 from credo.core.evidence import Evidence
 from credo.core.learning import RowWeights, Weight
 from credo.data import Source
+from credo.data.free_names import free_name
 from credo.errors import DataError, EvidenceError, SchemaError, counted
 from credo.models.hidden_markov.expecting import HiddenChain
 from credo.models.hidden_markov.fitting import (
@@ -21,7 +22,7 @@ from credo.models.hidden_markov.fitting import (
     counted_states,
     judged,
 )
-from credo.models.hidden_markov.given import START, TARGET, Given, free_name, with_given
+from credo.models.hidden_markov.given import START, TARGET, Given, with_given
 from credo.models.hidden_markov.naming import names_of
 from credo.models.latent.columns import Numbers, fitting, hidden_views, recorded_numbers
 from credo.notices import tell
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from credo.models.hidden_markov.model import HiddenMarkov
 
 MOST_STATES = 20  # that states="auto" tries
-PATIENCE = 2  # numbers of states without a gain, after which it stops
+NUMBERS_WITHOUT_GAIN = 2  # numbers of states without a gain, after which it stops
 
 
 class Sequenced(NamedTuple):
@@ -118,7 +119,7 @@ def _chosen(model: HiddenMarkov, table: Source, numbers: Numbers, weight: Weight
         after = own._with_evidence(fit.evidence, hidden=True, history=fit.history)
         found.append((judged(fit, model.settings), after))
         best, chosen = max(found, key=lambda pair: pair[0].log_evidence)
-        if fit.interrupted or size - best.states >= PATIENCE:
+        if fit.interrupted or size - best.states >= NUMBERS_WITHOUT_GAIN:
             break
         if 2 * (size + 1) > after.n:  # a state with one or two rows isn't evidence
             break

@@ -22,6 +22,7 @@ from credo.core.membership import Hard
 from credo.core.records import Surface, with_fields
 from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
+from credo.data.free_names import free_name
 from credo.data.schema import Column, Kind, Schema
 from credo.data.sequences import Sequences, whole_sequences
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_discount, check_seed, counted, suggest
@@ -34,9 +35,9 @@ from credo.models.forms import Views
 from credo.models.hidden_markov.chain import INITIAL, TRANSITIONS, ChainPrior, seen_in
 from credo.models.hidden_markov.column_emissions import checked_emission, covariance_of, kinds_of
 from credo.models.hidden_markov.emission import COMPONENT, Emission
-from credo.models.hidden_markov.expecting import EQUAL, HiddenChain
+from credo.models.hidden_markov.expecting import EQUAL_WEIGHTS, HiddenChain
 from credo.models.hidden_markov.fitting import Search, Tried
-from credo.models.hidden_markov.given import Given, free_name
+from credo.models.hidden_markov.given import Given
 from credo.models.hidden_markov.jobs import (
     BestPaths,
     Decode,
@@ -51,6 +52,7 @@ from credo.models.hidden_markov.jobs import (
 from credo.models.hidden_markov.naming import checked_states, group_names, names_of
 from credo.models.hidden_markov.pattern import Pattern, Transitions, pattern_of, plain_transitions
 from credo.models.hidden_markov.reading import SequenceTable
+from credo.models.known_columns import add_ignored
 from credo.models.latent.columns import hidden_blocks
 from credo.models.naive_bayes import check_settings
 from credo.notices import tell_of_columns
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
     from credo.models.hidden_markov.live import LiveStates
     from credo.present.plotting import Figure
 
-NOTHING = "nothing was learned yet: fit(data) first"
+NOT_FITTED = "nothing was learned yet: fit(data) first"
 HIDDEN = (
     "states were hidden when it was learned, and their expected counts depend on all rows: {} is exact "
     "only where every state is given. update() continues EM with more rows; fit() starts again"
@@ -249,7 +251,7 @@ class HiddenMarkov(Surface):
         conditional: Conditional,
         estimate: Estimate,
         given: Given | None = None,
-        weights: RowWeights = EQUAL,
+        weights: RowWeights = EQUAL_WEIGHTS,
     ) -> HiddenChain:
         emission = Emission(conditional, pa.array(self.names), self.components)
         prior = ChainPrior(self.pattern, self.smoothing, self.sticky)
@@ -263,7 +265,7 @@ class HiddenMarkov(Surface):
     @property
     def _seen(self) -> Evidence:
         if self.evidence is None:
-            raise EvidenceError(NOTHING)
+            raise EvidenceError(NOT_FITTED)
         return self.evidence
 
     def _named(self) -> tuple[Any, ...]:
@@ -369,7 +371,7 @@ class HiddenMarkov(Surface):
             raise DataError(f"the number of paths must be whole and at least 1, but is {paths!r}")
         found, ignored = list[list[Path]](), Ignored()
         for batch, cells in engines.map(BestPaths(self.chain, int(paths)), self._opened(data).partitions()):
-            _add_cells(ignored, cells)
+            add_ignored(ignored, cells)
             for each in batch:
                 found.append([Path(self._array[own], float(log_p)) for own, log_p in zip(*each, strict=True)])
         _tell_ignored(ignored)
@@ -450,7 +452,7 @@ class HiddenMarkov(Surface):
         found: Found
         for found in engines.map(job, table.partitions()):
             parts.append(found.values if found.places is None else found.values[found.places])
-            _add_cells(ignored, found.ignored)
+            add_ignored(ignored, found.ignored)
         _tell_ignored(ignored)
         return np.concatenate(parts)
 
@@ -467,11 +469,6 @@ class HiddenMarkov(Surface):
         how = "hidden" if self.hidden else "given"
         sizes = counted(self.n_states, "state"), counted(self.n_sequences, "sequence")
         return f"HiddenMarkov({sizes[0]}, {how}; {columns}; {sizes[1]})"
-
-
-def _add_cells(ignored: Ignored, more: Ignored) -> None:
-    for cell, n in more.items():
-        ignored[cell] = ignored.get(cell, 0) + n
 
 
 def _tell_ignored(ignored: Ignored) -> None:

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.hidden_markov.log_smoothing import pass_backward_log, pass_forward_log
-from credo._kernels.hidden_markov.paths import pass_best, trace_back
+from credo._kernels.hidden_markov.paths import pass_best, trace_best
 from credo._kernels.hidden_markov.smoothing import pass_backward, pass_forward
 from credo._kernels.models.shares import take_top
 from credo.numerics.exact import Array
 
 HELD = 2**25  # numbers kept between the passes
+Codes = NDArray[np.int32]
 LogsOf = Callable[[int], Array]  # the log-likelihoods of a stretch's rows, in an array of its own. (rows, positions)
 
 
@@ -228,15 +229,31 @@ class Passes:
 
 
 def best_path(
-    links: Links, logs_of: LogsOf, stretches: list[Stretch], starts: NDArray[np.intp]
-) -> tuple[NDArray[np.int32], Array]:
-    """The most probable path of positions (Viterbi), and log p of each sequence with it. (rows,), (sequences,)"""
-    rows, size = int(starts[-1]), links.size
-    came_from = np.empty((rows, size), dtype=np.uint8 if size <= 2**8 else np.int32)
-    reached, path = np.zeros(size), np.empty(rows, dtype=np.int32)
-    ends, log_best = np.zeros(len(starts) - 1, dtype=np.int32), np.zeros(len(starts) - 1)
+    links: Links, logs_of: LogsOf, again: LogsOf, stretches: list[Stretch], held: int = HELD
+) -> tuple[Codes, Array]:
+    """The most probable path of positions (Viterbi), and log p of each sequence with it. (rows,), (sequences,)
+
+    `again` is `logs_of` for stretches whose log-likelihoods are computed a second time, since all don't fit in memory.
+    """
+    rows, sequences = (stretches[-1].b, stretches[-1].own.stop) if stretches else (0, 0)
+    path, log_best = np.empty(rows, dtype=np.int32), np.zeros(sequences)
+    last, kept = [np.zeros(links.size)], list[Array]()  # log p of the paths to the row before each stretch; to all rows
     for k, own in enumerate(stretches):
-        args = own.starts, own.continues, links.log_initial, links.log_transitions
-        pass_best(logs_of(k), *args, reached, came_from[own.a : own.b], ends[own.own], log_best[own.own])
-    trace_back(path, starts, ends, came_from)
+        reached = _reached(links, logs_of(k), own, last[k])
+        last.append(reached[-1].copy())
+        if rows * links.size <= held:
+            kept.append(reached)
+    after = -1
+    for k in range(len(stretches) - 1, -1, -1):
+        own = stretches[k]
+        reached = kept.pop() if kept else _reached(links, again(k), own, last[k])
+        part = path[own.a : own.b]
+        trace_best(reached, own.starts, links.log_transitions, -1 if own.ends else after, part, log_best[own.own])
+        after = int(part[0])
     return path, log_best
+
+
+def _reached(links: Links, logs: Array, own: Stretch, before: Array) -> Array:
+    """log p of the best path to each row and position, in the array of the log-likelihoods."""
+    pass_best(logs, own.starts, own.continues, links.log_initial, links.log_transitions, before)
+    return logs

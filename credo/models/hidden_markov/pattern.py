@@ -15,8 +15,8 @@ from credo.numerics.exact import Array
 
 Flags = NDArray[np.bool_]
 Transitions = Any  # "any", "left-to-right", {state: [states that may follow]}, or a matrix of 0 and 1
-NAMED = ("any", "left-to-right")
-LONGEST = 10_000  # rows of a minimum duration
+NAMED_PATTERNS = ("any", "left-to-right")
+LONGEST_DURATION = 10_000  # rows of a minimum duration
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +111,8 @@ def pattern_of(
     size = len(states)
     step, first = np.ones((size, size), dtype=bool), np.ones(size, dtype=bool)
     if isinstance(transitions, str):
-        if transitions not in NAMED:
-            raise PriorError(f"no such transitions, {transitions!r}; {suggest(transitions, NAMED)}")
+        if transitions not in NAMED_PATTERNS:
+            raise PriorError(f"no such transitions, {transitions!r}; {suggest(transitions, NAMED_PATTERNS)}")
         if transitions == "left-to-right":
             step, first = np.triu(step), np.arange(size) == 0
     elif isinstance(transitions, Mapping):
@@ -152,8 +152,8 @@ def _durations(duration: int | Mapping[Any, int], states: Sequence[Any]) -> NDAr
     given = dict(duration) if isinstance(duration, Mapping) else dict.fromkeys(states, duration)
     found = np.ones(len(states), dtype=np.intp)
     for state, rows in given.items():
-        if not isinstance(rows, int | np.integer) or isinstance(rows, bool) or not 1 <= rows <= LONGEST:
-            raise PriorError(f"duration must be a whole number from 1 to {LONGEST:,}, but is {rows!r:.60}")
+        if not isinstance(rows, int | np.integer) or isinstance(rows, bool) or not 1 <= rows <= LONGEST_DURATION:
+            raise PriorError(f"duration must be a whole number from 1 to {LONGEST_DURATION:,}, but is {rows!r:.60}")
         found[_place(state, states, "duration")] = rows
     return found
 

@@ -19,7 +19,7 @@ from credo.data.sequences import SequenceBatch, Sequences
 from credo.errors import DataError, counted
 from credo.notices import tell
 
-SAMPLE, PIECES = 20_000, 10  # rows sampled for starts, and the number of runs of rows
+SAMPLED_ROWS, SAMPLED_RUNS = 20_000, 10  # rows sampled for starts, and the number of runs of rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +112,11 @@ def sampled(reader: Callable[[], Iterable[Any]]) -> SequenceBatch:
     places = [*engines.map(Place(), reader())]
     if not places:
         raise DataError("the data is empty: there are no rows to learn from")
-    if sum(length for _, length in places) <= SAMPLE:
-        chosen, each, pieces = {start for start, _ in places}, SAMPLE, 1
+    if sum(length for _, length in places) <= SAMPLED_ROWS:
+        chosen, each, pieces = {start for start, _ in places}, SAMPLED_ROWS, 1
     else:
-        chosen = {places[int(i)][0] for i in np.linspace(0, len(places) - 1, PIECES).astype(int)}
-        each, pieces = SAMPLE // len(chosen), -(-PIECES // len(chosen))
+        chosen = {places[int(i)][0] for i in np.linspace(0, len(places) - 1, SAMPLED_RUNS).astype(int)}
+        each, pieces = SAMPLED_ROWS // len(chosen), -(-SAMPLED_RUNS // len(chosen))
     found = engines.map(Pieces(frozenset(chosen), each, pieces), reader())
     return _joined([batch for batch in found if batch is not None])
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.data.cells import instants
+from credo.data.free_names import free_name
 from credo.errors import DataError, check_seed
-from credo.models.hidden_markov.given import free_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

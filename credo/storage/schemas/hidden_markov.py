@@ -27,7 +27,7 @@ def _holds(model: HiddenMarkov) -> bool:
     from credo.data import Batch
     from credo.data.sequences import SequenceBatch
     from credo.models.hidden_markov.chain import INITIAL, TRANSITIONS
-    from credo.models.hidden_markov.expecting import EQUAL
+    from credo.models.hidden_markov.expecting import EQUAL_WEIGHTS
     from credo.models.hidden_markov.learning import unfitted
 
     evidence, column = model.evidence, str(model.column)
@@ -37,7 +37,7 @@ def _holds(model: HiddenMarkov) -> bool:
         return False
     one = SequenceBatch(Batch(0, 1, {}), np.array([0, 1]))
     member = Hard.of([0], len(model.names))
-    fresh = unfitted(model, None, EQUAL).begun(one, member, np.random.default_rng(0))
+    fresh = unfitted(model, None, EQUAL_WEIGHTS).begun(one, member, np.random.default_rng(0))
     joint = {label: part for label, part in evidence.parts.items() if _of_joint(model, label)}
     plain = Evidence(fresh.schema, {k: part for k, part in fresh.parts.items() if not _of_joint(model, k)})
     return learned(evidence, plain, joint) and all(map(_joint_holds, joint.values())) and _shares_hold(model)
