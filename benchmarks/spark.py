@@ -19,11 +19,11 @@ WARM, TIMED = 2, 3  # runs of each side
 
 def run() -> Iterator[Line | Limit]:
     """The same DataFrame of documents, kept in memory, cut into words and learned; the log-loss of other documents."""
-    from credo.engines.spark_session import HERE, started
+    from credo.engines.spark_session import LOCAL_SETTINGS, started
 
     learned, other = (_documents(seed, rows) for seed, rows in ((1, DOCUMENTS), (2, 20_000)))
     _compile_kernels(learned)
-    with started("local[2]", {**HERE, "spark.driver.memory": "3g"}) as session:
+    with started("local[2]", {**LOCAL_SETTINGS, "spark.driver.memory": "3g"}) as session:
         frame = session.createDataFrame(learned).repartition(4).cache()
         frame.count()
         pipeline = _mllib()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import resource
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -144,7 +143,7 @@ def peak_megabytes(work: Callable[..., object], *args: object) -> float:
 
 def _peak(work: Callable[..., object], args: tuple[object, ...]) -> float:
     work(*args)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return _peak_now()  # not ru_maxrss, which begins at the peak of the process that started this one
 
 
 def peak_above(work: Callable[[Callable[[], None]], None]) -> float:

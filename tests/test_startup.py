@@ -17,9 +17,13 @@ print(sorted(set(name.partition(".")[0] for name in sys.modules) & set({HEAVY}))
 """
 
 
-def loaded_by(statement: str) -> str:
-    code = LOADED.format(statement=statement)
+def printed_by(code: str) -> str:
+    """What a fresh interpreter prints."""
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def loaded_by(statement: str) -> str:
+    return printed_by(LOADED.format(statement=statement))
 
 
 @pytest.mark.parametrize(
@@ -127,3 +131,16 @@ try:
 except SystemExit as end:
     assert not end.code"""
     assert "pandas" not in loaded_by(statement).splitlines()[-1]
+
+
+def test_the_blas_that_scipy_loads_later_is_limited() -> None:
+    """NumPy and SciPy have one each; threads of both would compete with credo's."""
+    code = (
+        "from credo.engines.local import one_blas_thread, small_matrices\n"
+        "from threadpoolctl import threadpool_info\n"
+        "import numpy\n"
+        "with one_blas_thread(): pass\n"
+        "with small_matrices(): found = threadpool_info()\n"
+        "print(*(each['num_threads'] for each in found if each['user_api'] == 'blas'))"
+    )
+    assert set(printed_by(code).split()) == {"1"}

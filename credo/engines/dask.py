@@ -23,11 +23,11 @@ Result = TypeVar("Result")
 Work = TypeVar("Work", bound=tuple[Any, ...])
 Begun = list[Delayed]  # nodes of Dask's graph, pending or done
 
-WINDOW = 8 * FAN_IN  # partitions submitted at a time: whole trees, so that sums equal those of any engine
-AHEAD = 2  # windows in progress at a time
-LARGE = 2**16  # bytes: larger objects are sent to the workers instead of with the graph
-DIED = "{} can't be computed: several workers died, perhaps for lack of memory"
-THREADS = "threads"  # Dask's scheduler without a cluster
+WINDOW_PARTITIONS = 8 * FAN_IN  # partitions submitted at a time: whole trees, so that sums equal those of any engine
+WINDOWS_AHEAD = 2  # windows in progress at a time
+LARGE_OBJECT = 2**16  # bytes: larger objects are sent to the workers instead of with the graph
+WORKERS_DIED = "{} can't be computed: several workers died, perhaps for lack of memory"
+THREAD_SCHEDULER = "threads"  # Dask's scheduler without a cluster
 
 
 class DaskPieces(Piece):
@@ -66,7 +66,7 @@ class DaskPiece(Piece):
     def rows(self) -> Any:
         """The rows themselves, in this process: for the driver only if they are few."""
         client = _client(None)
-        return self.node.compute(scheduler=THREADS) if client is None else client.compute(self.node).result()
+        return self.node.compute(scheduler=THREAD_SCHEDULER) if client is None else client.compute(self.node).result()
 
 
 class Dask(Remote):
@@ -145,7 +145,7 @@ class Dask(Remote):
     def _sum_of_frame(self, begun: Any, partitions: OfFrame) -> Done:
         try:
             with partitions_kept():
-                whole: Sum = begun.compute(scheduler=THREADS) if self.client is None else begun.result()
+                whole: Sum = begun.compute(scheduler=THREAD_SCHEDULER) if self.client is None else begun.result()
         except CredoError:
             raise
         except Exception as error:
@@ -155,14 +155,16 @@ class Dask(Remote):
                     self._value(self._begin([self._leaf(sent, name, place, own)])[0], place)
                 raise EngineError(f"Dask failed: {_said(error)}") from error
             place = getattr(error, "task", (0,))[-1]
-            raise EngineError(DIED.format(f"partition {place + 1}" if isinstance(place, int) else "the sum")) from None
+            raise EngineError(
+                WORKERS_DIED.format(f"partition {place + 1}" if isinstance(place, int) else "the sum")
+            ) from None
         return whole.done
 
     def _windows(
         self, partitions: Iterable[Partition[Any]], begin: Callable[[int, Sequence[Partition[Any]]], Begun]
     ) -> Iterator[tuple[int, Begun]]:
         """The place of each window's first partition, and its nodes; further ones are begun before."""
-        size = WINDOW if isinstance(partitions, Sequence) else FAN_IN  # an iterator holds local rows
+        size = WINDOW_PARTITIONS if isinstance(partitions, Sequence) else FAN_IN  # an iterator holds local rows
 
         def begun() -> Iterator[tuple[int, Begun]]:
             rest, place = iter(partitions), 0
@@ -179,7 +181,7 @@ class Dask(Remote):
         try:
             for work in begun:
                 waiting.append(work)
-                if len(waiting) == AHEAD:
+                if len(waiting) == WINDOWS_AHEAD:
                     yield waiting[0]
                     waiting.popleft()
             while waiting:
@@ -197,14 +199,14 @@ class Dask(Remote):
 
     def _sent(self, blob: bytes) -> Any:
         client = self.client
-        if client is None or len(blob) < LARGE:
+        if client is None or len(blob) < LARGE_OBJECT:
             return blob
         return client.scatter(blob, hash=False)
 
     def _begin(self, nodes: Begun) -> Begun:
         client = self.client
         try:
-            return [*(dask.persist(*nodes, scheduler=THREADS) if client is None else client.persist(nodes))]
+            return [*(dask.persist(*nodes, scheduler=THREAD_SCHEDULER) if client is None else client.persist(nodes))]
         except CredoError:
             raise
         except Exception as error:
@@ -221,7 +223,7 @@ class Dask(Remote):
         except CredoError:
             raise
         except KilledWorker:
-            raise EngineError(DIED.format(where)) from None
+            raise EngineError(WORKERS_DIED.format(where)) from None
         except Exception as error:
             raise EngineError(f"{where} can't be computed: {_said(error)}") from error
 

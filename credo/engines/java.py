@@ -12,9 +12,9 @@ from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 
-VARIABLES = "JAVA_HOME", "PYSPARK_PYTHON"  # environment variables that may be set
-MISSING = "--add-modules=jdk.incubator.vector"  # optional for Spark, and not in the wheel
-SCRIPT = """#!/bin/sh
+ENVIRONMENT_VARIABLES = "JAVA_HOME", "PYSPARK_PYTHON"  # environment variables that may be set
+MISSING_MODULE = "--add-modules=jdk.incubator.vector"  # optional for Spark, and not in the wheel
+JAVA_SCRIPT = """#!/bin/sh
 for option do
   shift
   [ "$option" = "{missing}" ] || set -- "$@" "$option"
@@ -32,7 +32,7 @@ def is_there() -> bool:
 def provided() -> Iterator[None]:
     """A block whose Spark sessions find Python for their workers, and Java (the wheel's through a script in a temporary
     folder)."""
-    before = {name: os.environ.get(name) for name in VARIABLES}
+    before = {name: os.environ.get(name) for name in ENVIRONMENT_VARIABLES}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with TemporaryDirectory(prefix="credo-java-") as folder:
         try:
@@ -51,7 +51,7 @@ def _of_wheel(folder: Path) -> str:
 
     script = folder / "bin" / "java"
     script.parent.mkdir(parents=True, exist_ok=True)
-    script.write_text(SCRIPT.format(missing=MISSING, java=JAVA))
+    script.write_text(JAVA_SCRIPT.format(missing=MISSING_MODULE, java=JAVA))
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     return str(folder)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import Context, ContextVar
 from functools import cache
 from itertools import chain, islice
@@ -17,6 +18,8 @@ from credo.errors import DataError
 
 Rows = TypeVar("Rows", bound=Sized)
 Result = TypeVar("Result")
+
+SCIPY_BLAS = {"scipy.special", "scipy.linalg"}  # modules that load it
 
 progress: ContextVar[Callable[[int], None] | None] = ContextVar("progress", default=None)
 
@@ -50,16 +53,27 @@ def workers() -> int:
 
 
 @cache
-def _blas() -> Any:
+def _blas(_: bool) -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """A block with single-threaded BLAS: its threads would compete with ours."""
-    found: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    """A block with single-threaded BLAS: its threads would compete with ours. SciPy has a BLAS of its own, which is
+    included if it was loaded before the block."""
+    loaded = not SCIPY_BLAS.isdisjoint(sys.modules)
+    found: AbstractContextManager[Any] = _blas(loaded).limit(limits=1, user_api="blas")
     return found
+
+
+@contextmanager
+def small_matrices() -> Iterator[None]:
+    """A block, or a function, that solves many small systems by NumPy and SciPy: threads of BLAS would only wait."""
+    import scipy.special  # noqa: F401 - loads SciPy's BLAS, so that it is limited, too
+
+    with one_blas_thread():
+        yield
 
 
 def _mapped(job: Callable[[Rows], Result], batches: Generator[tuple[int, Rows]]) -> Iterator[tuple[int, Result]]:

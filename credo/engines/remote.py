@@ -36,7 +36,7 @@ class Done(NamedTuple):
     partitions: int = 1  # the number of partitions
 
 
-NOTHING = Done([None], 0, [])  # the result of a partition without rows
+NO_RESULT = Done([None], 0, [])  # the result of a partition without rows
 
 
 def joined(results: list[Any], parts: Sequence[Done]) -> Done:

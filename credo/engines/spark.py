@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, run_total
 from credo.engines.remote import (
-    NOTHING,
+    NO_RESULT,
     SPLIT_SEQUENCE,
     Done,
     Remote,
@@ -36,9 +36,9 @@ from credo.engines.remote import (
 from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, DataError, EngineError
 
-SCHEMA = "place long, shard long, blob binary"  # of the result of one or several partitions
-WINDOW = 8 * FAN_IN  # partitions of files per Spark job
-FEW = 2 * FAN_IN  # at most this many sums are added by the driver
+RESULT_SCHEMA = "place long, shard long, blob binary"  # of the result of one or several partitions
+WINDOW_PARTITIONS = 8 * FAN_IN  # partitions of files per Spark job
+FEW_SUMS = 2 * FAN_IN  # at most this many sums are added by the driver
 
 
 class SparkPiece(Piece):
@@ -119,7 +119,7 @@ class Spark(Remote):
             yield partitions
             return
         rest = iter(partitions)
-        while window := [*islice(rest, WINDOW if isinstance(partitions, Sequence) else FAN_IN)]:
+        while window := [*islice(rest, WINDOW_PARTITIONS if isinstance(partitions, Sequence) else FAN_IN)]:
             yield window
 
     def _mapped(self, task: Task, window: Sequence[Partition[Any]]) -> Any:
@@ -127,7 +127,7 @@ class Spark(Remote):
         if isinstance(window, OfFrame):
             leaves = FrameLeaves(pickle.dumps(task), packed(window.template)[0], window.starts, window.counts)
             with explained():
-                return window.frame.mapInArrow(leaves, SCHEMA)
+                return window.frame.mapInArrow(leaves, RESULT_SCHEMA)
         frame, blobs = None, dict[int, tuple[int, bytes]]()
         for number, partition in enumerate(window):
             blob, pieces = packed(partition)
@@ -140,15 +140,15 @@ class Spark(Remote):
         if frame is None:
             frame = self.session.range(0, len(window), 1, len(window))
         with explained():
-            return frame.mapInArrow(Leaves(pickle.dumps(task), blobs), SCHEMA)
+            return frame.mapInArrow(Leaves(pickle.dumps(task), blobs), RESULT_SCHEMA)
 
     def _total(self, task: Task, window: Sequence[Partition[Any]], shards: int) -> Done:
         found, left, sent = self._mapped(task, window), len(window), pickle.dumps(task)
         runs = True
         with explained():
-            while left > FEW:
+            while left > FEW_SUMS:
                 found = found.selectExpr(f"place div {FAN_IN} as node", "shard", "place", "blob")
-                found = found.groupBy("node", "shard").applyInArrow(_adding(sent, runs), SCHEMA)
+                found = found.groupBy("node", "shard").applyInArrow(_adding(sent, runs), RESULT_SCHEMA)
                 left, runs = -(-left // FAN_IN), False
         table, sums = self._table(found, _frame_of(window)), []
         assert task.total is not None
@@ -176,7 +176,7 @@ def _frame_of(window: Sequence[Partition[Any]]) -> Any:
 
 
 def _in_order(found: Found, count: int, shard: int = 0) -> list[Any]:
-    return [found.get((place, shard), NOTHING) for place in range(count)]
+    return [found.get((place, shard), NO_RESULT) for place in range(count)]
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from typing import Any
 from credo.engines import java
 from credo.errors import EngineError
 
-HERE = {"spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}  # this machine only
-QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+LOCAL_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}  # this machine only
+QUIET_SETTINGS = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 # For a short-lived JVM that only transfers rows, compiling queries costs more than it gains.
 BRIEF = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -31,7 +31,7 @@ def started(master: str, options: Mapping[str, str], remote: bool = False) -> It
     with java.provided(), quiet_gateway():
         builder = SparkSession.builder.appName("credo")
         builder = builder.remote(master) if remote else builder.master(master)
-        for name, value in {**QUIET, **options}.items():
+        for name, value in {**QUIET_SETTINGS, **options}.items():
             builder = builder.config(name, value)
         session = builder.getOrCreate()
         try:

@@ -120,11 +120,11 @@ def need_spark() -> None:
 def spark() -> Iterator[Any]:
     """Two Python workers at a time; a task may fail three times."""
     need_spark()
-    from credo.engines.spark_session import BRIEF, HERE, started
+    from credo.engines.spark_session import BRIEF, LOCAL_SETTINGS, started
 
     own = {"spark.sql.shuffle.partitions": "2", "spark.log.level": "FATAL"}
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         warnings.simplefilter("ignore")  # of pandas 3, which isn't used
-        with started("local[2,4]", {**BRIEF, **HERE, **own}) as session:
+        with started("local[2,4]", {**BRIEF, **LOCAL_SETTINGS, **own}) as session:
             yield session

@@ -66,7 +66,7 @@ def test_files_give_the_same_bits(verb: str, tmp_path: Path, spark: Any, monkeyp
 
 def test_many_partitions_are_added_by_the_workers(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tree of two levels, with empty partitions in it; the driver adds nothing."""
-    monkeypatch.setattr("credo.engines.spark.FEW", 1)
+    monkeypatch.setattr("credo.engines.spark.FEW_SUMS", 1)
     rows = table()[["z"]]
     cuts = np.linspace(0, len(rows), FAN_IN).astype(int)
     parts = parts_of(rows, [0, 0, *cuts, len(rows), len(rows)])
@@ -80,7 +80,7 @@ def test_many_partitions_are_added_by_the_workers(spark: Any, monkeypatch: pytes
 def test_shards_of_groups_give_the_same_bits(what: str, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most rows have a group of their own: shards of groups are added up by themselves, by the workers."""
     monkeypatch.setattr("credo.estimation.beliefs.GROUPED_ROWS", 200)
-    monkeypatch.setattr("credo.engines.spark.FEW", 1)
+    monkeypatch.setattr("credo.engines.spark.FEW_SUMS", 1)
     parts, shards = parts_of(many_groups()), list[int]()
 
     def watched(engine: engines.Spark, task: Any, partitions: Any) -> list[Any]:

@@ -26,10 +26,10 @@ def test_spark_connect_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def main() -> None:
-    from credo.engines.spark_session import BRIEF, HERE, started
+    from credo.engines.spark_session import BRIEF, LOCAL_SETTINGS, started
 
     parts = parts_of(table())
-    with started("local[2]", {**BRIEF, **HERE}, remote=True) as session:
+    with started("local[2]", {**BRIEF, **LOCAL_SETTINGS}, remote=True) as session:
         frame = spark_frame(session, parts).cache()
         assert type(frame).__module__.startswith("pyspark.sql.connect")
         there, here = (credo.NaiveBayes(kinds=FEW).fit(data, target="kind") for data in (frame, local(parts)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from credo.data.schema import Column, Schema
-from credo.engines.local import one_blas_thread
+from credo.engines.local import small_matrices
 from credo.errors import DataError, NetworkError, SchemaError, check_seed, check_whole, suggest
 from credo.networks import graph
 from credo.networks.directed_graph import DirectedGraph
@@ -169,7 +169,7 @@ class StructureTask:
 
     def found(self, columns: Columns, start: Parents) -> Parents:
         """The graph that the search finds; a graph that breaks the constraints is an error."""
-        with one_blas_thread():  # matrices are small, so threads would only wait for each other
+        with small_matrices():  # matrices are small, so threads would only wait for each other
             score = self.scored(columns)
             check_possible(score, start)
             found = self.search(score, self.constraints, start, self.seed)
