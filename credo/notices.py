@@ -12,6 +12,7 @@ from threading import local
 from credo.errors import Notice, printable
 
 NOTICE_COLUMNS = 3  # listed in a notice about several columns
+PASSED_BY = (__package__, "functools")  # a cached property is computed in functools
 FIRST_COLUMN = "{column}"  # a placeholder in messages about columns
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
@@ -37,7 +38,7 @@ def tell(message: str) -> None:
         _kept.told.append(printable(message))
         return
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PASSED_BY:
         level, frame = level + 1, frame.f_back
     warnings.warn(printable(message), Notice, stacklevel=level)
 

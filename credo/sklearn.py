@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from credo.blocks.block import Estimate
 from credo.core.evidence import Evidence
 from credo.data import Source, cells, source
+from credo.data.conversion import array_of
 from credo.data.schema import Column, Schema
-from credo.data.tables import array_of
 from credo.errors import DataError
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.class_predictor import ClassPredictor

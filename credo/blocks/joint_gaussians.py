@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from credo.core.membership import Hard
 from credo.core.statistics import Positions
 from credo.families.normal_inverse_wishart import JointParameters
+from credo.numerics.arrays import less_mean
 from credo.numerics.exact import Array
 from credo.numerics.multivariate import log_densities, log_density, squared_distances
 
@@ -33,6 +34,55 @@ class Distances(NamedTuple):
     along: Array | None  # products with the distance from the row's class, for a shared scale
     log_determinant: Array  # of the scale, over the known features. (rows or 1, classes or 1)
     d: Any  # the number of known features, for all rows or (rows, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureRows:
+    """Rows of features, NaN where one is missing: which rows have the same missing features is found once."""
+
+    z: Array  # (rows, d)
+
+    @cached_property
+    def absent(self) -> NDArray[np.bool_]:
+        return np.isnan(self.z)
+
+    @cached_property
+    def missing(self) -> Positions:
+        """The number of each row's missing features. (rows,)"""
+        return np.asarray(self.absent.sum(1))
+
+    @cached_property
+    def complete(self) -> bool:
+        return not self.missing.any()
+
+    @cached_property
+    def whole(self) -> Positions:
+        """The rows without missing features."""
+        return np.flatnonzero(self.missing == 0)
+
+    @cached_property
+    def filled(self) -> Array:
+        """The features, 0 where one is missing."""
+        return np.where(self.absent, 0.0, self.z)
+
+    @property
+    def patterns(self) -> list[Positions]:
+        """The rows of each pattern of missing features that many rows have; each has missing and known features."""
+        return self._by_pattern[0]
+
+    @property
+    def single(self) -> Positions:
+        """The rows with missing and known features whose pattern few rows have."""
+        return self._by_pattern[1]
+
+    @cached_property
+    def _by_pattern(self) -> tuple[list[Positions], Positions]:
+        rest = np.flatnonzero((self.missing > 0) & (self.missing < self.z.shape[1]))
+        if not len(rest):
+            return [], rest
+        _, which, count = distinct_patterns(self.absent[rest])
+        often = [rest[which == pattern] for pattern in np.flatnonzero(count >= PATTERN_ROWS)]
+        return often, rest[count[which] < PATTERN_ROWS]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,44 +151,38 @@ class JointGaussians:
         along = None if own is None else _products(flat, flat[np.arange(len(z)), own.codes])
         return Distances(_squares(flat), along, self.log_determinant, z.shape[1])
 
-    def known_distances(self, z: Array, own: Hard | None) -> tuple[Any, Distances]:
-        """The rows with any known feature, and their distances; NaN is a missing feature."""
-        parts = list(self.parts(z, own))
+    def known_distances(self, rows: FeatureRows, own: Hard | None) -> tuple[Any, Distances]:
+        """The rows with any known feature, and their distances."""
+        parts = list(self.parts(rows, own))
         if len(parts) == 1:
             return parts[0]
         nowhere = Distances(np.empty((0, len(self.belief.strength))), None, np.empty((0, 1)), 0)
         each = [nowhere, *(distances for _, distances in parts)]
         along = [one.along for one in each if one.along is not None]
-        return np.concatenate([np.empty(0, dtype=np.intp), *(rows for rows, _ in parts)]), Distances(
+        return np.concatenate([np.empty(0, dtype=np.intp), *(some for some, _ in parts)]), Distances(
             np.concatenate([one.squared for one in each]),
             np.concatenate(along) if along else None,
             np.concatenate([np.broadcast_to(one.log_determinant, one.squared.shape) for one in each]),
             np.concatenate([np.broadcast_to(one.d, (len(one.squared), 1)) for one in each]),
         )
 
-    def parts(self, z: Array, own: Hard | None) -> Iterator[tuple[Any, Distances]]:
-        """Groups of rows and their distances; NaN is a missing feature. Rows without known features are excluded."""
-        absent = np.isnan(z)
-        missing = absent.sum(1)
-        if not missing.any():
-            yield slice(None), self.distances(z, own)
+    def parts(self, rows: FeatureRows, own: Hard | None) -> Iterator[tuple[Any, Distances]]:
+        """Groups of rows and their distances. Rows without known features are excluded."""
+        if rows.complete:
+            yield slice(None), self.distances(rows.z, own)
             return
-        if len(whole := np.flatnonzero(missing == 0)):
-            yield whole, self.distances(z[whole], _taken(own, whole))
-        rest = np.flatnonzero((missing > 0) & (missing < z.shape[1]))
-        if not len(rest):
+        if len(rows.whole):
+            yield rows.whole, self.distances(rows.z[rows.whole], _taken(own, rows.whole))
+        for alike in rows.patterns:
+            yield alike, self._of_pattern(rows.filled[alike], rows.absent[alike[0]], _taken(own, alike))
+        if not len(rows.single):
             return
-        filled, first, which, count = _by_pattern(z, absent, rest)
-        for pattern in np.flatnonzero(count >= PATTERN_ROWS):
-            rows = rest[which == pattern]
-            yield rows, self._of_pattern(filled[rows], absent[first[pattern]], _taken(own, rows))
-        single = rest[count[which] < PATTERN_ROWS]
-        hidden = missing[single] <= z.shape[1] - missing[single]
-        for rows, some in ((single[hidden], absent), (single[~hidden], ~absent)):
-            for chunk in self._chunks(rows, some[rows].sum(1)):
-                distances = self._one_by_one(filled[chunk], some[chunk], some is absent, _taken(own, chunk))
-                d = (z.shape[1] - missing[chunk])[:, None]
-                yield chunk, distances._replace(d=d)
+        missing, d = rows.missing[rows.single], rows.z.shape[1]
+        hidden = missing <= d - missing
+        for chunk in self._chunks(rows.single[hidden], missing[hidden]):
+            yield chunk, self._one_by_one(rows, chunk, rows.absent[chunk], True, own)
+        for chunk in self._chunks(rows.single[~hidden], d - missing[~hidden]):
+            yield chunk, self._one_by_one(rows, chunk, ~rows.absent[chunk], False, own)
 
     def _of_pattern(self, z: Array, absent: NDArray[np.bool_], own: Hard | None) -> Distances:
         """The distances of rows with the same missing features, whose values are arbitrary."""
@@ -181,13 +225,16 @@ class JointGaussians:
             yield order[start:end]
             start = end
 
-    def _one_by_one(self, z: Array, some: NDArray[np.bool_], hidden: bool, own: Hard | None) -> Distances:
+    def _one_by_one(
+        self, rows: FeatureRows, chunk: Positions, some: NDArray[np.bool_], hidden: bool, own: Hard | None
+    ) -> Distances:
         """The distances of rows with different missing features: `some` are the hidden or the known ones."""
+        z, own, d = rows.filled[chunk], _taken(own, chunk), (rows.z.shape[1] - rows.missing[chunk])[:, None]
         if hidden:
-            return self._hiding(self.flat(z), self._pulled(z, slice(None)), some, own)
+            return self._hiding(self.flat(z), self._pulled(z, slice(None)), some, own)._replace(d=d)
         white, log_determinant = self._cut(self.scale, z[:, None] - self.belief.mean, some)
         along = None if own is None or not self.tied else _products(white, white[np.arange(len(z)), own.codes])
-        return Distances(_squares(white), along, log_determinant, 0)
+        return Distances(_squares(white), along, log_determinant, d)
 
     def _hiding(self, flat: Array, pulled: Array, some: NDArray[np.bool_], own: Hard | None) -> Distances:
         """The distances of rows, each without some features, from W (z - μ) and P (z - μ)."""
@@ -267,7 +314,7 @@ class JointGaussians:
                 found[some[rows]] = self.log_density(distances._replace(d=d))
             rest = np.flatnonzero(2 * count > z.shape[1])
             left = np.where(missing[rest], np.nan, z[some[rest]])
-            for rows, distances in self.parts(left, None) if len(rest) else ():
+            for rows, distances in self.parts(FeatureRows(left), None) if len(rest) else ():
                 found[some[rest[rows]]] = self.log_density(distances)
             yield found
 
@@ -282,7 +329,7 @@ class JointGaussians:
 
     def _shared(self, squared: Array, factor: Array | float) -> Array:
         """The log-density from squared distances in units of a shared scale."""
-        return np.asarray(-0.5 * factor * (squared - squared.mean(1, keepdims=True)))
+        return np.asarray(-0.5 * factor * less_mean(squared))
 
     def _student(self, squared: Array, log_determinant: Array, strength: Array, degrees: Array, d: object) -> Array:
         """The Student's t predictive, with matrix scale (1 + 1/κ)/ν, from squared distances in units of the scale."""
@@ -299,12 +346,6 @@ def distinct_patterns(absent: NDArray[np.bool_]) -> tuple[Positions, Positions, 
         return_index=True, return_inverse=True, return_counts=True,
     )  # fmt: skip
     return first, which, count
-
-
-def _by_pattern(z: Array, absent: NDArray[np.bool_], rows: Positions) -> tuple[Array, Positions, Positions, Positions]:
-    """The features with 0 for missing ones; and the patterns of some rows."""
-    first, which, count = distinct_patterns(absent[rows])
-    return np.where(absent, 0.0, z), rows[first], which, count
 
 
 def _padded_places(some: NDArray[np.bool_]) -> tuple[Positions, NDArray[np.bool_]]:

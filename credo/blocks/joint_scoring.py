@@ -40,7 +40,8 @@ class JointScorer(Scorer):
         return out
 
     def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:
-        return self.likelihood.left_out(cells, own).reshape(own.rows, own.groups, len(self.term_names(places)))
+        found = self.likelihood.left_out(self.likelihood.summary.kept_centred(cells), own)
+        return found.reshape(own.rows, own.groups, len(self.term_names(places)))
 
     def seen(self, cells: Cells) -> Cells:
         """The cells with values without evidence missing."""

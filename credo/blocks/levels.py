@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from credo.data import cells
+from credo.data.conversion import array_of
 from credo.data.schema import Column, Schema, unite
-from credo.data.tables import array_of
 
 MISSING, UNSEEN = -1, -2
 TRUTHS = (bool, np.bool_)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from credo.blocks.block import UNSEEN_VALUES, Block, Parameter, Settings
 from credo.blocks.capabilities import CountsIgnored, Hides, Ignored, OneTerm, Scored
-from credo.blocks.joint_gaussians import JointGaussians, distinct_patterns
+from credo.blocks.joint_gaussians import FeatureRows, JointGaussians, distinct_patterns
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
@@ -185,14 +185,47 @@ class Encoding:
         return np.array([self.names[column] in self.values for column in self.columns], dtype=bool)
 
 
-class FeatureMoments(NamedTuple):
-    """The moments of features about the mean of their known cells, with missing cells at the mean."""
+@dataclass(frozen=True, eq=False)
+class FeatureMoments:
+    """The moments of features about the mean of their known cells, with missing cells at the mean.
+
+    Tied and separate covariances share them, whatever the settings, and with them what follows from them.
+    """
 
     centre: Array  # (d,)
     n: Array  # (classes,)
     mean: Array  # (classes, d)
     scatter: Array  # (classes, d, d)
     squares: Array  # (d,) Σ z² over the known cells, about 0
+
+    @cached_property
+    def everyone(self) -> tuple[Array, Array]:
+        """The pooled mean and variance of each feature."""
+        rows = max(float(self.n.sum()), 1e-300)
+        place = self.n @ self.mean / rows
+        within = np.diagonal(self.scatter, axis1=1, axis2=2).sum(0)
+        return place, (within + self.n @ (self.mean - place) ** 2) / rows
+
+    @cached_property
+    def varying(self) -> Positions:
+        """The features with any variance."""
+        size = self.squares / max(self.n.sum(), 1.0)
+        return np.flatnonzero(self.everyone[1] > 1e-14 * size)
+
+    def centred(self, cells: Array) -> FeatureRows:
+        """The features with any variance, about the centre."""
+        z = cells - self.centre
+        return FeatureRows(z if len(self.varying) == z.shape[1] else z[:, self.varying])
+
+    def kept_centred(self, cells: Array) -> FeatureRows:
+        """The same, kept until other cells are asked for: in tuning, each setting scores the same rows."""
+        if not self._kept or self._kept[0][0] is not cells:
+            self._kept[:] = [(cells, self.centred(cells))]
+        return self._kept[0][1]
+
+    @cached_property
+    def _kept(self) -> list[tuple[Array, FeatureRows]]:
+        return []
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,23 +260,9 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return summary_of_moments(self.moments, *self._places) if self.known is None else self.known
 
     @property
-    def centre(self) -> Array:
-        return self.summary.centre
-
-    @cached_property
-    def everyone(self) -> tuple[Array, Array]:
-        """The pooled mean and variance of each feature."""
-        _, n, mean, scatter, _ = self.summary
-        rows = max(float(n.sum()), 1e-300)
-        place = n @ mean / rows
-        within = np.diagonal(scatter, axis1=1, axis2=2).sum(0)
-        return place, (within + n @ (mean - place) ** 2) / rows
-
-    @cached_property
     def varying(self) -> Positions:
         """The features with any variance."""
-        size = self.summary.squares / max(self.summary.n.sum(), 1.0)
-        return np.flatnonzero(self.everyone[1] > 1e-14 * size)
+        return self.summary.varying
 
     @property
     def size(self) -> int:
@@ -251,8 +270,8 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
 
     @cached_property
     def belief(self) -> JointParameters:
-        _, n, mean, scatter, _ = self.summary
-        place, pooled = (part[self.varying] for part in self.everyone)
+        n, mean, scatter = self.summary.n, self.summary.mean, self.summary.scatter
+        place, pooled = (part[self.varying] for part in self.summary.everyone)
         if self.size < len(mean.T):
             mean, scatter = mean[:, self.varying], scatter[np.ix_(np.arange(len(n)), self.varying, self.varying)]
         within = np.diagonal(scatter, axis1=1, axis2=2).sum(0)
@@ -270,9 +289,6 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         """The Gaussians of features with any variance, about the centre."""
         return JointGaussians(self.belief, self.size, self._tied)
 
-    def _centred(self, cells: Array) -> Array:
-        return np.asarray((cells - self.centre)[:, self.varying])
-
     def scorer(self) -> JointScorer:
         from credo.blocks.joint_scoring import JointScorer
 
@@ -283,25 +299,25 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return super().each(self.scorer().seen(cells), shape)
 
     def each_nearly_left_out(self, cells: Array, own: Hard) -> Array:
-        return self.left_out(cells, own)[:, :, None]
+        return self.left_out(self.summary.centred(cells), own)[:, :, None]
 
     def add(self, cells: Array, out: Array) -> None:
         if not self.size or not self.weight:
             return
-        z = self._centred(cells)
-        if self._tied and not np.isnan(z).any():
+        centred = self.summary.centred(cells)
+        if self._tied and centred.complete:
             slope, half = self.gaussians.linear
-            out += self.weight * (z @ slope - half.sum(0))
+            out += self.weight * (centred.z @ slope - half.sum(0))
             return
-        rows, distances = self.gaussians.known_distances(z, None)
+        rows, distances = self.gaussians.known_distances(centred, None)
         out[rows] += self.weight * self.gaussians.log_density(distances)
 
-    def left_out(self, cells: Array, own: Hard) -> Array:
+    def left_out(self, centred: FeatureRows, own: Hard) -> Array:
         """log p(z | class) of rows of the evidence, each left out, under the same prior; in closed form, by a rank-one
         change of the scatter. (rows, classes)"""
         found = np.zeros((own.rows, own.groups))
         if self.size:
-            rows, distances = self.gaussians.known_distances(self._centred(cells), own)
+            rows, distances = self.gaussians.known_distances(centred, own)
             mine = own if isinstance(rows, slice) else own.take(rows)
             found[rows] = self.gaussians.log_density_left_out(distances, mine)
         return found
@@ -318,8 +334,8 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
     def by_column(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
         """A linear score is a sum over columns; in a quadratic one, each column is given the earlier ones."""
         found = {name: np.zeros(shape) for name in self.names}
-        columns, z = self.encoding.columns[self.varying], self._centred(cells)
-        absent = np.isnan(z)
+        columns, centred = self.encoding.columns[self.varying], self.summary.centred(cells)
+        z, absent = centred.z, centred.absent
         first, which, _ = distinct_patterns(absent)
         for pattern, row in enumerate(first if self.size else ()):
             seen, rows = np.flatnonzero(~absent[row]), np.flatnonzero(which == pattern)
@@ -330,7 +346,7 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
 
     def hidden(self, cells: Array, log_likelihood: Array) -> dict[str, Array]:
         """The contribution of each column given all others."""
-        columns, z = self.encoding.columns[self.varying], self._centred(cells)
+        columns, z = self.encoding.columns[self.varying], self.summary.centred(cells).z
         found = {name: np.zeros_like(log_likelihood) for name in self.names}
         varying = np.unique(columns)
         places = [np.flatnonzero(columns == column) for column in varying]

@@ -14,8 +14,8 @@ from credo.core.evidence import Evidence
 from credo.core.membership import Hard
 from credo.core.statistics import Counts
 from credo.data import Batch, recut
+from credo.data.conversion import array_of
 from credo.data.schema import Column, Schema
-from credo.data.tables import array_of
 from credo.numerics.exact import Array
 
 Row = Mapping[str, Any]  # a cell for each column, None where it is missing

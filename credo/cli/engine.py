@@ -87,10 +87,10 @@ def _spark(address: str) -> Iterator[Engine]:
 
     with_pandas()  # Spark checks for it before it transfers rows as Arrow
     engine = engines.Spark
-    from credo.engines.spark_session import BRIEF, HERE, started
+    from credo.engines.spark_session import BRIEF, LOCAL_SETTINGS, started
 
     master = f"spark://{address}" if address else "local[*]"
-    with started(master, BRIEF if address else {**BRIEF, **HERE}) as session:
+    with started(master, BRIEF if address else {**BRIEF, **LOCAL_SETTINGS}) as session:
         yield engine(session)
 
 

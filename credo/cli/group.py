@@ -44,7 +44,8 @@ COMMANDS = {
 # The library's errors name its arguments; on the command line these are options.
 KIND_ADVICE = re.compile(r"kinds=\{('[^']*'|\"[^\"]*\"): (?:'(\w+)'|\.\.\.)\}")
 KIND_PLACEHOLDER = "KIND"  # if an error names no kind
-MISSING_ADVICE = re.compile(r"credo\.read\(data, missing=\[('[^']*'|\"[^\"]*\")\]\)")
+QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+MISSING_ADVICE = re.compile(rf"credo\.read\(data, missing=\[((?:{QUOTED.pattern}|, )+)\]\)")
 HIDDEN_ADVICE = re.compile(r"hidden=\{('[^']*'|\"[^\"]*\"): (\d+)\}")
 SETTING_ADVICE = re.compile(r"\b(score|search|bins|max_parents)=['\"]?([\w-]*)['\"]?")
 OPTION_ADVICE = re.compile(r"\b(by|success|target|weight)=\.\.\.")
@@ -121,6 +122,8 @@ def in_options(sentence: str, command: str | None = "estimate") -> str:
     "use --kind 'zip code=category'"
     >>> in_options("use bins=5, or search='boss' with max_parents=", "structure")
     'use --bins 5, or --search boss with --max-parents'
+    >>> in_options("use credo.read(data, missing=['unknown', 'not given'])")
+    "use --missing unknown --missing 'not given'"
     """
 
     def kind(found: re.Match[str]) -> str:
@@ -130,9 +133,12 @@ def in_options(sentence: str, command: str | None = "estimate") -> str:
         option = f"--kind {quote(f'{name}={how or KIND_PLACEHOLDER}')}"
         return option if command in ("learn", "structure", "cluster") else f"credo learn {option}"
 
+    def missing(found: re.Match[str]) -> str:
+        return " ".join(f"--missing {quote(value[1:-1])}" for value in QUOTED.findall(found[1]))
+
     if command == "structure":
         sentence = SETTING_ADVICE.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}".rstrip(), sentence)
-    sentence = MISSING_ADVICE.sub(lambda found: f"--missing {quote(found[1][1:-1])}", sentence)
+    sentence = MISSING_ADVICE.sub(missing, sentence)
     sentence = HIDDEN_ADVICE.sub(lambda found: f"--hidden {quote(f'{found[1][1:-1]}={found[2]}')}", sentence)
     return OPTION_ADVICE.sub(r"--\1", KIND_ADVICE.sub(kind, sentence))
 

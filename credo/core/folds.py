@@ -13,6 +13,7 @@ import numpy as np
 from credo import engines
 from credo.data import Batch, Source
 from credo.data.fingerprints import MISSING_PRINT, Fingerprints, cell_prints, fingerprints
+from credo.data.free_names import free_name
 from credo.errors import DataError, SchemaError
 from credo.numerics.arrays import Positions
 
@@ -72,9 +73,7 @@ def with_groups(table: Source, groups: Groups) -> tuple[Source, str | None]:
     if isinstance(groups, str):
         table.require([groups])
         return table, groups
-    name = GROUP_COLUMN
-    while name in table.names:
-        name += "_"
+    name = free_name(GROUP_COLUMN, table.names)
     return table.beside(name, groups), name
 
 

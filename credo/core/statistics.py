@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from credo._kernels.core.sums import RESIDUAL_WEIGHT as RESIDUAL_WEIGHT
 from credo._kernels.core.sums import add_sums_hard, add_weights_soft
 from credo._kernels.data.codes import count_pairs
 from credo.core.membership import Codes, Hard, Membership
@@ -23,7 +24,6 @@ from credo.errors import EvidenceError
 from credo.numerics.arrays import Positions as Positions
 from credo.numerics.exact import Array, Exact, Largest
 
-RESIDUAL_WEIGHT = 1e-12  # of a group's weight: a smaller remainder is what its only row left by rounding
 PAIR_ROUNDING = 2.0**-90  # the error of a long chain of pair sums, relative to the largest term
 WEIGHT_ROUNDING = 1e-12  # the relative difference of sums of the same weights in floats
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -41,18 +41,3 @@ def of_any_rows(partition: Partition) -> Partition:
     if any(isinstance(step, EachRow) for step in partition.steps):
         raise DataError("an array can't be a column of a distributed frame: make it a column of the frame")
     return partition
-
-
-def unique_names(wanted: Sequence[str], taken: Collection[str]) -> list[str]:
-    """Names that differ from those taken and from each other, ignoring case.
-
-    >>> unique_names(["predicted", "P(a)", "P(A)"], ["Predicted", "x"])
-    ['predicted_', 'P(a)', 'P(A)_']
-    """
-    used, found = {name.lower() for name in taken}, []
-    for name in wanted:
-        while name.lower() in used:
-            name += "_"
-        used.add(name.lower())
-        found.append(name)
-    return found

@@ -15,7 +15,7 @@ from credo import engines
 from credo.data.batches import Batch, Encodings, packed, unpacked
 from credo.data.cutting import recut
 from credo.engines.partitions import Engine, Loaded, OfFrame, Sized
-from credo.errors import DataError
+from credo.errors import DataError, counted
 from credo.numerics.exact import Array
 
 PARTITION_BYTES = 2**27  # of the files in one partition, unless it is a single file
@@ -274,7 +274,7 @@ class Beside(EachRow):
         return part.with_columns({self.name: values})
 
     def wrong(self, values: int, rows: str) -> str:
-        return f"{self.name!r} has {values} values, but the table has {rows} rows"
+        return f"{self.name!r} has {counted(values, 'value')}, but the table has {rows} rows"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _beside, (packed({self.name: self.values}), self.name)

@@ -17,7 +17,7 @@ from credo import engines
 from credo.data import Batch, Source, cells, source
 from credo.data.arrow_arrays import numpy_array
 from credo.data.schema import Column, Kind, Schema, checked_kinds, common_type
-from credo.data.spelling import dates
+from credo.data.spelling import NUMBER, are_tokens, dates
 from credo.data.tables import NO_DATA
 from credo.errors import DataError
 from credo.notices import FIRST_COLUMN, tell_of_columns
@@ -28,8 +28,10 @@ VALUE_BYTES = 2**25  # of distinct values, at most 1/32 of it from one batch: a 
 IDENTIFIER_ROWS = 50  # in more rows than this, distinct single words are row identifiers
 WORD_PATTERN = r"\pL\S*"  # a date and a time aren't two words
 WHITESPACE = re.compile(r"[\t\n\f\r ]+")  # whitespace to Arrow
+ASCII_WORDS = re.compile(r"[A-Za-z][^\t\n\f\r ]*")  # the same for ASCII, where Python knows the letters
 PYTHON_COUNTED = 1000  # values: for fewer, Python is faster than compiling Arrow's expression
 COUNTED_CHARACTERS = 100  # of a cell, in which words are counted
+NUMBER_VALUES, OTHER_VALUES = 20, 5  # at least so many numbers, at most so many others: these may mean missing cells
 LONG_CATEGORY_VALUES, LONG_CATEGORY_REPEATS = 20, 5  # so few values, so often on average, are a category, however long
 
 
@@ -175,7 +177,10 @@ def _words_of(value: str) -> int:
     >>> [_words_of(value) for value in ("high", "in the garden", "2024-05-31 17:30", "3 m²")]
     [1, 3, 0, 1]
     """
-    return sum(any(map(str.isalpha, part)) for part in WHITESPACE.split(value[:COUNTED_CHARACTERS]))
+    beginning = value[:COUNTED_CHARACTERS]
+    if beginning.isascii():
+        return len(ASCII_WORDS.findall(beginning))
+    return sum(any(map(str.isalpha, part)) for part in WHITESPACE.split(beginning))
 
 
 def _numeric(kind: object) -> bool:
@@ -275,11 +280,33 @@ def schema_of(profiles: Mapping[str, Profile], asked: Mapping[str, Kind]) -> Sch
     tell_of_columns(((name, why_ignored(profiles[name])) for name in ignored), "ignored")
     cut = [name for name, kind in chosen.items() if kind == "category" and profiles[name].is_cut]
     tell_of_columns((name, "not all values are listed, there are too many") for name in cut)
+    tell_of_words({name: found for name, found in profiles.items() if name not in asked})
     return Schema(tuple(_column(name, kind, profiles[name]) for name, kind in chosen.items()))
 
 
 def _column(name: str, kind: Kind, found: Profile) -> Column:
     return Column(name, kind, found.values).ordered()[0] if kind == "category" else Column(name, kind)
+
+
+def tell_of_words(profiles: Mapping[str, Profile]) -> None:
+    """A notice of categories that would be numbers but for a few words, which may mean missing cells."""
+    words = {name: _words_among_numbers(found) for name, found in profiles.items() if found.kind == "category"}
+    tell_of_columns(((name, _missing_advice(found)) for name, found in words.items() if found), "a category")
+
+
+def _words_among_numbers(found: Profile) -> list[str]:
+    """The few values of a category that aren't numbers, if all others are."""
+    if found.is_cut or not pa.types.is_string(found.values.type) or len(found.values) < NUMBER_VALUES:
+        return []
+    numbers = pc.or_(pc.match_substring_regex(found.values, NUMBER), are_tokens(found.values))
+    others = found.values.filter(pc.invert(numbers))
+    few = len(others) <= min(OTHER_VALUES, len(found.values) - NUMBER_VALUES)
+    return others.to_pylist() if few else []
+
+
+def _missing_advice(words: Sequence[str]) -> str:
+    shown = ", ".join(f"{word!r:.60}" for word in words)
+    return f"all values are numbers but {shown}; if missing cells are meant, use credo.read(data, missing=[{shown}])"
 
 
 def why_ignored(found: Profile) -> str:

@@ -105,12 +105,12 @@ def counted_in_python(array: pa.Array, how: Tokeniser) -> tuple[Documents, Any]:
 
 def counted_by_kernels(array: pa.Array, lowercase: bool, rules: Rules, table: Table) -> tuple[Documents, Table]:
     """The documents' words as numbers of the table, and the table with new words."""
-    from credo._kernels.text.words import DONE, FULL, NOTHING, count_documents, new_desk
+    from credo._kernels.text.words import DONE, FULL, NOTHING, count_documents, new_scratch
 
     text = _text(array, lowercase)
     lengths = text[3] - text[2]
     room = int(lengths.sum()) // (4 if rules.pairs else 8) + 64
-    desk = new_desk(PIECE_BYTES)
+    scratch = new_scratch(PIECE_BYTES)
     counted = Counted(
         np.zeros(len(array) + 1, np.int64),
         np.empty(room, np.int32),
@@ -119,11 +119,11 @@ def counted_by_kernels(array: pa.Array, lowercase: bool, rules: Rules, table: Ta
         np.zeros(rules.buckets or len(table.keys), np.uint64),
         np.array([0, 0, 0, NOTHING, 0, 0]),
     )
-    while (state := count_documents(text, (*rules,), (*table,), desk, (*counted,))) != DONE:
+    while (state := count_documents(text, (*rules,), (*table,), scratch, (*counted,))) != DONE:
         if state == FULL:
             table, counted = _with_room(table, counted, rules)
-        elif len(desk[0]) < LARGEST_INT32 // 2:
-            desk = new_desk(2 * len(desk[0]))
+        elif len(scratch[0]) < LARGEST_INT32 // 2:
+            scratch = new_scratch(2 * len(scratch[0]))
         else:
             raise DataError(f"a document has a word of more than {LARGEST_INT32 // 2} bytes: it isn't text")
     end = int(counted.starts[-1])
@@ -133,17 +133,17 @@ def counted_by_kernels(array: pa.Array, lowercase: bool, rules: Rules, table: Ta
 
 def _text(array: pa.Array, lowercase: bool) -> Text:
     """Documents in the kernels' form."""
-    from credo._kernels.text.words import mark_foreign
+    from credo._kernels.text.words import mark_non_ascii
 
-    plain, starts, ends = _buffers(array)
-    foreign, is_foreign = plain, np.zeros(len(array), np.bool_)
-    mark_foreign(plain, starts, ends, is_foreign)
-    rows = np.flatnonzero(is_foreign)
+    ascii_bytes, starts, ends = _buffers(array)
+    utf8_bytes, not_ascii = ascii_bytes, np.zeros(len(array), np.bool_)
+    mark_non_ascii(ascii_bytes, starts, ends, not_ascii)
+    rows = np.flatnonzero(not_ascii)
     if lowercase and len(rows):  # by Python: the lower case of a capital sigma depends on its neighbours
         lowered = [document.lower() for document in array.take(pa.array(rows)).to_pylist()]
-        foreign, starts[rows], ends[rows] = _buffers(pa.array(lowered, pa.large_string()))
+        utf8_bytes, starts[rows], ends[rows] = _buffers(pa.array(lowered, pa.large_string()))
     alphabet = word_characters() if len(rows) else NO_ALPHABET
-    return plain, foreign, starts, ends, is_foreign, ascii_letters(lowercase), alphabet
+    return ascii_bytes, utf8_bytes, starts, ends, not_ascii, ascii_letters(lowercase), alphabet
 
 
 def _buffers(array: pa.Array) -> tuple[Bytes, Integers, Integers]:
@@ -226,16 +226,16 @@ def own_keys(table: Table, rules: Rules) -> Keys:
 
 def settled_keys(documents: Documents, table: Table, rules: Rules) -> Keys:
     """Replace the documents' numbers, in place, by codes in order of first occurrence; returns the keys by code."""
-    from credo._kernels.text.words import settle_numbers
+    from credo._kernels.text.vocabulary import renumber_words
 
     keys = np.empty_like(own_keys(table, rules))
-    settle_numbers(documents.words, table.keys, rules.stops, np.full(len(keys), -1, np.int32), keys)
+    renumber_words(documents.words, table.keys, rules.stops, np.full(len(keys), -1, np.int32), keys)
     return keys
 
 
 def spelt_keys(keys: Keys, arena: Bytes, first: int = 0) -> pa.Array:
     """The words of keys as Arrow strings; a pair refers to earlier words, numbered from `first`."""
-    from credo._kernels.text.words import measure_words, spell_words
+    from credo._kernels.text.vocabulary import measure_words, spell_words
 
     ends = np.zeros(len(keys) + 1, np.int64)
     measure_words(keys, first, ends)

@@ -127,8 +127,16 @@ class Vocabulary:
 
     def recoded(self, documents: Documents, words: pa.Array) -> Documents:
         """Counted documents with other codes, recoded by this vocabulary."""
-        codes = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(scalar(-1, pa.int32()))
-        return recoded(documents, numpy_array(codes))
+        return recoded(documents, self._codes_of(words))
+
+    def _codes_of(self, words: pa.Array) -> Codes:
+        """The code of each of some distinct words; -1 if unknown. The smaller set is hashed."""
+        known = self.words.cast(words.type)
+        if len(words) >= len(known):
+            return np.asarray(numpy_array(pc.index_in(words, value_set=known).fill_null(scalar(-1, pa.int32()))))
+        found = pc.index_in(known, value_set=words)
+        codes = numpy_array(pc.indices_nonzero(found.is_valid()))
+        return number_codes(numpy_array(found.drop_null()), codes, len(words))[:-1]
 
     def read_one(self, document: str) -> tuple[list[int], list[int], int]:
         """Codes, counts, and the number of unseen words of one document."""
@@ -172,11 +180,11 @@ class Vocabulary:
 
     def _codes_by_kernel(self, document: str) -> Codes:
         read_document, letters, rules, table, codes = self._reader
-        foreign = not document.isascii()
-        if foreign and self.how.lowercase:
+        not_ascii = not document.isascii()
+        if not_ascii and self.how.lowercase:
             document = document.lower()
-        text, alphabet = np.frombuffer(document.encode(), np.uint8), word_characters() if foreign else NO_ALPHABET
-        found: Codes = read_document(text, foreign, letters, alphabet, rules, table)
+        text, alphabet = np.frombuffer(document.encode(), np.uint8), word_characters() if not_ascii else NO_ALPHABET
+        found: Codes = read_document(text, not_ascii, letters, alphabet, rules, table)
         return found if codes is None else codes[found]
 
     @cached_property

@@ -34,6 +34,11 @@ def log_likelihood(n: Array, mean: Array, scatter: Array, at: Gaussian) -> Array
     return np.asarray(-0.5 * (n * np.log(2 * np.pi * at.variance) + squares / at.variance))
 
 
+def log_peaks(variance: Array, blur: Array | None) -> Array:
+    """-½ log 2πσ², the log-density at the mean; less δ²/24σ² for numbers rounded to steps δ, with blur = δ²/12."""
+    return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + (0.0 if blur is None else blur / variance)))
+
+
 class StudentTerms(NamedTuple):
     """log p(x) = constant - power log(1 + inverse (x - mean)²), the Student's t predictive of NormalInverseGamma."""
 

@@ -14,7 +14,7 @@ from credo.core.moments import Moments
 from credo.core.statistics import Counts, Totals
 from credo.data import Source
 from credo.data.cells import TRUTH_WORDS
-from credo.data.profile import Profile, profile
+from credo.data.profile import Profile, profile, tell_of_words
 from credo.data.schema import Kind, checked_kinds
 from credo.errors import DataError, EvidenceError, suggest
 from credo.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalInverseGamma
@@ -38,6 +38,8 @@ def families(
         )
     unsure = [name for name in names if success is not None or asked.get(name) not in ("number", "count")]
     profiles = profile(table, unsure, every=unsure if success is not None else ()) if unsure else {}
+    if success is None:
+        tell_of_words({name: found for name, found in profiles.items() if name not in asked})
     return {name: _fitting(name, asked.get(name), profiles.get(name), success) for name in names}
 
 
@@ -64,8 +66,10 @@ def _fitting(name: str, asked: Kind | None, found: Profile | None, success: obje
         tell(f"column {name!r} holds dates, which are estimated as days since 1970-01-01 (2024-01-01 is day 19,723)")
     if kind in ("number", "date"):
         return NormalInverseGamma(0, 1, 1, 1)
-    why = "is empty" if found and not found.known else f"looks like {'text' if kind == 'text' else 'names of rows'}"
-    raise DataError(f"column {name!r} {why}: nothing to estimate. If there is, use kinds={{{name!r}: 'category'}}")
+    if found and not found.known:
+        raise DataError(f"column {name!r} is empty: there is nothing to estimate")
+    what = "text" if kind == "text" else "names of rows"
+    raise DataError(f"column {name!r} looks like {what}; to estimate it, use kinds={{{name!r}: 'category'}}")
 
 
 def resolved(rule: Rule, family: Family, statistics: object) -> Family:

@@ -15,6 +15,7 @@ from credo.blocks.capabilities import Hides, Independent, WordByWord
 from credo.core.records import Shown
 from credo.data import Batch, source
 from credo.data.fingerprints import chosen_rows
+from credo.data.free_names import free_name
 from credo.errors import DataError, EvidenceError, counted, suggest
 from credo.numerics.exact import Array
 
@@ -313,10 +314,7 @@ def parameter_table(model: Classifier) -> pa.Table:
         lines += [(line.column or ALL_COLUMNS, line.name, line.estimates) for line in likelihood.parameters()]
     columns: dict[str, Any] = {"column": [line[0] for line in lines], "parameter": [line[1] for line in lines]}
     for k, value in enumerate(model.classes):
-        name = str(value)
-        while name in columns:
-            name += "_"
-        columns[name] = [float(line[2][k]) for line in lines]
+        columns[free_name(str(value), columns)] = [float(line[2][k]) for line in lines]
     return pa.table(columns)
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from credo.blocks.block import Block
 from credo.data import Batch, Source
-from credo.data.profile import Profile, profile, why_ignored
+from credo.data.profile import Profile, profile, tell_of_words, why_ignored
 from credo.data.schema import CalendarPart, Kind, checked_kinds
 from credo.errors import DataError, SchemaError, check_positive_number, check_whole, suggest
 from credo.notices import tell, tell_of_columns
@@ -203,6 +203,7 @@ def _found_kinds(table: Source, names: Sequence[str]) -> tuple[Source, dict[str,
 def _kinds(profiles: Mapping[str, Profile]) -> dict[str, Kind]:
     ignored = {name: found for name, found in profiles.items() if found.kind == "ignore"}
     tell_of_columns(((name, why_ignored(found)) for name, found in ignored.items()), "ignored")
+    tell_of_words(profiles)
     return {name: found.kind for name, found in profiles.items()}
 
 

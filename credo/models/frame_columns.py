@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from credo.data import Batch
-from credo.data.frames import unique_names, with_columns
+from credo.data.frames import with_columns
+from credo.data.free_names import free_names
 from credo.data.sequences import Sequences
 from credo.data.sources import Source
 
@@ -109,7 +110,7 @@ def filled(table: Source, job: Callable[[Batch], Any], names: Sequence[str]) -> 
 
 def numbers(table: Source, wanted: Sequence[str], job: Job, name: str = PREDICTED) -> Any:
     """The frame with a column of numbers."""
-    (name,) = unique_names([name], table.names)
+    (name,) = free_names([name], table.names)
     return with_columns(table, wanted, OfNumbers(job, name))
 
 
@@ -122,7 +123,7 @@ def for_each_class(
     sequences: Sequences | None = None,
 ) -> Any:
     """The frame with a column for each class, named by the form: P({}), log P({})."""
-    names = unique_names([form.format(value) for value in classes], table.names)
+    names = free_names([form.format(value) for value in classes], table.names)
     return with_columns(table, wanted, ForEachClass(job, tuple(names), sequences))
 
 
@@ -135,5 +136,5 @@ def of_classes(
     sequences: Sequences | None = None,
 ) -> Any:
     """The frame with a column of classes, such as the most probable ones, from a job that gives their codes."""
-    (name,) = unique_names([name], table.names)
+    (name,) = free_names([name], table.names)
     return with_columns(table, wanted, OfClasses(job, name, tuple(classes), sequences))

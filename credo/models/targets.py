@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from credo.core.membership import Codes
 from credo.data import Batch, Source, cells
+from credo.data.free_names import free_name
 from credo.data.profile import profile
 from credo.data.spelling import DATE, NUMBER
 from credo.errors import DataError, SchemaError
@@ -19,6 +20,7 @@ NUMBERS_AS_CLASSES = 20  # at most this many distinct numbers are always accepte
 NAMES_AS_CLASSES = 100  # more distinct words get a notice
 ROWS_PER_CLASS = 10  # numbers with fewer rows each are quantities
 QUANTITY_ADVICE = "To predict a quantity, cut it into bins first, as pandas.qcut does, or use credo.LinearRegression"
+DATE_ADVICE = "To predict a date, write it as a number, such as days since a start, and use credo.LinearRegression"
 TARGET_NAME = "target"  # the name of a class column given as an array
 MOST_CLASSES = 10_000  # classes: their tables, and the probabilities of a batch's rows, must fit into memory
 
@@ -41,13 +43,14 @@ def check_classes(table: Source, target: str, kinds: object) -> Any:
     found = profile(table, [target], every=[target])[target]
     classes, rows = found.known - found.repeated, found.known
     quantities = asked is None and _are_quantities(found.values)
+    advice = DATE_ADVICE if found.dated else QUANTITY_ADVICE
     most = max(NUMBERS_AS_CLASSES, rows / ROWS_PER_CLASS) if quantities else MOST_CLASSES
     what = "different values" if not quantities or pa.types.is_string(found.values.type) else "different numbers"
     if classes > min(most, MOST_CLASSES):
-        why = _refusal(target, quantities, classes)
+        why = _refusal(target, quantities, classes, advice)
         raise DataError(f"column {target!r} has {classes:,} {what} in {rows:,} rows: {why}")
     if quantities:
-        tell(f"column {target!r} has {classes:,} {what}, each of which becomes a class. {_advice(target)}")
+        tell(f"column {target!r} has {classes:,} {what}, each of which becomes a class. {_advice(target, advice)}")
     elif asked is None and classes > max(NAMES_AS_CLASSES, rows / ROWS_PER_CLASS):
         tell(f"column {target!r} has {classes:,} {what} in {rows:,} rows: each becomes a class, most with few rows")
     return others
@@ -84,15 +87,15 @@ def _are_quantities(values: Any) -> bool:
     return any(pc.all(pc.match_substring_regex(values, spelling)).as_py() for spelling in (NUMBER, DATE))
 
 
-def _refusal(target: str, quantities: bool, classes: int) -> str:
+def _refusal(target: str, quantities: bool, classes: int, advice: str = QUANTITY_ADVICE) -> str:
     if quantities:
         limits = f"at most {NUMBERS_AS_CLASSES}, or one for {ROWS_PER_CLASS} rows, up to {MOST_CLASSES:,}"
-        return f"too many to be classes ({limits}). {_advice(target) if classes <= MOST_CLASSES else QUANTITY_ADVICE}"
+        return f"too many to be classes ({limits}). {_advice(target, advice) if classes <= MOST_CLASSES else advice}"
     return f"too many to be classes (at most {MOST_CLASSES:,}); does it name the rows?"
 
 
-def _advice(target: str) -> str:
-    return f"{QUANTITY_ADVICE}; if they are names, use kinds={{{target!r}: 'category'}}"
+def _advice(target: str, advice: str) -> str:
+    return f"{advice}; if they are names, use kinds={{{target!r}: 'category'}}"
 
 
 def with_target(table: Source, target: object) -> tuple[Source, str]:
@@ -102,9 +105,7 @@ def with_target(table: Source, target: object) -> tuple[Source, str]:
         return table, target
     if target is None:
         raise SchemaError("name the column that holds the classes, as in fit(data, target='play')")
-    name = TARGET_NAME
-    while name in table.names:
-        name += "_"
+    name = free_name(TARGET_NAME, table.names)
     return table.beside(name, target), name
 
 

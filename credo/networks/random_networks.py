@@ -10,8 +10,6 @@ import numpy as np
 
 from credo.errors import NetworkError, check_seed, check_whole
 
-DEFAULT_MAX_PARENTS = 4
-
 
 def random_parents(names: Sequence[str], arrows: int, max_parents: int, seed: Any) -> dict[str, tuple[str, ...]]:
     """A number of arrows, drawn uniformly from the pairs of earlier and later variables in a random order.

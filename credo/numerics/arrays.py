@@ -9,21 +9,27 @@ Codes = NDArray[np.int32]  # the position of a group or level; -1 where it is mi
 Positions = NDArray[np.intp]
 
 
-SHORT_ROW = 12  # cells of a row, up to which a loop over them is faster than NumPy's reduction
+SHORT_AXIS = 12  # length of an axis, up to which a loop over it is faster than NumPy's reduction
 
 
-def over_last(ufunc: np.ufunc, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A ufunc's reduction over the last axis, which is kept with length 1; fast for short rows, too.
+def over_short(ufunc: np.ufunc, x: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+    """A ufunc's reduction over an axis, which is kept with length 1; fast for a short axis, such as few classes.
 
-    >>> over_last(np.add, np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])).tolist()
+    >>> over_short(np.add, np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])).tolist()
     [[6.0], [15.0]]
     """
-    if not 1 < x.shape[-1] <= SHORT_ROW:
-        return np.asarray(ufunc.reduce(x, axis=-1, keepdims=True))
-    found = ufunc(x[..., :1], x[..., 1:2])
-    for k in range(2, x.shape[-1]):
-        ufunc(found, x[..., k : k + 1], out=found)
+    if not 1 < x.shape[axis] <= SHORT_AXIS:
+        return np.asarray(ufunc.reduce(x, axis=axis, keepdims=True))
+    before = (slice(None),) * (axis % x.ndim)
+    found = ufunc(x[(*before, slice(0, 1))], x[(*before, slice(1, 2))])
+    for k in range(2, x.shape[axis]):
+        ufunc(found, x[(*before, slice(k, k + 1))], out=found)
     return np.asarray(found)
+
+
+def less_mean(x: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+    """The values minus their mean over a short axis, such as that of classes."""
+    return np.asarray(x - over_short(np.add, x, axis) / x.shape[axis])
 
 
 class Stacked:

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.engines.local import small_matrices
 from credo.numerics.exact import Array
 from credo.numerics.softmax import Derivatives, FeatureRows, LikelihoodSums, SumLikelihood, TimesCurvature, feature_rows
 
@@ -105,6 +106,7 @@ def solved(curvature: Array, values: Array) -> Array:
     return np.asarray(found / by_row)
 
 
+@small_matrices()
 def newton_mode(
     sums: Sums,
     prior: WeightPrior,

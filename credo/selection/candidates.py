@@ -22,6 +22,7 @@ from credo.models.forms import (
     TEXT_FORMS,
     WORD_FORMS,
 )
+from credo.numerics.arrays import over_short
 from credo.numerics.exact import Array
 from credo.numerics.logistic import LOOSE_TOLERANCE
 from credo.selection.fold_requests import BayesFactorRequest, ScoreRequest
@@ -212,10 +213,11 @@ def _by_forms(columns: Forms) -> dict[tuple[str, ...], list[str]]:
 def _losses(scores: TermScores) -> Array:
     """-log P(class) of each row by each term alone. (terms, rows)"""
     log_joint = scores.log_prior[:, :, None] + scores.log_likelihood
-    top = log_joint.max(1)
+    top = over_short(np.maximum, log_joint, axis=1)
     own = log_joint[np.arange(scores.rows), scores.truth]
-    log_joint -= top[:, None]
-    return np.asarray((np.log(np.exp(log_joint, out=log_joint).sum(1)) + top - own).T)
+    log_joint -= top
+    total = over_short(np.add, np.exp(log_joint, out=log_joint), axis=1)
+    return np.asarray((np.log(total[:, 0]) + top[:, 0] - own).T)
 
 
 def _with_chosen_settings(

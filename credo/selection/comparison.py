@@ -183,7 +183,7 @@ def compare(
     if learned < 2 * classes:
         raise DataError(f"{rows} rows of {classes} classes are too few to withhold some of them")
     chosen = asked_sizes(sizes, learned, least=2 * classes)
-    with quietly(), local.one_blas_thread():
+    with quietly(), local.small_matrices():
         for _ in range(draws):
             order = _drawn(codes, rng)[:rows]
             found.append([_curve(model, table, name, weight, order, learned, chosen) for model in models])

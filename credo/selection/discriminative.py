@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.numerics.arrays import over_short
 from credo.numerics.exact import Array
 from credo.numerics.ridge_logistic import Coefficients, RidgeLogistic
 from credo.selection.design import Design, design_of
@@ -112,7 +113,7 @@ class LogisticPath:
         """The weighted log-loss of each held-out row, by the fit without its fold."""
         rows, fits = self._rows, np.searchsorted(self._folds, self._fold[self._rows])
         logits = _per_class(self._problem.logits(found)[fits, :, rows])
-        logits -= np.logaddexp.reduce(logits, axis=1, keepdims=True)
+        logits -= over_short(np.logaddexp, logits)
         return np.asarray(-logits[np.arange(len(rows)), self._sample.codes[rows]] * self._sample.weight[rows])
 
     def of_fold(self, k: int) -> Logistic:

@@ -121,7 +121,7 @@ def learn(
     if model == LINEAR:
         check_number_target(table, name)
     if model == LINEAR or (model == "auto" and holds_numbers(table, name, kinds)):
-        with local.one_blas_thread():
+        with local.small_matrices():
             return learned_regression(table, name, kinds, weight, seed, grouped)
     base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(features, target=name, weight=weight)
     if len(base.classes) < 2:
@@ -144,7 +144,7 @@ class RowOptions(NamedTuple):
 
 def _learned(base: Classifier, table: Source, rows: RowOptions, kind: str, start: float) -> TunedClassifier:
     features = table.without(rows.groups)
-    with local.one_blas_thread():
+    with local.small_matrices():
         if kind == "gaussian":
             name, found = _discriminant(base, table, rows)
         else:

@@ -22,6 +22,7 @@ from credo.models.classifier import Classifier
 from credo.models.forms import CALENDAR_FORMS, CELL_FORMS
 from credo.models.metrics import Scores
 from credo.notices import tell
+from credo.numerics.arrays import over_short
 from credo.numerics.exact import Array
 from credo.selection.candidate_forms import with_candidate_forms
 from credo.selection.candidates import Candidates, candidates, excess_of_factors
@@ -93,7 +94,7 @@ def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedCl
     if len(model.classes) < 2:
         raise EvidenceError("there is only one class: nothing to tune")
     table = table.held()
-    with local.one_blas_thread():
+    with local.small_matrices():
         return outcome(with_candidate_forms(model, table, weight), table, weight, seed).tuned()
 
 
@@ -247,7 +248,7 @@ def _scores(
     truth, weight, found = [held_out.truth], [held_out.weight], [log_probabilities]
     for rows in unknown:
         if rows.rows:
-            prior = rows.log_prior - np.logaddexp.reduce(rows.log_prior, axis=1, keepdims=True)
+            prior = rows.log_prior - over_short(np.logaddexp, rows.log_prior)
             prior[np.arange(rows.rows), rows.truth] = np.nan
             truth, weight, found = [*truth, rows.truth], [*weight, rows.weight], [*found, prior]
     codes = np.concatenate(truth).astype(np.intp)
@@ -271,7 +272,7 @@ def _tried(
     it.
     """
     rows, shares = pool.held_out.rows, pool.shares
-    prior = rows.log_prior - np.logaddexp.reduce(rows.log_prior, axis=1, keepdims=True)
+    prior = rows.log_prior - over_short(np.logaddexp, rows.log_prior)
     alone = [*cross_fitted_alone(pool.held_out, pool.stack.discount, model.class_weights), prior]
     scores = [replace(_alone(model, rows, own), held_out_ratio=whole.held_out_ratio) for own in alone]
     best = min(scores, key=lambda each: each.log_loss)

@@ -149,7 +149,10 @@ class Pool:
         parts = [*predictions]
         held_out = self.held_out.with_candidate(name, [each.held_out for each in parts])
         blanked = self.blanked.with_candidate(name, [each.blanked for each in parts])
-        return replace(self, held_out=held_out, blanked=blanked)
+        found = replace(self, held_out=held_out, blanked=blanked)
+        for known in {"log_probabilities", "stack"} & self.__dict__.keys():  # what is pooled is the same
+            found.__dict__[known] = self.__dict__[known]
+        return found
 
     def of_folds(self, count: int) -> Pool:
         """The first `count` folds alone."""

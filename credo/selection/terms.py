@@ -22,6 +22,7 @@ from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
 from credo.data.fingerprints import mixed
 from credo.models.forms import CELL_FORMS, TEXT_FORMS
+from credo.numerics.arrays import less_mean, over_short
 from credo.numerics.exact import Array
 from credo.selection.jobs import HeldOutTerms, LeftOutTerms
 from credo.selection.sample import Sample
@@ -61,6 +62,8 @@ class TermScores:
     def only(self, places: Sequence[int]) -> TermScores:
         """The scores of the terms at these positions."""
         kept = list(places)
+        if kept == [*range(len(self.terms))]:
+            return self
         return replace(self, terms=tuple(self.terms[j] for j in kept), log_likelihood=self.log_likelihood[:, :, kept])
 
     def of(self, terms: Sequence[Term]) -> TermScores:
@@ -183,8 +186,21 @@ class TrainedByEvidence(Trained):
         return _scores(_terms(likelihoods), sample.mapped(LeftOutTerms(model, likelihoods), len(model.classes)))
 
     def held_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
-        model, terms = self.model, self.model.terms_of(forms, settings)
+        model, terms = self.model, self._terms_of(forms, settings)
         return _scores(_terms(terms.likelihoods), sample.mapped(HeldOutTerms(model, terms), len(model.classes)))
+
+    def _terms_of(self, forms: Forms, settings: Settings) -> Any:
+        """The model's terms; the latest are kept, since held-out rows are scored with and without blanked cells."""
+        for before, found in self._latest:
+            if before == (forms, settings):
+                return found
+        found = self.model.terms_of(forms, settings)
+        self._latest[:] = [((forms, settings), found)]
+        return found
+
+    @cached_property
+    def _latest(self) -> list[tuple[tuple[Forms, Settings], Any]]:
+        return []
 
     def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
         found: dict[Term, float] = {}
@@ -327,12 +343,21 @@ class TrainedByScorers(Trained):
 
     def _log_prior_left_out(self, own: Hard) -> Array:
         """log P(class), each row left out. (rows, classes)"""
-        plain = bool((own.weight == 1).all()) and own.rows > own.groups
-        one = Hard.of(np.arange(own.groups), own.groups) if plain else own  # rows of a class are alike
-        n, rows = np.repeat(self.class_weights[None], one.rows, axis=0), np.arange(one.rows)
-        n[rows, one.codes] = np.maximum(n[rows, one.codes] - one.weight, 0.0)
-        found = self._log_prior(n)
-        return found[own.codes] if plain else found
+        if (own.weight == 1).all():  # rows of a class are alike
+            return np.asarray(self._log_prior_less_one[own.codes])
+        return self._log_prior_less(own.codes, own.weight)
+
+    @cached_property
+    def _log_prior_less_one(self) -> Array:
+        """log P(class), one row of each class left out. (classes, classes)"""
+        classes = len(self.class_weights)
+        return self._log_prior_less(np.arange(classes), np.ones(classes))
+
+    def _log_prior_less(self, codes: NDArray[np.integer], weight: Array) -> Array:
+        """log P(class) without these rows, each left out by itself. (rows, classes)"""
+        n, rows = np.repeat(self.class_weights[None], len(codes), axis=0), np.arange(len(codes))
+        n[rows, codes] = np.maximum(n[rows, codes] - weight, 0.0)
+        return self._log_prior(n)
 
 
 @lru_cache(maxsize=16)
@@ -370,13 +395,13 @@ def _scores(terms: tuple[Term, ...], found: Sequence[NDArray[Any]]) -> TermScore
 
 def _within(log_values: Array) -> Array:
     """Log-values at most LEAST_SCORE below the row's largest, whatever the units."""
-    top = log_values.max(1, keepdims=True)
+    top = over_short(np.maximum, log_values, axis=1)
     return np.asarray(np.maximum(log_values, np.where(np.isneginf(top), 0.0, top) + LEAST_SCORE))
 
 
 def centred(scores: Array) -> Array:
     """Scores minus their mean over classes, which is large and uninformative for a long text."""
-    return np.asarray(scores - scores.mean(1, keepdims=True))
+    return less_mean(scores, axis=1)
 
 
 def _bounded(scores: Array) -> Array:

@@ -23,7 +23,7 @@ from credo.models.tree.prunings import learned
 from credo.models.tree.sampling import Sample as Rows
 from credo.models.tree.sampling import sampled
 from credo.models.tree.structure import Cells, Structure
-from credo.numerics.arrays import Positions
+from credo.numerics.arrays import Positions, less_mean
 from credo.numerics.exact import Array
 from credo.selection.linear_terms import DiscriminativeTerm
 
@@ -98,7 +98,7 @@ def tree_log_odds(structure: Structure, predictions: Array, cells: Cells) -> Arr
     """log P(class | row)/P(class), minus its mean over classes. (rows, classes)"""
     unknown = np.full((len(cells), 1), MISSING, dtype=np.uint8)
     ratio = np.log(structure.spread(cells, predictions)) - np.log(structure.spread(unknown, predictions))
-    return np.asarray(ratio - ratio.mean(1, keepdims=True))
+    return less_mean(ratio)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from credo.core.membership import Hard
 from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.arrow_arrays import numpy_array
+from credo.data.free_names import free_name
 from credo.errors import EvidenceError
 from credo.models.class_evidence import few
 from credo.models.class_reader import Shares
@@ -234,9 +235,8 @@ class TunedClassifier(Classifier):
             return Reasons(prior, terms, log_joint, factor)
         # Under label noise nothing is impossible: infinite weights are bounded.
         noisy = with_label_noise(log_joint, log_prior, noise_rates(self.tuning.label_noise, self.class_weights))
-        terms, noise = {name: np.maximum(each, LEAST_TERM) for name, each in terms.items()}, NOISE_TERM
-        while noise in terms:
-            noise += "_"
+        terms = {name: np.maximum(each, LEAST_TERM) for name, each in terms.items()}
+        noise = free_name(NOISE_TERM, terms)
         terms[noise] = noisy - prior - sum(terms.values(), np.zeros_like(prior))  # up to what all classes share
         return Reasons(prior, terms, noisy, factor)
 

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from credo.numerics.arrays import over_last
+from credo.numerics.arrays import less_mean, over_short
 from credo.numerics.exact import Array
 from credo.numerics.logistic import (
     LOOSE_TOLERANCE,
@@ -53,7 +53,7 @@ class Weighting:
         total = scores.of(self.terms).log_likelihood @ self.weights + self.biases
         if self.mixture is not None and self.mixed is not None:
             total = total + scores.of([self.mixed]).log_likelihood[:, :, 0] @ self.mixture.T
-        return np.asarray(total - total.mean(1, keepdims=True))
+        return less_mean(total)
 
     def with_term(self, term: Term, weight: float, biases: Array) -> Weighting:
         """The weighting with another term and its weighted biases."""
@@ -250,10 +250,10 @@ def products(features: Array, theta: Array) -> Array:
 def true_probabilities(features: Array, scores: TermScores, theta: Array) -> Array:
     """P(truth) of each row by several fits. (fits, coefficients) -> (fits, rows)"""
     logits = products(features, theta) + scores.log_prior
-    top = over_last(np.maximum, logits)
+    top = over_short(np.maximum, logits)
     own = logits[:, np.arange(scores.rows), scores.truth] - top[..., 0]
     logits -= top
-    return np.asarray(np.exp(own) / over_last(np.add, np.exp(logits, out=logits))[..., 0])
+    return np.asarray(np.exp(own) / over_short(np.add, np.exp(logits, out=logits))[..., 0])
 
 
 def with_noise(
@@ -267,7 +267,7 @@ def with_noise(
     with the rate, so they are updated after several steps of it.
     """
     n = weights.sum(1)
-    prior = scores.log_prior - np.logaddexp.reduce(scores.log_prior, axis=1, keepdims=True)
+    prior = scores.log_prior - over_short(np.logaddexp, scores.log_prior)
     alone = np.exp(prior[np.arange(scores.rows), scores.truth])
     rate = 1 / (n + 2)
     for again in reversed(range(rounds)):

@@ -18,8 +18,8 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED
 from credo.data import BATCH_ROWS, Batch
 from credo.data.cells import LARGEST_NUMBER
+from credo.data.conversion import array_of
 from credo.data.schema import Schema
-from credo.data.tables import array_of
 from credo.errors import DataError, SchemaError, suggest
 from credo.models.forms import TEXT_FORMS
 from credo.models.naive_bayes import NaiveBayes

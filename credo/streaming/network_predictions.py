@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from credo.data.frames import unique_names
+from credo.data.free_names import free_names
 from credo.errors import DataError
 from credo.models.frame_columns import PREDICTED
 from credo.notices import listed, tell
@@ -48,7 +48,7 @@ def hybrid_predictions(net: HybridNetwork, target: str, data: object, each: bool
     empty = True
     for batch, part in batches_of(data):
         own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
-        (name,) = unique_names([PREDICTED], list(own))
+        (name,) = free_names([PREDICTED], list(own))
         empty = False
         yield pa.table({**own, name: net.predict(target, part)})
     if empty:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo import engines
-from credo.data.frames import unique_names
+from credo.data.free_names import free_names
 from credo.data.partitions import Unopened
 from credo.errors import DataError
 from credo.models.frame_columns import PREDICTED
@@ -120,7 +120,7 @@ def number_predictions(model: LinearRegression, data: object) -> Generator[Any]:
     empty = True
     for batch, found in model.streamed(data):
         own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
-        names = unique_names([PREDICTED, LOW_COLUMN, HIGH_COLUMN], list(own))
+        names = free_names([PREDICTED, LOW_COLUMN, HIGH_COLUMN], list(own))
         empty = False
         yield pa.table({**own, **dict(zip(names, (np.asarray(found.location), *found.interval(0.95)), strict=True))})
     if empty:
@@ -168,7 +168,7 @@ def beside(answers: Iterable[tuple[Any, ...]], values: Sequence[Any], named: Any
         own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
         best = chosen[0] if chosen else probabilities.argmax(1)
         wanted = [PREDICTED, PROBABILITY_COLUMN, *(f"P({value})" for value in values if each)]
-        names = unique_names(wanted, list(own))
+        names = free_names(wanted, list(own))
         columns = [named.take(pa.array(best)), probabilities[np.arange(len(best)), best]]
         columns += [probabilities[:, k] for k in range(len(values)) if each]
         empty = False

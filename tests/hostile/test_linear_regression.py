@@ -48,8 +48,9 @@ def test_more_columns_than_rows() -> None:
 @pytest.mark.parametrize("value", [0.0, 3.5, 1e12])
 def test_a_constant_target(value: float) -> None:
     found = PLAIN.fit(X, target=np.full(30, value))
-    with pytest.warns(credo.Notice, match="the target fits exactly"):
+    with pytest.warns(credo.Notice, match="the target fits exactly") as told:
         finite(found, X)
+    assert told[0].filename == __file__
     np.testing.assert_allclose(found.predict(X), value, atol=1e-12)
     low, high = found.intervals(X)
     assert (high - low).max() <= 1e-12 * max(value, 1.0)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import credo
@@ -60,6 +61,15 @@ def test_other_quantities_and_names(target: list[Any]) -> None:
         NaiveBayes().fit(table(target), target="y")
     with pytest.raises(DataError, match="too many to be classes"):
         NaiveBayes().fit({"x": np.arange(float(len(target)))}, target=target)
+
+
+@pytest.mark.parametrize(
+    "days", [pd.date_range("2024-01-01", periods=90), [f"2024-01-{i + 1:02}" for i in range(30)] * 3]
+)
+def test_dates_as_a_target_are_to_become_numbers(days: Any) -> None:
+    for learn in (credo.learn, NaiveBayes().fit, credo.LinearRegression().fit):
+        with pytest.raises(DataError, match="To predict a date, write it as a number"):
+            learn({"x": np.arange(90.0), "y": days}, target="y")
 
 
 def test_what_may_be_classes_all_the_same() -> None:

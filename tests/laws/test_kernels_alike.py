@@ -97,6 +97,15 @@ def test_quantiles_of_betas_are_the_same_to_the_last_bit() -> None:
     assert np.isfinite(found).all()
 
 
+@pytest.mark.parametrize("name", ["asia", "storm"])
+def test_drawn_rows_are_the_same(name: str) -> None:
+    found = []
+    for choice in ("plain", "compiled"):
+        with forced(choice):
+            found.append(credo.Network.example(name).sample(3000, seed=5))
+    assert found[0].equals(found[1])
+
+
 def test_log_gamma_is_the_same_to_the_last_bit() -> None:
     for x in (1e-300, 0.01, 0.5, 1.0, 2.0, 6.999, 7.0, 33.3, 1e10):
         with forced("compiled"):

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from credo.data.tables import CODED_WORDS, LONG_RUN, array_of
+from credo.data.conversion import CODED_WORDS, LONG_RUN, array_of
 from credo.errors import DataError
 
 WORDS = np.repeat([f"patient {i % 7}" for i in range(50)], 400)

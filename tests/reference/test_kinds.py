@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import credo
 from credo import Schema
 from credo.data import cells
-from credo.data.profile import Profile
+from credo.data.profile import PYTHON_COUNTED, Profile
 from credo.data.schema import Column
 from credo.errors import Notice, SchemaError
 
@@ -116,6 +116,12 @@ def test_parts_of_a_profile_add() -> None:
     numbers = Profile.total([Profile.of(pa.array(part)) for part in ([1.0, 2.0], [0.5, None], [7])])
     assert (numbers.kind, numbers.missing) == ("number", 1)
     assert (min(numbers.values.to_pylist()), max(numbers.values.to_pylist())) == (0.5, 7)
+
+
+@given(st.text(st.sampled_from("aZ09.-_\t\n\x0b\x0c\r\x1c é²中")))
+def test_words_are_counted_as_by_arrow(value: str) -> None:
+    few, many = Profile.of(pa.array([value])), Profile.of(pa.array([value, *map(str, range(PYTHON_COUNTED))]))
+    assert few.longest == many.longest
 
 
 def test_a_profile_of_long_texts_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -251,3 +251,37 @@ def test_a_word_among_whole_numbers_hides_no_other_cell() -> None:
     with pytest.warns(Notice, match="1 cell with unseen values, ignored"):
         found = model.predict_proba({"k": ["1", "2", "x"]})
     np.testing.assert_array_equal(found[:2], model.predict_proba({"k": [1, 2]}))
+
+
+@pytest.mark.parametrize(
+    "learn",
+    [
+        Schema.infer,
+        lambda rows: NaiveBayes().fit(rows, target="y"),
+        lambda rows: credo.learn(rows, target="y"),
+        lambda rows: credo.estimate(rows, "x"),
+    ],
+)
+def test_few_words_among_numbers_are_told(learn: Any) -> None:
+    cells = [f"{i}.5" for i in range(40)]
+    rows = {"x": [*cells, "unknown", "not given"], "y": ["a", "b"] * 21}
+    with pytest.warns(Notice, match="column 'x' is a category: all values are numbers but") as told:
+        learn(rows)
+    advice = "if missing cells are meant, use credo.read(data, missing=['unknown', 'not given'])"
+    assert any(str(each.message).endswith(advice) for each in told)
+    assert Schema.infer(credo.read(rows, missing=["unknown", "not given"])).kinds["x"] == "number"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [*map(str, range(10)), "unknown"],  # few values
+        [*map(str, range(40)), *"abcdef"],  # codes
+        ["yes", "no"],
+    ],
+)
+def test_other_categories_get_no_notice(cells: list[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Schema.infer({"x": cells * 2}).kinds["x"] == "category"
+        assert Schema.infer({"x": [*map(str, range(40)), "a"] * 2}, kinds={"x": "category"}).kinds["x"] == "category"

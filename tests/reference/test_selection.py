@@ -172,8 +172,8 @@ def test_gaussians_left_out_keep_their_prior(form: str) -> None:
     (piece,) = sample.pieces(3)
     (likelihood,) = (each for own, each in model.terms_of(model.views, model.settings).likelihoods if own == form)
     found = likelihood.each_nearly_left_out(likelihood.read(piece.batch), piece.own)[:, :, 0]
-    z = likelihood.read(piece.batch) - likelihood.centre
-    place, pooled = likelihood.everyone
+    z = likelihood.read(piece.batch) - likelihood.summary.centre
+    place, pooled = likelihood.summary.everyone
     n, scatter = likelihood.summary.n, likelihood.summary.scatter
     variance = (np.diagonal(scatter, axis1=1, axis2=2).sum(0) + pooled) / (n.sum() + 1)
     for i in range(0, 40, 7):
@@ -222,7 +222,7 @@ def test_missing_cells_are_integrated_out() -> None:
     covariance = tied.belief.scale[0, 1, 1] / (tied.belief.degrees[0] - 3)
     alone = np.zeros((1, 3))
     tied.add(np.array([[np.nan, 0.7]]), alone)
-    away = 0.7 - tied.centre[1] - tied.belief.mean[:, 1]
+    away = 0.7 - tied.summary.centre[1] - tied.belief.mean[:, 1]
     normal = -0.5 * away**2 / covariance
     np.testing.assert_allclose(alone[0] - alone[0].mean(), normal - normal.mean(), atol=1e-10)
 

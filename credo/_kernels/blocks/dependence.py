@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.core.sums import RESIDUAL_WEIGHT
 from credo._kernels.jit import late_kernel, late_kernel_of
 
 Array = NDArray[np.float64]
@@ -102,7 +103,7 @@ def add_tree_left_out(
                 continue
             base_total = max(known[mine, j] - w, 0.0) + smoothing * levels[j]
             base = 1.0 / levels[j]
-            if base_total > 1e-12 * w:
+            if base_total > RESIDUAL_WEIGHT * w:
                 base = (max(counts[mine, b, b] - w, 0.0) + smoothing) / base_total
             a = codes[i, parents[j]] if parents[j] >= 0 else -1
             share = base
@@ -216,7 +217,7 @@ def add_one_dependence_left_out(
             if b >= 0:
                 total = max(known[mine, j] - w, 0.0) + smoothing * levels[j]
                 base[j] = 1.0 / levels[j]
-                if total > 1e-12 * w:
+                if total > RESIDUAL_WEIGHT * w:
                     base[j] = (max(counts[mine, b, b] - w, 0.0) + smoothing) / total
         parents = 0
         for s in range(columns):

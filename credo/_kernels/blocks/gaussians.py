@@ -75,8 +75,8 @@ def add_normals(x: Array, shift: Array, centre: Array, half: Array, constant: Ar
                         v = tile[j, r] - m
                         t = c - h * v * v
                         total[k, r] += t if t == t else 0.0
-        for r in range(size):
-            for k in range(classes):
+        for k in range(classes):
+            for r in range(size):
                 out[start + r, k] += total[k, r]
 
 

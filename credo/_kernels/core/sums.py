@@ -17,6 +17,9 @@ Codes = NDArray[np.int32] | NDArray[np.int64]
 Integers = NDArray[np.int64]
 
 EQUAL_SCATTER = 2.0**-98  # a scatter below this share of the sum of squares may be rounding: the numbers count as equal
+RESIDUAL_WEIGHT = 1e-12  # of a row's or group's weight: a smaller remainder is what its only row left by rounding
+SPLITTER = 2.0**27 + 1  # with c = SPLITTER · v, the upper half of v is c - (c - v)
+PLAIN_ROWS = 64  # rows whose errors in plain sums can be summed exactly in one float
 SCATTER_UNDERFLOW = 1e-290  # below this, a pair's second float would underflow: the numbers count as equal
 
 
@@ -29,12 +32,12 @@ def add_sums_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array
         if k < 0:
             continue
         w = weight[i]
-        cut = 134217729.0 * w
+        cut = SPLITTER * w
         w_high = cut - (cut - w)
         w_low = w - w_high
         for j in range(columns):
             v = x[i, j]
-            cut = 134217729.0 * v
+            cut = SPLITTER * v
             a = cut - (cut - v)
             b = v - a
             p = w * v
@@ -66,8 +69,8 @@ def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Ar
 
     Rows of weight 1 take less time. They are first added to plain sums of their group: Σx, Σx², and the rounding errors
     of each, in one float. These errors are multiples of the last bit of the smallest x or x², so sums of a few are
-    exact: they are moved to the three floats after every 64 rows. The rounding error of an x² itself has other bits,
-    and a pair of floats. With more groups than rows, clearing the plain sums would take longer.
+    exact: they are moved to the three floats after every PLAIN_ROWS rows. The rounding error of an x² itself has other
+    bits, and a pair of floats. With more groups than rows, clearing the plain sums would take longer.
     """
     rows, columns = x.shape
     groups = high.shape[1]
@@ -98,7 +101,7 @@ def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Ar
                 plain[k, 2, j] += (old - (new - step)) + (v - step)
                 plain[k, 1, j] = new
 
-                cut = 134217729.0 * v
+                cut = SPLITTER * v
                 a = cut - (cut - v)
                 b = v - a
                 q = v * v
@@ -114,10 +117,10 @@ def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Ar
                 plain[k, 6, j] += (old - (new - step)) + (square - step)
                 plain[k, 5, j] = new
             waiting[k] += 1
-            if waiting[k] == 64:
+            if waiting[k] == PLAIN_ROWS:
                 move_moments(k, plain, waiting, high, low, rest)
             continue
-        cut = 134217729.0 * w
+        cut = SPLITTER * w
         w_high = cut - (cut - w)
         w_low = w - w_high
         for j in range(columns):
@@ -137,7 +140,7 @@ def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Ar
             rest[0, k, j] += (old - (new - step)) + (error - step)
             low[0, k, j] = new
 
-            cut = 134217729.0 * v
+            cut = SPLITTER * v
             a = cut - (cut - v)
             b = v - a
             p = w * v
@@ -157,7 +160,7 @@ def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Ar
             rest[1, k, j] += (old - (new - step)) + (product - step)
             low[1, k, j] = new
 
-            cut = 134217729.0 * p
+            cut = SPLITTER * p
             c = cut - (cut - p)
             d = p - c
             q = p * v
@@ -225,22 +228,22 @@ def add_products_hard(x: Array, codes: Codes, weight: Array, high: Array, low: A
         if k < 0:
             continue
         w = weight[i]
-        cut = 134217729.0 * w
+        cut = SPLITTER * w
         w_high = cut - (cut - w)
         w_low = w - w_high
         for j in range(columns):
             u = x[i, j]
-            cut = 134217729.0 * u
+            cut = SPLITTER * u
             c = cut - (cut - u)
             d = u - c
             v = w * u
             rest = ((c * w_high - v) + c * w_low + d * w_high) + d * w_low
-            cut = 134217729.0 * v
+            cut = SPLITTER * v
             a = cut - (cut - v)
             b = v - a
             for m in range(j + 1):
                 u = x[i, m]
-                cut = 134217729.0 * u
+                cut = SPLITTER * u
                 c = cut - (cut - u)
                 d = u - c
                 p = u * v

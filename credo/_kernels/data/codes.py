@@ -8,19 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.core.sums import RESIDUAL_WEIGHT
 from credo._kernels.jit import late_kernel, late_kernel_of
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
+TURNED_ROWS = 64  # rows that are transposed together
+TABLE_ROWS = 256  # rows whose sums stay in the cache while all columns are added
+
 
 @late_kernel
 def turn_block(x: Any, out: Any) -> None:
     """out = x′, in tiles that stay in the cache."""
     rows, columns = x.shape
-    for start in range(0, rows, 64):
-        stop = min(start + 64, rows)
+    for start in range(0, rows, TURNED_ROWS):
+        stop = min(start + TURNED_ROWS, rows)
         for j in range(columns):
             for i in range(start, stop):
                 out[j, i] = x[i, j]
@@ -70,8 +74,8 @@ def code_block(x: Integers, low: Integers, starts: Integers, table: Codes, out: 
     unseen (columns) += their numbers.
     """
     rows, columns = x.shape
-    for start in range(0, rows, 64):
-        stop = min(start + 64, rows)
+    for start in range(0, rows, TURNED_ROWS):
+        stop = min(start + TURNED_ROWS, rows)
         for j in range(columns):
             least, first, last = low[j], starts[j], starts[j + 1]
             none = np.intp(0)
@@ -153,8 +157,8 @@ def add_tables(codes: Codes, starts: Integers, tables: Array, out: Array) -> Non
     columns, rows = codes.shape
     classes = tables.shape[1]
     fours = columns // 4 * 4
-    for first in range(0, rows, 256):
-        last = min(first + 256, rows)
+    for first in range(0, rows, TABLE_ROWS):
+        last = min(first + TABLE_ROWS, rows)
         for j in range(0, fours, 4):  # four at a time: a quarter of the stores
             for i in range(first, last):
                 a, b = starts[j] + codes[j, i], starts[j + 1] + codes[j + 1, i]
@@ -173,9 +177,9 @@ def add_tables_but_own(codes: Codes, own: Codes, starts: Integers, tables: Array
     """`add_tables` with another table for the row's class."""
     columns, rows = codes.shape
     classes = tables.shape[1]
-    mine = np.empty(256)
-    for first in range(0, rows, 256):
-        last = min(first + 256, rows)
+    mine = np.empty(TABLE_ROWS)
+    for first in range(0, rows, TABLE_ROWS):
+        last = min(first + TABLE_ROWS, rows)
         for i in range(first, last):
             mine[i - first] = out[i, own[i]]
         for j in range(columns):
@@ -207,13 +211,13 @@ def add_tables_left_out(
     """
     columns, rows = codes.shape
     classes = tables.shape[1]
-    for first in range(0, rows, 256):
+    for first in range(0, rows, TABLE_ROWS):
         for j in range(columns):
-            for i in range(first, min(first + 256, rows)):
+            for i in range(first, min(first + TABLE_ROWS, rows)):
                 v = codes[j, i]
                 at = starts[j] + v
                 w = weight[i]
-                if v < 0 or counts[at, classes] - w <= 1e-12 * w:
+                if v < 0 or counts[at, classes] - w <= RESIDUAL_WEIGHT * w:
                     continue
                 mine = own[i]
                 before = max(counts[at, mine] + offset[at], 0.0)
@@ -222,7 +226,7 @@ def add_tables_left_out(
                 for k in range(classes):
                     if k != mine:
                         out[i, k] += tables[at, k]
-                if total > 1e-12 * w:
+                if total > RESIDUAL_WEIGHT * w:
                     out[i, mine] += math.log(after / total) if after > 1e-15 * w else -math.inf
                 else:
                     out[i, mine] -= offset[len(offset) - columns + j]

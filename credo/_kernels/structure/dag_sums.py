@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import late_kernel_of
-from credo._kernels.structure.subsets import LOG_ZERO
+from credo._kernels.structure.subsets import LEAST_EXPONENT, LOG_ZERO
 
 Array = NDArray[np.float64]
 
@@ -49,10 +49,10 @@ def add_graphs(n: int, sums: Array, product: Array, tops: Array, graphs: Array) 
             sign = 1.0 if odd else -1.0
             to = above | some
             if x > tops[to]:
-                graphs[to] = graphs[to] * math.exp(max(tops[to] - x, -745.0)) + sign
+                graphs[to] = graphs[to] * math.exp(max(tops[to] - x, LEAST_EXPONENT)) + sign
                 tops[to] = x
             elif x > LOG_ZERO:
-                graphs[to] += sign * math.exp(max(x - tops[to], -745.0))
+                graphs[to] += sign * math.exp(max(x - tops[to], LEAST_EXPONENT))
             some = (some - free) & free
 
 
@@ -86,10 +86,10 @@ def add_arrows_over_graphs(n: int, sums: Array, product: Array, graphs: Array, r
                 odd ^= 1
             sign = 1.0 if odd else -1.0
             if x > top:
-                total = total * math.exp(max(top - x, -745.0)) + sign
+                total = total * math.exp(max(top - x, LEAST_EXPONENT)) + sign
                 top = x
             elif x > LOG_ZERO:
-                total += sign * math.exp(max(x - top, -745.0))
+                total += sign * math.exp(max(x - top, LEAST_EXPONENT))
             share = graphs[above] + x - graphs[whole]
             if share > -45.0:
                 p = sign * math.exp(share)
@@ -105,7 +105,7 @@ def add_arrows_over_graphs(n: int, sums: Array, product: Array, graphs: Array, r
             for u in range(n):
                 if above >> u & 1:
                     bit = 1 << (u if u < v else u - 1)
-                    arrows[u, v] += weight[v] * (1.0 - math.exp(max(sums[v, at ^ bit] - sums[v, at], -745.0)))
+                    arrows[u, v] += weight[v] * (1.0 - math.exp(max(sums[v, at ^ bit] - sums[v, at], LEAST_EXPONENT)))
 
 
 @late_kernel_of(lambda n, *_: 12.0 * 4.0 ** (n - 1))
@@ -147,7 +147,7 @@ def add_paths_over_graphs(
                         j += 1
                     with_some = sums[j, (known & ((1 << j) - 1)) | known >> (j + 1) << j]
                     without = sums[j, (apart & ((1 << j) - 1)) | apart >> (j + 1) << j]
-                    share = 1.0 - math.exp(max(without - with_some, -745.0))
+                    share = 1.0 - math.exp(max(without - with_some, LEAST_EXPONENT))
                     x = LOG_ZERO
                     if share > 0.0 and product[some ^ low] > LOG_ZERO:
                         x = product[some ^ low] + with_some + math.log(share)
@@ -161,16 +161,16 @@ def add_paths_over_graphs(
                         sign = 1.0 if odd else -1.0
                         to = placed | some
                         if x > tops[to]:
-                            below[to] = below[to] * math.exp(max(tops[to] - x, -745.0)) + sign
+                            below[to] = below[to] * math.exp(max(tops[to] - x, LEAST_EXPONENT)) + sign
                             tops[to] = x
                         else:
-                            below[to] += sign * math.exp(max(x - tops[to], -745.0))
+                            below[to] += sign * math.exp(max(x - tops[to], LEAST_EXPONENT))
                     some = (some - free) & free
             if placed == family:
                 break
             placed = (placed - family) & family
         if below[family] > LOG_ZERO:
-            p = math.exp(max(graphs[apart] + below[family] - graphs[whole], -745.0))
+            p = math.exp(max(graphs[apart] + below[family] - graphs[whole], LEAST_EXPONENT))
             for t in range(n):
                 if family >> t & 1:
                     paths[source, t] += p

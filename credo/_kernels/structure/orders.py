@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import late_kernel_of
+from credo._kernels.structure.subsets import LEAST_EXPONENT
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -55,10 +56,10 @@ def relocate_variables(
                 top = max(top, weight[q])
             total = 0.0
             for q in range(n):
-                total += math.exp(max(weight[q] - top, -745.0))
+                total += math.exp(max(weight[q] - top, LEAST_EXPONENT))
             wanted, goal, sofar = draws[sweep, step, 1] * total, n - 1, 0.0
             for q in range(n):
-                sofar += math.exp(max(weight[q] - top, -745.0))
+                sofar += math.exp(max(weight[q] - top, LEAST_EXPONENT))
                 if sofar >= wanted and weight[q] - top > -700.0:
                     goal = q
                     break
@@ -93,7 +94,7 @@ def add_arrows_of_order(candidates: Integers, available: Integers, sums: Array, 
         for bit in range(candidates.shape[1]):
             if members >> bit & 1:
                 without = sums[v, members ^ (1 << bit)] - sums[v, members]
-                arrows[candidates[v, bit], v] += 1.0 - math.exp(max(without, -745.0))
+                arrows[candidates[v, bit], v] += 1.0 - math.exp(max(without, LEAST_EXPONENT))
 
 
 @late_kernel_of(lambda _, masks, *__: 2.0 * len(masks))
@@ -105,7 +106,7 @@ def draw_families(
         sofar, last = 0.0, -1
         for j in range(starts[v], starts[v + 1]):
             if masks[j] & ~available[v] == 0:
-                sofar += math.exp(max(scores[j] - sums[v, available[v]], -745.0))
+                sofar += math.exp(max(scores[j] - sums[v, available[v]], LEAST_EXPONENT))
                 last = j
                 if sofar >= draws[v]:
                     break

@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 LOG_ZERO = -1.0e300  # finite, so that plain Python can add it
+LEAST_EXPONENT = -745.0  # exp of less is 0
 
 
 @late_kernel_of(lambda m, *_: 8.0 * m * 2.0**m)
@@ -72,10 +73,10 @@ def add_orders(n: int, sums: Array, forward: Array, backward: Array) -> None:
                 low = rest & ((1 << i) - 1)
                 x = forward[rest] + sums[i, low | rest >> (i + 1) << i]
                 if x > top:
-                    total = total * math.exp(max(top - x, -745.0)) + 1.0
+                    total = total * math.exp(max(top - x, LEAST_EXPONENT)) + 1.0
                     top = x
                 elif x > LOG_ZERO:
-                    total += math.exp(max(x - top, -745.0))
+                    total += math.exp(max(x - top, LEAST_EXPONENT))
         forward[members] = top + math.log(total) if total > 0.0 else LOG_ZERO
     backward[whole] = 0.0
     for members in range(whole - 1, -1, -1):
@@ -85,10 +86,10 @@ def add_orders(n: int, sums: Array, forward: Array, backward: Array) -> None:
                 low = members & ((1 << i) - 1)
                 x = backward[members | 1 << i] + sums[i, low | members >> (i + 1) << i]
                 if x > top:
-                    total = total * math.exp(max(top - x, -745.0)) + 1.0
+                    total = total * math.exp(max(top - x, LEAST_EXPONENT)) + 1.0
                     top = x
                 elif x > LOG_ZERO:
-                    total += math.exp(max(x - top, -745.0))
+                    total += math.exp(max(x - top, LEAST_EXPONENT))
         backward[members] = top + math.log(total) if total > 0.0 else LOG_ZERO
 
 
@@ -109,7 +110,7 @@ def add_arrows_over_orders(n: int, sums: Array, forward: Array, backward: Array,
                 if members >> u & 1:
                     bit = 1 << (u if u < v else u - 1)
                     without = sums[v, at ^ bit] - sums[v, at]
-                    arrows[u, v] += weight * (1.0 - math.exp(max(without, -745.0)))
+                    arrows[u, v] += weight * (1.0 - math.exp(max(without, LEAST_EXPONENT)))
 
 
 @late_kernel_of(lambda n, *_: 8.0 * n * 3.0**n)
@@ -151,23 +152,23 @@ def add_paths_over_orders(
             if i == source:
                 to, x = state + 2 * powers[i], value + sums[i, at]
                 if states[to] > x:
-                    states[to] += math.log1p(math.exp(max(x - states[to], -745.0)))
+                    states[to] += math.log1p(math.exp(max(x - states[to], LEAST_EXPONENT)))
                 elif x > LOG_ZERO:
-                    states[to] = x + math.log1p(math.exp(max(states[to] - x, -745.0)))
+                    states[to] = x + math.log1p(math.exp(max(states[to] - x, LEAST_EXPONENT)))
                 continue
             apart = members & ~below
             apart_at = (apart & ((1 << i) - 1)) | apart >> (i + 1) << i
             for digit in range(1, 3):
                 to, x = state + digit * powers[i], value + sums[i, apart_at]
                 if digit == 2:
-                    share = 1.0 - math.exp(max(sums[i, apart_at] - sums[i, at], -745.0))
+                    share = 1.0 - math.exp(max(sums[i, apart_at] - sums[i, at], LEAST_EXPONENT))
                     if share <= 0.0:
                         continue
                     x = value + sums[i, at] + math.log(share)
                 if states[to] > x:
-                    states[to] += math.log1p(math.exp(max(x - states[to], -745.0)))
+                    states[to] += math.log1p(math.exp(max(x - states[to], LEAST_EXPONENT)))
                 elif x > LOG_ZERO:
-                    states[to] = x + math.log1p(math.exp(max(states[to] - x, -745.0)))
+                    states[to] = x + math.log1p(math.exp(max(states[to] - x, LEAST_EXPONENT)))
     whole = (1 << n) - 1
     for state in range(count):
         if states[state] <= LOG_ZERO:
@@ -181,7 +182,7 @@ def add_paths_over_orders(
             if digit == 2:
                 below |= 1 << i
         if members == whole:
-            p = math.exp(max(states[state] - forward[whole], -745.0))
+            p = math.exp(max(states[state] - forward[whole], LEAST_EXPONENT))
             for t in range(n):
                 if below >> t & 1:
                     paths[source, t] += p

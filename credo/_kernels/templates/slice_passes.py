@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.jit import late_kernel_of
+from credo._kernels.jit import late_kernel, late_kernel_of
 
 Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
@@ -189,3 +189,14 @@ def pass_best(
         for j in range(1, states):
             top = j if reached[j] > reached[top] else top
         ends[n], log_best[n] = top, reached[top]
+
+
+@late_kernel
+def trace_back(path: Codes, starts: Starts, ends: Codes, came_from: Codes) -> None:
+    """path = the states of each sequence's best path, traced back from its end."""
+    for n in range(starts.shape[0] - 1):
+        state = ends[n]
+        for t in range(starts[n + 1] - 1, starts[n] - 1, -1):
+            path[t] = state
+            if t > starts[n]:
+                state = came_from[t, state]

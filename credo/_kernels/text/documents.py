@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.core.sums import RESIDUAL_WEIGHT
 from credo._kernels.jit import late_kernel_of
 from credo._kernels.numerics.gamma import log_gamma
 
@@ -18,8 +19,8 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
-RESIDUAL_WEIGHT = 1e-12  # a smaller weight of a word is what its last document left by rounding
 FEW_REPETITIONS = 16  # repetitions that are multiplied before a logarithm is taken, at most
+STIRLING_FROM = 100.0  # counts from which Stirling's series keeps digits that a difference of log Γ would lose
 
 
 @late_kernel_of(lambda words, *rest: words.size * rest[1].shape[1])
@@ -65,7 +66,7 @@ def add_words(
                     for t in range(1, int(x)):
                         product *= z + t
                     out[i, k] += math.log(product)
-                elif z < 100.0:
+                elif z < STIRLING_FROM:
                     out[i, k] += log_gamma(z + x) - log_gamma(z)
                 else:  # Stirling's series of both, with large terms cancelled
                     y = z + x

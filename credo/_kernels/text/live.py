@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from credo._kernels.blocks.live import two_sum
 from credo._kernels.jit import at_once, kernel
+from credo._kernels.text.documents import FEW_REPETITIONS, STIRLING_FROM
 from credo._kernels.text.log_odds import add_odds, add_settled_odds
 
 Array = NDArray[np.float64]
@@ -95,12 +96,12 @@ def distinct(tokens: Codes) -> tuple[Codes, Codes]:
 @kernel
 def log_rising(z: float, x: float) -> float:
     """log z(z + 1)...(z + x - 1) for an integer x; by Stirling's series of both ends where log Γ would lose digits."""
-    if x <= 16:
+    if x <= FEW_REPETITIONS:
         product = 1.0
         for t in range(int(x)):
             product *= z + t
         return math.log(product)
-    if z < 100.0:
+    if z < STIRLING_FROM:
         return math.lgamma(z + x) - math.lgamma(z)
     y = z + x
     series = (z - 0.5) * math.log1p(x / z) + x * math.log(y) - x

@@ -1,4 +1,4 @@
-"""Words of documents: tokenised, numbered, counted, and written as strings.
+"""Words of documents: tokenised, numbered and counted. (`vocabulary` writes them as strings.)
 
 Documents are processed in pieces that stay in the cache, each piece in steps:
 
@@ -59,11 +59,11 @@ Table = tuple[
     Integers,  # the numbers in use, and the bytes of the arena in use
     Keys,  # random seeds, so that nobody can choose words with equal hashes
 ]
-Desk = tuple[
+Scratch = tuple[
     Bytes,  # clean bytes of the piece
     Keys,  # the same memory, eight bytes at a time
     Codes,  # the ends of its documents
-    Codes,  # turns: the start of a word, its end, the start of the next, ...
+    Codes,  # edges: the start of a word, its end, the start of the next, ...
     Codes,  # (words, 3) their starts and ends, and their document in the piece
     Keys,  # (words, 2) keys of words, then of pairs
     Keys,  # (words,) tags: the top halves of their hashes
@@ -94,7 +94,7 @@ NONE = np.int64(0)  # for a plain 0, Numba would compile the callee once more
 
 
 @kernel
-def new_desk(room: int) -> Desk:
+def new_scratch(room: int) -> Scratch:
     """Scratch for a piece of `room` bytes; a word takes three or more, with its separator."""
     eights, words = np.zeros(room // 8 + 4, np.uint64), room // 3 + 2
     return (
@@ -111,7 +111,7 @@ def new_desk(room: int) -> Desk:
 
 
 @kernel
-def mark_foreign(text: Bytes, starts: Integers, ends: Integers, out: Truths) -> None:
+def mark_non_ascii(text: Bytes, starts: Integers, ends: Integers, out: Truths) -> None:
     """out = whether each document isn't ASCII."""
     for d in range(len(starts)):
         union, start = np.uint8(0), Key(starts[d])
@@ -121,7 +121,7 @@ def mark_foreign(text: Bytes, starts: Integers, ends: Integers, out: Truths) -> 
 
 
 @kernel
-def clean_plain(text: Bytes, start: int, end: int, letters: Bytes, clean: Bytes, at: int) -> None:
+def clean_ascii(text: Bytes, start: int, end: int, letters: Bytes, clean: Bytes, at: int) -> None:
     """clean = the lower-case letters of ASCII characters, 0 between words."""
     i, stop, apart = Key(start), Key(end), Key(at) - Key(start)
     while i < stop:
@@ -130,8 +130,8 @@ def clean_plain(text: Bytes, start: int, end: int, letters: Bytes, clean: Bytes,
 
 
 @kernel
-def clean_foreign(text: Bytes, start: int, end: int, letters: Bytes, alphabet: Truths, clean: Bytes, at: int) -> int:
-    """`clean_plain` for UTF-8, without a character that crosses the end. The result is the number of bytes."""
+def clean_utf8(text: Bytes, start: int, end: int, letters: Bytes, alphabet: Truths, clean: Bytes, at: int) -> int:
+    """`clean_ascii` for UTF-8, without a character that crosses the end. The result is the number of bytes."""
     i, apart = start, at - start
     while i < end:
         b = np.int64(text[i])
@@ -152,26 +152,26 @@ def clean_foreign(text: Bytes, start: int, end: int, letters: Bytes, alphabet: T
 
 
 @kernel
-def clean_piece(text: Text, d: int, done: int, desk: Desk) -> tuple[int, int, int]:
+def clean_piece(text: Text, d: int, done: int, scratch: Scratch) -> tuple[int, int, int]:
     """Clean documents, starting at d, of which `done` bytes are done. The result is the number of bytes in the piece,
     the next document, and the bytes of it that are done.
 
     Each is followed by 0. A document that doesn't fit is left for later, unless it is the first: then all words that
     fit are taken.
     """
-    plain, foreign, starts, ends, is_foreign, letters, alphabet = text
-    clean, _, limits, turns, _, _, _, _, _ = desk
-    filled, first, room = NONE, d, len(turns)
+    ascii_bytes, utf8_bytes, starts, ends, not_ascii, letters, alphabet = text
+    clean, _, limits, edges, _, _, _, _, _ = scratch
+    filled, first, room = NONE, d, len(edges)
     while d < len(starts):
         start, end = starts[d] + done, ends[d]
         whole = filled + end - start < room
         if not whole and d > first:
             break
         end = end if whole else start + room
-        if is_foreign[d]:
-            filled += clean_foreign(foreign, start, end, letters, alphabet, clean, filled)
+        if not_ascii[d]:
+            filled += clean_utf8(utf8_bytes, start, end, letters, alphabet, clean, filled)
         else:
-            clean_plain(plain, start, end, letters, clean, filled)
+            clean_ascii(ascii_bytes, start, end, letters, clean, filled)
             filled += end - start
         if not whole:
             while filled > 0 and clean[filled - 1]:
@@ -186,11 +186,11 @@ def clean_piece(text: Text, d: int, done: int, desk: Desk) -> tuple[int, int, in
 
 
 @kernel
-def cut_piece(clean: Bytes, n: int, turns: Codes) -> int:
-    """turns = the starts and ends of words in n clean bytes, the last of which is 0. The result is their number."""
+def cut_piece(clean: Bytes, n: int, edges: Codes) -> int:
+    """edges = the starts and ends of words in n clean bytes, the last of which is 0. The result is their number."""
     found, inside = 0, False
     for i in range(n):
-        turns[found] = i  # branchless, since it can't be predicted
+        edges[found] = i  # branchless, since it can't be predicted
         found += (clean[i] != 0) != inside
         inside = clean[i] != 0
     return found
@@ -224,13 +224,13 @@ def mix_long(eights: Keys, start: np.uint64, end: np.uint64, seeds: Keys) -> np.
 
 
 @kernel
-def pack_piece(desk: Desk, n: int, seeds: Keys) -> int:
-    """Write positions, keys and hashes of the words between n turns, except those of one character. The result is their
+def pack_piece(scratch: Scratch, n: int, seeds: Keys) -> int:
+    """Write positions, keys and hashes of the words between n edges, except those of one character. The result is their
     number."""
-    _, eights, limits, turns, places, keys, tags, _, _ = desk
+    _, eights, limits, edges, places, keys, tags, _, _ = scratch
     found, d = ZERO, ZERO
     for t in range(0, n, 2):
-        start, end = Key(turns[t]), Key(turns[t + 1])
+        start, end = Key(edges[t]), Key(edges[t + 1])
         length = min(end - start, SIXTEEN)
         a, b = eight_bytes(eights, start), eight_bytes(eights, start + EIGHT)
         a, b, single = a & FIRST_BYTES[length], b & LAST_BYTES[length], length == WIDTHS[a & BYTE]
@@ -255,12 +255,12 @@ def shift_of(slots: Keys) -> np.uint64:
 
 
 @kernel
-def find_keys(desk: Desk, n: int, table: Table, learns: bool, numbers: Codes) -> None:
+def find_keys(scratch: Scratch, n: int, table: Table, learns: bool, numbers: Codes) -> None:
     """numbers = the numbers of n keys; new keys get the next numbers, or -1.
 
     Keys in their first slot are found without branches, so that memory accesses overlap; then the rest.
     """
-    clean, _, _, _, places, wanted, tags, _, _ = desk
+    clean, _, _, _, places, wanted, tags, _, _ = scratch
     slots, keys, arena, used, _ = table
     mask, shift = Key(len(slots) - 1), shift_of(slots)
     for t in range(n):
@@ -304,13 +304,13 @@ def feed(register: int, byte: int) -> int:
 
 
 @kernel
-def hash_piece(desk: Desk, n: int, rules: Rules, before: int) -> int:
+def hash_piece(scratch: Scratch, n: int, rules: Rules, before: int) -> int:
     """Write hash buckets of n words, except stop words, and of their pairs. The result is the register after the last
     word.
 
     A bucket is the CRC-32 modulo the number of buckets. A pair's CRC continues that of its first word.
     """
-    clean, _, _, _, places, _, _, numbers, pairs = desk
+    clean, _, _, _, places, _, _, numbers, pairs = scratch
     _, _, buckets, stops = rules
     found = 0
     for t in range(n):
@@ -329,9 +329,9 @@ def hash_piece(desk: Desk, n: int, rules: Rules, before: int) -> int:
 
 
 @kernel
-def pair_piece(desk: Desk, n: int, rules: Rules, table: Table, before: int) -> int:
+def pair_piece(scratch: Scratch, n: int, rules: Rules, table: Table, before: int) -> int:
     """Write the numbers of the pairs of n words, -1 if a word has none. The result is the number of the last word."""
-    _, _, _, _, places, keys, tags, numbers, pairs = desk
+    _, _, _, _, places, keys, tags, numbers, pairs = scratch
     learns, _, _, stops = rules
     found = NONE
     for t in range(n):
@@ -345,14 +345,14 @@ def pair_piece(desk: Desk, n: int, rules: Rules, table: Table, before: int) -> i
             tags[found] = mix(a, b, table[4]) >> HALF
             found += 1
         before = number
-    find_keys(desk, found, table, learns, pairs)
+    find_keys(scratch, found, table, learns, pairs)
     return before
 
 
 @kernel
-def count_piece(desk: Desk, n: int, last: int, rules: Rules, counted: Counted) -> None:
+def count_piece(scratch: Scratch, n: int, last: int, rules: Rules, counted: Counted) -> None:
     """Count n words, each followed by the pair that it ends, in documents before `last`."""
-    _, _, _, _, places, _, _, numbers, pairs = desk
+    _, _, _, _, places, _, _, numbers, pairs = scratch
     starts, words, counts, unseen, latest, progress = counted
     _, in_pairs, _, stops = rules
     first, paired, found = progress[DOCUMENT], in_pairs and progress[BEFORE] != NOTHING, 0
@@ -396,47 +396,47 @@ def has_room(n: int, length: int, learns: bool, table: Table, counted: Counted) 
 
 
 @kernel
-def count_documents(text: Text, rules: Rules, table: Table, desk: Desk, counted: Counted) -> int:
+def count_documents(text: Text, rules: Rules, table: Table, scratch: Scratch, counted: Counted) -> int:
     """Continue counting until all is done or room is needed."""
     learns, in_pairs, buckets, _ = rules
-    clean, _, _, turns, _, _, _, numbers, _ = desk
+    clean, _, _, edges, _, _, _, numbers, _ = scratch
     progress, seeds, documents = counted[5], table[4], len(text[2])
     while progress[DOCUMENT] < documents:
-        length, d, done = clean_piece(text, progress[DOCUMENT], progress[DONE_OF_IT], desk)
+        length, d, done = clean_piece(text, progress[DOCUMENT], progress[DONE_OF_IT], scratch)
         if length == 0:
             return LONG_WORD
-        n = pack_piece(desk, cut_piece(clean, length, turns), seeds)
+        n = pack_piece(scratch, cut_piece(clean, length, edges), seeds)
         if not has_room(2 * n if in_pairs else n, length, learns, table, counted):
             return FULL
-        find_keys(desk, n, table, learns, numbers)
+        find_keys(scratch, n, table, learns, numbers)
         before = progress[BEFORE]
         if buckets:
-            before = hash_piece(desk, n, rules, before)
+            before = hash_piece(scratch, n, rules, before)
         elif in_pairs:
-            before = pair_piece(desk, n, rules, table, before)
-        count_piece(desk, n, d, rules, counted)
+            before = pair_piece(scratch, n, rules, table, before)
+        count_piece(scratch, n, d, rules, counted)
         progress[DOCUMENT], progress[DONE_OF_IT], progress[BEFORE] = d, done, before if done else NOTHING
     return DONE
 
 
 @kernel
-def read_document(text: Bytes, is_foreign: bool, letters: Bytes, alphabet: Truths, rules: Rules, table: Table) -> Codes:
+def read_document(text: Bytes, not_ascii: bool, letters: Bytes, alphabet: Truths, rules: Rules, table: Table) -> Codes:
     """The numbers of a document's words and pairs in order, as in `count_documents`; -1 for those without a number."""
     learns, in_pairs, buckets, stops = rules
     length, start = len(text) + 1, NONE
-    desk = new_desk(length)
-    clean, _, limits, turns, _, _, _, numbers, pairs = desk
-    if is_foreign:
-        clean_foreign(text, start, length - 1, letters, alphabet, clean, start)
+    scratch = new_scratch(length)
+    clean, _, limits, edges, _, _, _, numbers, pairs = scratch
+    if not_ascii:
+        clean_utf8(text, start, length - 1, letters, alphabet, clean, start)
     else:
-        clean_plain(text, start, length - 1, letters, clean, start)
+        clean_ascii(text, start, length - 1, letters, clean, start)
     limits[0] = length
-    n, before = pack_piece(desk, cut_piece(clean, length, turns), table[4]), np.int64(NOTHING)
-    find_keys(desk, n, table, learns, numbers)
+    n, before = pack_piece(scratch, cut_piece(clean, length, edges), table[4]), np.int64(NOTHING)
+    find_keys(scratch, n, table, learns, numbers)
     if buckets:
-        hash_piece(desk, n, rules, before)
+        hash_piece(scratch, n, rules, before)
     elif in_pairs:
-        pair_piece(desk, n, rules, table, before)
+        pair_piece(scratch, n, rules, table, before)
     out, found, pair = np.empty(2 * n, np.int32), 0, 0
     for t in range(n):
         if 0 <= numbers[t] < stops:
@@ -459,76 +459,3 @@ def move_slots(old: Keys, new: Keys) -> None:
             while new[at] != ZERO:
                 at = (at + ONE) & mask
             new[at] = old[i]
-
-
-@kernel
-def settle_numbers(words: Codes, keys: Keys, stops: int, codes: Codes, out: Keys) -> None:
-    """Renumber words in order of appearance, and put their keys in that order.
-
-    codes = the new number of an old one, -1 at first. A pair comes after its words.
-    """
-    found = 0
-    for i in range(len(words)):
-        k = words[i]
-        if codes[k] < 0:
-            a, b = keys[stops + k, 0], keys[stops + k, 1]
-            if PAIR <= b < LONG:
-                first, second = codes[np.int64(a >> HALF) - stops], codes[np.int64(a & LOW) - stops]
-                a = Key(first) << HALF | Key(second)
-            out[found, 0], out[found, 1] = a, b
-            codes[k] = found
-            found += 1
-        words[i] = codes[k]
-
-
-@kernel
-def bytes_in(key: np.uint64) -> int:
-    """The number of a word's bytes in half of its key."""
-    n = 0
-    while key != ZERO:
-        key >>= EIGHT
-        n += 1
-    return n
-
-
-@kernel
-def measure_words(keys: Keys, stops: int, ends: Integers) -> None:
-    """ends[1:] = the end of each word if all are concatenated; a pair's words are before it."""
-    for k in range(len(keys)):
-        a, b = keys[k, 0], keys[k, 1]
-        if b >= LONG:
-            length = np.int64(b - LONG)
-        elif b >= PAIR:
-            first, second = np.int64(a >> HALF) - stops, np.int64(a & LOW) - stops
-            length = ends[first + 1] - ends[first] + 1 + ends[second + 1] - ends[second]
-        else:
-            length = bytes_in(a) + bytes_in(b)
-        ends[k + 1] = ends[k] + length
-
-
-@kernel
-def copy_bytes(text: Bytes, start: int, end: int, out: Bytes, at: int) -> int:
-    """Copy bytes to `out`. The result is their end."""
-    i, stop, apart = Key(start), Key(end), Key(at) - Key(start)
-    while i < stop:
-        out[apart + i] = text[i]
-        i += ONE
-    return at + end - start
-
-
-@kernel
-def spell_words(keys: Keys, stops: int, arena: Bytes, ends: Integers, out: Bytes) -> None:
-    """out = the concatenated words."""
-    for k in range(len(keys)):
-        a, b, at = keys[k, 0], keys[k, 1], ends[k]
-        if b >= LONG:
-            copy_bytes(arena, np.int64(a), np.int64(a + b - LONG), out, at)
-        elif b >= PAIR:
-            first, second = np.int64(a >> HALF) - stops, np.int64(a & LOW) - stops
-            at = copy_bytes(out, ends[first], ends[first + 1], out, at)
-            out[at] = SPACE
-            copy_bytes(out, ends[second], ends[second + 1], out, at + 1)
-        else:
-            for i in range(ends[k + 1] - at):
-                out[at + i] = a & BYTE
-                a = a >> EIGHT if i != 7 else b

@@ -16,7 +16,7 @@ import pyarrow as pa
 from credo.blocks.block import Settings
 from credo.blocks.categories import Categories
 from credo.blocks.dependence.cell_block import CellBlock
-from credo.blocks.dependence.cells import Cells, Cuts, bin_cell, bins_of, missing_cell, value_cell
+from credo.blocks.dependence.cells import Cells, Cuts, missing_cell
 from credo.blocks.dependence.parents import Chooser
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -53,7 +53,7 @@ class Families(CellBlock):
         return (*self.parents.get(name, ()), name)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
-        coded = {name: self._coded(batch, name) for name in self.names}
+        coded = {name: self._coded_column(batch, name) for name in self.names}
         named = {name: pa.array(cells, pa.string()) for name, (_, cells) in coded.items()}
         columns = [Column(name, "category", cells, derived="cells") for name, cells in named.items()]
         parts = {}
@@ -65,19 +65,6 @@ class Families(CellBlock):
             parts[Label("family", name)] = Part((groups, *map(_axis, scope)), FamilyCounts(n))
         values = Categories(self.categories).summarise(batch, member, groups)
         return Evidence(Schema((*columns, *values.schema)), {**parts, **values.parts})
-
-    def _coded(self, batch: Batch, name: str) -> tuple[Codes, list[str]]:
-        """Codes of a column's cells, missing ones included (rows,); and the names of the cells."""
-        if name in self.cuts:
-            codes = bins_of(batch.numbers(name), self.cuts[name])
-            own = [bin_cell(name, i) for i in range(len(self.cuts[name]) + 1)]
-        else:
-            codes, levels = batch.categories(name)
-            own = [value_cell(name, value) for value in levels.to_pylist()]
-        cells = [missing_cell(name), *own]
-        seen = np.bincount(codes + 1, minlength=len(cells)) > 0
-        place = (np.cumsum(seen) - 1).astype(np.int32)
-        return place[codes + 1], [cell for cell, there in zip(cells, seen, strict=True) if there]
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> FamilyLikelihood:
         from credo.blocks.dependence.family_likelihood import FamilyLikelihood, depths

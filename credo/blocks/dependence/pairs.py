@@ -16,7 +16,7 @@ from credo._kernels.blocks.dependence import count_cell_pairs
 from credo.blocks.block import Settings
 from credo.blocks.categories import Categories
 from credo.blocks.dependence.cell_block import CellBlock
-from credo.blocks.dependence.cells import Cells, Cuts, bin_cell, bins_of, missing_cell, value_cell
+from credo.blocks.dependence.cells import Cells, Cuts
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership
@@ -64,17 +64,9 @@ class Dependence(CellBlock):
         """Codes of a batch's cells, missing ones included (rows, columns); and the names of the cells."""
         found, cells = np.empty((batch.rows, len(self.names)), dtype=np.int32), list[str]()
         for j, name in enumerate(self.names):
-            if name in self.cuts:
-                codes = bins_of(batch.numbers(name), self.cuts[name])
-                own = [bin_cell(name, i) for i in range(len(self.cuts[name]) + 1)]
-            else:
-                codes, levels = batch.categories(name)
-                own = [value_cell(name, value) for value in levels.to_pylist()]
-            seen = np.bincount(codes + 1, minlength=len(own) + 1) > 0
-            kept = [missing_cell(name), *own]
-            place = np.where(seen, len(cells) + np.cumsum(seen) - 1, -1)
-            found[:, j] = place[codes + 1]
-            cells += [cell for cell, there in zip(kept, seen, strict=True) if there]
+            codes, own = self._coded_column(batch, name)
+            found[:, j] = len(cells) + codes
+            cells += own
         return found, cells
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> DependenceLikelihood:

@@ -36,7 +36,7 @@ from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.errors import EvidenceError
 from credo.families import NormalInverseGamma
-from credo.families.normal import Gaussian, StudentTerms, log_likelihood
+from credo.families.normal import Gaussian, StudentTerms, log_likelihood, log_peaks
 from credo.families.priors import of_numbers
 from credo.numerics.exact import Array
 from credo.numerics.special import log_gamma_ratio
@@ -148,7 +148,7 @@ class NumbersLikelihood(
         """The point estimate, if all columns are used with weight 1."""
         if self.settings.estimate == "bayes" or self.logs or self.weights is not None or not self.varying.all():
             return None
-        return NormalColumns(self.shift, *self.gaussian, self._log_peaks(self.gaussian.variance))
+        return NormalColumns(self.shift, *self.gaussian, log_peaks(self.gaussian.variance, self.blur))
 
     @property
     def _centre(self) -> Array:
@@ -160,11 +160,6 @@ class NumbersLikelihood(
             return whole._centre[:, at]
         return np.asarray(self.posterior.location)
 
-    def _log_peaks(self, variance: Array) -> Array:
-        """-½ log 2πσ² - δ²/24σ². (classes, columns)"""
-        blur = 0.0 if self.blur is None else self.blur / variance
-        return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + blur))
-
     def add(self, cells: Array, out: Array) -> None:
         weights = self.varying * (1.0 if self.weights is None else self.weights)
         if not self.varying.any():
@@ -175,7 +170,7 @@ class NumbersLikelihood(
             add_students(cells, self.shift, self._centre, inverse, power, constant, ends_of_runs(power), out)
         else:
             variance = np.where(self.varying, self.gaussian.variance, 1.0)
-            constant = self._log_peaks(variance) * weights
+            constant = log_peaks(variance, self.blur) * weights
             few = cells.size * len(out.T) <= FEW_NORMALS and not add_normals.is_ready and not np.isnan(cells).any()
             add = add_normals_of_few if few else add_normals
             add(cells, self.shift, self._centre, 0.5 * weights / variance, constant, out)

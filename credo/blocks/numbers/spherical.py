@@ -34,7 +34,7 @@ from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.errors import EvidenceError
-from credo.families.normal import Gaussian, SharedVariance, log_likelihood
+from credo.families.normal import Gaussian, SharedVariance, log_likelihood, log_peaks
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
@@ -163,12 +163,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
         if self.settings.estimate == "bayes" or self.weight != 1 or not (seen and self._varies):
             return None
         variance = np.full(self.ball.mean.shape, self._variance(self.ball))
-        return NormalColumns(self.shift, self.ball.mean, variance, self._log_peaks(variance))
-
-    def _log_peaks(self, variance: Array) -> Array:
-        """-½ log 2πσ² - δ²/24σ². (classes, columns)"""
-        blur = 0.0 if self.blur is None else self.blur / variance
-        return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + blur))
+        return NormalColumns(self.shift, self.ball.mean, variance, log_peaks(variance, self.blur))
 
     @property
     def _varies(self) -> bool:
@@ -193,7 +188,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
             return
         if self.settings.estimate != "bayes":
             mean, variance = self.ball.mean, np.full(self.ball.mean.shape, self._variance(self.ball))
-            constant = self.weight * self._log_peaks(variance)
+            constant = self.weight * log_peaks(variance, self.blur)
             add_normals(cells, self.shift, mean, 0.5 * self.weight / variance, constant, out)
             return
         for rows in _chunks(len(cells), self.statistics.n.value.size):

@@ -28,8 +28,8 @@ from credo.core.labels import Label
 from credo.core.moments import CrossMoments, Moments
 from credo.core.statistics import Totals
 from credo.data.cells import LARGEST_NUMBER, check_finite, check_positive, entered, numbered, numbers
+from credo.data.conversion import array_of
 from credo.data.schema import Column, Kind, Schema
-from credo.data.tables import array_of
 from credo.numerics.distributions import NegativeBinomial
 from credo.numerics.exact import Array
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.text.documents import RESIDUAL_WEIGHT
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import Positions
+from credo.core.statistics import RESIDUAL_WEIGHT, Positions
 from credo.data.word_counts import Documents
 from credo.numerics.exact import Array
 from credo.numerics.special import log_rising

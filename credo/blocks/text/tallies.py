@@ -27,8 +27,8 @@ from credo.core.labels import Label
 from credo.core.membership import Codes
 from credo.core.sparse import Sparse, WordSums
 from credo.core.statistics import RESIDUAL_WEIGHT
+from credo.data.conversion import array_of, is_missing
 from credo.data.schema import Column, Schema
-from credo.data.tables import array_of, is_missing
 from credo.data.word_counts import Documents
 from credo.errors import DataError
 from credo.numerics.exact import Array

@@ -21,9 +21,10 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture
 
-SLIGHT, SLIGHT_DEVIATION = 0.01, 0.1  # of a mean, and of a deviation: smaller differences aren't called higher or lower
-ALIKE = 1e-4  # nats: columns with less are described by their commonest value
-SHOWN, WORDS = 5, 6  # printed per component; per text
+# Smaller differences, relative to a mean and to a deviation, aren't called higher or lower.
+SLIGHT_SHIFT, SLIGHT_DEVIATION_CHANGE = 0.01, 0.1
+LEAST_DIVERGENCE = 1e-4  # nats: columns with less are described by their commonest value
+SHOWN_TRAITS, SHOWN_WORDS = 5, 6  # printed per component; per text
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,11 @@ class Description(Shown):
         lines = []
         for each in self.components:
             lines.append(f"{self.groups} {each.name}, {each.share:.1%} of the rows")
-            for trait in each.traits[:SHOWN]:
+            for trait in each.traits[:SHOWN_TRAITS]:
                 others = f" (others {trait.elsewhere})" if trait.elsewhere else ""
                 lines.append(f"  {trait.column} {trait.here}{others}")
-            if len(each.traits) > SHOWN:
-                lines.append(f"  and {counted(len(each.traits) - SHOWN, 'more column')}")
+            if len(each.traits) > SHOWN_TRAITS:
+                lines.append(f"  and {counted(len(each.traits) - SHOWN_TRAITS, 'more column')}")
         return "\n".join(lines)
 
 
@@ -117,7 +118,7 @@ def _trait(column: str, lines: list[Parameter], k: int, weights: Array) -> Trait
     table = np.array([line.estimates for line in values])  # (values, components)
     own, others = table[:, k], table @ rest
     nats = 0.0 if alone else float(rel_entr(own, others).sum())
-    v = int(own.argmax() if nats < ALIKE else rel_entr(own, others).argmax())
+    v = int(own.argmax() if nats < LEAST_DIVERGENCE else rel_entr(own, others).argmax())
     return Trait(column, f"{values[v].of}: {own[v]:.0%}", "" if alone else f"{others[v]:.0%}", nats)
 
 
@@ -133,7 +134,7 @@ def _number(column: str, mean: Array, sd: Array | None, k: int, rest: Array, sca
     if scale == "days":
         said = "" if alone or abs(here - there) < 1 else "later: " if here > there else "earlier: "
         return Trait(column, f"{said}{_day(here)}{deviation} days", "" if alone else _day(there), float(nats))
-    unit, slight = " log" if scale == "logarithms" else "", SLIGHT_DEVIATION * np.sqrt(min(variance, wider))
+    unit, slight = " log" if scale == "logarithms" else "", SLIGHT_DEVIATION_CHANGE * np.sqrt(min(variance, wider))
     said = f"{_compared(here, there, alone, float(slight))}{_rounded(here, float(spread[k]))}"
     others = "" if alone else _rounded(there, float(np.sqrt(wider)))
     return Trait(column, f"{said}{deviation}{unit}", others, float(nats))
@@ -156,7 +157,7 @@ def _day(days: float) -> str:
 
 
 def _compared(here: float, there: float, alone: bool, slight: float = 0.0) -> str:
-    if alone or abs(here - there) <= max(SLIGHT * abs(there), slight):
+    if alone or abs(here - there) <= max(SLIGHT_SHIFT * abs(there), slight):
         return ""
     return "higher: " if here > there else "lower: "
 
@@ -166,7 +167,7 @@ def _texts(model: GaussianDiscriminant, k: int) -> list[Trait]:
     found = []
     for name, forms in model.views.items():
         if forms[0] in TEXT_FORMS and len(model.classes) > 1:
-            top = model.top_words(model.classes[k], WORDS, column=name)
+            top = model.top_words(model.classes[k], SHOWN_WORDS, column=name)
             words, nats = top["word"].to_pylist(), float(np.sum(top["weight"].to_numpy() * top["count"].to_numpy()))
             found.append(Trait(name, f"says {', '.join(words)}", "", nats / max(float(model.class_weights[k]), 1.0)))
     return found

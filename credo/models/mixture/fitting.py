@@ -26,18 +26,18 @@ from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
 from credo.models.mixture.moves import split_and_merged
 from credo.models.mixture.optima import ArrayOptimum, Fit, FittedOptimum, Optimum
-from credo.models.mixture.parallel_starts import TUNINGS, ParallelStarts
+from credo.models.mixture.parallel_starts import PRIOR_ROUNDS, ParallelStarts
 from credo.models.mixture.rows import Rows
-from credo.models.mixture.strengths import FOLDS, best_strength, held_out_score
+from credo.models.mixture.strengths import STRENGTH_FOLDS, best_strength, held_out_score
 from credo.numerics.exact import Array
 
-ROUNDS = 3  # of k-means, before EM
-MOVES = 2  # rounds of splitting and merging components, while that helps
-MOVED = 4  # with at least this many components, starts may leave two in place of one
-GAIN = 1.0  # nats that a round must gain
-OPEN = 100.0  # nats: a smaller lead on the sample may be reversed by all rows
-FIRST_STEPS = 3  # of EM on all rows, to decide between optima that the sample leaves open
-SIDE_BY_SIDE = 2**23  # numbers (rows x components x starts, rows x products) up to which starts run in parallel
+KMEANS_ROUNDS = 3  # of k-means, before EM
+MOVE_ROUNDS = 2  # rounds of splitting and merging components, while that helps
+FEWEST_MOVED = 4  # with at least this many components, starts may leave two in place of one
+LEAST_MOVE_GAIN = 1.0  # nats that a round must gain
+DECISIVE_LEAD = 100.0  # nats: a smaller lead on the sample may be reversed by all rows
+DECIDING_STEPS = 3  # of EM on all rows, to decide between optima that the sample leaves open
+MOST_PARALLEL_NUMBERS = 2**23  # rows x components x starts, rows x products: up to here, starts run in parallel
 
 
 class Places(NamedTuple):
@@ -128,7 +128,9 @@ class Problem:
         """Groups around distant seeds of the sample: as they are, after k-means steps, with decorrelated columns."""
         _, weight, codes = self.places
         found: dict[int, Codes] = {}
-        for kind, (places, rounds) in enumerate(((self._points, ROUNDS), (self._whitened, ROUNDS), (self._points, 0))):
+        for kind, (places, rounds) in enumerate(
+            ((self._points, KMEANS_ROUNDS), (self._whitened, KMEANS_ROUNDS), (self._points, 0))
+        ):
             if not (own := range(kind, count, 3)):
                 break
             draws = [np.random.default_rng([self.how.seed, components, i]) for i in own]
@@ -149,7 +151,7 @@ class Problem:
         points, _, codes = self.places
         numbers = codes is None and all(forms == ("gaussian",) for forms in self.views.values())
         d = points.shape[1]
-        small = len(points) * max(components * self.how.starts, d * (d + 3) // 2) <= SIDE_BY_SIDE
+        small = len(points) * max(components * self.how.starts, d * (d + 3) // 2) <= MOST_PARALLEL_NUMBERS
         return numbers and d > 0 and small and covariance != "spherical" and not np.isnan(points).any()
 
     def on_sample(
@@ -167,8 +169,8 @@ class Problem:
         ends = climbs.ends(starts)
         found = climbs.highest(ends)
         reached = found.objective
-        rivals = [end.model for end in ends if reached - OPEN < end.objective < reached - GAIN]
-        for _ in range(TUNINGS if self.strength is None and reached >= above else 0):
+        rivals = [end.model for end in ends if reached - DECISIVE_LEAD < end.objective < reached - LEAST_MOVE_GAIN]
+        for _ in range(PRIOR_ROUNDS if self.strength is None and reached >= above else 0):
             strength = self._best_strength(found)
             if strength == found.model.conditional.settings.strength:
                 break
@@ -179,7 +181,7 @@ class Problem:
     def _reached_in_parallel(
         self, model: MixtureEM, groupings: Sequence[Codes], covariance: Covariance, how: Fitting, above: float
     ) -> Optimum:
-        starts, within = self._parallel_starts(covariance), OPEN if self.sampled else 0.0
+        starts, within = self._parallel_starts(covariance), DECISIVE_LEAD if self.sampled else 0.0
         ends = starts.highest(groupings, model.size, how.steps, how.tolerance, within)
         reached, end = float(ends.objective[0]), ends.take(slice(1))
         if self.strength is None and reached >= above:
@@ -201,7 +203,7 @@ class Problem:
         numbers = [name for name, forms in self.views.items() if forms[0] == "gaussian"]
         if self.strength is not None or self.settings.estimate == "ml" or covariance != "full" or len(numbers) < 2:
             return own
-        if self._can_run_in_parallel(found.model.size, covariance) and len(self.places.weight) >= FOLDS:
+        if self._can_run_in_parallel(found.model.size, covariance) and len(self.places.weight) >= STRENGTH_FOLDS:
             return best_strength(self._parallel_starts(covariance).held_out(self.responsibilities(found.model).T), own)
         return best_strength(held_out_score(self, found), own)
 
@@ -217,7 +219,7 @@ class Problem:
         starts = [model.with_evidence(expected(model, self.rows)[0]) for model in (found.model, *own)]
         steps, tolerance = steps or self.how.steps, self.how.tolerance
         climbs = Restarts(
-            interruptible_em, self.rows, self.rows.size, steps, tolerance, (FIRST_STEPS,), finalists=1, beside=False
+            interruptible_em, self.rows, self.rows.size, steps, tolerance, (DECIDING_STEPS,), finalists=1, beside=False
         )
         return climbs.best(starts)
 
@@ -233,7 +235,7 @@ class Problem:
         count = self.count(components)
         found = self.on_sample(self.groupings(components, count), components, covariance)
         rivals = found.rivals if self.sampled else []
-        for _ in range(MOVES if count > 1 and components >= MOVED else 0):
+        for _ in range(MOVE_ROUNDS if count > 1 and components >= FEWEST_MOVED else 0):
             moved = self._moved(found, covariance)
             if moved is None:
                 break
@@ -249,10 +251,14 @@ class Problem:
         try:
             moved = self.on_sample(groupings, components, covariance, finalists=1, above=found.objective)
             if self.settings.estimate == "ml":
-                return moved if moved.objective > found.objective + GAIN and moved.fit else None
+                return moved if moved.objective > found.objective + LEAST_MOVE_GAIN and moved.fit else None
         except EvidenceError:  # under maximum likelihood, a component may have too few rows
             return None
-        return moved if moved.objective >= found.objective and moved.log_evidence > found.log_evidence + GAIN else None
+        return (
+            moved
+            if moved.objective >= found.objective and moved.log_evidence > found.log_evidence + LEAST_MOVE_GAIN
+            else None
+        )
 
     def count(self, components: int) -> int:
         """The number of starts: one for a single component, or if all rows are labelled, since there is one optimum."""

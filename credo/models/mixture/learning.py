@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from credo.core.membership import Hard
 from credo.core.records import with_fields
 from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
+from credo.data.free_names import free_name
 from credo.errors import DataError, SchemaError, counted, suggest
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
@@ -78,15 +79,9 @@ def problem_of(mixture: Mixture, data: object, target: object, weight: Weight) -
             f"column {labels!r} has {len(known)} different labels, but there are only {mixture.components} components"
         )
     how = Fitting(mixture.starts, mixture.steps, mixture.tolerance, mixture.seed)
-    groups = labels if known and labels else _unused(GROUPS, table.names)
+    groups = labels if known and labels else free_name(GROUPS, table.names)
     settings, concentration = mixture.settings, mixture.share_smoothing
     return Problem(rows, views, mixture.kinds, numbers, settings, concentration, groups, known, how, mixture.strength)
-
-
-def _unused(name: str, taken: Sequence[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-9
 FIRST_STRENGTH = 0.1  # where the search for it begins
-NOTHING = "nothing was learned yet: fit(data) first"
+NOT_FITTED = "nothing was learned yet: fit(data) first"
 COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "diagonal", "spherical")
 HIDDEN = (
     "a mixture can't {}: responsibilities were inferred from all rows together, so no part of the "
@@ -99,10 +99,10 @@ class Mixture(Surface):
     def fit(self, data: object, target: object = None, *, weight: Weight = None) -> Self:
         """Fit the components. `target` may name a column, or be an array, that gives the component of some rows; the
         others are missing."""
-        from credo.engines.local import one_blas_thread
+        from credo.engines.local import small_matrices
         from credo.models.mixture.learning import learned
 
-        with one_blas_thread():  # starts are many small matrices, which several threads would wait for
+        with small_matrices():  # starts are many small matrices, which several threads would wait for
             found: Self = learned(self, data, target, weight)
         return found
 
@@ -128,7 +128,7 @@ class Mixture(Surface):
     def classifier(self) -> GaussianDiscriminant:
         """The components as classes, with EM's expected evidence."""
         if self.fitted is None:
-            raise EvidenceError(NOTHING)
+            raise EvidenceError(NOT_FITTED)
         return self.fitted
 
     @property

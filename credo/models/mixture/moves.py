@@ -17,16 +17,16 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.mixture.fitting import Problem
 
-SPLITS, MERGES = 4, 4  # splits and merges tried, the most promising first
-TOGETHER = 3  # moves tried that split and merge at once
-HOPELESS = 0.2  # nats a row: moves that lose more before EM haven't been seen to gain after it
-LITTLE = 0.1  # rows' worth of the pooled variances, which keep covariances regular
+TRIED_SPLITS, TRIED_MERGES = 4, 4  # splits and merges tried, the most promising first
+TRIED_SPLIT_MERGES = 3  # moves tried that split and merge at once
+LARGEST_LOSS = 0.2  # nats a row: moves that lose more before EM haven't been seen to gain after it
+REGULARISING_ROWS = 0.1  # rows' worth of the pooled variances, which keep covariances regular
 
 
 def splits(problem: Problem, shares: Array) -> Iterator[Codes]:
     """Each of the largest components in two, along its longest axis. Shares are (rows, components)."""
     codes, size = shares.argmax(1), shares.shape[1]
-    for k in _largest(problem, codes, size)[:SPLITS]:
+    for k in _largest(problem, codes, size)[:TRIED_SPLITS]:
         if (split := _split(problem, codes, k, size)) is not None:
             yield split
 
@@ -34,7 +34,7 @@ def splits(problem: Problem, shares: Array) -> Iterator[Codes]:
 def merges(problem: Problem, shares: Array) -> Iterator[Codes]:
     """Merges of the pairs of components with the most similar responsibilities. Labelled components stay apart."""
     codes = shares.argmax(1)
-    for a, b in _pairs(problem, shares)[:MERGES]:
+    for a, b in _pairs(problem, shares)[:TRIED_MERGES]:
         merged = np.where(codes == b, a, codes)
         yield np.where(merged > b, merged - 1, merged).astype(np.int32)
 
@@ -50,8 +50,8 @@ def split_and_merged(problem: Problem, shares: Array, covariance: Covariance) ->
     gain = _gains(groups, halved, pairs, covariance)
     for i, (k, _) in enumerate(halves):
         gain[i, [k in pair for pair in pairs]] = -np.inf
-    best = [np.unravel_index(at, gain.shape) for at in np.argsort(-gain, axis=None, kind="stable")[:TOGETHER]]
-    least = -HOPELESS * groups.n.sum()
+    best = [np.unravel_index(at, gain.shape) for at in np.argsort(-gain, axis=None, kind="stable")[:TRIED_SPLIT_MERGES]]
+    least = -LARGEST_LOSS * groups.n.sum()
     return [_merged(halves[i][1], *pairs[j], size) for i, j in best if gain[i, j] > least]
 
 
@@ -94,7 +94,7 @@ class Groups(NamedTuple):
 def _log_sizes(n: Array, scatter: Array, covariance: Covariance) -> Array:
     """log |Σ| of each group, a little of the pooled variances being added."""
     d = scatter.shape[-1]
-    spread = (scatter + LITTLE * np.eye(d)) / (n + LITTLE)[:, None, None]
+    spread = (scatter + REGULARISING_ROWS * np.eye(d)) / (n + REGULARISING_ROWS)[:, None, None]
     if covariance in ("full", "tied"):
         return np.asarray(np.linalg.slogdet(spread)[1])
     return np.asarray(np.log(np.diagonal(spread, axis1=1, axis2=2)).sum(1))

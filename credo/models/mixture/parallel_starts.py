@@ -20,15 +20,15 @@ from credo.core.membership import Codes
 from credo.families import dirichlet
 from credo.families.normal_inverse_wishart import Covariance, JointParameters
 from credo.families.priors import of_joint_numbers
-from credo.models.mixture.strengths import FOLDS, best_strength
+from credo.models.mixture.strengths import STRENGTH_FOLDS, best_strength
 from credo.numerics.exact import Array
 
-ROUNDS = (4, 6, 10)  # steps, after each of which the worse half of the starts is dropped
-FEW = 3  # starts run to convergence
-PATIENCE = 50  # a start is dropped if this many steps like the last wouldn't reach the best
-SAME = 0.5  # nats: closer optima count as one
+STEPS_OF_ROUNDS = (4, 6, 10)  # steps, after each of which the worse half of the starts is dropped
+CONVERGED_STARTS = 3  # starts run to convergence
+HOPEFUL_STEPS = 50  # a start is dropped if this many steps like the last wouldn't reach the best
+EQUAL_OPTIMA = 0.5  # nats: closer optima count as one
 LEAST_STRENGTH = 1e-3  # in rows, if there is no prior: a component on one row has unbounded likelihood
-TUNINGS = 3  # rounds of fitting the prior and the components in turn
+PRIOR_ROUNDS = 3  # rounds of fitting the prior and the components in turn
 
 Moments = tuple[Array, Array, Array]  # n (..., components), means (..., d) and scatters (..., products)
 
@@ -76,21 +76,21 @@ class ParallelStarts:
     ) -> Climbed:
         """The best optimum from the groupings, and other, different ones within that distance."""
         now = self._stepped(self._begun(groupings, components))
-        for steps_of_all in ROUNDS:
-            if len(now.objective) <= FEW:
+        for steps_of_all in STEPS_OF_ROUNDS:
+            if len(now.objective) <= CONVERGED_STARTS:
                 break
             for _ in range(min(steps_of_all, steps)):
                 now = self._stepped(now.shares)
-            now = now.best(max(FEW, -(-len(now.objective) // 2)))
-        ends = self._followed(now.best(FEW), steps, tolerance, within).best(FEW)
+            now = now.best(max(CONVERGED_STARTS, -(-len(now.objective) // 2)))
+        ends = self._followed(now.best(CONVERGED_STARTS), steps, tolerance, within).best(CONVERGED_STARTS)
         top, lower = ends.objective[0], ends.objective[1:]
-        apart = np.concatenate([[True], (ends.objective[:-1] > lower + SAME) & (lower >= top - within)])
+        apart = np.concatenate([[True], (ends.objective[:-1] > lower + EQUAL_OPTIMA) & (lower >= top - within)])
         return ends.take(np.flatnonzero(apart))
 
     def tuned(self, end: Climbed, steps: int, tolerance: float) -> tuple[ParallelStarts, Climbed]:
         """The starts with the prior under which the completed rows are most probable, and the optimum under it."""
         own = self
-        for _ in range(TUNINGS):
+        for _ in range(PRIOR_ROUNDS):
             strength = best_strength(own.evidence_of_strength(end.shares[0]), own.strength)
             if strength == own.strength:
                 break
@@ -106,7 +106,9 @@ class ParallelStarts:
             growth = now.objective - before
             if (growth <= tolerance * np.abs(now.objective)).all():
                 break
-            near = np.flatnonzero(now.objective + PATIENCE * np.maximum(growth, 0.0) >= now.objective.max() - within)
+            near = np.flatnonzero(
+                now.objective + HOPEFUL_STEPS * np.maximum(growth, 0.0) >= now.objective.max() - within
+            )
             now = now if len(near) == len(growth) else now.take(near)
         return now
 
@@ -181,9 +183,9 @@ class ParallelStarts:
 
     def held_out(self, shares: Array) -> Callable[[float], float]:
         """`held_out_score` for a full covariance, up to a constant; shares are (components, rows)."""
-        folds = [slice(i, None, FOLDS) for i in range(FOLDS)]
+        folds = [slice(i, None, STRENGTH_FOLDS) for i in range(STRENGTH_FOLDS)]
         own = [shares[:, fold] @ self.features[fold] for fold in folds]
-        others = [self._moments(np.sum([*own[:i], *own[i + 1 :]], axis=0)) for i in range(FOLDS)]
+        others = [self._moments(np.sum([*own[:i], *own[i + 1 :]], axis=0)) for i in range(STRENGTH_FOLDS)]
 
         def score(strength: float) -> float:
             return sum(self._log_predictive(*each, strength) for each in zip(folds, others, strict=True))

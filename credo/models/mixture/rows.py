@@ -15,7 +15,7 @@ from credo.data.partitions import Opened
 from credo.engines import Partition
 from credo.errors import DataError
 
-SAMPLE = 10_000  # rows for trying starts and numbers of components
+SAMPLED_ROWS = 10_000  # rows for trying starts and numbers of components
 READ_ONCE = (
     "EM reads the rows in each step, and an iterator can be read only once: give a table, or a file, which may "
     "be larger than memory"
@@ -46,7 +46,7 @@ class Rows:
     def __call__(self) -> Iterable[Partition[Batch]]:
         return self.weights.partitions(self.table, self.names) if self.opened is None else self.opened
 
-    def sample(self, seed: int, most: int = SAMPLE) -> Batch:
+    def sample(self, seed: int, most: int = SAMPLED_ROWS) -> Batch:
         """A random sample of at most about that many rows; all rows if there are no more."""
         share = min(1.0, most / self.size)
         parts = [part for part in engines.map(Sampled(share, seed), self()) if part.rows]

@@ -20,18 +20,18 @@ from credo.core.membership import Codes
 from credo.errors import DataError
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.mixture.choices import Choice
-from credo.models.mixture.fitting import OPEN, Problem
+from credo.models.mixture.fitting import DECISIVE_LEAD, Problem
 from credo.models.mixture.moves import merges, splits
 from credo.models.mixture.optima import Fit
 from credo.notices import tell
 
 TRIED: tuple[Covariance, ...] = ("diagonal", "tied", "full")  # the cheapest first
-PATIENCE = 2  # numbers of components tried above the best
+NUMBERS_ABOVE_BEST = 2  # numbers of components tried above the best
 NEW_STARTS = 3  # beside the splits
-STEPS, TOLERANCE = 60, 3e-5  # of EM, for each number tried
-CLEARLY = log(20.0)  # nats: odds of 20 to 1, strong evidence in the words of Kass and Raftery (1995)
-MANY_COPIES = 0.02  # share of the rows, above which there is a notice
-FULL_STEPS = 40  # of EM on all rows, for the numbers still open
+SEARCH_STEPS, SEARCH_TOLERANCE = 60, 3e-5  # of EM, for each number tried
+STRONG_EVIDENCE = log(20.0)  # nats: odds of 20 to 1, strong evidence in the words of Kass and Raftery (1995)
+NOTICED_COPIES = 0.02  # share of the rows, above which there is a notice
+ALL_ROWS_STEPS = 40  # of EM on all rows, for the numbers still open
 
 
 @dataclass
@@ -57,7 +57,11 @@ class Found:
         """The best optimum of k components that groups of rows lead to, if it is better than the current one."""
         if not groupings:
             return
-        how = replace(problem.how, steps=min(STEPS, problem.how.steps), tolerance=max(TOLERANCE, problem.how.tolerance))
+        how = replace(
+            problem.how,
+            steps=min(SEARCH_STEPS, problem.how.steps),
+            tolerance=max(SEARCH_TOLERANCE, problem.how.tolerance),
+        )
         above = self.reached.get(k, -np.inf)
         found = problem.on_sample(groupings, k, self.covariance, how, finalists=1, above=above)
         if found.objective < above:
@@ -78,7 +82,7 @@ def best_choice(
     problem: Problem, components: int | None, covariance: Covariance | str, most: int
 ) -> tuple[Fit, tuple[Choice, ...]]:
     """The chosen fit of all rows, and all candidates: the chosen first, then by evidence."""
-    if components is None and problem.copies > MANY_COPIES * problem.sample.rows:
+    if components is None and problem.copies > NOTICED_COPIES * problem.sample.rows:
         share = problem.copies / problem.sample.rows
         tell(
             f"{share:.0%} of the rows are copies of others: the evidence takes copies for clusters. Drop them, unless "
@@ -103,7 +107,7 @@ def _simplest(choices: Sequence[Choice]) -> Choice:
     """Of the numbers of components that are not clearly less probable than the best, the smallest; with its best
     covariance."""
     top = max(each.log_evidence for each in choices)
-    likely = [each for each in choices if each.log_evidence >= top - CLEARLY]
+    likely = [each for each in choices if each.log_evidence >= top - STRONG_EVIDENCE]
     return min(likely, key=lambda each: (each.components, -each.log_evidence))
 
 
@@ -150,9 +154,9 @@ def _search(problem: Problem, found: Found, components: int | None, most: int, a
         before = found.fits.get(k - 1)
         split = () if before is None else splits(problem, problem.responsibilities(before.model))
         found.add(problem, k, [*split, *new])
-        if k > first and found.reach(k, last) < above - OPEN:
+        if k > first and found.reach(k, last) < above - DECISIVE_LEAD:
             return
-        if k - found.best >= PATIENCE:
+        if k - found.best >= NUMBERS_ABOVE_BEST:
             break
     for k in range(min(max(found.fits), found.best + 2), first, -1):
         found.add(problem, k - 1, [*merges(problem, problem.responsibilities(found.fits[k].model))])
@@ -174,13 +178,13 @@ def _tried_on_all(problem: Problem, found: Sequence[Found], components: int | No
     the best covariance also larger numbers, while the evidence grows, and smaller ones that aren't clearly worse."""
 
     def tried(own: Found, k: int) -> Candidate:
-        fit = problem.on_all(own.fits[k], FULL_STEPS)
+        fit = problem.on_all(own.fits[k], ALL_ROWS_STEPS)
         return Candidate(fit, problem.choice(fit, own.covariance))
 
     top = max(own.evidence[own.best] for own in found)
     firsts: list[tuple[float, Found]] = []
     for own in sorted(found, key=lambda each: -each.evidence[each.best]):
-        if own.evidence[own.best] > top - OPEN:
+        if own.evidence[own.best] > top - DECISIVE_LEAD:
             first = tried(own, own.best)
             yield first
             firsts.append((first.choice.log_evidence, own))
@@ -194,5 +198,5 @@ def _tried_on_all(problem: Problem, found: Sequence[Found], components: int | No
             break
         best = more.choice.log_evidence
     for k, evidence in own.evidence.items():
-        if k < own.best and evidence > own.evidence[own.best] - CLEARLY:
+        if k < own.best and evidence > own.evidence[own.best] - STRONG_EVIDENCE:
             yield tried(own, k)

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from credo.models.mixture.fitting import Problem
     from credo.models.mixture.optima import Fit
 
-STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4)  # in rows of the pooled means and variances
-FOLDS = 3
+TRIED_STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4)  # in rows of the pooled means and variances
+STRENGTH_FOLDS = 3
 
 
 def best_strength(score: Callable[[float], float], own: float) -> float:
     """The one with the highest score, by hill climbing from the current one."""
     of = cache(score)
-    at = min(range(len(STRENGTHS)), key=lambda i: abs(np.log(STRENGTHS[i] / own)))
+    at = min(range(len(TRIED_STRENGTHS)), key=lambda i: abs(np.log(TRIED_STRENGTHS[i] / own)))
     while True:
-        near = [i for i in (at, at - 1, at + 1) if 0 <= i < len(STRENGTHS)]
-        best = max(near, key=lambda i: of(STRENGTHS[i]))  # the first of equal ones
+        near = [i for i in (at, at - 1, at + 1) if 0 <= i < len(TRIED_STRENGTHS)]
+        best = max(near, key=lambda i: of(TRIED_STRENGTHS[i]))  # the first of equal ones
         if best == at:
-            return STRENGTHS[at]
+            return TRIED_STRENGTHS[at]
         at = best
 
 
@@ -43,7 +43,9 @@ def held_out_score(problem: Problem, found: Fit) -> Callable[[float], float]:
     sample. Constant if there are too few rows."""
     model = found.model
     every = model.read(problem.sample)[0]
-    folds = [np.arange(i, every.rows, FOLDS) for i in range(FOLDS if every.rows >= FOLDS else 0)]
+    folds = [
+        np.arange(i, every.rows, STRENGTH_FOLDS) for i in range(STRENGTH_FOLDS if every.rows >= STRENGTH_FOLDS else 0)
+    ]
     rows = [model.read(every.take(fold))[:2] for fold in folds]
     own = [model.expect(batch)[0] for batch, _ in rows]
     others = [Evidence.total([*own[:i], *own[i + 1 :]]) for i in range(len(own))]

@@ -9,10 +9,12 @@ import pyarrow as pa
 
 from credo.core.learning import Weight
 from credo.data import Source, cells
+from credo.data.spelling import dates
 from credo.data.string_columns import SPELLING_ROWS
 from credo.errors import DataError, SchemaError
 from credo.models.forms import TEXT_FORMS, Kinds, settled_views
 from credo.models.regression.features import Interactions, Readings
+from credo.models.targets import DATE_ADVICE
 from credo.notices import tell_of_columns
 
 
@@ -61,6 +63,8 @@ def check_target(array: Any, target: str) -> None:
     if pa.types.is_string(array.type) or pa.types.is_boolean(array.type):
         known = array.drop_null()
         shown = f", as {known[0].as_py()!r:.40}" if len(known) else ""
+        if len(known) and pa.types.is_string(array.type) and dates(known) is not None:
+            raise DataError(f"column {target!r} holds dates{shown}. {DATE_ADVICE}")
         raise DataError(
             f"column {target!r} holds {'words' if pa.types.is_string(array.type) else 'true and false'}{shown}: a "
             "linear regression predicts numbers. To predict classes, use credo.LogisticRegression, credo.NaiveBayes or "

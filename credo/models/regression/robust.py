@@ -21,7 +21,7 @@ from credo.core.em import Expected, accelerated_em
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.learning import RowWeights, Weight, Weights
-from credo.core.membership import Hard, Soft
+from credo.core.membership import Soft
 from credo.core.moments import CrossMoments
 from credo.core.records import with_fields
 from credo.core.statistics import Positions, Totals
@@ -48,6 +48,7 @@ RIDGE_ROUNDS, RIDGE_TOLERANCE = 5, 0.01  # of EM, the ridge chosen again after e
 LEAST_DEGREES, MOST_DEGREES = 1.0, 100.0  # degrees of freedom: Cauchy's, and nearly a Gaussian's
 LARGEST_EXPONENT = 600.0  # exp of more overflows
 NOISE_EM_STEPS, NOISE_EM_TOLERANCE = 300, 1e-9
+ROUGH_TOLERANCE = 1e-6  # of EM while the ridge is being chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ class StudentLine:
         u = (nu + 1) / (nu + distance)
         log_u = digamma((nu + 1) / 2) - np.log((nu + distance) / 2)
         moments = CrossMoments.of(np.column_stack([z, y]), Soft((weight * u)[:, None]))
-        hidden = Totals.of(u[:, None], log_u - u, Hard.whole(len(y), weight))
+        hidden = Totals.of(u[:, None], log_u - u, Soft(weight[:, None]))
         parts = {LABEL: Part((None,), moments), NOISE_LABEL: Part((None,), hidden)}
         law = StudentT(nu, 0.0, float(np.sqrt(self.line.variance)))
         return Evidence(Schema(()), parts), float(weight @ np.atleast_1d(law.log_prob(residual)))
@@ -155,13 +156,17 @@ def fitted_with_student_noise(model: Model, table: Source, weight: Weight) -> Mo
     plain = with_fields(model, noise="gaussian").update(table, weight=weight)
     ridge = None if model.ridge == "evidence" else float(model.ridge)
     start = FittedLine.of(plain.design, plain._seen, Settings(None, ridge, model.select))
-    found = _climbed(model, table, weight, start, None, 4.0)
-    for _ in range(RIDGE_ROUNDS if model.ridge == "evidence" else 0):
+    if model.ridge != "evidence":
+        found = _climbed(model, table, weight, start, None, 4.0)
+        return with_fields(plain, noise="student", robust=found)
+    found = _climbed(model, table, weight, start, None, 4.0, ROUGH_TOLERANCE)
+    for _ in range(RIDGE_ROUNDS):
         best = replace(RidgeEvidence.of(found.expected[LABEL]), n=found.rows).best
         if abs(np.log(best / found.ridge)) < RIDGE_TOLERANCE:
             break
         line = replace(found.fitted, ridge=best, prior=reference_prior(found.expected[LABEL], best))
-        found = _climbed(model, table, weight, line, None, found.degrees)
+        found = _climbed(model, table, weight, line, None, found.degrees, ROUGH_TOLERANCE)
+    found = _climbed(model, table, weight, found.fitted, None, found.degrees)
     return with_fields(plain, noise="student", robust=found)
 
 
@@ -176,16 +181,15 @@ def continued(model: Model, table: Source, weight: Weight) -> Model:
 
 
 def _climbed(
-    model: LinearRegression, table: Source, weight: Weight, start: FittedLine, earlier: Evidence | None, nu: float
-) -> StudentNoise:
+    model: LinearRegression, table: Source, weight: Weight, start: FittedLine, earlier: Evidence | None, nu: float,
+    tolerance: float = NOISE_EM_TOLERANCE,
+) -> StudentNoise:  # fmt: skip
     weights, names = Weights.of(weight), model.needs(table.without(weight))
     at, variance = start.posterior.mode()
     line = StudentLine(
         start.basis, str(model.target), start.prior, weights.of_a_row, Line(at, float(variance)), nu, earlier
     )
-    fit = accelerated_em(
-        line, lambda: weights.partitions(table, names), steps=NOISE_EM_STEPS, tolerance=NOISE_EM_TOLERANCE
-    )
+    fit = accelerated_em(line, lambda: weights.partitions(table, names), steps=NOISE_EM_STEPS, tolerance=tolerance)
     if not fit.converged:
         tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged")
     whole = fit.evidence if earlier is None else fit.evidence + earlier

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.engines.local import small_matrices
 from credo.numerics.exact import Array
 from credo.numerics.softmax_modes import MODE_TOLERANCE, Mode, Sums, WeightPrior, newton_mode, settled, solved
 
@@ -56,6 +57,7 @@ class WeightGroups:
         return np.asarray((np.maximum(determined, 0.0) + PSEUDO_WEIGHTS) / (squares + PSEUDO_SQUARES))
 
 
+@small_matrices()
 def mode_by_evidence(
     sums: Sums, groups: WeightGroups, start: Array, roughly: Array | None = None
 ) -> tuple[Mode, Array]:

@@ -130,8 +130,8 @@ class Prunings:
 
 
 def climbed(tree: Structure, leaf: Array, split: Array, join: np.ufunc) -> Array:
-    """A bottom-up recursion: join(value as a leaf, value as a split + sum over the children)."""
-    found, below = leaf.copy(), np.zeros(tree.size)
+    """A bottom-up recursion: join(value as a leaf, value as a split + sum over the children). (nodes, ...)"""
+    found, below = leaf.copy(), np.zeros_like(leaf)
     for nodes in reversed(tree.levels):
         inner = nodes[tree.column[nodes] >= 0]
         found[inner] = join(leaf[inner], split[inner] + below[inner])
@@ -142,12 +142,10 @@ def climbed(tree: Structure, leaf: Array, split: Array, join: np.ufunc) -> Array
 
 def by_evidence(structure: Structure, counts: Array, prior: float) -> Prunings:
     """The prunings with the α that makes the classes most probable."""
-    log_evidence = Prunings(structure, counts, prior).log_evidence
-
-    def log_total(each: Prunings) -> float:
-        return float(climbed(structure, each.log_stop + log_evidence, each.log_split, np.logaddexp)[0])
-
-    return max((Prunings(structure, counts, prior, stop) for stop in STOP_PROBABILITIES), key=log_total)
+    each = [Prunings(structure, counts, prior, stop) for stop in STOP_PROBABILITIES]
+    log_leaf = np.stack([own.log_stop for own in each], axis=1) + each[0].log_evidence[:, None]
+    log_split = np.stack([own.log_split for own in each], axis=1)
+    return each[int(climbed(structure, log_leaf, log_split, np.logaddexp)[0].argmax())]
 
 
 def settled(structure: Structure, counts: Array, prior: float, prune: Prune | None) -> tuple[Structure, float | None]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from credo.data.free_names import free_name
 from credo.errors import NetworkError, SchemaError
 from credo.networks.answers import Posterior
 from credo.networks.graph import children, one_or_several, reached
@@ -48,7 +49,7 @@ def twin_network(net: Network, done: Sequence[str]) -> tuple[Network, dict[str, 
                 f"{name!r} isn't a function of its parents, so its table doesn't say what would have happened to the "
                 "same case: make its noise a variable of its own, a parent, and its table one of zeros and ones"
             )
-    copies = {name: _unused(name, net.parents) for name in net.parents if name in affected}
+    copies = {name: free_name(f"{name}*", net.parents, "*") for name in net.parents if name in affected}
     parents, states = dict(net.parents), dict(net.states)
     tables = {name: net.distributions[name] if name in net.forms else net.tables[name] for name in parents}
     for name, copy in copies.items():
@@ -59,10 +60,3 @@ def twin_network(net: Network, done: Sequence[str]) -> tuple[Network, dict[str, 
             parents[copy] = tuple(copies.get(parent, parent) for parent in net.parents[name])
             tables[copy] = net.tables[name]
     return Network(parents, tables, states), copies
-
-
-def _unused(name: str, taken: Mapping[str, object]) -> str:
-    name += "*"
-    while name in taken:
-        name += "*"
-    return name

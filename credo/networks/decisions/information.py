@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.core.records import Shown
+from credo.data.free_names import free_name
 from credo.errors import EvidenceError, NetworkError, suggest
 from credo.networks.decisions.solving import checked_evidence, known_names
 from credo.networks.graph import children, reached
@@ -110,18 +111,12 @@ def _informed(diagram: InfluenceDiagram, name: str, decision: str, test: Any) ->
 
     parents, tables, states, source = dict(diagram.parents), dict(diagram.tables), dict(diagram.states), name
     if test is not None:
-        source = _unused(f"test of {name}", parents)
+        source = free_name(f"test of {name}", parents, "'")
         parents[source], tables[source] = (name,), test
         states |= {source: _readings(test, len(states[name]))}
     if source not in parents[decision]:
         parents[decision] = (*parents[decision], source)
     return InfluenceDiagram(parents, tables, diagram.utilities, diagram.decisions, states)
-
-
-def _unused(name: str, taken: Mapping[str, object]) -> str:
-    while name in taken:
-        name += "'"
-    return name
 
 
 def _readings(test: Any, rows: int) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from credo._kernels.networks.counting import code_strings
 from credo.data import Batch
-from credo.data.tables import is_missing
+from credo.data.conversion import is_missing
 from credo.engines.partitions import Loaded
 from credo.errors import DataError
 from credo.networks.bins import bin_codes, cuts_of

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.engines.partitions import Loaded
 from credo.errors import DataError, SizeError, check_seed
-from credo.networks.inference.annealed_importance import LEAST_EFFECTIVE
 from credo.networks.inference.estimate import UNRELIABLE
 from credo.networks.inference.findings import Findings, Given
 from credo.networks.inference.forward import drawn_forward, mixed_seed, most_weight
-from credo.networks.inference.gibbs import agreed, chains
 from credo.networks.inference.rows import states_array
 from credo.networks.inference.sizes import ROW_SAMPLES, SAMPLES_AT_ONCE, Method, available, needed
 from credo.notices import tell
@@ -129,6 +127,9 @@ def _rejection_sampled(net: GraphicalModel, findings: Findings, seed: int, out: 
 
 def _gibbs_rows(net: GraphicalModel, findings: Findings, seed: int, out: NDArray[Any], error: SizeError) -> None:
     """Thinned rows of annealed Gibbs runs; if runs disagree, chosen by their importance weights."""
+    from credo.networks.inference.annealed_importance import LEAST_EFFECTIVE
+    from credo.networks.inference.gibbs import agreed, chains
+
     size, random = out.shape[1], np.random.default_rng(seed)
     rows, weights = chains(net.potentials, findings, size, ROUNDS_BETWEEN_ROWS, seed)  # (runs, variables, rows), (runs)
     rows = rows[:, : len(out)]

@@ -194,6 +194,14 @@ def _chances(
         share = np.bincount(codes[codes >= 0], weight, states)
         return np.broadcast_to(share / share.sum(), (len(rows), states))
     some = replace(columns, categories=tuple(done[each] for each in columns.variables))
-    found = np.asarray(net.predict_proba(name, some.arrow(rows)))
+    first, which = _distinct(np.stack([each.codes[rows] for each in some.categories], 1))
+    found = np.asarray(net.predict_proba(name, some.arrow(rows[first])))[which]
     order = [net.states[name].index(value) for value in done[name].levels.to_pylist()]
     return found[:, order]
+
+
+def _distinct(codes: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The first of equal rows, and which of these each row equals."""
+    whole = np.dtype((np.void, codes.itemsize * codes.shape[1]))
+    _, first, which = np.unique(np.ascontiguousarray(codes).view(whole)[:, 0], return_index=True, return_inverse=True)
+    return first, which

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.models.hidden_markov.given import free_name
+from credo.data.free_names import free_name
 from credo.models.hidden_markov.sampling import checked_lengths
 from credo.networks import graph
 from credo.networks.inference.rows import states_array

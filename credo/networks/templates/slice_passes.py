@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from credo._kernels.hidden_markov.paths import trace_back
-from credo._kernels.templates.slice_passes import pass_backward, pass_best, pass_forward
+from credo._kernels.templates.slice_passes import pass_backward, pass_best, pass_forward, trace_back
 from credo.errors import EvidenceError
 from credo.models.hidden_markov.passes import Stretch, stretches_of
 from credo.networks.templates.slice_chain import CodedSlices, EvidenceCases, SliceChain, SliceLikelihoods
