@@ -13,35 +13,46 @@ Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
 Codes = NDArray[np.int32]
 
+SEQUENTIAL_MAXIMA = 6  # states up to which maxima are taken one after another; with more, in vector registers
+
 
 @late_kernel_of(lambda logs, *_: 2 * logs.size * logs.shape[1])
-def pass_best(
-    logs: Array, starts: Starts, continues: bool, log_initial: Array, log_transitions: Array, before: Array
-) -> None:
-    """The Viterbi pass over a chunk of rows: logs[t, j] becomes log p of the best path to state j of row t. `before` is
-    that of the row before the chunk, if this `continues` a sequence. (rows, states), (sequences + 1,), (states,)"""
+def pass_best(logs: Array, starts: Starts, continues: bool, log_initial: Array, log_transitions: Array) -> None:
+    """The Viterbi pass over a chunk of rows: logs[t, j] becomes log p of the best path to state j of row t. It is so
+    already for the chunk's first row, if that `continues` a sequence. (rows, states), (sequences + 1,), (states,)"""
     states = logs.shape[1]
-    reached, best = np.empty(states), np.empty(states)
-    for j in range(states):
-        reached[j] = before[j]
+    best = np.empty(states)
     for n in range(starts.shape[0] - 1):
-        for t in range(starts[n], starts[n + 1]):
-            if t == starts[n] and not (n == 0 and continues):
-                for j in range(states):
-                    best[j] = log_initial[j]
-            else:
-                v = reached[0]
-                for j in range(states):
-                    best[j] = v + log_transitions[0, j]
-                for i in range(1, states):
-                    v = reached[i]
-                    for j in range(states):
-                        w, b = v + log_transitions[i, j], best[j]
-                        best[j] = w if w > b else b
+        if n > 0 or not continues:
             for j in range(states):
-                w = best[j] + logs[t, j]
-                reached[j] = w
-                logs[t, j] = w
+                logs[starts[n], j] += log_initial[j]
+        for t in range(starts[n] + 1, starts[n + 1]):
+            if states <= SEQUENTIAL_MAXIMA:
+                for j in range(states):
+                    most = logs[t - 1, 0] + log_transitions[0, j]
+                    for i in range(1, states):
+                        w = logs[t - 1, i] + log_transitions[i, j]
+                        most = w if w > most else most
+                    logs[t, j] += most
+                continue
+            for j in range(states):
+                best[j] = -math.inf
+            fours = states // 4 * 4
+            for i in range(0, fours, 4):  # four at a time: a quarter of the stores
+                k, m, p, q = logs[t - 1, i], logs[t - 1, i + 1], logs[t - 1, i + 2], logs[t - 1, i + 3]
+                for j in range(states):
+                    u, v = k + log_transitions[i, j], m + log_transitions[i + 1, j]
+                    w, x = p + log_transitions[i + 2, j], q + log_transitions[i + 3, j]
+                    u, w, b = u if u > v else v, w if w > x else x, best[j]
+                    u = u if u > w else w
+                    best[j] = u if u > b else b
+            for i in range(fours, states):
+                k = logs[t - 1, i]
+                for j in range(states):
+                    u, b = k + log_transitions[i, j], best[j]
+                    best[j] = u if u > b else b
+            for j in range(states):
+                logs[t, j] += best[j]
 
 
 @late_kernel_of(lambda reached, *_: 2 * reached.size)

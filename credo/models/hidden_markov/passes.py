@@ -255,5 +255,7 @@ def best_path(
 
 def _reached(links: Links, logs: Array, own: Stretch, before: Array) -> Array:
     """log p of the best path to each row and position, in the array of the log-likelihoods."""
-    pass_best(logs, own.starts, own.continues, links.log_initial, links.log_transitions, before)
+    if own.continues:
+        logs[0] += (before[:, None] + links.log_transitions).max(0)
+    pass_best(logs, own.starts, own.continues, links.log_initial, links.log_transitions)
     return logs
