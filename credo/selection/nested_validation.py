@@ -126,18 +126,18 @@ def outcome(
         abandoned += others
     else:
         tell("each class has one row (copies counted once): none can be held out, so there are no held-out scores")
-        pool = replace(pool, held_out=_by_shares(model, sample, pool.names))
+        pool = pool.with_held_out(_by_shares(model, sample, pool.names))
     how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
     how = how if groups is None else f"{how} by groups"
     share_variance = 2 * (len(model.classes) - 1) / sample.rows**2  # of χ²/n: the class shares are estimates
     own = None if sample.groups is None else _groups(scored)
-    scores = _scores(model, pool.held_out.rows, pool.log_probabilities, [each.unknown for each in scored], how)
+    scores = _scores(model, pool.held_out.rows, pool.pooled.log_probabilities, [each.unknown for each in scored], how)
     scores, shares = replace(scores, estimated=share_variance, held_out_ratio=held_out_ratio, groups=own), pool.shares
     kept = [name for name in pool.names if name in final.weightings and (shares[name] or name in pool.kept)]
     weighting = pooled([final.weightings[name] for name in kept], [shares[name] for name in kept])
     tried = _tried(model, pool, abandoned, len(folds), scores)
     weighting, parts = _with_parts(weighting, sample, fitted, shares)
-    return Outcome(whole_model, final, pool.stack, weighting, scores, tried, parts, _ranges(model, sample))
+    return Outcome(whole_model, final, pool.pooled.stack, weighting, scores, tried, parts, _ranges(model, sample))
 
 
 def _scored_folds(
@@ -273,7 +273,7 @@ def _tried(
     """
     rows, shares = pool.held_out.rows, pool.shares
     prior = rows.log_prior - over_short(np.logaddexp, rows.log_prior)
-    alone = [*cross_fitted_alone(pool.held_out, pool.stack.discount, model.class_weights), prior]
+    alone = [*cross_fitted_alone(pool.held_out, pool.pooled.stack.discount, model.class_weights), prior]
     scores = [replace(_alone(model, rows, own), held_out_ratio=whole.held_out_ratio) for own in alone]
     best = min(scores, key=lambda each: each.log_loss)
     weights = {**{name: shares[name] for name in pool.names}, CLASS_SHARES: max(0.0, 1 - sum(shares.values()))}
@@ -286,7 +286,7 @@ def _tried(
         seen, names = each_abandoned.pool, each_abandoned.names
         last = [
             _alone(model, seen.held_out.rows, own)
-            for own in cross_fitted_alone(seen.only(names)[0], pool.stack.discount, model.class_weights)
+            for own in cross_fitted_alone(seen.only(names), pool.pooled.stack.discount, model.class_weights)
         ]
         stopped = f"(stopped after {each_abandoned.folds} of {folds} folds)"
         each_one = zip(names, last, strict=True)

@@ -95,13 +95,30 @@ class ScoredFold:
 
 
 @dataclass(frozen=True, eq=False)
+class Pooled:
+    """The candidates that are pooled: their predictions of held-out rows, and of some with blanked cells."""
+
+    held_out: HeldOut
+    blanked: HeldOut
+    class_weights: Array
+
+    @cached_property
+    def log_probabilities(self) -> Array:
+        """log P(class | row), each fold by shares from the other folds. (rows, classes)"""
+        return cross_fitted(self.held_out, self.blanked, self.class_weights)
+
+    @cached_property
+    def stack(self) -> Stack:
+        return with_discount(stacked(self.held_out), self.blanked, self.class_weights)
+
+
+@dataclass(frozen=True, eq=False)
 class Pool:
     """Predictions of held-out rows, and of some with blanked cells, by all candidates; and those that are pooled."""
 
     held_out: HeldOut
     blanked: HeldOut
-    class_weights: Array
-    kept: tuple[str, ...]
+    pooled: Pooled
 
     @classmethod
     def of(cls, scored: Sequence[ScoredFold], class_weights: Array, held_out_ratio: float) -> Pool:
@@ -114,55 +131,56 @@ class Pool:
             each.blanked.candidates_as_terms(names, k) for k, each in enumerate(scored) if each.blanked is not None
         ]
         simple = tuple(name for name in names if name not in DEPENDENCE_CANDIDATES)
-        return cls(held_out, HeldOut.joined([no_rows, *blanks]), class_weights, simple or names)
+        return cls._pooling(simple or names, held_out, HeldOut.joined([no_rows, *blanks]), class_weights)
+
+    @classmethod
+    def _pooling(cls, names: Collection[str], held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> Pool:
+        places = [place for place, name in enumerate(held_out.names) if name in names]
+        return cls(held_out, blanked, Pooled(held_out.only(places), blanked.only(places), class_weights))
 
     @property
     def names(self) -> tuple[str, ...]:
         return self.held_out.names
 
-    def only(self, names: Sequence[str]) -> tuple[HeldOut, HeldOut]:
+    def only(self, names: Sequence[str]) -> HeldOut:
         """The predictions of some candidates."""
-        places = [self.names.index(name) for name in names]
-        return self.held_out.only(places), self.blanked.only(places)
+        return self.held_out.only([self.names.index(name) for name in names])
 
-    @cached_property
-    def log_probabilities(self) -> Array:
-        """log P(class | row), each fold by shares from the other folds. (rows, classes)"""
-        return cross_fitted(*self.only(self.kept), self.class_weights)
-
-    @cached_property
-    def stack(self) -> Stack:
-        held_out, blanked = self.only(self.kept)
-        return with_discount(stacked(held_out), blanked, self.class_weights)
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The names of the pooled candidates."""
+        return self.pooled.held_out.names
 
     @property
     def shares(self) -> dict[str, float]:
         """The share of each candidate; 0 for those that aren't pooled."""
-        return dict.fromkeys(self.names, 0.0) | dict(zip(self.kept, self.stack.shares.tolist(), strict=True))
+        return dict.fromkeys(self.names, 0.0) | dict(zip(self.kept, self.pooled.stack.shares.tolist(), strict=True))
 
     def keeping(self, names: Collection[str]) -> Pool:
         """The pool with these candidates, too."""
-        return replace(self, kept=tuple(name for name in self.names if name in {*self.kept, *names}))
+        return self._pooling({*self.kept, *names}, self.held_out, self.blanked, self.pooled.class_weights)
 
     def with_candidate(self, name: str, predictions: Iterable[FoldPredictions]) -> Pool:
         """The pool with another candidate, which isn't pooled yet, given its predictions of each fold."""
         parts = [*predictions]
         held_out = self.held_out.with_candidate(name, [each.held_out for each in parts])
         blanked = self.blanked.with_candidate(name, [each.blanked for each in parts])
-        found = replace(self, held_out=held_out, blanked=blanked)
-        for known in {"log_probabilities", "stack"} & self.__dict__.keys():  # what is pooled is the same
-            found.__dict__[known] = self.__dict__[known]
-        return found
+        return replace(self, held_out=held_out, blanked=blanked)
 
     def of_folds(self, count: int) -> Pool:
         """The first `count` folds alone."""
         held_out, blanked = (each.take(each.fold < count) for each in (self.held_out, self.blanked))
-        return replace(self, held_out=held_out, blanked=blanked)
+        return self._pooling(self.kept, held_out, blanked, self.pooled.class_weights)
+
+    def with_held_out(self, held_out: HeldOut) -> Pool:
+        """The pool with other held-out rows."""
+        return self._pooling(self.kept, held_out, self.blanked, self.pooled.class_weights)
 
     @property
     def log_truth(self) -> Array:
         """log P(truth) of each held-out row. (rows,)"""
-        return np.asarray(self.log_probabilities[np.arange(self.held_out.rows.rows), self.held_out.rows.truth])
+        rows = self.held_out.rows
+        return np.asarray(self.pooled.log_probabilities[np.arange(rows.rows), rows.truth])
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,7 +86,7 @@ class NumberFigures(Shown, ABC):
         return {name: getattr(self, name) for name in ("rmse", "r2", "log_loss")}
 
     def __repr__(self) -> str:
-        noted = f" ({self.unknown} that the others say nothing about, left out)" if self.unknown else ""
+        noted = f" ({self.unknown} that could not be predicted, left out)" if self.unknown else ""
         log_loss = f"{self.log_loss:.4f}"
         if np.isfinite(self.log_loss_error):
             log_loss += f" ± {self.log_loss_error:.4f}"
