@@ -25,6 +25,7 @@ CHORD_GAIN = 1e-2  # relative to the log-posterior: after a step that gains less
 EXPECTED_SHARE = 0.1  # of the gain expected from the gradient, which a step must achieve
 SHORTEST_HALVING = 1e-10  # of a step: a shorter one ends the line search
 LBFGS_MEMORY = 10  # pairs of differences that L-BFGS keeps
+LBFGS_GAIN = 0.01  # of the tolerance, at which L-BFGS ends: along a valley, steps far from the mode gain little, too
 CONJUGATE_RESIDUAL = 0.1  # of the gradient, at which conjugate gradients stop
 LBFGS_STEPS = 1000  # at most
 
@@ -192,7 +193,7 @@ def lbfgs_mode(sums: Sums, prior: WeightPrior, start: Array, tolerance: float = 
         "maxcor": LBFGS_MEMORY,
         "maxiter": LBFGS_STEPS,
         "maxfun": 2 * LBFGS_STEPS,
-        "ftol": tolerance,
+        "ftol": LBFGS_GAIN * tolerance,
         "gtol": 0.0,
     }
     found = minimize(
