@@ -48,7 +48,7 @@ class LogJoint:
     model: Classifier
 
     def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
-        return self.model._added_up(batch, base=True)
+        return self.model.terms.log_joint(batch.filled(self.model.views), base=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class LogProb:
     model: Classifier
 
     def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
-        found, ignored = self.model._added_up(batch, base=True)
+        found, ignored = LogJoint(self.model)(batch)
         return np.logaddexp.reduce(found, axis=1), ignored
 
 

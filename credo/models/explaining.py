@@ -243,15 +243,15 @@ class Moved:
         if not kept.rows:
             return {}, 0
         whole, hidden = _all_terms(model, kept)
-        begun, worth = model._begun(model.terms.log_prior), model._worth(kept.filled(model.views))
-        log_joint = model._concluded(begun + whole, begun, worth)
+        score = model.scoring(kept.filled(model.views))
+        log_joint = score(whole)
         first, second = np.argsort(-log_joint, axis=1)[:, :2].T
         each, total = np.arange(kept.rows), dict[str, float]()
         for name in hidden:
             if np.isfinite(gone := sum(hidden[name], np.zeros_like(whole))).all():
-                without = model._concluded(begun + whole - gone, begun, worth)
+                without = score(whole - gone)
             else:  # a row that is impossible with the cell may be possible without it
-                without = model._concluded(begun + _all_terms(model, kept.without(name))[0], begun, worth)
+                without = score(_all_terms(model, kept.without(name))[0])
             with np.errstate(invalid="ignore"):
                 apart = log_joint - without
             moved = apart[each, first] - apart[each, second]
