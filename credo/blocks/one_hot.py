@@ -240,7 +240,7 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
     known: FeatureMoments | None = None  # the summary of the moments, if it is known
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return self.encoding.names
 
     def read(self, batch: Batch) -> Array:

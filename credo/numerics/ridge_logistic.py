@@ -26,8 +26,13 @@ ARMIJO = 1e-4  # the share of the expected gain that a step must achieve
 class Features(ABC):
     """The features x of rows: the operations that a fit needs."""
 
-    rows: int
-    width: int
+    @property
+    @abstractmethod
+    def rows(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def width(self) -> int: ...
 
     @abstractmethod
     def products(self, weights: Array) -> Array:
@@ -52,11 +57,11 @@ class Dense(Features):
     x: Array  # (rows, width)
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return len(self.x)
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         return int(self.x.shape[1])
 
     def products(self, weights: Array) -> Array:
@@ -82,11 +87,11 @@ class SparseRows(Features):
     x: Any
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return int(self.x.shape[0])
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         return int(self.x.shape[1])
 
     @cached_property
@@ -114,11 +119,11 @@ class HorizontalStack(Features):
     parts: tuple[Features, ...]
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return self.parts[0].rows
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         return sum(part.width for part in self.parts)
 
     @property

@@ -124,7 +124,7 @@ class LinearCells(LinearTerm, CountsIgnored):
         return found, scaled
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return self.features.columns
 
     def read(self, batch: Batch) -> Array:
@@ -155,7 +155,7 @@ class LinearWords(LinearTerm, WordByWord, WeighsWords):
     share: float = 1.0
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @cached_property

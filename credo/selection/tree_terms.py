@@ -112,7 +112,7 @@ class TreeTerm(DiscriminativeTerm, CountsIgnored):
     share: float = 1.0
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return tuple(each.name for each in self.tree.columns)
 
     def over(self, known: Sequence[Any], classes: Sequence[Any]) -> TreeTerm:  # noqa: ARG002 - the tree knows its classes

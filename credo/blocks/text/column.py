@@ -91,7 +91,7 @@ class Texts(Block, Limits, Prunes, Tallies):
     derived: ClassVar[Derivation] = ""  # how its words are derived from the column
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property
@@ -261,7 +261,7 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
     weight: float = 1.0
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return (self.block.name,)
 
     @property

@@ -116,7 +116,7 @@ class OddsLikelihood(OneTerm, WordByWord):
     weight: float = 1.0
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return (self.block.name,)
 
     @property
