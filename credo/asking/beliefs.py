@@ -301,5 +301,5 @@ def _arguments(function: Callable[..., Any]) -> list[str]:
 def entry_of(law: Distribution, j: int) -> Distribution:
     """One entry of a vector."""
     shape = np.shape(law.mean())
-    parts = (np.broadcast_to(getattr(law, field.name), shape)[..., j] for field in fields(law))  # type: ignore[arg-type]
+    parts = (np.broadcast_to(getattr(law, field.name), shape)[..., j] for field in fields(law))
     return type(law)(*(float(part) for part in parts))

@@ -89,7 +89,7 @@ def default(family: Family, statistics: Any) -> Family:
     observed = np.asarray(statistics.weight) > 0
     if not family.reference or observed.sum() != 1:
         return shared
-    names = [field.name for field in fields(family)]  # type: ignore[arg-type]
+    names = [field.name for field in fields(family)]
     numbers = ((family.reference.get(name, 0.0), getattr(shared, name)) for name in names)
     if observed.all():
         return type(family)(*(alone for alone, _ in numbers))
