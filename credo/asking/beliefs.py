@@ -19,7 +19,7 @@ import numpy as np
 
 from credo.asking.protocol import Inference, Variable, adapter
 from credo.asking.quantities import Quantity, greater, mean, mode, probability
-from credo.asking.question import Above, Name, OneOf, Question, Term, Values, Word, shortened, unknown
+from credo.asking.question import Above, Name, OneOf, PlacedWord, Question, Term, Values, shortened, unknown
 from credo.errors import DataError
 from credo.estimation.belief import Belief
 from credo.estimation.beliefs import Beliefs
@@ -217,7 +217,7 @@ class GroupsAdapter(QuantityAdapter):
         found = BeliefAdapter(self.beliefs[group], self.columns).quantity(question, rest, given)
         return replace(found, owner=(str(group),))
 
-    def _group(self, question: Question, name: Name, given: list[Term]) -> tuple[Word, Name]:
+    def _group(self, question: Question, name: Name, given: list[Term]) -> tuple[PlacedWord, Name]:
         """The group, and the queried name within it."""
         by = self.beliefs.by
         chosen = next((term for term in given if term.name.text == by and not term.name.index), None)
@@ -249,7 +249,7 @@ class ColumnsAdapter(QuantityAdapter):
 
     def quantity(self, question: Question, name: Name, given: list[Term]) -> Quantity:
         if name.text in self.columns:
-            column, rest = name.text, Name(Word(NEXT_OBSERVATION, name.word.at), name.index)
+            column, rest = name.text, Name(PlacedWord(NEXT_OBSERVATION, name.word.at), name.index)
         elif name.index and name.index[0].text in self.columns:
             column, rest = name.index[0].text, Name(name.word, name.index[1:])
         else:

@@ -13,10 +13,10 @@ from credo.asking.question import (
     Likelihoods,
     Likely,
     Name,
+    PlacedWord,
     Question,
     Values,
     Within,
-    Word,
     combined,
     leaves,
     refuse_contradictions,
@@ -111,7 +111,7 @@ class BinnedValues(Values):
         super().__init__(states)
         self.cuts = cuts
 
-    def find(self, word: Word) -> int | None:
+    def find(self, word: PlacedWord) -> int | None:
         found = super().find(word)
         if found is None and word.number is not None:
             return int(bin_codes(self.cuts, np.array([word.number]))[0])

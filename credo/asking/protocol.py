@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict, runtime_checkable
 
-from credo.asking.question import Members, Question
+from credo.asking.question import MemberTerm, Question
 from credo.errors import DataError
 from credo.networks.inference.sizes import SAMPLES, Method
 
@@ -88,7 +88,7 @@ class AnswersEvents(Protocol):
 class AnswersMembers(Protocol):
     """An adapter that also answers about any, or all, of the members of a plate."""
 
-    def about_members(self, question: Question, members: Members) -> float: ...
+    def about_members(self, question: Question, members: MemberTerm) -> float: ...
 
 
 class EvidenceWeight(TypedDict):

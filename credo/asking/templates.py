@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from credo.asking.networks import NetworkAdapter
 from credo.asking.protocol import Inference, Variable
-from credo.asking.question import Event, Members, Name, Not, OneOf, Question, Term, Values, Word, unknown
+from credo.asking.question import Event, MemberTerm, Name, Not, OneOf, PlacedWord, Question, Term, Values, unknown
 from credo.errors import SchemaError
 from credo.networks.network import Network
 from credo.networks.templates.dynamic_network import DynamicNetwork
@@ -75,7 +75,7 @@ class MembersAdapter:
     def event(self, question: Question, inference: Inference) -> Any:
         return self._asked(question, lambda adapter, whole: adapter.event(whole, inference))
 
-    def about_members(self, question: Question, members: Members) -> float:
+    def about_members(self, question: Question, members: MemberTerm) -> float:
         """P(any or all of the selected members | ...)."""
         asked, states = members.term, self.given.network.states
         if asked.name.index or asked.name.text not in states:
@@ -109,12 +109,14 @@ class MembersAdapter:
                 raise question.error(str(error).rstrip("."), term.at) from None
         net, evidence = self.given.relevant([term.name.whole for term in question.terms])
         whole = _flat(question)
-        known = (Term(Name(Word(name, 0, quoted=True)), OneOf((_word(value),))) for name, value in evidence.items())
+        known = (
+            Term(Name(PlacedWord(name, 0, quoted=True)), OneOf((_word(value),))) for name, value in evidence.items()
+        )
         return ask(NetworkAdapter(net), replace(whole, given=(*whole.given, *known)))
 
 
-def _word(value: object) -> Word:
-    return Word(str(value), 0, quoted=True)
+def _word(value: object) -> PlacedWord:
+    return PlacedWord(str(value), 0, quoted=True)
 
 
 def _flat(question: Question) -> Question:

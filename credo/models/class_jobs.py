@@ -52,7 +52,7 @@ class LogJoint:
 
 
 @dataclass(frozen=True, eq=False)
-class LogProb:
+class RowLogProb:
     """log p(row), untuned."""
 
     model: Classifier
@@ -86,7 +86,7 @@ class LogProbabilities:
 
 
 @dataclass(frozen=True, eq=False)
-class MostProbable:
+class MostProbableClass:
     """The code of the most probable class."""
 
     model: ClassPredictor
@@ -136,7 +136,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class ScoredClasses:
     """For labelled rows: log P(class | row), the class, and the weight."""
 
     model: ClassPredictor
@@ -160,7 +160,7 @@ class Prints:
 
 
 @dataclass(frozen=True, eq=False)
-class Distances:
+class ClassDistances:
     """The Mahalanobis distance of each row from each class mean."""
 
     model: GaussianDiscriminant

@@ -21,7 +21,7 @@ from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.cells import instants
 from credo.errors import DataError, EvidenceError, check_seed
-from credo.models.class_jobs import LogJoint, LogProb, to_log_shares
+from credo.models.class_jobs import LogJoint, RowLogProb, to_log_shares
 from credo.models.description_length import classifier_evidence, classifier_length
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.explaining import Reasons, TextContributions
@@ -91,7 +91,7 @@ class Classifier(Labelled):
         if table.frame is not None:
             from credo.models.frame_columns import numbers
 
-            frame: Array = numbers(table, self._present(table), LogProb(self), "log_prob")
+            frame: Array = numbers(table, self._present(table), RowLogProb(self), "log_prob")
             return frame
         return self._log_prob_here(table)
 

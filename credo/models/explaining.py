@@ -50,7 +50,7 @@ class WordContribution(NamedTuple):
 TextContributions = dict[str, tuple[WordContribution, ...]]  # by text column
 
 
-class Step(NamedTuple):
+class QuestionStep(NamedTuple):
     """A step of a path, as down a tree: the question, the row's answer, and its weight of evidence."""
 
     column: str
@@ -72,7 +72,7 @@ class Explanation(Shown):
     unit: str = "nats"
     words: TextContributions = field(default_factory=dict)  # by text column, the strongest first
     unseen: frozenset[str] = frozenset()  # columns with unseen values, which are ignored
-    steps: tuple[Step, ...] = ()  # if the model asks about one column after another: prior + steps = log-odds
+    steps: tuple[QuestionStep, ...] = ()  # if the model asks about one column after another: prior + steps = log-odds
     shares: tuple[float, ...] = field(default=(), repr=False)  # P(class | row) of all classes
 
     @property
@@ -223,7 +223,7 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
     table = source(data)
     total, seen = dict.fromkeys(model.views, 0.0), 0
     stride = max(1, int(model.n // max(100, min(rows, HIDDEN_CELLS // len(model.views)))))
-    for moved, kept in engines.map(Moved(model, stride), table.partitions(model._present(table))):
+    for moved, kept in engines.map(ContributionSums(model, stride), table.partitions(model._present(table))):
         for name, size in moved.items():
             total[name] += size
         seen += kept
@@ -231,7 +231,7 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
+class ContributionSums:
     """The change of the log-odds when a column's cells are hidden, summed over some of a batch's rows, and the number
     of rows."""
 

@@ -184,7 +184,7 @@ class FoldsAndWeights:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredRows:
+class RowScores:
     """The job of one batch: log P(row) of each row, and its weight."""
 
     score: ScoreRows
@@ -202,6 +202,6 @@ def _scored_fold(fitted: Network, table: Source, weight: Array) -> Array | Summe
         return SummedValidation.of(fitted._log_prob_here(table), weight)
     table, names, fallback = queried_rows(fitted, known_columns(table, fitted.states), "auto", ROW_SAMPLES, 0)
     weights = Weights.of(weight)
-    job = ScoredRows(ScoreRows(fitted, tuple(names), fallback), weights.of_a_row)
+    job = RowScores(ScoreRows(fitted, tuple(names), fallback), weights.of_a_row)
     found = summed_scores(job, weights.partitions(table, names), SummedValidation, SummedValidation.of)
     return SummedValidation.of(np.empty(0), np.empty(0)) if found is None else found

@@ -23,7 +23,7 @@ SHORTEST_LINE_STEP = 1e-6  # of a step: a shorter one ends the line search
 ARMIJO = 1e-4  # the share of the expected gain that a step must achieve
 
 
-class Features(ABC):
+class FeatureMatrix(ABC):
     """The features x of rows: the operations that a fit needs."""
 
     @property
@@ -47,11 +47,11 @@ class Features(ABC):
         """Σ over rows of x². (width,)"""
 
     @abstractmethod
-    def take(self, rows: NDArray[Any]) -> Features: ...
+    def take(self, rows: NDArray[Any]) -> FeatureMatrix: ...
 
 
 @dataclass(frozen=True, eq=False)
-class Dense(Features):
+class DenseMatrix(FeatureMatrix):
     """A dense matrix of features."""
 
     x: Array  # (rows, width)
@@ -73,12 +73,12 @@ class Dense(Features):
     def squares(self) -> Array:
         return np.asarray(np.einsum("rj,rj->j", self.x, self.x))
 
-    def take(self, rows: NDArray[Any]) -> Dense:
-        return Dense(self.x[rows])
+    def take(self, rows: NDArray[Any]) -> DenseMatrix:
+        return DenseMatrix(self.x[rows])
 
 
 @dataclass(frozen=True, eq=False)
-class SparseRows(Features):
+class SparseMatrix(FeatureMatrix):
     """A sparse matrix of features, as a scipy CSR matrix.
 
     Products are stored vector by vector, like coefficients, which halves the time of a fit.
@@ -108,15 +108,15 @@ class SparseRows(Features):
     def squares(self) -> Array:
         return np.asarray(self.x.multiply(self.x).sum(0)).ravel()
 
-    def take(self, rows: NDArray[Any]) -> SparseRows:
-        return SparseRows(self.x[rows])
+    def take(self, rows: NDArray[Any]) -> SparseMatrix:
+        return SparseMatrix(self.x[rows])
 
 
 @dataclass(frozen=True, eq=False)
-class HorizontalStack(Features):
+class HorizontalStack(FeatureMatrix):
     """Several matrices of features, stacked horizontally."""
 
-    parts: tuple[Features, ...]
+    parts: tuple[FeatureMatrix, ...]
 
     @property
     def rows(self) -> int:
@@ -158,7 +158,7 @@ class Coefficients:
 class RidgeLogistic:
     """A regression of classes on features, for several weightings of the rows."""
 
-    def __init__(self, features: Features, truth: NDArray[np.integer[Any]], classes: int) -> None:
+    def __init__(self, features: FeatureMatrix, truth: NDArray[np.integer[Any]], classes: int) -> None:
         self._features, self._classes = features, classes
         self._own = np.arange(classes)[:, None] == truth  # (classes, rows)
         if classes == 2:

@@ -20,8 +20,7 @@ from credo.models.forms import Views
 from credo.models.tree.binning import Bins, read_cells
 from credo.models.tree.model import DecisionTree
 from credo.models.tree.prunings import learned
-from credo.models.tree.sampling import Sample as Rows
-from credo.models.tree.sampling import sampled
+from credo.models.tree.sampling import TreeSample, sampled
 from credo.models.tree.structure import Cells, Structure
 from credo.numerics.arrays import Positions, less_mean
 from credo.numerics.exact import Array
@@ -42,7 +41,7 @@ TREE_KINDS = {
 class TreeRows:
     """The rows of a sample, encoded for trees."""
 
-    sample: Rows
+    sample: TreeSample
     views: Views
 
     def take(self, rows: NDArray[np.bool_]) -> TreeRows:

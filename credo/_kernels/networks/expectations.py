@@ -24,14 +24,14 @@ from credo._kernels.networks.rows import (
     place_cursors,
     read_row,
 )
-from credo._kernels.networks.shapes import KEPT, MEMBERS, VARIABLE, Families
+from credo._kernels.networks.shapes import KEPT, MEMBERS, VARIABLE, CliqueFactors
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
 
-class Passes(NamedTuple):
+class PassResults(NamedTuple):
     """The results that the passes share."""
 
     scales: Array  # (cliques): the divisor of its message to the root
@@ -56,7 +56,7 @@ def log_of_known(
 
 
 @kernel
-def send_sum(c: int, tree: RootedTree, walk: Walk, passes: Passes) -> float:
+def send_sum(c: int, tree: RootedTree, walk: Walk, passes: PassResults) -> float:
     """Clique c's message to its parent: its table times its children's messages, summed over the missing members that
     aren't in its separator, scaled to a maximum of 1. The result is the scale; 0 if all is impossible, NaN if it may
     underflow."""
@@ -94,7 +94,7 @@ def send_sum(c: int, tree: RootedTree, walk: Walk, passes: Passes) -> float:
 
 
 @part
-def collect_row(budget: float, tree: RootedTree, walk: Walk, passes: Passes) -> float:
+def collect_row(budget: float, tree: RootedTree, walk: Walk, passes: PassResults) -> float:
     """Send all messages to the roots. The result is log P(row); NaN if it may underflow or exceeds the budget of
     cells."""
     if find_needed(True, tree, walk) > budget:
@@ -114,7 +114,7 @@ def collect_row(budget: float, tree: RootedTree, walk: Walk, passes: Passes) -> 
 
 @part
 def place_families(
-    c: int, width: int, weight: float, tree: RootedTree, families: Families, walk: Walk, counts: Array
+    c: int, width: int, weight: float, tree: RootedTree, families: CliqueFactors, walk: Walk, counts: Array
 ) -> int:
     """Set cursors from `width` to the cells of clique c's families with a missing member; the others are counted at
     once. The result is the number of all cursors."""
@@ -139,7 +139,7 @@ def place_families(
 
 @kernel
 def distribute_row(
-    weight: float, tree: RootedTree, families: Families, walk: Walk, passes: Passes, counts: Array
+    weight: float, tree: RootedTree, families: CliqueFactors, walk: Walk, passes: PassResults, counts: Array
 ) -> None:
     """Messages from the roots; counts += weight · P(family | row).
 
@@ -175,9 +175,9 @@ def expect_rows(
     budget: float,
     factors: tuple[Integers, Integers, Array],
     tree: RootedTree,
-    families: Families,
+    families: CliqueFactors,
     walk: Walk,
-    passes: Passes,
+    passes: PassResults,
     logs: Array,
     counts: Array,
 ) -> None:

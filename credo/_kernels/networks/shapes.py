@@ -45,7 +45,7 @@ class Factors(NamedTuple):
     least: Array  # the smallest value above 0 of each
 
 
-class Families(NamedTuple):
+class CliqueFactors(NamedTuple):
     """The factors of each clique, from `of_clique[c]` to `of_clique[c + 1]`."""
 
     of_clique: Integers

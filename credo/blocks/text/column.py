@@ -143,7 +143,7 @@ class Texts(Block, Limits, Prunes, Tallies):
 
     def read(self, batch: Batch) -> tuple[Documents, Any]:
         """The batch's documents and their words, split once for all blocks that count them."""
-        return batch.encoded(Words(self.name, self.reading))
+        return batch.encoded(WordReader(self.name, self.reading))
 
     def looked_up(self, batch: Batch, column: Column) -> Documents:
         """The batch's documents by known words, looked up once for all blocks with the same vocabulary."""
@@ -192,7 +192,7 @@ def _word_sums(documents: Documents, words: int, terms: NDArray[Any], member: Me
 
 
 @dataclass(frozen=True)
-class Words:
+class WordReader:
     """Reads a column's documents as lists of their words."""
 
     name: str
@@ -214,7 +214,7 @@ class KnownWords:
     vocabulary: Vocabulary
 
     def of(self, batch: Batch) -> Documents:
-        own = Words(self.name, self.vocabulary.how)
+        own = WordReader(self.name, self.vocabulary.how)
         if batch.inside is not None:  # held-out rows and the others have the same vocabulary
             batch.inside.whole.encoded(own)
             return batch.inside.whole.encoded(self).take(batch.inside.rows)

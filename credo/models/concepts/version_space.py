@@ -26,17 +26,17 @@ TOO_MANY_SETS = (
 )
 
 
-class Option(NamedTuple):
+class AttributeConstraint(NamedTuple):
     """A constraint on one attribute; values that occur in the same rows are interchangeable."""
 
     values: tuple[int, ...]  # the codes of these values, or ANY alone
     covered: int  # the rows that it covers, one bit each
 
 
-Options = Sequence[Sequence[Option]]  # the options of each attribute
+Options = Sequence[Sequence[AttributeConstraint]]  # the options of each attribute
 
 
-def options(allowed: Sequence[Sequence[int]], rows: Integers) -> list[list[Option]]:
+def options(allowed: Sequence[Sequence[int]], rows: Integers) -> list[list[AttributeConstraint]]:
     """For each attribute: any value, each allowed value that occurs in the rows, and the allowed values that don't."""
     found = []
     for j, values in enumerate(allowed):
@@ -44,8 +44,14 @@ def options(allowed: Sequence[Sequence[int]], rows: Integers) -> list[list[Optio
         for i, code in enumerate(rows[:, j].tolist()):
             masks[code] = masks.get(code, 0) | 1 << i
         unseen = tuple(value for value in values if value not in masks)
-        seen = [Option((value,), masks[value]) for value in values if value in masks]
-        found.append([Option((ANY,), (1 << len(rows)) - 1), *seen, *([Option(unseen, 0)] if unseen else [])])
+        seen = [AttributeConstraint((value,), masks[value]) for value in values if value in masks]
+        found.append(
+            [
+                AttributeConstraint((ANY,), (1 << len(rows)) - 1),
+                *seen,
+                *([AttributeConstraint(unseen, 0)] if unseen else []),
+            ]
+        )
     return found
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from credo.errors import EvidenceError, SizeError
 from credo.models.concepts.concept import ANY, Attributes, Codes
 from credo.models.concepts.rows import Integers, LabelledRows
-from credo.models.concepts.version_space import Option, VersionSpace, covered_sets, options
+from credo.models.concepts.version_space import AttributeConstraint, VersionSpace, covered_sets, options
 from credo.numerics.exact import Array
 
 MOST_QUERY_CONCEPTS = 2**22  # entries of the array of concept weights behind the best query
@@ -41,7 +41,7 @@ class ConceptWeights(Protocol):
 
     def most_probable(self) -> Codes | None: ...
 
-    def choices(self) -> tuple[list[list[Option]], Integers, Array]:
+    def choices(self) -> tuple[list[list[AttributeConstraint]], Integers, Array]:
         """The options of each attribute, the rows that matter, and what covering each adds to log P."""
 
 
@@ -68,7 +68,7 @@ class Consistent:
         """Find-S: all are equally probable, and S is one of them."""
         return self.space.attributes.codes(self.space.specific)
 
-    def choices(self) -> tuple[list[list[Option]], Integers, Array]:
+    def choices(self) -> tuple[list[list[AttributeConstraint]], Integers, Array]:
         negatives = self.space.negatives
         return options(self.space.allowed, negatives), negatives, np.full(len(negatives), -np.inf)
 
@@ -151,7 +151,7 @@ class Noisy:
         best = int(margins.argmax())
         return [*found.values()][best] if margins[best] > 0 else None
 
-    def choices(self) -> tuple[list[list[Option]], Integers, Array]:
+    def choices(self) -> tuple[list[list[AttributeConstraint]], Integers, Array]:
         return options(self._allowed, self.rows.codes), self.rows.codes, np.asarray(self._log_odds * self._margins)
 
 
@@ -167,7 +167,7 @@ def representatives(weights: ConceptWeights, attributes: Attributes, codes: Inte
     return found
 
 
-def _other(choices: Sequence[Option], levels: int) -> int:
+def _other(choices: Sequence[AttributeConstraint], levels: int) -> int:
     """A value that no concept requires; ANY if there is none."""
     known = {value for option in choices for value in option.values}
     return next((value for value in range(levels) if value not in known), ANY)

@@ -28,7 +28,7 @@ from credo._kernels.networks.shapes import (
     SUNK,
     TABLE,
     VALUES,
-    Families,
+    CliqueFactors,
     Plain,
 )
 from credo._kernels.networks.triangulation import FILL, WEIGHT, Order
@@ -165,7 +165,7 @@ class TreeStructure:
         return np.asarray(self.assembled.walks[len(self.assembled.cliques) - 1 :, HOME])
 
     @cached_property
-    def families(self) -> Families:
+    def families(self) -> CliqueFactors:
         """The factors of each clique, and the stride of each clique member in the factor's table."""
         homes, cliques = self.homes, self.assembled.cliques
         order = np.argsort(homes, kind="stable")
@@ -180,7 +180,7 @@ class TreeStructure:
             axes = held.axes[held.heads[f, SCOPE] : held.heads[f + 1, SCOPE]].tolist()
             for v, step in axes:
                 steps[starts[i] + members.index(v)] = step
-        return Families(of_clique, held.heads[order, VALUES], starts, steps)
+        return CliqueFactors(of_clique, held.heads[order, VALUES], starts, steps)
 
 
 def _assembled(query: TreeQuery, found: Order) -> Assembled:
