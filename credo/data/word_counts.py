@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from credo.data.arrow_arrays import numpy_array, string_array
 from credo.data.tokens import TOKEN_PATTERN, Tokeniser
 from credo.errors import DataError
-from credo.numerics.arrays import Codes
+from credo.numerics.arrays import Codes, Integers
 
 if TYPE_CHECKING:
     from credo._kernels.text.words import Text
 
 Bytes = NDArray[np.uint8]
 Keys = NDArray[np.uint64]
-Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
 PIECE_BYTES = 8192  # of text that a kernel processes at a time, so that its output stays in the cache

@@ -90,8 +90,6 @@ class LinearTerm(DiscriminativeTerm):
         same = type(self) is type(other) and self.names == other.names and self.share == other.share
         return same and np.array_equal(self.weights, other.weights)
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 @dataclass(frozen=True, eq=False)
 class LinearCells(LinearTerm, CountsIgnored):

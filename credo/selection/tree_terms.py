@@ -169,8 +169,6 @@ class TreeTerm(DiscriminativeTerm, CountsIgnored):
         same = self.share == other.share and self.tree.classes == other.tree.classes
         return same and self.tree.mergeable(other.tree) is None and self.tree.n == other.tree.n
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 class TreeFolds:
     """Trees grown without each fold, and one grown on all rows."""

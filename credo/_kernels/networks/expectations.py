@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Codes, Integers
 from credo._kernels.jit import kernel, part
 from credo._kernels.networks.junction import UNDERFLOW
 from credo._kernels.networks.rows import (
@@ -25,10 +25,6 @@ from credo._kernels.networks.rows import (
     read_row,
 )
 from credo._kernels.networks.shapes import KEPT, MEMBERS, VARIABLE, CliqueFactors
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Integers = NDArray[np.int64]
 
 
 class PassResults(NamedTuple):

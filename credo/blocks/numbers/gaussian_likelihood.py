@@ -15,7 +15,7 @@ from credo.blocks.numbers.completed_rows import Normals
 from credo.blocks.numbers.covariances import most_likely, without_row
 from credo.blocks.numbers.hidden_rows import Before, HiddenGroups, expected_tied
 from credo.blocks.numbers.missing import FilledPattern, GaussianCompletion, completed
-from credo.blocks.numbers.patterns import Flags, PatternMoments, patterns
+from credo.blocks.numbers.patterns import PatternMoments, patterns
 from credo.core.membership import Hard, Soft
 from credo.core.moments import CrossMoments, Moments
 from credo.core.soft_sums import FEW_SOFT_SUMS, CentredSums
@@ -25,6 +25,7 @@ from credo.data.batches import NumberMatrix
 from credo.errors import EvidenceError
 from credo.families.normal_inverse_wishart import JointGaussian, JointParameters
 from credo.families.priors import of_joint_numbers
+from credo.numerics.arrays import Flags
 from credo.numerics.exact import Array, Exact
 from credo.numerics.multivariate import log_densities, log_density, mahalanobis, squared_distances
 

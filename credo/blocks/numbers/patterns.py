@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from credo.core.labels import Label
 from credo.core.moments import CrossMoments, Moments
+from credo.numerics.arrays import Flags
 from credo.numerics.exact import Array, Exact
-
-Flags = NDArray[np.bool_]
 
 PATTERN_BITS = 62  # columns whose pattern is one integer
 

@@ -42,9 +42,8 @@ from credo.data.word_counts import Documents
 from credo.data.words import Vocabulary, learned, of_some
 from credo.errors import DataError
 from credo.families.dirichlet import offset
+from credo.numerics.arrays import Flags
 from credo.numerics.exact import Array
-
-Flags = NDArray[np.bool_]
 
 PRUNING_FACTOR = 8  # times max_words: above this many words, the rarest are dropped
 MOST_TEXT_WORDS = 2**31  # words of a text, at most: Arrow's strings have no more bytes

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from credo.errors import SizeError
-from credo.models.concepts.concept import ANY, Attributes, Codes, Concept
-from credo.models.concepts.rows import Integers, LabelledRows
+from credo.models.concepts.concept import ANY, Attributes, Concept, ConceptCodes
+from credo.models.concepts.rows import LabelledRows
+from credo.numerics.arrays import Integers
 
 MOST_SETS = 2**18  # sets of rows that concepts cover
 MOST_GENERAL = 2**12  # concepts in the general boundary
@@ -92,7 +93,7 @@ class VersionSpace:
     rows: LabelledRows
 
     @cached_property
-    def _specific(self) -> Codes | None:
+    def _specific(self) -> ConceptCodes | None:
         """What all positive rows have in common; None without such rows."""
         positives = self.rows.positives
         if not len(positives):
@@ -137,7 +138,7 @@ class VersionSpace:
         return self.contradicted is None
 
     @property
-    def contradicted(self) -> Codes | None:
+    def contradicted(self) -> ConceptCodes | None:
         """A negative row that S covers, and so every concept that covers all positive rows."""
         if self._specific is None:
             return None
@@ -145,7 +146,7 @@ class VersionSpace:
         return tuple(self.rows.negatives[int(np.argmax(covered))].tolist()) if covered.any() else None
 
     @staticmethod
-    def _covers(codes: Codes, rows: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _covers(codes: ConceptCodes, rows: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         wanted = np.array(codes)
         return np.asarray(((rows == wanted) | (wanted == ANY)).all(axis=1))
 
@@ -200,7 +201,7 @@ class VersionSpace:
         choices = options(self.allowed, negatives)
         stuck = _stuck(choices, (1 << len(negatives)) - 1)
 
-        def completed(codes: Codes, covered: int) -> Iterator[Codes]:
+        def completed(codes: ConceptCodes, covered: int) -> Iterator[ConceptCodes]:
             if len(codes) == len(choices):
                 yield codes
                 return

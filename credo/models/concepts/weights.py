@@ -15,9 +15,10 @@ from typing import Protocol
 import numpy as np
 
 from credo.errors import EvidenceError, SizeError
-from credo.models.concepts.concept import ANY, Attributes, Codes
-from credo.models.concepts.rows import Integers, LabelledRows
+from credo.models.concepts.concept import ANY, Attributes, ConceptCodes
+from credo.models.concepts.rows import LabelledRows
 from credo.models.concepts.version_space import AttributeConstraint, VersionSpace, covered_sets, options
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 MOST_QUERY_CONCEPTS = 2**22  # entries of the array of concept weights behind the best query
@@ -30,16 +31,16 @@ class ConceptWeights(Protocol):
     def log_likelihood_sum(self) -> float:
         """log Σ P(labels | concept), over all concepts."""
 
-    def log_likelihood(self, codes: Codes | None) -> float:
+    def log_likelihood(self, codes: ConceptCodes | None) -> float:
         """log P(labels | concept)"""
 
-    def posterior(self, codes: Codes | None) -> float:
+    def posterior(self, codes: ConceptCodes | None) -> float:
         """P(concept | labels)"""
 
     def covering(self, row: Sequence[int]) -> float:
         """P(the concept covers the row | labels)"""
 
-    def most_probable(self) -> Codes | None: ...
+    def most_probable(self) -> ConceptCodes | None: ...
 
     def choices(self) -> tuple[list[list[AttributeConstraint]], Integers, Array]:
         """The options of each attribute, the rows that matter, and what covering each adds to log P."""
@@ -55,16 +56,16 @@ class Consistent:
     def log_likelihood_sum(self) -> float:
         return log(self.space.size)
 
-    def log_likelihood(self, codes: Codes | None) -> float:
+    def log_likelihood(self, codes: ConceptCodes | None) -> float:
         return 0.0 if self.space.attributes.concept(codes) in self.space else -np.inf
 
-    def posterior(self, codes: Codes | None) -> float:
+    def posterior(self, codes: ConceptCodes | None) -> float:
         return 1 / self.space.size if self.space.attributes.concept(codes) in self.space else 0.0
 
     def covering(self, row: Sequence[int]) -> float:
         return self.space.covering(row) / self.space.size
 
-    def most_probable(self) -> Codes | None:
+    def most_probable(self) -> ConceptCodes | None:
         """Find-S: all are equally probable, and S is one of them."""
         return self.space.attributes.codes(self.space.specific)
 
@@ -123,26 +124,26 @@ class Noisy:
     def log_likelihood_sum(self) -> float:
         return self._nothing + self._relative
 
-    def log_likelihood(self, codes: Codes | None) -> float:
+    def log_likelihood(self, codes: ConceptCodes | None) -> float:
         if codes is None:
             return self._nothing
         wanted = np.array(codes)
         covered = ((self.rows.codes == wanted) | (wanted == ANY)).all(axis=1)
         return self._nothing + self._log_odds * float(self._margins[covered].sum())
 
-    def posterior(self, codes: Codes | None) -> float:
+    def posterior(self, codes: ConceptCodes | None) -> float:
         return exp(self.log_likelihood(codes) - self.log_likelihood_sum)
 
     def covering(self, row: Sequence[int]) -> float:
         return float(np.exp(self._summed([(code,) for code in row]) - self._relative))
 
-    def most_probable(self) -> Codes | None:
+    def most_probable(self) -> ConceptCodes | None:
         """The concept with the largest margin; one concept is kept for each set of covered rows."""
         choices = options(self._allowed, self.rows.codes)
         covered_sets(choices, len(self.rows.codes))  # an error if there are too many
-        found: dict[int, Codes] = {(1 << len(self.rows.codes)) - 1: ()}
+        found: dict[int, ConceptCodes] = {(1 << len(self.rows.codes)) - 1: ()}
         for each in choices:
-            following: dict[int, Codes] = {}
+            following: dict[int, ConceptCodes] = {}
             for covered, codes in found.items():
                 for option in each:
                     following.setdefault(covered & option.covered, (*codes, option.values[0]))
@@ -173,7 +174,7 @@ def _other(choices: Sequence[AttributeConstraint], levels: int) -> int:
     return next((value for value in range(levels) if value not in known), ANY)
 
 
-def best_query(weights: ConceptWeights, attributes: Attributes, nothing: bool) -> Codes:
+def best_query(weights: ConceptWeights, attributes: Attributes, nothing: bool) -> ConceptCodes:
     """The row whose vote is nearest to half, over all rows there could be.
 
     Values that concepts treat alike are tried once. The weights of all concepts form an array with one axis per

@@ -11,10 +11,11 @@ from credo._kernels.networks.rows import RootedTree
 from credo._kernels.networks.shapes import CliqueFactors
 from credo.networks.inference.coding import CodedRows
 from credo.networks.inference.junction import Plan, Tree, TreeStructure
-from credo.networks.inference.potentials import Integers, Potentials
+from credo.networks.inference.potentials import Potentials
 from credo.networks.inference.rooted_tree import MOST_VISITED_CELLS, rooted, walk_in
 from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.networks.inference.trees import NO_VARIABLES, Trees
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 ROWS_PER_CHUNK = 1024  # rows of one task: fixed, so that sums don't depend on the number of threads

@@ -36,9 +36,10 @@ from credo.networks.inference import log_messages as logarithms
 from credo.networks.inference.elimination_order import Graph, connected, triangulate
 from credo.networks.inference.findings import NO_LIKELIHOODS, Findings
 from credo.networks.inference.merging import LARGE_CLIQUE, merged
-from credo.networks.inference.potentials import Flags, Integers, Numbered
+from credo.networks.inference.potentials import Numbered
 from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.networks.inference.workspace import Space
+from credo.numerics.arrays import Flags, Integers
 from credo.numerics.exact import Array
 
 ONE_TRY_CELLS, TWO_TRIES_CELLS, TRIES = 2**12, 2**17, 8  # cells for which one or two triangulations are enough; else 8
