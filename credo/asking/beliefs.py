@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credo.asking.protocol import Inference, Variable, adapter
+from credo.asking.protocol import Variable, adapter
 from credo.asking.quantities import Quantity, greater, mean, mode, probability
 from credo.asking.question import Above, Name, OneOf, PlacedWord, Question, Term, Values, shortened, unknown
 from credo.errors import DataError
@@ -44,7 +44,7 @@ class QuantityAdapter(ABC):
     def quantity(self, question: Question, name: Name, given: list[Term]) -> Quantity:
         """The quantity that a name refers to; removes the terms that it uses from `given`."""
 
-    def query(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
+    def query(self, question: Question) -> Any:
         if not question.asked:
             raise question.error("argmax asks a belief about one name, not about all", 0)
         if done := next((term for term in question.given if term.done), None):
@@ -63,7 +63,7 @@ class QuantityAdapter(ABC):
             return greater(found, self._found(question, term.test.other), question, term)
         return found.law if term.test is None else probability(found, question, term)
 
-    def explain(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
+    def explain(self, question: Question) -> Any:
         raise question.error("a belief has nothing to explain: it is a prior and evidence", 0)
 
     def _found(self, question: Question, name: Name) -> Quantity:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from credo.errors import QuestionError, suggest
+from credo.networks.inference.sizes import SAMPLES, Method
 from credo.networks.inference.state_index import BOOLEAN_SPELLINGS
 
 QuestionKind = Literal["P", "E", "argmax", "explain"]
@@ -152,6 +153,14 @@ class MemberTerm:
     where: tuple[Term, ...] = ()
 
 
+class Inference(NamedTuple):
+    """The inference options of a network."""
+
+    method: Method = "auto"
+    samples: int = SAMPLES
+    seed: int = 0
+
+
 @dataclass(frozen=True)
 class Question:
     """asked: before the bar, empty for `*`, all variables; given: after it. Conditions joined by or, and, not and
@@ -164,6 +173,7 @@ class Question:
     events: tuple[Event, ...] = ()
     given_events: tuple[Event, ...] = ()
     members: MemberTerm | None = None
+    inference: Inference = field(default_factory=Inference)  # `ask` sets it
 
     @property
     def terms(self) -> tuple[Term, ...]:
