@@ -22,7 +22,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from credo.core.learning import Validation
+    from credo.core.validation import Validation
     from credo.estimation.belief import Belief
 
 Rule = Literal["given", "default", "empirical"]  # the origin of a prior's hyperparameters

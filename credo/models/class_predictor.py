@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,9 +94,9 @@ class ClassPredictor(ClassReader, ABC):
         partitions = weights.partitions(table, self.needs(table.without(weight)))
         job = LeftOut(self, weights.of_a_row)
         if table.sums_scores:
-            added: Any = self._summed(job, partitions)
+            added = self._summed(job, partitions)
             self._check_rows(added.class_weights)
-            return cast("Scores", replace(added, how=how, held_out_ratio=fold_ratio(added.rows)))
+            return added.instead_of_rows(how=how, held_out_ratio=fold_ratio(added.rows))
         codes, row_weights, found = list[Codes](), list[Array](), Stacked()
         for log_shares, own, mass in engines.map(job, partitions):
             found.add(log_shares, table.rows)
@@ -285,7 +284,7 @@ class ClassPredictor(ClassReader, ABC):
         partitions = weights.partitions(table, self.needs(table.without(weight)))
         job = ScoredClasses(self, weights.of_a_row)
         if table.sums_scores:
-            return cast("Scores", self._summed(job, partitions))
+            return self._summed(job, partitions).instead_of_rows()
         found, codes, row_weights = zip(*engines.map(job, partitions), strict=True)
         truth = np.concatenate(codes).astype(np.intp)
         if not len(truth):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,9 +200,8 @@ class Classifier(Labelled):
         table, together, how, held_out_ratio = drawn.table, drawn.together, self._held(drawn.how), fold_ratio(folds)
         if table.sums_scores:
             job, partitions, _ = fold_job(self, table, folds, weight, seed, _scored, together)
-            return cast(
-                "Scores", replace(self._summed(FoldShares(job), partitions), how=how, held_out_ratio=held_out_ratio)
-            )
+            added = self._summed(FoldShares(job), partitions)
+            return added.instead_of_rows(how=how, held_out_ratio=held_out_ratio)
         (log_joint, codes, weights), _ = fold_scores(self, table, folds, weight, seed, _scored, together=together)
         log_shares, truth, weights = _shares_of_fold(log_joint, codes, weights, 1)
         own = drawn.codes(weight, len(truth))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -430,7 +430,7 @@ class LinearRegression(Additive):
         if table.sums_scores:
             added = self._summed(job, weights.partitions(table, names))
             ratio = fold_ratio(added.rows) if job.left_out else 0.0
-            return cast("NumberScores", replace(added, how=how, held_out_ratio=ratio))
+            return added.instead_of_rows(how=how, held_out_ratio=ratio)
         found = self._collected(table, job, names, weights)
         if not len(found):
             raise DataError(NO_TARGET.format(self.target))
@@ -462,7 +462,7 @@ class LinearRegression(Additive):
         if drawn.table.sums_scores:
             job, partitions, _ = fold_job(model, drawn.table, folds, weight, seed, _scores_of, drawn.together)
             added = model._summed(job, partitions, SummedNumberScores.of_fold)
-            return cast("NumberScores", replace(added, how=drawn.how, held_out_ratio=fold_ratio(folds)))
+            return added.instead_of_rows(how=drawn.how, held_out_ratio=fold_ratio(folds))
         found, _ = fold_scores(model, drawn.table, folds, weight, seed, _scores_of, together=drawn.together)
         return drawn.scores_of_numbers(found[0], weight)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -151,7 +151,7 @@ def _scores(model: LogisticRegression, rows: TableRows, job: PosteriorShares | L
         added = rows.reduce(SumScores(shares, partial(summed_batch, model.classes)), SummedScores.total)
         if not added.rows:
             raise DataError(NO_CLASS.format(model.target))
-        return cast("Scores", replace(added, how=how))
+        return added.instead_of_rows(how=how)
     log_shares, codes, weights = (np.concatenate(each) for each in zip(*rows.map(shares), strict=True))
     if not len(codes):
         raise DataError(NO_CLASS.format(model.target))

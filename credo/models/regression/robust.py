@@ -214,7 +214,7 @@ def cross_validated(model: LinearRegression, drawn: DrawnFolds, weight: Weight, 
             found.append(trained.scores(table.where(inside), weight=own))
     if table.sums_scores:
         added = SummedNumberScores.total(cast("list[SummedNumberScores]", found))
-        return cast("NumberScores", replace(added, how=drawn.how, held_out_ratio=fold_ratio(drawn.folds)))
+        return added.instead_of_rows(how=drawn.how, held_out_ratio=fold_ratio(drawn.folds))
     names = ("truth", "predicted", "log_probabilities", "weights")
     columns = np.column_stack([np.concatenate([getattr(each, name) for each in found]) for name in names])
     if len(columns) == len(fold_of):  # in the table's order if no row was left out
